@@ -68,7 +68,7 @@ async function catchOne({ name, points = [], scene }: Mutant, cache: string, see
 
 /** A mutant that cannot even run is no bug that anybody could have had. */
 function caught(name: string, caughtBy: string, by: Found): HuntResult {
-  if (/(Syntax|Reference|Type)Error|mend the mutant/.test(by.what))
+  if (/(Syntax|Reference|Type)Error|fix the mutant/.test(by.what))
     throw new Error(`The mutant "${name}" does not work: ${by.what}`)
   return { name, caughtBy, by }
 }

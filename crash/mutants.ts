@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { SceneName } from './scenes.ts'
 
-/** A place in the sources, and what stands there in a mutant. */
+/** A text in the sources and its replacement in a mutant. */
 export interface Patch {
   /** Under `src/`. */
   readonly file: string
@@ -9,7 +9,7 @@ export interface Patch {
   readonly replace: string
 }
 
-/** How a mutant is to be revealed: by deaths at these points, by a writer that was stopped, or by clocks that differ. */
+/** How a mutant is detected: by crashes at these points, or by a scene with several writers. */
 export interface Trap {
   readonly points?: readonly (readonly [name: string, hit: number])[]
   readonly scene?: SceneName
@@ -24,7 +24,7 @@ const log = 'core/log.ts'
 const entries = 'sessions/sqlite/entries.ts'
 const session = 'sessions/leased-log.ts'
 
-/** Bugs that others had. Each must be found; a harness that misses one proves nothing. */
+/** Known bugs of other programs. The harness must detect each of them; otherwise it proves nothing. */
 export const mutants: readonly Mutant[] = [
   {
     name: 'ack before commit',
@@ -76,7 +76,7 @@ export const mutants: readonly Mutant[] = [
     name: 're-run of opaque call',
     patches: [
       {
-        file: 'sessions/crash-remains.ts',
+        file: 'sessions/crash-recovery.ts',
         find: `transcript.startOf(id)?.replay === 'opaque'`,
         replace: 'false',
       },
@@ -85,7 +85,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'no reconcile',
-    patches: [{ file: session, find: 'if (left.length > 0) await this.log.appendAll(left)', replace: '' }],
+    patches: [{ file: session, find: 'if (entries.length > 0) await this.log.appendAll(entries)', replace: '' }],
     points: [['effect.after:send', 1]],
   },
   {
@@ -93,8 +93,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: session,
-        find: 'if (left.length > 0) await this.log.appendAll(left)',
-        replace: `for (const body of left) this.log.transcript.apply({ ...body, seq: this.log.head, id: 'memory', at: 0 })`,
+        find: 'if (entries.length > 0) await this.log.appendAll(entries)',
+        replace: `for (const body of entries) this.log.transcript.apply({ ...body, seq: this.log.head, id: 'memory', at: 0 })`,
       },
     ],
     points: [['effect.after:send', 1]],
@@ -143,7 +143,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: session,
-        find: 'else this.#absorb(await this.#readOn())',
+        find: 'else this.#absorb(await this.#readNew())',
         replace: '',
       },
       { file: entries, find: 'rows.advance(id, fence, entries.length) ?? ', replace: '' },
@@ -171,15 +171,15 @@ export const mutants: readonly Mutant[] = [
   },
 ]
 
-/** The source with the patch in it. A patch whose place is gone, or not the only one, is an error: it would prove nothing. */
+/** The patched source. A patch that does not match exactly once is an error. */
 export function patched(source: string, { file, find, replace }: Patch): string {
   const places = source.split(find).length - 1
   if (places !== 1)
-    throw new Error(`crash/mutants.ts: this stands ${places} times in src/${file}, not once; mend the mutant: ${find}`)
+    throw new Error(`crash/mutants.ts: this text is ${places} times in src/${file}, not once; fix the mutant: ${find}`)
   return source.replace(find, () => replace)
 }
 
-/** Throws where the sources have changed under a mutant. */
+/** Throws if a patch no longer matches the sources. */
 export function checkMutants(): void {
   for (const { patches } of mutants)
     for (const patch of patches) patched(readFileSync(new URL(`../src/${patch.file}`, import.meta.url), 'utf8'), patch)

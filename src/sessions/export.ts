@@ -1,18 +1,20 @@
-import type { SessionInfo, SessionStore } from '../core/store.ts'
+import type { SessionStore } from '../core/store.ts'
+import { toBase64 } from './bytes.ts'
+import { descendantsAmong } from './family.ts'
 import { withSpill } from './spill.ts'
-import { blobNamesIn, exportVersion, toBase64 } from './transfer/lines.ts'
+import { blobNamesIn, exportVersion } from './transfer/read-export.ts'
 
 export { type ImportedSession, type ImportOptions, importSession } from './transfer/import-session.ts'
 
 export interface ExportOptions {
-  /** With the sessions of its children, and of theirs. Default true. */
+  /** Also export the sessions of all descendants. Default true. */
   readonly children?: boolean
 }
 
 /**
- * A session as JSON Lines that `importSession` reads in any store, a piece of text at a time: a header, the entries as
- * they are, the blobs they name before them, a section for each child, and an end. It needs no lease: what is written
- * while it reads may be missing, but never a part of an entry.
+ * A session as JSON Lines for `importSession`, yielded in pieces: a header, the unchanged entries, each after the blobs it
+ * names, a section for each child, and an end line. It needs no lease: entries written meanwhile may be missing, but never
+ * a part of an entry.
  */
 export async function* exportSession(
   store: SessionStore,
@@ -20,15 +22,14 @@ export async function* exportSession(
   { children = true }: ExportOptions = {},
 ): AsyncGenerator<string, void> {
   const whole = withSpill(store)
-  const all = await store.list()
-  const family = children ? descendantsOf(id, all) : []
+  const descendants = children ? descendantsAmong(await store.list(), id) : []
   if ((await store.read(id)).length === 0)
     throw new Error(`There is no session "${id}" in this store to export; list() names those it has`)
-  for (const [i, session] of [{ id }, ...family].entries()) {
+  for (const [i, session] of [{ id }, ...descendants].entries()) {
     const entries = await whole.read(session.id)
-    const about = i === 0 ? { libero: 'session', version: exportVersion } : { libero: 'child' }
+    const header = i === 0 ? { libero: 'session', version: exportVersion } : { libero: 'child' }
     const parent = 'parent' in session && { parent: session.parent }
-    yield line({ ...about, id: session.id, ...parent, entries: entries.length })
+    yield line({ ...header, id: session.id, ...parent, entries: entries.length })
     const written = new Set<string>()
     for (const entry of entries) {
       for (const name of blobNamesIn(entry)) {
@@ -40,20 +41,7 @@ export async function* exportSession(
       yield line(entry)
     }
   }
-  yield line({ libero: 'end', sessions: family.length + 1 })
+  yield line({ libero: 'end', sessions: descendants.length + 1 })
 }
 
 const line = (value: object): string => `${JSON.stringify(value)}\n`
-
-/** Parents before their children. */
-function descendantsOf(id: string, all: readonly SessionInfo[]): SessionInfo[] {
-  const children = Map.groupBy(all, ({ parent }) => parent)
-  const found: SessionInfo[] = []
-  const parents = [id]
-  for (const parent of parents)
-    for (const child of children.get(parent) ?? []) {
-      found.push(child)
-      parents.push(child.id)
-    }
-  return found
-}

@@ -1,15 +1,15 @@
-import type { SessionStore } from '../core/store.ts'
+import type { SessionInfo, SessionStore } from '../core/store.ts'
 
-/** Whose lease guards a child. */
-export interface Guard {
-  /** The session at the top. */
+/** The lease under which a child session is written. */
+export interface ParentLease {
+  /** The root session of the tree, which holds the lease. */
   readonly holder: string
   readonly parent: string
 }
 
-/** A child that is opened by itself is guarded like one whose parent runs: two writers would not know of each other. */
-export async function guardOf(store: SessionStore, id: string): Promise<Guard | undefined> {
-  if (!(await hasNameOfChild(store, id))) return undefined // before the list, which may be long
+/** A child that is opened on its own is written under the lease of its root too, so that two writers exclude each other. */
+export async function parentLeaseOf(store: SessionStore, id: string): Promise<ParentLease | undefined> {
+  if (!(await mayBeChild(store, id))) return undefined // before the list, which may be long
   const parents = new Map((await store.list()).map(({ id, parent }) => [id, parent]))
   const parent = parents.get(id)
   if (parent === undefined) return undefined
@@ -18,26 +18,31 @@ export async function guardOf(store: SessionStore, id: string): Promise<Guard | 
   return { holder, parent }
 }
 
-/** Children are named after their parents. Others may have a name like that too, but then nobody bears its beginning. */
-async function hasNameOfChild(store: SessionStore, id: string): Promise<boolean> {
+/** The id of a child begins with that of its parent. Another id with a slash may look alike, but then no such parent exists. */
+async function mayBeChild(store: SessionStore, id: string): Promise<boolean> {
   for (let end = id.indexOf('/'); end >= 0; end = id.indexOf('/', end + 1)) {
     const above = await store.read(id.slice(0, end)).catch(() => undefined)
-    if (above?.length !== 0) return true // one that cannot be read is there
+    if (above?.length !== 0) return true // a session that cannot be read exists
   }
   return false
 }
 
 /** The names of a session's own children. */
 export async function childNames(store: SessionStore, id: string): Promise<Set<string>> {
-  const place = `${id}/`
-  const children = (await store.list()).filter((one) => one.parent === id && one.id.startsWith(place))
-  return new Set(children.map((child) => child.id.slice(place.length)))
+  const prefix = `${id}/`
+  const children = (await store.list()).filter((one) => one.parent === id && one.id.startsWith(prefix))
+  return new Set(children.map((child) => child.id.slice(prefix.length)))
 }
 
-/** The ids of its children, and of theirs. */
+/** The ids of all descendants. */
 export async function descendantsOf(store: SessionStore, id: string): Promise<readonly string[]> {
-  const children = Map.groupBy(await store.list(), ({ parent }) => parent)
-  const ids = [id]
-  for (const one of ids) for (const child of children.get(one) ?? []) ids.push(child.id)
-  return ids.slice(1)
+  return descendantsAmong(await store.list(), id).map((session) => session.id)
+}
+
+/** All descendants of a session in a list, parents before their children. */
+export function descendantsAmong(all: readonly SessionInfo[], id: string): SessionInfo[] {
+  const children = Map.groupBy(all, ({ parent }) => parent)
+  const found = [...(children.get(id) ?? [])]
+  for (const session of found) found.push(...(children.get(session.id) ?? []))
+  return found
 }

@@ -1,77 +1,82 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { LeaseLostError, leaseLost, sessionBusy } from '../core/errors.ts'
-import type { LogEntry } from '../core/log.ts'
-import { failpoint } from '../core/log.ts'
-import type { SessionStore, StoreChange } from '../core/store.ts'
-import { type AdapterFiles, adapterFiles, type FileMapAdapter } from './file-map/adapter-files.ts'
-import { blobsOf } from './file-map/blobs.ts'
-import { type Kept, KeptSessions } from './file-map/kept-sessions.ts'
-import { turnsPath } from './file-map/session-paths.ts'
-import { createTurnTaking } from './file-map/turn-taking.ts'
-import { entriesAfter, keyOf, textOf } from './file-map/turns-text.ts'
+import { LeaseLostError, leaseLost, StoreError, sessionBusy } from '../core/errors.ts'
+import { failpoint, type LogEntry } from '../core/log.ts'
+import type { BlobStore, SessionStore, StoreChange } from '../core/store.ts'
+import { fromBase64, sha256Hex, toBase64 } from './bytes.ts'
+import {
+  type AdapterFiles,
+  adapterFiles,
+  blobPath,
+  entriesAfter,
+  type FileMapAdapter,
+  keyOf,
+  textOf,
+  turnsPath,
+} from './file-map/adapter-files.ts'
+import { type CachedSession, CachedSessions, createLocks } from './file-map/cached-sessions.ts'
 
 export type { FileMapAdapter } from './file-map/adapter-files.ts'
 
-/** What all stores over one adapter share, as the adapter itself cannot keep two writers apart. */
+/** Shared by all stores over one adapter, because the adapter itself cannot exclude a second writer. */
 interface Shared {
   readonly files: AdapterFiles
-  readonly sessions: KeptSessions
-  readonly alone: ReturnType<typeof createTurnTaking>
+  readonly sessions: CachedSessions
+  readonly withLocks: ReturnType<typeof createLocks>
   readonly watchers: Map<string, Set<() => void>>
 }
 
 const sharedBy = new WeakMap<FileMapAdapter, Shared>()
 
 /**
- * Sessions in anything that can get, save and delete texts by name: per session `turns.jsonl`, an entry a line, and
- * `meta.json`. For one process only: leases and fences hold between all stores over the same adapter object, but what
- * another process does at the same place is not noticed, and overwritten. An append saves the turns first and then the
- * meta, whose `head` says how many of them count.
+ * Sessions in anything that can get, save and delete texts by name: per session `turns.jsonl`, one entry per line, and
+ * `meta.json`. For one process only: leases and fences work between all stores over the same adapter object, but changes of
+ * another process are not noticed, and overwritten. An append saves the turns first and then the meta, whose `head` says
+ * how many turns are valid.
  */
 export function createFileMapStore(
   adapter: FileMapAdapter,
   { clock = systemClock }: { clock?: Clock } = {},
 ): SessionStore {
-  const { files, sessions, alone, watchers } = sharedOf(adapter)
+  const { files, sessions, withLocks, watchers } = sharedOf(adapter)
 
   function wake(id: string): void {
     for (const watcher of [...(watchers.get(id) ?? [])]) watcher()
   }
 
   async function read(id: string, after = 0): Promise<LogEntry[]> {
-    const kept = await sessions.of(id)
-    return entriesAfter((await sessions.log(kept)).text, after, turnsPath(id))
+    const session = await sessions.of(id)
+    return entriesAfter((await sessions.log(session)).text, after, turnsPath(id))
   }
 
   return {
     isOneProcess: true,
 
     append: (id, entries, { epoch, head, holder = id, parent }) =>
-      alone([holder, id], async () => {
-        const guard = await sessions.of(holder)
-        if (guard.epoch === 0 || guard.epoch !== epoch) throw leaseLost(holder, guard.meta.owner)
-        const kept = await sessions.of(id)
-        const { text, keys } = await sessions.log(kept)
-        if (kept.meta.head !== head) {
+      withLocks([holder, id], async () => {
+        const leased = await sessions.of(holder)
+        if (leased.epoch === 0 || leased.epoch !== epoch) throw leaseLost(holder, leased.meta.owner)
+        const session = await sessions.of(id)
+        const { text, keys } = await sessions.log(session)
+        if (session.meta.head !== head) {
           const there = entriesAfter(text, head, turnsPath(id))
           if (entries.every((entry, i) => there[i]?.id === entry.id)) return
-          throw new LeaseLostError(`Session ${id} has moved on to entry ${kept.meta.head}, expected ${head}`)
+          throw new LeaseLostError(`Session ${id} has moved on to entry ${session.meta.head}, expected ${head}`)
         }
         checkNumbers(id, entries, head)
-        sessions.checkWritable(kept)
+        sessions.checkWritable(session)
         const longer = text + textOf(entries)
         const taken = new Set(entries.flatMap((entry) => keyOf(entry) ?? []))
         failpoint('filemap.append.beforeTurns', entries)
         await files.save(turnsPath(id), longer)
         failpoint('filemap.append.beforeMeta', entries)
-        await sessions.change(kept, {
+        await sessions.change(session, {
           exists: true,
           head: head + entries.length,
-          inbox: kept.meta.inbox.filter(({ clientKey }) => !taken.has(clientKey)),
+          inbox: session.meta.inbox.filter(({ clientKey }) => !taken.has(clientKey)),
           ...(parent !== undefined && { parent }),
-          ...timesOf(kept, entries),
+          ...timesOf(session, entries),
         })
-        kept.log = { text: longer, keys: new Set([...keys, ...taken]) }
+        session.log = { text: longer, keys: new Set([...keys, ...taken]) }
         wake(id)
       }),
 
@@ -86,36 +91,36 @@ export function createFileMapStore(
     },
 
     delete: (id) =>
-      alone([id], async () => {
+      withLocks([id], async () => {
         await sessions.delete(id)
         wake(id)
       }),
 
     lease: (id, { owner, ttlMs, epoch, takeOver = false }) =>
-      alone([id], async () => {
-        const kept = await sessions.of(id)
+      withLocks([id], async () => {
+        const session = await sessions.of(id)
         if (epoch !== undefined) {
-          if (kept.epoch !== epoch) throw leaseLost(id, kept.meta.owner)
+          if (session.epoch !== epoch) throw leaseLost(id, session.meta.owner)
         } else {
-          const isHeld = kept.expires > clock.now() && kept.meta.owner !== owner
-          if (isHeld && !takeOver) throw sessionBusy(id, kept.meta.owner, kept.since)
+          const isHeld = session.expires > clock.now() && session.meta.owner !== owner
+          if (isHeld && !takeOver) throw sessionBusy(id, session.meta.owner, session.since)
           const raised = sessions.epochs + 1
-          sessions.epochs = raised // now: another session may be taken while this is being saved
-          await sessions.change(kept, { exists: true, epoch: raised, owner })
-          kept.epoch = raised
-          kept.since = clock.now()
+          sessions.epochs = raised // before saving: another session may be leased meanwhile
+          await sessions.change(session, { exists: true, epoch: raised, owner })
+          session.epoch = raised
+          session.since = clock.now()
         }
-        kept.expires = ttlMs === 0 ? 0 : clock.now() + ttlMs
-        return { epoch: kept.epoch, head: kept.meta.head, inbox: kept.meta.inbox }
+        session.expires = ttlMs === 0 ? 0 : clock.now() + ttlMs
+        return { epoch: session.epoch, head: session.meta.head, inbox: session.meta.inbox }
       }),
 
     send: (id, item) =>
-      alone([id], async () => {
-        const kept = await sessions.of(id)
-        const { inbox } = kept.meta
+      withLocks([id], async () => {
+        const session = await sessions.of(id)
+        const { inbox } = session.meta
         if (inbox.some(({ clientKey }) => clientKey === item.clientKey)) return
-        if ((await sessions.log(kept)).keys.has(item.clientKey)) return
-        await sessions.change(kept, { exists: true, inbox: [...inbox, item] })
+        if ((await sessions.log(session)).keys.has(item.clientKey)) return
+        await sessions.change(session, { exists: true, inbox: [...inbox, item] })
         wake(id)
       }),
 
@@ -123,19 +128,19 @@ export function createFileMapStore(
       let shown: ReadonlySet<string> = new Set()
       let seen = after
       while (!signal.aborted) {
-        const changed = changeOf(watchers, id, signal) // before looking, so that nothing falls between
+        const changed = changeOf(watchers, id, signal) // before reading, so that no change is missed
         const { meta } = await sessions.of(id)
         const inbox = meta.inbox.filter(({ clientKey }) => !shown.has(clientKey))
         const change: StoreChange = { entries: meta.head > seen ? await read(id, seen) : [], inbox }
         seen += change.entries.length
-        shown = new Set(meta.inbox.map(({ clientKey }) => clientKey)) // one that left never comes back
+        shown = new Set(meta.inbox.map(({ clientKey }) => clientKey)) // a key that left the inbox never comes back
         if (signal.aborted) return
         if (change.entries.length > 0 || inbox.length > 0) yield change
         else await changed
       }
     },
 
-    blobs: (id) => blobsOf(id, { files, sessions, alone }),
+    blobs: (id) => blobsOf(id, sharedOf(adapter)),
   }
 }
 
@@ -143,7 +148,7 @@ function sharedOf(adapter: FileMapAdapter): Shared {
   let shared = sharedBy.get(adapter)
   if (!shared) {
     const files = adapterFiles(adapter)
-    shared = { files, sessions: new KeptSessions(files), alone: createTurnTaking(), watchers: new Map() }
+    shared = { files, sessions: new CachedSessions(files), withLocks: createLocks(), watchers: new Map() }
     sharedBy.set(adapter, shared)
   }
   return shared
@@ -154,7 +159,7 @@ function checkNumbers(id: string, entries: readonly LogEntry[], head: number): v
   if (wrong) throw new RangeError(`Entry ${wrong.id} of session ${id} has seq ${wrong.seq}, but ${head} are written`)
 }
 
-function timesOf({ meta }: Kept, entries: readonly LogEntry[]): { createdAt?: number; updatedAt?: number } {
+function timesOf({ meta }: CachedSession, entries: readonly LogEntry[]): { createdAt?: number; updatedAt?: number } {
   const [first, last] = [entries[0], entries.at(-1)]
   if (!first || !last) return {}
   return { createdAt: meta.createdAt ?? first.at, updatedAt: last.at }
@@ -171,4 +176,33 @@ function changeOf(watchers: Shared['watchers'], id: string, signal: AbortSignal)
     watchers.set(id, waiting.add(done))
     signal.addEventListener('abort', done)
   })
+}
+
+/** Blobs as base64 texts. The meta names a blob before it is saved, so that it is deleted with the session. */
+function blobsOf(id: string, { files, sessions, withLocks }: Shared): BlobStore {
+  return {
+    async put(given) {
+      const bytes = new Uint8Array(given)
+      const name = await sha256Hex(bytes)
+      await withLocks([id], async () => {
+        const session = await sessions.of(id)
+        const { blobs } = session.meta
+        if (!blobs.includes(name)) await sessions.change(session, { blobs: [...blobs, name] })
+        await files.save(blobPath(id, name), toBase64(bytes))
+      })
+      return name
+    },
+
+    async get(name) {
+      const { meta } = await sessions.of(id)
+      if (!meta.blobs.includes(name)) return undefined
+      const path = blobPath(id, name)
+      const text = await files.get(path)
+      if (text === undefined) return undefined
+      const bytes = fromBase64(text)
+      if (!bytes) throw new StoreError('corrupt', `"${path}" is no base64; restore it from a backup`)
+      if ((await sha256Hex(bytes)) === name) return bytes
+      throw new StoreError('corrupt', `"${path}" is not what was put; restore it from a backup`)
+    },
+  }
 }

@@ -81,7 +81,7 @@ test('a log that was replaced, or deleted and made anew, is read from its start'
   expect(await store.read('s', 3)).toEqual([entry(4, 'new'), entry(5, 'new')])
 })
 
-test('a child that somebody takes as a session of its own is fenced off from the writer of its parent', async () => {
+test('a child that another process opens on its own is fenced off from the writer of its parent', async () => {
   const dir = newFolder()
   const store = createJsonlStore({ dir })
   const epoch = await write(store, 'p', 1)
@@ -90,7 +90,7 @@ test('a child that somebody takes as a session of its own is fenced off from the
   const other = createJsonlStore({ dir })
   const theirs = await lease(other, 'p/c', 'bob')
   await expect(store.append('p/c', [entry(2, 'late')], { ...fence, head: 1 })).rejects.toThrow(
-    'as a session of its own',
+    'another process opened and writes it on its own',
   )
   await expect(store.append('p/c', [entry(2, 'late')], { ...fence, head: 1 })).rejects.toThrow('bob')
   await other.append('p/c', [entry(2)], { epoch: theirs.epoch, head: 1 })

@@ -4,42 +4,40 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { StoreError } from '../core/errors.ts'
 import type { SessionStore } from '../core/store.ts'
 import { blobFiles } from './jsonl/blob-files.ts'
+import { refuseLink, syncFolder } from './jsonl/files.ts'
 import { withFolderLock } from './jsonl/folder-lock.ts'
-import { folderNameOf } from './jsonl/folder-names.ts'
-import { leaveMessage } from './jsonl/inbox-file.ts'
+import { addMessage } from './jsonl/inbox-file.ts'
 import { createLeases } from './jsonl/leases.ts'
-import { type KnownEnd, readLog } from './jsonl/log-reader.ts'
-import { peekAt } from './jsonl/peek.ts'
-import { deleteFolder, finishDeleting, makeSessionFolder } from './jsonl/session-folder.ts'
+import { createPeek, type KnownEnd, readLog } from './jsonl/log-reader.ts'
+import { deleteFolder, finishDeleting, folderNameOf, makeSessionFolder } from './jsonl/session-folder.ts'
 import { listSessions } from './jsonl/session-list.ts'
-import { refuseLink, syncFolder } from './jsonl/small-files.ts'
-import { checkFolder, closeToOthers, identityOf, prepareStore } from './jsonl/store-file.ts'
-import { watchByPolling } from './watch-by-polling.ts'
+import { checkFolder, identityOf, prepareStore, restrictToOwner } from './jsonl/store-file.ts'
+import { ChangeListeners, watchByPolling } from './watch-by-polling.ts'
 
 export interface JsonlStoreOptions {
-  /** The folder that holds them all; made where it is missing. */
+  /** The folder of the store; created if it is missing. */
   readonly dir: string
   readonly clock?: Clock
   /**
-   * Whether an append is on the disk before it is acknowledged. Default true. With false it survives the end of the
-   * process, but a power failure may take back what was written last.
+   * Whether an append is on the disk before it is acknowledged. Default true. With false it survives a crash of the
+   * process, but a power failure may lose the last entries.
    */
   readonly sync?: boolean
-  /** Write to a network file system all the same. Then only one process may, as two would not be kept apart. */
+  /** Allow a network file system. Then only one process may write, because two would not exclude each other. */
   readonly allowNetworkFileSystem?: boolean
-  /** Where it is told what lies on a network. Default: from Linux, which is the only one that is asked. */
+  /** Reads the mount table, which names network file systems. Default: that of Linux; other systems are not checked. */
   readonly readMountTable?: () => string | undefined
 }
 
-/** How often a watcher looks for what other processes wrote. */
+/** How often a watcher polls for changes of other processes. */
 const watchEveryMs = 100
-/** Of how many sessions it is remembered where they ended when they were last read. */
+/** For this many sessions the end of the last read is remembered. */
 const mostKnown = 256
 
 /**
- * Sessions as folders of text files, for several processes on one machine: a folder per session with `log.jsonl` (an
- * entry a line), `inbox.jsonl`, `lease.json` and `blobs/`. How a writer that lost its lease is kept from writing is
- * told in `jsonl/log-file.ts`.
+ * Sessions as folders of text files, for several processes on one machine: a folder per session with `log.jsonl` (one entry
+ * per line), `inbox.jsonl`, `lease.json` and `blobs/`. `jsonl/log-file.ts` explains how a writer that lost its lease is
+ * fenced off.
  */
 export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   const { dir: given, clock = systemClock, sync = true } = options
@@ -47,7 +45,7 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   const opener = randomUUID()
   const leases = createLeases({ dir, opener, clock, sync })
   const known = new Map<string, KnownEnd>()
-  const watchers = new Map<string, Set<() => void>>()
+  const listeners = new ChangeListeners()
   const closing = new AbortController()
   let isPrepared = false
 
@@ -62,7 +60,7 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     if (!isPrepared) checkFolder(dir, options)
     const identity = prepareStore(dir)
     if (!isPrepared) {
-      closeToOthers(dir)
+      restrictToOwner(dir)
       finishDeleting(dir)
     }
     isPrepared = true
@@ -80,14 +78,10 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     return entries
   }
 
-  function wake(id: string): void {
-    for (const listener of watchers.get(id) ?? []) listener()
-  }
-
   return {
     async append(id, entries, fence) {
       await leases.append(id, entries, fence)
-      wake(id)
+      listeners.notify(id)
     },
 
     read,
@@ -102,10 +96,10 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
       const folder = folderOf(id)
       refuseLink(folder)
       leases.forget(id)
-      // Under its lock, so that nobody is just taking it.
+      // Under its lock, so that no process is taking it at the same time.
       await withFolderLock(folder, () => deleteFolder(dir, folder))
       known.delete(id)
-      wake(id)
+      listeners.notify(id)
     },
 
     async lease(id, request) {
@@ -117,23 +111,21 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
       prepare()
       const folder = makeSessionFolder(dir, id)
       await withFolderLock(folder, () => {
-        if (leaveMessage(makeSessionFolder(dir, id), item, { sync })) syncFolder(folder)
+        if (addMessage(makeSessionFolder(dir, id), item, { sync })) syncFolder(folder)
       })
-      wake(id)
+      listeners.notify(id)
     },
 
     watch(id, { after = 0, signal }) {
-      const listen = (listener: () => void): (() => void) => {
-        const listeners = watchers.get(id) ?? new Set()
-        watchers.set(id, listeners.add(listener))
-        return () => {
-          listeners.delete(listener)
-          if (listeners.size === 0) watchers.delete(id)
-        }
-      }
-      const peek = peekAt(folderOf(id), (from) => read(id, from))
+      const peek = createPeek(folderOf(id), (from) => read(id, from))
       const ends = { signal, closing: closing.signal }
-      return watchByPolling(peek, { after, ...ends, clock, everyMs: watchEveryMs, wake: listen })
+      return watchByPolling(peek, {
+        after,
+        ...ends,
+        clock,
+        everyMs: watchEveryMs,
+        wake: (listener) => listeners.add(id, listener),
+      })
     },
 
     blobs(id) {
@@ -145,7 +137,7 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
 
     async identity() {
       refuseClosed()
-      return identityOf(dir) ?? prepare() // a store that is there is only looked at, and so may be read-only
+      return identityOf(dir) ?? prepare() // an existing store is only read, so it may be read-only
     },
 
     async close() {

@@ -3,29 +3,29 @@ import { type LeaseLostError, SessionBusyError, SessionParkedError } from '../co
 import { type InboxItem, Log, type LogEntry } from '../core/log.ts'
 import { readMeta } from '../core/meta.ts'
 import type { Fence, SessionStore } from '../core/store.ts'
-import { gotOn, leftBehind } from './crash-remains.ts'
-import { type Guard, guardOf } from './family.ts'
+import { crashEntries, endLeftoverCommands, madeProgress } from './crash-recovery.ts'
+import { type ParentLease, parentLeaseOf } from './family.ts'
 import { WriteLease } from './write-lease.ts'
 
 export interface SessionOptions {
   readonly clock?: Clock
   readonly newId?: () => string
-  /** Who writes, as others are told when they find the session busy. */
+  /** Names the writer in the error that others get while the session is busy. */
   readonly owner?: string
-  /** How long a writer that went silent keeps its right to write. Default 30 s. */
+  /** How long a writer that does not renew its lease keeps it. Default 30 s. */
   readonly leaseMs?: number
-  /** Take the session from whoever writes it; what he still tries to write is refused. */
+  /** Take the session from its present writer, whose further writes are refused. */
   readonly takeOver?: boolean
 }
 
 const defaultLeaseMs = 30_000
 
-/** Runs of this process whose end a store did not take. */
+/** Runs of this process whose end the store failed to write. */
 const cutOff = new WeakMap<SessionStore, Set<string>>()
 
 /**
- * A log kept in a store. The right to write is held only while something is written: during a run, or for the moment of
- * a single addition, so that a session at rest can be opened anywhere.
+ * A log kept in a store. Its lease is held only during a run or a single addition, so that an idle session can be opened
+ * by any process.
  */
 export abstract class LeasedLog {
   readonly id: string
@@ -36,26 +36,26 @@ export abstract class LeasedLog {
   readonly #owner: string
   readonly #parent: LeasedLog | undefined
   readonly #lease: WriteLease
-  /** Whose lease guards this session: its own, or for a child that was opened by itself that of the session at the top. */
-  #guard: Guard | undefined
+  /** Set for a child that was opened on its own: it is written under the lease of its root session. */
+  #parentLease: ParentLease | undefined
   #takesOver: boolean
-  /** Somebody has asked for the right to write, or holds it. */
+  /** The lease is held, or being taken. */
   #isTaken = false
-  /** One addition at a time, so that they do not find each other in the way. */
+  /** Additions run one at a time. */
   #additions: Promise<unknown> = Promise.resolve()
-  /** Whether all that others wrote is known; before that nothing may be added. */
+  /** Whether all entries of other writers are read; before that nothing may be appended. */
   #isReady = false
   #head = 0
   protected mayBeParked = false
-  /** The run that whoever uses this object is conducting himself. */
+  /** The run that the user of this object conducts itself. */
   protected ownRun: string | undefined
-  /** Nothing of it is written yet. */
+  /** Nothing of this session is written yet. */
   isNew = false
 
-  /** The logs of this session and of all below it. */
+  /** The logs of this session and of all its descendants. */
   abstract tree(): Promise<readonly (readonly LogEntry[])[]>
-  /** Answers what the children of calls left open that nobody goes on with. */
-  protected abstract giveUpChildren(callIds: readonly string[]): Promise<void>
+  /** Ends the open calls of children whose parent calls are not resumed. */
+  protected abstract abandonChildren(callIds: readonly string[]): Promise<void>
 
   constructor(
     store: SessionStore,
@@ -69,10 +69,10 @@ export abstract class LeasedLog {
     this.store = store
     this.options = { ...options, newId, owner }
     this.clock = clock
-    this.#owner = `${owner}#${newId()}` // a name for people, made one of a kind for the store
+    this.#owner = `${owner}#${newId()}` // readable, and unique in the store
     this.#parent = parent
     this.#takesOver = options.takeOver ?? false
-    const onRenewed = (inbox: readonly InboxItem[]): void => this.#hear(inbox)
+    const onRenewed = (inbox: readonly InboxItem[]): void => this.#admit(inbox)
     this.#lease = new WriteLease({ store, owner: this.#owner, ttlMs: leaseMs, clock, onRenewed })
     this.#head = history.length
     this.log = new Log({ id, clock, newId, history, commit: (entries) => this.commit(entries) })
@@ -80,7 +80,7 @@ export abstract class LeasedLog {
 
   open(): Promise<void> {
     const opening = this.#additions.then(() => this.#acquire())
-    this.#additions = opening.catch(() => {}) // what is added meanwhile waits, and then finds it open
+    this.#additions = opening.catch(() => {}) // additions meanwhile wait, and then find it open
     return opening
   }
 
@@ -91,59 +91,59 @@ export abstract class LeasedLog {
     try {
       await this.#take()
     } catch (error) {
-      await this.#letGo()
+      await this.#releaseLease()
       throw error
     }
   }
 
   async #take(): Promise<void> {
-    this.#guard = await guardOf(this.store, this.id)
-    const inbox = await this.#lease.take(this.#guard?.holder ?? this.id, this.#takesOver)
-    this.#takesOver = false // it was asked for once, not for ever
+    this.#parentLease = await parentLeaseOf(this.store, this.id)
+    const inbox = await this.#lease.take(this.#parentLease?.holder ?? this.id, this.#takesOver)
+    this.#takesOver = false // applies only once
     if (this.log.isBroken) this.#reload(await this.store.read(this.id))
-    else this.#absorb(await this.#readOn())
+    else this.#absorb(await this.#readNew())
     this.#isReady = true
-    // Sent to a run whose process died before it heard it, it counts all the same; to one that has ended, no more.
-    if (!this.#guard) for (const item of inbox) if (item.mode === 'stop') await this.log.admit(item)
-    await this.settle()
-    if (this.#guard) await this.collect()
+    // A stop request counts for a run whose process died before it received it, but not for one that has ended.
+    if (!this.#parentLease) for (const item of inbox) if (item.mode === 'stop') await this.log.admit(item)
+    await this.recover()
+    if (this.#parentLease) await this.collectInbox()
     else for (const item of inbox) await this.log.admit(item)
     const { parked } = this.log.transcript
     if (parked !== undefined && !this.mayBeParked)
       throw new SessionParkedError(`Session ${this.id} is parked: ${parked}. Call session.unpark() to try it again`)
   }
 
-  /** What others wrote since. Who made a session does not go on with one that somebody else made meanwhile. */
-  async #readOn(): Promise<readonly LogEntry[]> {
+  /** The entries that others wrote since. A new session must have none: another process may have created the same id. */
+  async #readNew(): Promise<readonly LogEntry[]> {
     const entries = await this.store.read(this.id, this.#head)
     if (this.isNew && entries.length > 0)
       throw new SessionBusyError(
-        `Session "${this.id}" exists already, somebody made it first; use loadSession to go on with it`,
+        `Session "${this.id}" exists already, another process created it first; use loadSession to go on with it`,
       )
     return entries
   }
 
-  /** Messages arrive late, but they do, where watching the store has failed. */
-  #hear(inbox: readonly InboxItem[]): void {
-    if (this.#isReady && !this.#guard) for (const item of inbox) this.log.admit(item)?.catch(() => {})
+  /** Delivers messages with each renewal of the lease, in case watching the store has failed. */
+  #admit(inbox: readonly InboxItem[]): void {
+    if (this.#isReady && !this.#parentLease) for (const item of inbox) this.log.admit(item)?.catch(() => {})
   }
 
   release(): Promise<void> {
-    const releasing = this.#additions.then(() => this.#letGo()) // what is being added still needs it
+    const releasing = this.#additions.then(() => this.#releaseLease()) // after pending additions, which need the lease
     this.#additions = releasing.catch(() => {})
     return releasing
   }
 
-  async #letGo(): Promise<void> {
-    while (this.log.isWriting) await this.log.flushed() // what was accepted is written first
-    this.#noteCutOff()
+  async #releaseLease(): Promise<void> {
+    while (this.log.isWriting) await this.log.flushed() // accepted entries are written first
+    this.#rememberCutOff()
     this.#isReady = false
     this.#isTaken = false
-    await this.#lease.giveBack()
+    await this.#lease.release()
   }
 
-  /** A run that ended because the store did not write has not crashed; nobody could say so in its log. */
-  #noteCutOff(): void {
+  /** Remembers a run that ended because the store failed: it did not crash, and its log could not record that. */
+  #rememberCutOff(): void {
     const { activeRun } = this.log.transcript
     if (!this.log.isBroken || !activeRun) return
     const runs = cutOff.get(this.store) ?? new Set()
@@ -168,8 +168,8 @@ export abstract class LeasedLog {
     else await this.store.send(this.id, item)
   }
 
-  /** What was sent to a child while nothing ran. Its own lease guards nothing: it is the way to its inbox. */
-  protected async collect(): Promise<void> {
+  /** Admits messages sent to a child while nothing ran. A child's own lease guards nothing, but it gives access to its inbox. */
+  protected async collectInbox(): Promise<void> {
     const lease = { owner: this.#owner, ttlMs: defaultLeaseMs, takeOver: true }
     const { inbox, epoch } = await this.store.lease(this.id, lease)
     await this.store.lease(this.id, { owner: this.#owner, ttlMs: 0, epoch })
@@ -192,12 +192,12 @@ export abstract class LeasedLog {
     try {
       await work()
     } finally {
-      await this.#letGo()
+      await this.#releaseLease()
     }
   }
 
   protected async commit(entries: readonly LogEntry[]): Promise<void> {
-    this.isNew = false // whatever becomes of it, what is there now may be ours
+    this.isNew = false // even if this fails: it may have been written
     await this.store.append(this.id, entries, this.fence())
     this.#head += entries.length
   }
@@ -209,7 +209,7 @@ export abstract class LeasedLog {
     }
     const { epoch } = this.#lease
     if (epoch === undefined) throw new Error(`Session ${this.id} is not open for writing; call open() first`)
-    return { epoch, head: this.#head, ...this.#guard }
+    return { epoch, head: this.#head, ...this.#parentLease }
   }
 
   #reload(history: readonly LogEntry[]): void {
@@ -222,20 +222,20 @@ export abstract class LeasedLog {
     this.#head += entries.length
   }
 
-  /** What a process left behind when it died becomes part of the log before anything else happens. */
-  protected async settle(): Promise<void> {
+  /** Records the crash of a previous process in the log before anything else is written. */
+  protected async recover(): Promise<void> {
     const { transcript } = this.log
     const run = transcript.activeRun
     if (!run || run.id === this.ownRun) return
     const wasCutOff = cutOff.get(this.store)?.delete(run.id) ?? false
-    // Where this process lives, its run has ended its commands itself.
-    const commandsOf = wasCutOff ? undefined : await (await import('./left-commands.ts')).endLeftCommands(transcript)
-    const left = leftBehind(transcript, { wasCutOff, commandsOf })
-    const isParking = left.at(-1)?.type === 'parked'
-    // What its children did in the run that died counts as much as what it did itself.
-    if (isParking && gotOn((await this.tree()).slice(1), transcript.activeRun)) left.pop()
-    const lost = left.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : []))
-    await this.giveUpChildren(lost)
-    if (left.length > 0) await this.log.appendAll(left)
+    // A run that was cut off in this process has ended its commands itself.
+    const commandsOf = wasCutOff ? undefined : await endLeftoverCommands(transcript)
+    const entries = crashEntries(transcript, { wasCutOff, commandsOf })
+    const isParking = entries.at(-1)?.type === 'parked'
+    // Progress of its children counts like its own.
+    if (isParking && madeProgress((await this.tree()).slice(1), transcript.activeRun)) entries.pop()
+    const lost = entries.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : []))
+    await this.abandonChildren(lost)
+    if (entries.length > 0) await this.log.appendAll(entries)
   }
 }

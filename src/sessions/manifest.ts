@@ -1,16 +1,17 @@
 import { show } from '../core/behavior.ts'
 import { AgentError } from '../core/errors.ts'
+import { isRecord } from '../core/is-record.ts'
 import type { Session, SessionStore } from '../core/store.ts'
 import { createRedactor } from '../platform/redact.ts'
 import type { SessionOptions } from './leased-log.ts'
 import { loadSession } from './session.ts'
 
-/** Where a session is to be found again: references only. Times are milliseconds since the epoch. */
+/** References by which a session is found again, without its content. Times are milliseconds since the epoch. */
 export interface SessionManifest {
   readonly sessionId: string
   readonly projectRoot: string
   readonly mode: string
-  /** One for each turn. What they hold is their writer's own business. */
+  /** One for each turn, in a form that the writer of the manifest chooses. */
   readonly messages: readonly Readonly<Record<string, unknown>>[]
   readonly smState?: { readonly smExtId: string; readonly stateSlotRef: string }
   /** The store that wrote it, by its `identity()`. */
@@ -27,17 +28,17 @@ export interface ManifestOptions {
   readonly smState?: SessionManifest['smState']
 }
 
-/** The manifest says another store than the one that is there. */
+/** The manifest names another store than the given one. */
 export class ResumeMismatchError extends AgentError {
   readonly code = 'Session/ResumeMismatch'
 }
 
-/** The manifest of a session. It names the turns; what was said stays in the store. */
+/** The manifest of a session. It names the turns; their content stays in the store. */
 export async function manifestOf(session: Session, options: ManifestOptions): Promise<SessionManifest> {
   const { store, projectRoot, mode, smState } = options
   const storeId = await store.identity?.()
   if (storeId === undefined)
-    throw new Error('This store has no identity(), so nobody could tell it again; use one that outlives the process')
+    throw new Error('This store has no identity(), so it cannot be recognized later; use one that outlives the process')
   const info = (await store.list()).find(({ id }) => id === session.id)
   if (!info)
     throw new Error(`There is no session "${session.id}" in this store; save() it first, or pass its own store`)
@@ -55,12 +56,12 @@ export async function manifestOf(session: Session, options: ManifestOptions): Pr
   return checkManifest(manifest)
 }
 
-/** As it is kept: keys sorted, so that equal manifests are equal texts. */
+/** The manifest as text, with sorted keys, so that equal manifests are equal texts. */
 export function writeManifest(manifest: SessionManifest): string {
   return `${JSON.stringify(sorted(checkManifest(manifest)), null, 2)}\n`
 }
 
-/** Reads a manifest, from its text or as parsed. A key that does not belong there is refused by its name. */
+/** Reads a manifest from text or parsed JSON. Unknown keys are refused. */
 export function readManifest(json: unknown): SessionManifest {
   if (typeof json !== 'string') return checkManifest(json)
   let value: unknown
@@ -72,7 +73,7 @@ export function readManifest(json: unknown): SessionManifest {
   return checkManifest(value)
 }
 
-/** The session that a manifest names, from the store that wrote it and no other. */
+/** Loads the session that a manifest names. The store must be the one that wrote it. */
 export async function resumeFromManifest(
   manifest: SessionManifest,
   store: SessionStore,
@@ -92,15 +93,13 @@ type Check = readonly [isRight: (value: unknown) => boolean, wanted: string]
 
 const name: Check = [(value) => typeof value === 'string' && value !== '', 'a text']
 const time: Check = [(value) => typeof value === 'number' && Number.isFinite(value), 'a time in milliseconds']
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const keys: Readonly<Record<keyof SessionManifest, Check>> = {
   sessionId: name,
   projectRoot: name,
   mode: name,
-  messages: [(value) => Array.isArray(value) && value.every(isObject), 'a list of objects'],
-  smState: [(value) => value === undefined || isObject(value), 'an object with smExtId and stateSlotRef'],
+  messages: [(value) => Array.isArray(value) && value.every(isRecord), 'a list of objects'],
+  smState: [(value) => value === undefined || isRecord(value), 'an object with smExtId and stateSlotRef'],
   storeId: name,
   createdAt: time,
   updatedAt: time,
@@ -109,7 +108,7 @@ const keys: Readonly<Record<keyof SessionManifest, Check>> = {
 const stateKeys: Readonly<Record<string, Check>> = { smExtId: name, stateSlotRef: name }
 
 function checkManifest(value: unknown): SessionManifest {
-  if (!isObject(value)) throw new TypeError(`A session manifest is an object, got ${show(value)}`)
+  if (!isRecord(value)) throw new TypeError(`A session manifest is an object, got ${show(value)}`)
   checkKeys(value, keys, '')
   if (value.smState !== undefined) checkKeys(value.smState as Fields, stateKeys, 'smState.')
   const text = JSON.stringify(value)
@@ -129,7 +128,7 @@ function checkKeys(value: Fields, known: Readonly<Record<string, Check>>, at: st
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
-  if (!isObject(value)) return value
+  if (!isRecord(value)) return value
   return Object.fromEntries(
     Object.keys(value)
       .sort()

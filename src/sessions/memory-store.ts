@@ -2,13 +2,14 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import { LeaseLostError, leaseLost, sessionBusy } from '../core/errors.ts'
 import type { InboxItem, LogEntry } from '../core/log.ts'
 import type { SessionStore, StoreChange } from '../core/store.ts'
+import { sha256Hex } from './bytes.ts'
 
-interface Kept {
-  /** Watching a session does not bring it into being. */
+interface MemorySession {
+  /** False while the session is only watched. */
   exists: boolean
   readonly entries: LogEntry[]
   readonly inbox: InboxItem[]
-  /** Every key that was ever sent or written, so that sending again stays harmless after delivery. */
+  /** All keys that were ever sent or appended, so that a repeated message is ignored after delivery too. */
   readonly sent: Set<string>
   readonly blobs: Map<string, Uint8Array>
   readonly watchers: Set<() => void>
@@ -19,15 +20,15 @@ interface Kept {
   parent?: string
 }
 
-/** Sessions for the life of the process. Entries are kept by reference: committed entries are frozen. */
+/** Sessions in memory. Entries are kept by reference, because committed entries are frozen. */
 export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {}): SessionStore {
-  const sessions = new Map<string, Kept>()
-  let epochs = 0 // over all sessions, so that one deleted and made anew fences off its old writer
+  const sessions = new Map<string, MemorySession>()
+  let epochs = 0 // over all sessions, so that a session that is deleted and created again fences off its old writer
 
-  function keptOf(id: string): Kept {
-    let kept = sessions.get(id)
-    if (!kept) {
-      kept = {
+  function sessionOf(id: string): MemorySession {
+    let session = sessions.get(id)
+    if (!session) {
+      session = {
         exists: false,
         entries: [],
         inbox: [],
@@ -39,9 +40,9 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
         since: 0,
         expires: 0,
       }
-      sessions.set(id, kept)
+      sessions.set(id, session)
     }
-    return kept
+    return session
   }
 
   function remove(id: string): void {
@@ -51,18 +52,18 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
 
   return {
     async append(id, entries, { epoch, head, holder, parent }) {
-      const guard = sessions.get(holder ?? id)
-      if (!guard?.epoch || guard.epoch !== epoch) throw leaseLost(holder ?? id, guard?.owner)
-      const kept = keptOf(id)
-      if (kept.entries.length !== head) {
-        if (entries.every((entry, i) => kept.entries[head + i]?.id === entry.id)) return
-        throw new LeaseLostError(`Session ${id} has moved on to entry ${kept.entries.length}, expected ${head}`)
+      const leased = sessions.get(holder ?? id)
+      if (!leased?.epoch || leased.epoch !== epoch) throw leaseLost(holder ?? id, leased?.owner)
+      const session = sessionOf(id)
+      if (session.entries.length !== head) {
+        if (entries.every((entry, i) => session.entries[head + i]?.id === entry.id)) return
+        throw new LeaseLostError(`Session ${id} has moved on to entry ${session.entries.length}, expected ${head}`)
       }
-      kept.exists = true
-      if (parent !== undefined) kept.parent = parent
-      for (const entry of entries) kept.entries.push(entry)
-      for (const entry of entries) if ('clientKey' in entry && entry.clientKey) take(kept, entry.clientKey)
-      wake(kept)
+      session.exists = true
+      if (parent !== undefined) session.parent = parent
+      for (const entry of entries) session.entries.push(entry)
+      for (const entry of entries) if ('clientKey' in entry && entry.clientKey) markDelivered(session, entry.clientKey)
+      wake(session)
     },
 
     async read(id, after = 0) {
@@ -80,53 +81,53 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
     },
 
     async lease(id, { owner, ttlMs, epoch, takeOver = false }) {
-      const kept = keptOf(id)
+      const session = sessionOf(id)
       if (epoch !== undefined) {
-        if (kept.epoch !== epoch) throw leaseLost(id, kept.owner)
+        if (session.epoch !== epoch) throw leaseLost(id, session.owner)
       } else {
-        const isHeld = kept.expires > clock.now() && kept.owner !== owner
-        if (isHeld && !takeOver) throw sessionBusy(id, kept.owner, kept.since)
-        kept.epoch = ++epochs
-        kept.exists = true
-        kept.owner = owner
-        kept.since = clock.now()
+        const isHeld = session.expires > clock.now() && session.owner !== owner
+        if (isHeld && !takeOver) throw sessionBusy(id, session.owner, session.since)
+        session.epoch = ++epochs
+        session.exists = true
+        session.owner = owner
+        session.since = clock.now()
       }
-      kept.expires = ttlMs === 0 ? 0 : clock.now() + ttlMs
-      return { epoch: kept.epoch, head: kept.entries.length, inbox: [...kept.inbox] }
+      session.expires = ttlMs === 0 ? 0 : clock.now() + ttlMs
+      return { epoch: session.epoch, head: session.entries.length, inbox: [...session.inbox] }
     },
 
     async send(id, item) {
-      const kept = keptOf(id)
-      if (kept.sent.has(item.clientKey)) return
-      kept.exists = true
-      kept.sent.add(item.clientKey)
-      kept.inbox.push(item)
-      wake(kept)
+      const session = sessionOf(id)
+      if (session.sent.has(item.clientKey)) return
+      session.exists = true
+      session.sent.add(item.clientKey)
+      session.inbox.push(item)
+      wake(session)
     },
 
     async *watch(id, { after = 0, signal }) {
-      const kept = keptOf(id)
+      const session = sessionOf(id)
       const shown = new Set<string>()
       let seen = after
       while (!signal.aborted) {
         const change: StoreChange = {
-          entries: kept.entries.slice(seen),
-          inbox: kept.inbox.filter((item) => !shown.has(item.clientKey)),
+          entries: session.entries.slice(seen),
+          inbox: session.inbox.filter((item) => !shown.has(item.clientKey)),
         }
         seen += change.entries.length
         for (const item of change.inbox) shown.add(item.clientKey)
         if (change.entries.length > 0 || change.inbox.length > 0) yield change
-        else await changeOf(kept, signal)
+        else await changeOf(session, signal)
       }
     },
 
     blobs(id) {
-      const { blobs } = keptOf(id)
+      const { blobs } = sessionOf(id)
       return {
         async put(bytes) {
-          const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(bytes))
-          const name = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
-          blobs.set(name, new Uint8Array(bytes))
+          const copy = new Uint8Array(bytes)
+          const name = await sha256Hex(copy)
+          blobs.set(name, copy)
           return name
         },
         async get(name) {
@@ -141,17 +142,17 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
 const timesOf = (entries: readonly LogEntry[]): { createdAt?: number; updatedAt?: number } =>
   entries.length === 0 ? {} : { createdAt: entries[0]!.at, updatedAt: entries.at(-1)!.at }
 
-function take({ inbox, sent }: Kept, clientKey: string): void {
+function markDelivered({ inbox, sent }: MemorySession, clientKey: string): void {
   sent.add(clientKey)
   const i = inbox.findIndex((item) => item.clientKey === clientKey)
   if (i >= 0) inbox.splice(i, 1)
 }
 
-function wake({ watchers }: Kept): void {
+function wake({ watchers }: MemorySession): void {
   for (const watcher of [...watchers]) watcher()
 }
 
-function changeOf({ watchers }: Kept, signal: AbortSignal): Promise<void> {
+function changeOf({ watchers }: MemorySession, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       watchers.delete(done)

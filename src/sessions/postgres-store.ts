@@ -1,15 +1,12 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { LeaseLostError, leaseLost, type SessionBusyError, sessionBusy } from '../core/errors.ts'
-import type { InboxItem, LogEntry } from '../core/log.ts'
-import { failpoint } from '../core/log.ts'
+import { LeaseLostError, leaseLost, type SessionBusyError, StoreError, sessionBusy } from '../core/errors.ts'
+import { failpoint, type InboxItem, type LogEntry } from '../core/log.ts'
 import type { SessionInfo, SessionStore, StoreChange } from '../core/store.ts'
+import { orAborted } from '../core/waiting.ts'
+import { sha256Hex } from './bytes.ts'
 import { createDatabase, type Row } from './postgres/database.ts'
-import type { PostgresSql } from './postgres/driver.ts'
-import { createPlace } from './postgres/place.ts'
-import { quoted } from './postgres/schema.ts'
-import { fromText, parsed, toList, toName, toText } from './postgres/values.ts'
-import { unlessAborted } from './postgres/waiting.ts'
-import { createWakeUps } from './postgres/wake-ups.ts'
+import { createNotifications, type PostgresSql } from './postgres/driver.ts'
+import { createTables, quoted } from './postgres/tables.ts'
 import { watchByPolling } from './watch-by-polling.ts'
 
 export type { Clock } from '../core/clock.ts'
@@ -18,19 +15,19 @@ export type { SessionStore } from '../core/store.ts'
 export type { PostgresSql } from './postgres/driver.ts'
 
 export interface PostgresStoreOptions {
-  /** Where the server is: `postgres://user:password@host:5432/database`. */
+  /** The address of the server: `postgres://user:password@host:5432/database`. */
   readonly url?: string
-  /** Instead: a client of the package `postgres` that you have. It stays open when the store is closed. */
+  /** Instead of `url`: an existing client of the package `postgres`. It stays open when the store is closed. */
   readonly sql?: PostgresSql
-  /** Where the tables are, and are made when they are missing. Default `libero`. */
+  /** The schema of the tables, which are created if they are missing. Default `libero`. */
   readonly schema?: string
-  /** How many connections there are at most, besides the one for watchers. Default 5. */
+  /** The maximum number of connections, without the one for watchers. Default 5. */
   readonly max?: number
-  /** How often watchers look by themselves, besides being told. Default 2000. */
+  /** The interval at which watchers poll in addition to notifications. Default 2000. */
   readonly pollMs?: number
-  /** For how long a statement whose connection was lost is tried again. Default 10000. */
+  /** How long a statement is retried after its connection was lost. Default 10000. */
   readonly retryMs?: number
-  /** For tests. Without it, leases end by the clock of the database, which all its users share. */
+  /** For tests. Without it, leases expire by the clock of the database server. */
   readonly clock?: Clock
 }
 
@@ -52,13 +49,13 @@ export function createPostgresStore({
   const where = { url: url ?? '', ...(sql && { sql }) }
   const timer = clock ?? systemClock
   const database = createDatabase({ ...where, max, clock: timer, retryMs })
-  const place = createPlace(database, name)
-  const wakeUps = createWakeUps(name, where)
+  const tables = createTables(database, name)
+  const notifications = createNotifications(name, where)
 
-  /** One look at both, so that a message is never seen neither here nor there. */
+  /** Reads both in one statement, so that a message is always in the inbox or in the log. */
   async function peek(session: string, after: number): Promise<StoreChange> {
-    wakeUps.check()
-    const rows = await place.read(
+    notifications.reconnect()
+    const rows = await tables.read(
       `select kind, body from (
         select 0 as kind, seq as place, body from ${schema}.entry where session = $1 and seq > $2
         union all
@@ -67,8 +64,8 @@ export function createPostgresStore({
       [session, after],
     )
     return {
-      entries: rows.filter(({ kind }) => Number(kind) === 0).map(({ body }) => parsed(body) as LogEntry),
-      inbox: rows.filter(({ kind }) => Number(kind) === 1).map(({ body }) => parsed(body) as InboxItem),
+      entries: rows.filter(({ kind }) => Number(kind) === 0).map(({ body }) => parseStored(body) as LogEntry),
+      inbox: rows.filter(({ kind }) => Number(kind) === 1).map(({ body }) => parseStored(body) as InboxItem),
     }
   }
 
@@ -88,48 +85,48 @@ export function createPostgresStore({
         entries.at(-1)?.at ?? null,
       ]
       failpoint('postgres.append.before', entries)
-      const [row] = await place.write(
+      const [row] = await tables.write(
         `select outcome, writer, reached from ${schema}.append_1($1::text, $2::text, $3::text, $4::bigint, $5::bigint,
           $6::text::text[], $7::text::text[], $8::text::text[], $9::float8, $10::float8)`,
         values,
       )
       failpoint('postgres.append.after', entries)
-      if (row?.outcome === 'taken') throw takenOver(holder, row)
+      if (row?.outcome === 'taken') throw leaseTaken(holder, row)
       if (row?.outcome === 'moved')
         throw new LeaseLostError(`Session ${id} has moved on to entry ${row.reached}, expected ${head}`)
     },
 
     async read(id, after = 0) {
-      const rows = await place.read(`select body from ${schema}.entry where session = $1 and seq > $2 order by seq`, [
+      const rows = await tables.read(`select body from ${schema}.entry where session = $1 and seq > $2 order by seq`, [
         toName(id, 'session id'),
         after,
       ])
-      return rows.map(({ body }) => parsed(body) as LogEntry)
+      return rows.map(({ body }) => parseStored(body) as LogEntry)
     },
 
     async list() {
-      const rows = await place.read(`select id, head, parent, created, updated from ${schema}.session order by id`)
+      const rows = await tables.read(`select id, head, parent, created, updated from ${schema}.session order by id`)
       return rows.map(infoOf)
     },
 
     async delete(id) {
-      await place.write(`select ${schema}.delete_1($1::text)`, [toName(id, 'session id')])
+      await tables.write(`select ${schema}.delete_1($1::text)`, [toName(id, 'session id')])
       failpoint('postgres.delete.after')
     },
 
     async lease(id, { owner, ttlMs, epoch, takeOver = false }) {
-      const [row] = await place.write(
+      const [row] = await tables.write(
         `select * from ${schema}.lease_1($1::text, $2::text, $3::float8, $4::bigint, $5::boolean, $6::float8)`,
         [toName(id, 'session id'), toText(owner), ttlMs, epoch ?? null, takeOver, clock?.now() ?? null],
       )
       failpoint('postgres.lease.after')
       if (row?.outcome === 'busy') throw busy(id, row)
-      if (row?.outcome !== 'done') throw takenOver(id, row)
-      return { epoch: Number(row.term), head: Number(row.reached), inbox: parsed(row.waiting) as InboxItem[] }
+      if (row?.outcome !== 'done') throw leaseTaken(id, row)
+      return { epoch: Number(row.term), head: Number(row.reached), inbox: parseStored(row.waiting) as InboxItem[] }
     },
 
     async send(id, item) {
-      await place.write(`select ${schema}.send_1($1::text, $2::text, $3::text)`, [
+      await tables.write(`select ${schema}.send_1($1::text, $2::text, $3::text)`, [
         toName(id, 'session id'),
         toName(item.clientKey, 'client key'),
         JSON.stringify(item),
@@ -140,9 +137,13 @@ export function createPostgresStore({
     watch(id, { after = 0, signal: given }) {
       const session = toName(id, 'session id')
       const signal = AbortSignal.any([given, database.closing])
-      const wake = (listener: () => void): (() => void) => wakeUps.on(session, listener)
-      const look = (from: number): Promise<StoreChange | undefined> => unlessAborted(peek(session, from), signal)
-      return watchByPolling(look, { after, signal, clock: timer, everyMs: pollMs, wake })
+      const wake = (listener: () => void): (() => void) => notifications.on(session, listener)
+      const poll = (from: number): Promise<StoreChange | undefined> =>
+        orAborted(peek(session, from), signal).catch((error) => {
+          if (!signal.aborted) throw error
+          return undefined // a closed store does not wait for a silent server
+        })
+      return watchByPolling(poll, { after, signal, clock: timer, everyMs: pollMs, wake })
     },
 
     blobs(id) {
@@ -150,9 +151,8 @@ export function createPostgresStore({
       return {
         async put(bytes) {
           const copy = new Uint8Array(bytes)
-          const digest = await crypto.subtle.digest('SHA-256', copy)
-          const blob = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
-          await place.write(
+          const blob = await sha256Hex(copy)
+          await tables.write(
             `insert into ${schema}.blob (session, name, bytes) values ($1::text, $2::text, $3::bytea) on conflict do nothing`,
             [session, blob, copy],
           )
@@ -160,7 +160,7 @@ export function createPostgresStore({
           return blob
         },
         async get(blob) {
-          const [row] = await place.read(`select bytes from ${schema}.blob where session = $1 and name = $2`, [
+          const [row] = await tables.read(`select bytes from ${schema}.blob where session = $1 and name = $2`, [
             session,
             toText(blob),
           ])
@@ -170,12 +170,12 @@ export function createPostgresStore({
     },
 
     async identity() {
-      const [row] = await place.read(`select value from ${schema}.meta where key = 'identity'`)
+      const [row] = await tables.read(`select value from ${schema}.meta where key = 'identity'`)
       return `postgres:${row?.value}`
     },
 
     async close() {
-      await Promise.all([database.close(), wakeUps.close()])
+      await Promise.all([database.close(), notifications.close()])
     },
   }
 }
@@ -190,10 +190,46 @@ function infoOf({ id, head, parent, created, updated }: Row): SessionInfo {
   }
 }
 
-function takenOver(id: string, row: Row | undefined): LeaseLostError {
+function leaseTaken(id: string, row: Row | undefined): LeaseLostError {
   return leaseLost(id, fromText(String(row?.writer ?? '')))
 }
 
 function busy(id: string, { writer, began }: Row): SessionBusyError {
   return sessionBusy(id, fromText(String(writer)), Number(began))
+}
+
+/** An index of Postgres holds at most two names of this size. */
+const longestName = 1200
+
+/** Escapes characters that Postgres cannot store (NUL, a lone surrogate) as in JSON. */
+export const toText = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+export const fromText = (text: string): string => parseStored(`"${text}"`) as string
+
+/** Like `toText`, for names that are indexed. */
+export function toName(name: string, what: string): string {
+  const text = toText(name)
+  const size = new TextEncoder().encode(text).length
+  if (size > longestName)
+    throw new TypeError(
+      `The ${what} "${name.slice(0, 40)}…" has ${size} bytes; a Postgres store takes at most ${longestName}, so choose a shorter one`,
+    )
+  return text
+}
+
+/** An array literal of Postgres, so that the driver need not know the array type. */
+export const toList = (texts: readonly string[]): string =>
+  `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
+
+/** Parses stored JSON. */
+export function parseStored(json: unknown): unknown {
+  try {
+    return JSON.parse(String(json))
+  } catch (error) {
+    throw new StoreError(
+      'corrupt',
+      `The Postgres store holds a row that is not JSON (${String(json).slice(0, 60)}); restore it from a backup`,
+      { cause: error },
+    )
+  }
 }

@@ -1,37 +1,37 @@
+import type { Clock } from '../core/clock.ts'
 import { StoreError } from '../core/errors.ts'
 import type { LogEntry } from '../core/log.ts'
 import type { Fence, Lease, LeaseRequest, SessionInfo, SessionStore, StoreChange } from '../core/store.ts'
-import type { Answer } from './remote/answer.ts'
-import { reprDigestOf, sha256Hex } from './remote/bytes.ts'
-import { type Call, openConnection } from './remote/connection.ts'
+import { sleep } from '../core/waiting.ts'
+import { sha256Hex } from './bytes.ts'
+import { type Answer, errorOf } from './remote/answer.ts'
+import { backoff, type Call, openConnection } from './remote/connection.ts'
 import { checkRemoteOptions, mostPageBytes, type RemoteStoreOptions } from './remote/options.ts'
-import { errorOf } from './remote/problem-error.ts'
-import { fenceHeader, protocolVersion, segmentOf } from './remote/protocol.ts'
-import { asEntries, asInbox, entriesFlaw, inboxFlaw, leaseOf, sessionInfoOf } from './remote/shape.ts'
-import { watchByLongPolling } from './remote/watch.ts'
+import { fenceHeader, protocolVersion, reprDigestOf, segmentOf } from './remote/protocol.ts'
+import { asEntries, asInbox, entriesFlaw, inboxFlaw, leaseOf, sessionInfoOf } from './remote/validate.ts'
 
 export type { RemoteStoreOptions } from './remote/options.ts'
 
-/** How much longer than any other request one may take that the server lets wait. */
+/** Added to the time limit of a watch request, which the server holds open. */
 const holdMs = 30_000
 
-/** Sessions on another machine, behind a `createStoreHandler` or any server that keeps its protocol. */
+/** Sessions on another machine, behind a `createStoreHandler` or any server with its protocol. */
 export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
   const settings = checkRemoteOptions(options)
   const { origin, clock, timeoutMs, retries, maxBytes, pollMs } = settings
   const connection = openConnection(settings)
   const pageBytes = Math.min(mostPageBytes, maxBytes)
 
-  /** An answer that is about the session it should be about, or the problem there is. */
+  /** The answer about the right session, or the problem that the server reports. */
   async function ask(call: Call, id?: string): Promise<Exclude<Answer, { kind: 'bytes' }>> {
     const answer = await connection.send({ maxBytes: pageBytes, ...call })
-    if (answer.kind === 'bytes') throw unexpected('bytes where words were expected')
+    if (answer.kind === 'bytes') throw unexpected('bytes where JSON was expected')
     if (answer.kind === 'json' && id !== undefined && answer.body.session !== id)
       throw unexpected(`something about another session than "${id}"`)
     return answer
   }
 
-  async function told(call: Call, id?: string): Promise<Record<string, unknown> & { readonly size: number }> {
+  async function request(call: Call, id?: string): Promise<Record<string, unknown> & { readonly size: number }> {
     const answer = await ask(call, id)
     if (answer.kind === 'problem') throw errorOf(answer.problem, { origin, id })
     return { ...answer.body, size: answer.size }
@@ -41,7 +41,11 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
     let left = maxBytes
     for (let seen = after; ; ) {
       const path = `${pathOf(id)}/entries?after=${seen}`
-      const { entries: page, next, size } = await told({ method: 'GET', path, maxBytes: Math.min(left, pageBytes) }, id)
+      const {
+        entries: page,
+        next,
+        size,
+      } = await request({ method: 'GET', path, maxBytes: Math.min(left, pageBytes) }, id)
       const flaw = entriesFlaw(page, seen)
       if (flaw) throw unexpected(flaw)
       const entries = asEntries(page)
@@ -73,7 +77,7 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
       throw unexpected(`the head ${show(answer.body.head)} after entry ${head + entries.length} was appended`)
     }
     const { problem } = answer
-    // The first of two tries may have done it, and somebody else may hold the session since.
+    // An earlier attempt may have succeeded, and another writer may hold the session since.
     if (problem.code === 'head_moved' && (await hasAll(id, entries, head))) return
     throw errorOf(problem, { origin, id, head })
   }
@@ -81,16 +85,16 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
   async function lease(id: string, { owner, ttlMs, epoch, takeOver }: LeaseRequest): Promise<Lease> {
     const path = `${pathOf(id)}/lease`
     const body = JSON.stringify({ protocol: protocolVersion, owner, ttlMs, epoch, takeOver })
-    // A renewal that comes after the end of the lease is none: rather ask anew than wait for a dead connection.
+    // A renewal after the lease has expired is useless, so a dead connection is given up early.
     const limitMs = Math.min(timeoutMs, Math.max(1000, ttlMs / 3))
     const query = new URLSearchParams({ owner, epoch: String(epoch) })
     const call = ((): Call => {
       if (epoch === undefined) return { method: 'POST', path, body }
-      // What cannot be given back runs out by itself: nobody has to wait long for that.
+      // A lease that cannot be released expires, so this is not retried for long.
       if (ttlMs === 0) return { method: 'DELETE', path: `${path}?${query}`, retries: Math.min(1, retries) }
       return { method: 'PUT', path, body, limitMs }
     })()
-    const given = leaseOf(await told(call, id))
+    const given = leaseOf(await request(call, id))
     if (typeof given === 'string') throw unexpected(given)
     return given
   }
@@ -99,8 +103,8 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
     const sessions: SessionInfo[] = []
     let left = maxBytes
     for (let path = '/sessions'; ; ) {
-      const { sessions: page, next, size } = await told({ method: 'GET', path, maxBytes: Math.min(left, pageBytes) })
-      if (!Array.isArray(page)) throw unexpected('a list that is none')
+      const { sessions: page, next, size } = await request({ method: 'GET', path, maxBytes: Math.min(left, pageBytes) })
+      if (!Array.isArray(page)) throw unexpected('sessions that are not a list')
       for (const one of page) {
         const info = sessionInfoOf(one)
         if (typeof info === 'string') throw unexpected(info)
@@ -118,7 +122,7 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
     const query = new URLSearchParams({ after: String(after) })
     for (const key of seen) query.append('seen', key)
     const path = `${pathOf(id)}/watch?${query}`
-    const change = await told({ method: 'GET', path, signal, retries: 0, limitMs: timeoutMs + holdMs }, id)
+    const change = await request({ method: 'GET', path, signal, retries: 0, limitMs: timeoutMs + holdMs }, id)
     const flaw = entriesFlaw(change.entries, after) ?? inboxFlaw(change.inbox)
     if (flaw) throw unexpected(flaw)
     return { entries: asEntries(change.entries), inbox: asInbox(change.inbox) } satisfies StoreChange
@@ -127,7 +131,7 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
   async function putBlob(id: string, bytes: Uint8Array): Promise<string> {
     const body = new Uint8Array(bytes)
     const path = `${pathOf(id)}/blobs/${await sha256Hex(body)}`
-    const { name } = await told({ method: 'PUT', path, body }, id)
+    const { name } = await request({ method: 'PUT', path, body }, id)
     if (typeof name !== 'string') throw unexpected('a blob without a name')
     return name
   }
@@ -136,7 +140,7 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
     const answer = await connection.send({ method: 'GET', path: `${pathOf(id)}/blobs/${segmentOf(name)}`, maxBytes })
     if (answer.kind === 'problem' && answer.problem.code === 'no_blob') return undefined
     if (answer.kind === 'problem') throw errorOf(answer.problem, { origin, id })
-    if (answer.kind === 'json') throw unexpected('words where a blob was expected')
+    if (answer.kind === 'json') throw unexpected('JSON where a blob was expected')
     const { bytes, headers } = answer
     if (headers.get('libero-session') !== segmentOf(id)) throw unexpected(`a blob of another session than "${id}"`)
     if (headers.get('repr-digest') !== (await reprDigestOf(bytes))) throw unexpected('a blob that is damaged')
@@ -158,23 +162,23 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
     },
 
     async delete(id) {
-      await told({ method: 'DELETE', path: pathOf(id) }, id)
+      await request({ method: 'DELETE', path: pathOf(id) }, id)
     },
 
     async send(id, item) {
       const body = JSON.stringify({ protocol: protocolVersion, item })
-      await told({ method: 'POST', path: `${pathOf(id)}/inbox`, body }, id)
+      await request({ method: 'POST', path: `${pathOf(id)}/inbox`, body }, id)
     },
 
     watch(id, { after = 0, signal }) {
-      const look = (seen: number, keys: readonly string[]) => changesOf(id, seen, keys, signal)
-      return watchByLongPolling(look, { after, signal, closing: connection.closing, clock, pollMs })
+      const poll = (seen: number, keys: readonly string[]) => changesOf(id, seen, keys, signal)
+      return watchByLongPolling(poll, { after, signal, closing: connection.closing, clock, pollMs })
     },
 
     blobs: (id) => ({ put: (bytes) => putBlob(id, bytes), get: (name) => getBlob(id, name) }),
 
     async identity() {
-      const { identity } = await told({ method: 'GET', path: '/identity' })
+      const { identity } = await request({ method: 'GET', path: '/identity' })
       return typeof identity === 'string' ? identity : settings.base
     },
 
@@ -187,3 +191,67 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
 const pathOf = (id: string): string => `/sessions/${segmentOf(id)}`
 
 const show = (value: unknown): string => (typeof value === 'number' ? String(value) : typeof value)
+
+interface LongPolling {
+  readonly after: number
+  readonly signal: AbortSignal
+  /** Aborted when the store closes; watchers then get an error. */
+  readonly closing: AbortSignal
+  readonly clock: Clock
+  readonly pollMs: number
+}
+
+/** After a request that the server held this long, the next one follows at once. */
+const heldMs = 1000
+/** Only so many known keys fit into the query; without the others the server answers earlier than needed. */
+const mostSeenLength = 4000
+
+/**
+ * Watches a session by long polling: asks for entries after `after` and for messages that are not in `seen`; the server holds
+ * the request while there is nothing new. Continues after temporary failures, until the signal aborts.
+ */
+async function* watchByLongPolling(
+  ask: (after: number, seen: readonly string[]) => Promise<StoreChange>,
+  { after, signal, closing, clock, pollMs }: LongPolling,
+): AsyncGenerator<StoreChange, void, undefined> {
+  const shown = new Set<string>()
+  let seen = after
+  let failures = 0
+  while (!signal.aborted) {
+    const askedAt = clock.now()
+    let found: StoreChange | undefined
+    try {
+      found = await ask(seen, keysForQuery(shown))
+      failures = 0
+    } catch (error) {
+      if (signal.aborted) return
+      if (closing.aborted || !isRetryable(error)) throw error
+      await sleep(backoff(++failures), { clock, signals: [signal, closing] })
+      continue
+    }
+    if (signal.aborted) return
+    const inbox = found.inbox.filter((item) => !shown.has(item.clientKey))
+    for (const item of inbox) shown.add(item.clientKey)
+    // A message in the log has left the inbox and never comes back.
+    for (const entry of found.entries) if ('clientKey' in entry && entry.clientKey) shown.delete(entry.clientKey)
+    seen = found.entries.at(-1)?.seq ?? seen
+    if (found.entries.length > 0 || inbox.length > 0) yield { entries: found.entries, inbox }
+    else if (clock.now() - askedAt < heldMs) await sleep(pollMs, { clock, signals: [signal, closing] })
+  }
+}
+
+const isRetryable = (error: unknown): boolean =>
+  error instanceof StoreError && (error.code === 'unavailable' || error.code === 'busy')
+
+/** The newest keys, as many as fit into an address. */
+function keysForQuery(keys: ReadonlySet<string>): string[] {
+  const some: string[] = []
+  let length = 0
+  for (const key of [...keys].reverse()) {
+    if (!key.isWellFormed()) continue // it cannot be encoded
+    length += encodeURIComponent(key).length + '&seen='.length
+    if (length > mostSeenLength) break
+    some.push(key)
+  }
+  return some
+}

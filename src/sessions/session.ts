@@ -4,7 +4,7 @@ import type { Session, SessionStore } from '../core/store.ts'
 import type { SessionOptions } from './leased-log.ts'
 import { createMemoryStore } from './memory-store.ts'
 
-/** A new session. Without a store it lives as long as the process. */
+/** Creates a session. Without a store it is kept in memory. */
 export async function createSession({
   store = createMemoryStore(),
   id = crypto.randomUUID(),
@@ -17,7 +17,7 @@ export async function createSession({
   return makeSession(store, id, options)
 }
 
-/** A session that was begun before, with all its turns and runs. */
+/** Loads an existing session with all its turns and runs. */
 export async function loadSession(store: SessionStore, id: string, options: SessionOptions = {}): Promise<Session> {
   if (typeof store?.read !== 'function')
     throw new TypeError(`loadSession needs a SessionStore such as createSqliteStore({ path }), got ${show(store)}`)

@@ -1,9 +1,8 @@
 import { StoreError } from '../core/errors.ts'
-import type { LogEntry } from '../core/log.ts'
-import { failpoint } from '../core/log.ts'
+import { failpoint, type LogEntry } from '../core/log.ts'
 import type { SessionStore } from '../core/store.ts'
 
-/** What stands in a store in place of an entry that is too big for a line or a row; the entry itself is a blob. */
+/** Stored in place of an entry that is too large for a line or a row; the entry itself is in a blob. */
 interface SpilledEntry extends Pick<LogEntry, 'seq' | 'id' | 'at'> {
   readonly type: 'spilled'
   /** The type of the entry. */
@@ -16,8 +15,8 @@ const most = 256 * 1024
 const wrapped = new WeakMap<SessionStore, SessionStore>()
 
 /**
- * The same store, in which entries of more than 256 KiB are kept as blobs. The blob is durable before the entry that
- * names it, so an entry never names what is not there. Whoever reads through this sees whole entries.
+ * Wraps a store so that entries of more than 256 KiB are kept as blobs. The blob is durable before the entry that names it.
+ * Reading through the wrapped store gives whole entries.
  */
 export function withSpill(store: SessionStore): SessionStore {
   let spilling = wrapped.get(store)
@@ -32,7 +31,7 @@ export function withSpill(store: SessionStore): SessionStore {
 function spillingStore(store: SessionStore): SessionStore {
   return {
     async append(id, entries, fence) {
-      const kept = entries.some(isHeavy) ? await Promise.all(entries.map((entry) => spill(store, id, entry))) : entries
+      const kept = entries.some(isLarge) ? await Promise.all(entries.map((entry) => spill(store, id, entry))) : entries
       await store.append(id, kept, fence)
     },
     read: async (id, after) => whole(store, id, await store.read(id, after)),
@@ -52,13 +51,13 @@ function spillingStore(store: SessionStore): SessionStore {
 }
 
 async function spill(store: SessionStore, id: string, entry: LogEntry): Promise<LogEntry> {
-  if (!isHeavy(entry)) return entry
+  if (!isLarge(entry)) return entry
   const blob = await store.blobs(id).put(new TextEncoder().encode(JSON.stringify(entry)))
   failpoint('spill.blob.after')
   const key = 'clientKey' in entry && entry.clientKey !== undefined && { clientKey: entry.clientKey }
   const { seq, at, type: of } = entry
   const stub: SpilledEntry = { seq, id: entry.id, at, type: 'spilled', of, blob, ...key }
-  return stub as unknown as LogEntry // a type of the store's own, which no log ever sees
+  return stub as unknown as LogEntry // a type of the store, which no log contains
 }
 
 async function whole(store: SessionStore, id: string, entries: readonly LogEntry[]): Promise<readonly LogEntry[]> {
@@ -86,17 +85,17 @@ function parsed(bytes: Uint8Array): LogEntry | undefined {
 const isSpilled = (entry: unknown): entry is SpilledEntry =>
   typeof entry === 'object' && entry !== null && 'type' in entry && entry.type === 'spilled' && 'blob' in entry
 
-/** By the length of its texts: to write it out only to learn its size would cost as much as storing it. */
-function isHeavy(entry: LogEntry): boolean {
-  return weigh(entry, 0) > most
+/** Estimated by the length of its texts, because serializing it would cost as much as storing it. */
+function isLarge(entry: LogEntry): boolean {
+  return sizeOf(entry, 0) > most
 }
 
-function weigh(value: unknown, weight: number): number {
-  if (typeof value === 'string') return weight + value.length
-  if (typeof value !== 'object' || value === null) return weight + 8
-  let sum = weight
+function sizeOf(value: unknown, size: number): number {
+  if (typeof value === 'string') return size + value.length
+  if (typeof value !== 'object' || value === null) return size + 8
+  let sum = size
   for (const key in value) {
-    sum = weigh((value as Record<string, unknown>)[key], sum)
+    sum = sizeOf((value as Record<string, unknown>)[key], sum)
     if (sum > most) return sum
   }
   return sum

@@ -4,39 +4,35 @@ import { AgentError, StoreError } from '../core/errors.ts'
 import { failpoint } from '../core/log.ts'
 import type { SessionStore, StoreChange } from '../core/store.ts'
 import { digestOf } from '../platform/digest.ts'
-import { backUp } from './sqlite/backup.ts'
-import { Bells } from './sqlite/bells.ts'
-import { getBlob, putBlob } from './sqlite/blobs.ts'
 import type { Connection } from './sqlite/connection.ts'
-import { appendEntries, readEntries } from './sqlite/entries.ts'
-import { leaveMessage, readInbox } from './sqlite/inbox.ts'
+import { backUp } from './sqlite/database-file.ts'
+import { addMessage, appendEntries, getBlob, putBlob, readEntries, readInbox } from './sqlite/entries.ts'
 import { lease } from './sqlite/leases.ts'
-import { deleteFamily, listSessions } from './sqlite/listing.ts'
 import { openDatabase } from './sqlite/open-database.ts'
-import { SessionRows } from './sqlite/session-rows.ts'
-import { watchByPolling } from './watch-by-polling.ts'
+import { deleteTree, listSessions, SessionRows } from './sqlite/session-rows.ts'
+import { ChangeListeners, watchByPolling } from './watch-by-polling.ts'
 
 export type { Clock } from '../core/clock.ts'
 export { type LostPart, type RescueReport, rescueSqlite } from './sqlite/rescue.ts'
 
 export interface SqliteStoreOptions {
   /**
-   * The database file. It and its folder are made where they are missing, for their owner alone (0600, 0700); a file
-   * that others may read is closed to them when it is opened. A symbolic link is refused.
+   * The database file. It and its folder are created if they are missing, accessible only to their owner (0600, 0700); a
+   * file that others may read is restricted when it is opened. A symbolic link is refused.
    */
   readonly path: string
   /**
-   * `FULL` (the default): what was acknowledged survives a power loss. `NORMAL` is faster: a power loss may take the
-   * last moments, a crash of the process takes nothing.
+   * `FULL` (the default): acknowledged writes survive a power loss. `NORMAL` is faster: a power loss may lose the last
+   * writes, a crash of the process loses nothing.
    */
   readonly synchronous?: 'FULL' | 'NORMAL'
-  /** How long a write waits for those of other processes. Default 5000. */
+  /** How long a write waits for writes of other processes. Default 5000. */
   readonly busyTimeoutMs?: number
-  /** How often a watcher looks for what other processes wrote. Default 200. */
+  /** The interval at which a watcher polls for changes of other processes. Default 200. */
   readonly pollMs?: number
   /**
-   * Go on although the file lies on a network file system. Then a rollback journal takes the place of the write-ahead
-   * log, which cannot work there; whether locks hold is up to that file system.
+   * Allow a network file system. Then a rollback journal replaces the write-ahead log, which cannot work there; whether
+   * locks work depends on that file system.
    */
   readonly allowNetworkFileSystem?: boolean
   readonly clock?: Clock
@@ -49,23 +45,23 @@ export interface SqliteStore extends SessionStore {
   identity(): Promise<string>
   close(): Promise<void>
   /**
-   * A consistent copy in a new file, made while others go on writing. Copying the file by hand leaves out what is in
-   * the log beside it. An existing file is not overwritten.
+   * Writes a consistent copy to a new file, while others may write. A copy of the file alone lacks the entries in the log
+   * beside it. An existing file is not overwritten.
    */
   backup(toPath: string): Promise<void>
 }
 
 /**
- * Sessions in an SQLite file. It is opened by the first use, and held open until `close()`. A process that ended
- * without `close()` makes the next one check the file (up to 256 MB). A damaged file is never written to: what is
- * readable in it can be read, and `rescueSqlite` copies that into a new one.
+ * Sessions in an SQLite file. It is opened on first use and stays open until `close()`. After a process ended without
+ * `close()`, the next one checks the file (up to 256 MB). A damaged file is never written to: its readable parts can be
+ * read, and `rescueSqlite` copies them into a new file.
  */
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const { synchronous = 'FULL', busyTimeoutMs = 5000, pollMs = 200, clock = systemClock } = options
   const { allowNetworkFileSystem = false, readMountTable } = options
   checkOptions(options)
   const path = resolve(options.path)
-  const bells = new Bells()
+  const listeners = new ChangeListeners()
   const closing = new AbortController()
   let opened: Opened | undefined
   let opening: Promise<Opened> | undefined
@@ -79,7 +75,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       opened = await opening
       return opened
     } catch (error) {
-      opening = undefined // the next use tries again: the disk may have room by then
+      opening = undefined // the next call tries again: the disk may have space by then
       throw error
     }
   }
@@ -100,7 +96,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       failpoint('sqlite.append.begin', entries)
       await write((connection, rows) => appendEntries(connection, rows, { id, entries, bodies, fence }))
       failpoint('sqlite.append.afterCommit', entries)
-      bells.ring(id)
+      listeners.notify(id)
     },
 
     read(id, after = 0) {
@@ -113,8 +109,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
     list: () => read(listSessions),
 
     async delete(id) {
-      const gone = await write((connection) => deleteFamily(connection, id))
-      for (const one of gone) bells.ring(one)
+      const deleted = await write((connection) => deleteTree(connection, id))
+      for (const deletedId of deleted) listeners.notify(deletedId)
     },
 
     async lease(id, request) {
@@ -125,8 +121,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
     },
 
     async send(id, item) {
-      const isNew = await write((connection, rows) => leaveMessage(connection, rows.findOrCreate(id), item))
-      if (isNew) bells.ring(id)
+      const isNew = await write((connection, rows) => addMessage(connection, rows.findOrCreate(id), item))
+      if (isNew) listeners.notify(id)
     },
 
     watch(id, { after = 0, signal }) {
@@ -152,7 +148,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
           clock,
           everyMs: pollMs,
           wake: (listener) =>
-            bells.listen(id, () => {
+            listeners.add(id, () => {
               isStale = true
               listener()
             }),

@@ -1,36 +1,35 @@
 import { show } from '../core/behavior.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import type { SessionStore } from '../core/store.ts'
-import { type AccessOptions, createGate } from './remote/access.ts'
-import { dropBody } from './remote/bytes.ts'
+import { type AccessOptions, createAccessControl } from './remote/access.ts'
 import { type HandlerContext, operations } from './remote/operations.ts'
-import { Refusal, refusalOf, respond } from './remote/refusal.ts'
-import { routeOf } from './remote/route.ts'
+import { dropBody } from './remote/protocol.ts'
+import { Refusal, refusalOf, respond, routeOf } from './remote/route.ts'
 
 export type { Authorize, StoreAccess, StoreMethod } from './remote/access.ts'
 export { type NodeRequest, type NodeResponse, toNodeListener } from './remote/node-listener.ts'
 
 export interface StoreHandlerOptions extends AccessOptions {
-  /** Where the sessions are really kept. */
+  /** The store to serve. */
   readonly store: SessionStore
-  /** The most a request may bring. Default 24 MB, so that whatever was taken can be given back in one page. */
+  /** The maximum size of a request. Default 24 MB, so that any accepted entry fits into one page of an answer. */
   readonly maxBytes?: number
-  /** What stands before the routes in the path, `/store` for instance. Default: nothing. */
+  /** The path before the routes, such as `/store`. Default: empty. */
   readonly basePath?: string
-  /** How long `watch` waits for something to tell. Default 25,000, which is also the most that clients expect. */
+  /** How long `watch` waits for a change. Default 25,000, which is also the maximum that clients expect. */
   readonly holdMs?: number
   readonly clock?: Clock
-  /** Told about failures that the client only knows as `internal`. */
+  /** Called with failures that the client receives only as `internal`. */
   readonly onError?: (error: unknown) => void
 }
 
 /**
  * A session store over HTTP, for `createRemoteStore` or any other client, on every runtime that has `Request` and
- * `Response`. Give `token` (all who know it may do everything), `authorize` (decides request by request), or both.
+ * `Response`. Give `token` (every client that knows it may do everything), `authorize` (decides for each request), or both.
  *
  * ## The protocol, version 1
  *
- * Bodies are JSON objects in UTF-8 with `protocol: 1`; fields that one does not know are passed over. An id or a name is
+ * Bodies are JSON objects in UTF-8 with `protocol: 1`; unknown fields are ignored. An id or a name is
  * one percent-encoded segment of the path; where it is empty, `.` or `..`, or begins with `~`, a `~` goes in front. An
  * answer about a session repeats its id as `session`. Each request carries `Authorization: Bearer <token>`.
  *
@@ -62,7 +61,7 @@ export interface StoreHandlerOptions extends AccessOptions {
  * | 404 | `no_route`, `no_blob` | |
  * | 405 | `no_method` | see `Allow` |
  * | 409 | `head_moved` | with `head`, `owner?`: read what is there; your entries may be among it |
- * | 412 | `lease_lost` | with `owner?`: somebody else writes now |
+ * | 412 | `lease_lost` | with `owner?`: another writer has the session |
  * | 413 | `too_large` | |
  * | 423 | `session_busy` | with `owner`, `since` |
  * | 500 | `internal` | |
@@ -75,20 +74,21 @@ export function createStoreHandler(options: StoreHandlerOptions): (request: Requ
   for (const [name, value] of Object.entries({ maxBytes, holdMs }))
     if (!Number.isSafeInteger(value) || value < 1)
       throw new TypeError(`createStoreHandler: ${name} must be a whole number from 1 on, got ${show(value)}`)
-  const gate = createGate(options)
+  const access = createAccessControl(options)
   const base = `/${basePath}`.replace(/\/+/g, '/').replace(/\/$/, '')
 
   return async (request) => {
     try {
-      await gate.admit(request)
+      await access.authenticate(request)
       const route = routeOf(request, base)
-      const context: HandlerContext = { store, gate, request, route, maxBytes, holdMs, clock }
+      const context: HandlerContext = { store, access, request, route, maxBytes, holdMs, clock }
       const { method, sessionId } = route
-      if (!(await gate.allows(request, { method, ...(sessionId !== undefined && { sessionId }) }))) throw notAllowed()
+      if (!(await access.isAllowed(request, { method, ...(sessionId !== undefined && { sessionId }) })))
+        throw notAllowed()
       return await operations[method](context, sessionId ?? '')
     } catch (error) {
       const { status, problem, headers } = refusalOf(error)
-      if (problem.code === 'internal' && !request.signal.aborted) void tell(onError, error)
+      if (problem.code === 'internal' && !request.signal.aborted) void report(onError, error)
       return respond({ error: problem }, status, headers)
     } finally {
       dropBody(request)
@@ -96,10 +96,10 @@ export function createStoreHandler(options: StoreHandlerOptions): (request: Requ
   }
 }
 
-async function tell(listener: StoreHandlerOptions['onError'], error: unknown): Promise<void> {
+async function report(listener: StoreHandlerOptions['onError'], error: unknown): Promise<void> {
   try {
     await listener?.(error)
-  } catch {} // whoever only listens does not change the answer
+  } catch {} // a failing listener does not change the answer
 }
 
 const notAllowed = (): Refusal => new Refusal(403, { code: 'denied', message: 'You may not do this here' })

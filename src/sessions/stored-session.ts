@@ -1,18 +1,17 @@
 import { show } from '../core/behavior.ts'
 import { abandonChildren, abandonOpenCalls, isChildOf } from '../core/fork.ts'
 import type { EntryBody, LogEntry } from '../core/log.ts'
+import { repairPairs } from '../core/pairing.ts'
 import type { PendingAnswer, PendingCall, Session, SessionStore } from '../core/store.ts'
 import { syntheticResult } from '../core/tool-result.ts'
+import { Transcript } from '../core/transcript.ts'
 import type { Message } from '../core/turn.ts'
-import { addedTurns } from './added-turns.ts'
-import { answerTo, requireFirst } from './answer.ts'
 import { childNames, descendantsOf } from './family.ts'
-import { forkedPast } from './forked-entries.ts'
 import { LeasedLog, type SessionOptions } from './leased-log.ts'
-import { pendingCalls } from './pending.ts'
+import { createAnswerItem, pendingCalls, requireFirstAnswer } from './pending.ts'
 import { withSpill } from './spill.ts'
 
-/** A session that does not exist yet. */
+/** Creates a session. */
 export async function makeSession(store: SessionStore, id: string, options: SessionOptions): Promise<Session> {
   if ((await store.read(id)).length > 0)
     throw new Error(`Session "${id}" exists already; use loadSession(store, "${id}")`)
@@ -21,16 +20,16 @@ export async function makeSession(store: SessionStore, id: string, options: Sess
   return session
 }
 
-/** A session that was begun before. */
+/** Loads an existing session. */
 export async function readSession(store: SessionStore, id: string, options: SessionOptions): Promise<Session> {
   const history = await withSpill(store).read(id)
   if (history.length === 0) throw new Error(`There is no session "${id}" in this store; list() names those it has`)
   return new StoredSession(withSpill(store), id, history, options)
 }
 
-/** A session in a store: what can be done with a log, beside writing it. */
+/** A session in a store. */
 class StoredSession extends LeasedLog implements Session {
-  /** Names of the children that were there when somebody asked, for as long as nobody else may make one. */
+  /** The names of the children found in the store, valid as long as this lease excludes other writers. */
   #foundChildren: { readonly epoch: number; readonly names: Promise<Set<string>> } | undefined
   readonly #madeChildren = new Set<string>()
 
@@ -43,7 +42,7 @@ class StoredSession extends LeasedLog implements Session {
   }
 
   async addTurns(messages: readonly Message[]): Promise<void> {
-    const turns = addedTurns(messages, () => ({ id: this.options.newId!(), createdAt: this.clock.now() }))
+    const turns = turnEntries(messages, () => ({ id: this.options.newId!(), createdAt: this.clock.now() }))
     await this.whileOpen(async () => {
       if (this.log.transcript.isLive)
         throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
@@ -54,7 +53,7 @@ class StoredSession extends LeasedLog implements Session {
   }
 
   async save(): Promise<void> {
-    // A session without a word must exist too: it may be created here and loaded elsewhere.
+    // An empty session must exist in the store too: it may be created here and loaded elsewhere.
     const created: EntryBody = { type: 'state', owner: 'session', value: { createdAt: this.clock.now() } }
     if (this.log.head === 0) await this.whileOpen(() => this.log.append(created))
     await this.log.flushed()
@@ -78,8 +77,8 @@ class StoredSession extends LeasedLog implements Session {
     const id = `${this.id}/${name}`
     this.#madeChildren.add(name)
     const child = new StoredSession(this.store, id, await this.store.read(id), this.options, this)
-    await child.settle()
-    if (child.log.head > 0) await child.collect()
+    await child.recover()
+    if (child.log.head > 0) await child.collectInbox()
     return child
   }
 
@@ -89,14 +88,14 @@ class StoredSession extends LeasedLog implements Session {
     return names.filter((name) => callIds.some((callId) => isChildOf(name, callId)))
   }
 
-  /** The store may hold many sessions: who is the only one to make children looks once. */
+  /** Listed once per lease, because the store may hold many sessions. */
   #knownChildren(): Promise<Set<string>> {
     const { epoch } = this.fence()
     if (this.#foundChildren?.epoch === epoch) return this.#foundChildren.names
     const names = childNames(this.store, this.id)
     this.#foundChildren = { epoch, names }
     names.catch(() => {
-      this.#foundChildren = undefined // the next one looks again
+      this.#foundChildren = undefined // the next call lists again
     })
     return names
   }
@@ -111,14 +110,14 @@ class StoredSession extends LeasedLog implements Session {
   }
 
   async pendingInTree(): Promise<readonly (PendingCall & { readonly sessionId: string })[]> {
-    if (this.log.transcript.openCalls.length === 0) return [] // a child waits only while a call of ours waits for it
+    if (this.log.transcript.openCalls.length === 0) return [] // a child waits only while a call of this session waits for it
     const children = await Promise.all((await descendantsOf(this.store, this.id)).map((id) => this.#read(id)))
     const waiting = [this, ...children].flatMap(({ id, pending }) =>
       pending.map((call) => ({ ...call, sessionId: id })),
     )
-    // A call that waits for its child, or for its second (`call~2`), is answered there.
+    // A call that waits for its child, or for its second child (`call~2`), is answered in the child.
     const isAbove = (id: string): boolean =>
-      waiting.some(({ sessionId }) => [`${id}/`, `${id}~`].some((place) => `${sessionId}/`.startsWith(place)))
+      waiting.some(({ sessionId }) => [`${id}/`, `${id}~`].some((prefix) => `${sessionId}/`.startsWith(prefix)))
     return waiting.filter(({ sessionId, callId }) => !isAbove(`${sessionId}/${callId}`))
   }
 
@@ -127,12 +126,12 @@ class StoredSession extends LeasedLog implements Session {
   }
 
   async answer(callId: string, answer: PendingAnswer): Promise<void> {
-    // Somebody else may have written since; who asks first is answered by what is there now.
+    // Another writer may have changed the log since it was read.
     const { log } = this.canWrite() ? this : await this.#read(this.id)
-    const item = answerTo(log, callId, answer)
+    const item = createAnswerItem(log, callId, answer)
     if (!item) return
     await this.send(item)
-    await requireFirst(item, log, this.store)
+    await requireFirstAnswer(item, log, this.store)
   }
 
   get parked(): string | undefined {
@@ -194,24 +193,78 @@ class StoredSession extends LeasedLog implements Session {
     if (!Number.isInteger(at) || at < 0 || at > entries.length)
       throw new RangeError(`Session ${this.id} has ${entries.length} entries; it cannot be forked at ${show(at)}`)
     const session = (await makeSession(this.store, id, this.options)) as StoredSession
-    const past = forkedPast(entries, this.id, at)
-    await session.#begin(past.entries, past.ending)
+    const history = forkedHistory(entries, this.id, at)
+    await session.#begin(history.entries, history.ending)
     return session
   }
 
-  /** Takes over another session's past. */
-  #begin(past: readonly LogEntry[], ending: readonly EntryBody[]): Promise<void> {
+  /** Starts this session with the history of another one. */
+  #begin(history: readonly LogEntry[], ending: readonly EntryBody[]): Promise<void> {
     return this.whileOpen(async () => {
       if (this.log.head > 0) throw new Error(`Session "${this.id}" exists already; fork to another id`)
-      const about = () => ({ id: this.options.newId!(), at: this.clock.now() })
-      const added = ending.map((body, i): LogEntry => ({ ...body, seq: past.length + i + 1, ...about() }))
-      const entries = [...past, ...added] // at once: a past without its ending would go on where another run stopped
+      const idAndTime = () => ({ id: this.options.newId!(), at: this.clock.now() })
+      const added = ending.map((body, i): LogEntry => ({ ...body, seq: history.length + i + 1, ...idAndTime() }))
+      const entries = [...history, ...added] // in one append: without its ending, the open run would be resumed here
       await this.commit(entries)
       this.log.absorb(entries)
     })
   }
 
-  protected giveUpChildren(callIds: readonly string[]): Promise<void> {
+  protected abandonChildren(callIds: readonly string[]): Promise<void> {
     return abandonChildren(this, callIds)
   }
+}
+
+/** Converts given messages to entries, each call with a result. `idAndTime` gives each an id and a time. */
+export function turnEntries(messages: unknown, idAndTime: () => { id: string; createdAt: number }): EntryBody[] {
+  checkMessages(messages)
+  return repairPairs(messages).map(({ role, content }) => ({
+    type: 'turn',
+    turn: { ...idAndTime(), runId: '', role, content: structuredClone(content) },
+  }))
+}
+
+function checkMessages(messages: unknown): asserts messages is readonly Message[] {
+  if (!Array.isArray(messages)) throw new TypeError(`addTurns takes a list of messages, got ${show(messages)}`)
+  for (const [i, message] of messages.entries()) {
+    const { role, content } = (message ?? {}) as Partial<Message>
+    if (role !== 'user' && role !== 'assistant')
+      throw new TypeError(`addTurns: messages[${i}].role must be "user" or "assistant", got ${show(role)}`)
+    if (!Array.isArray(content))
+      throw new TypeError(
+        `addTurns: messages[${i}].content must be blocks such as [{ type: 'text', text }], got ${show(content)}`,
+      )
+  }
+}
+
+export interface ForkedHistory {
+  readonly entries: readonly LogEntry[]
+  /** Entries that complete the history for the new session. */
+  readonly ending: readonly EntryBody[]
+}
+
+/**
+ * The history that a fork shares. A turn that still waits for results is left out with all that follows it: its calls may
+ * be running, and must not run in both sessions.
+ */
+export function forkedHistory(entries: readonly LogEntry[], from: string, atSeq: number): ForkedHistory {
+  let shared = entries.slice(0, atSeq)
+  const { openTurn } = replay(shared)
+  if (openTurn)
+    shared = shared.slice(
+      0,
+      shared.findLastIndex((entry) => entry.type === 'turn' && entry.turn.id === openTurn.id),
+    )
+  const { activeRun } = replay(shared)
+  const origin: EntryBody = { type: 'state', owner: 'fork', value: { session: from, seq: shared.length } }
+  if (!activeRun) return { entries: shared, ending: [origin] }
+  // The messages of the run are delivered in the original session.
+  const end = { status: 'aborted', stop: 'forked', dropsTo: shared.length } as const
+  return { entries: shared, ending: [{ type: 'run_ended', runId: activeRun.id, ...end }, origin] }
+}
+
+function replay(entries: readonly LogEntry[]): Transcript {
+  const transcript = new Transcript()
+  for (const entry of entries) transcript.apply(entry)
+  return transcript
 }

@@ -6,9 +6,9 @@ import type { JsonlStoreOptions } from './jsonl-store.ts'
 import type { RemoteStoreOptions } from './remote-store.ts'
 import type { SqliteStoreOptions } from './sqlite-store.ts'
 
-// The root gives every store by name, and loads none of them before it is used.
+// The root module exports every store, and loads each on first use.
 
-/** Sessions in one SQLite file. More of it in `libero/session/sqlite`. */
+/** Sessions in one SQLite file. `libero/session/sqlite` has more functions for it. */
 export function createSqliteStore(options: SqliteStoreOptions): SessionStore {
   need('createSqliteStore', 'path', options?.path)
   return lazily(async () => (await import('./sqlite-store.ts')).createSqliteStore(options))
@@ -26,7 +26,7 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
   return lazily(async () => (await import('./remote-store.ts')).createRemoteStore(options))
 }
 
-/** Sessions in whatever can get, save and delete texts by name. One process only. */
+/** Sessions in anything that can get, save and delete texts by name. For one process only. */
 export function createFileMapStore(adapter: FileMapAdapter, options: { readonly clock?: Clock } = {}): SessionStore {
   for (const verb of ['get', 'save', 'delete'] as const)
     if (typeof adapter?.[verb] !== 'function')
@@ -63,7 +63,7 @@ function lazily(load: () => Promise<SessionStore>): SessionStore {
       if (!identity) throw new Error('This store has no identity')
       return identity()
     },
-    // Loaded even for this, so that it knows that it was closed.
+    // Loaded even to be closed, so that later calls fail.
     close: async () => (await store()).close?.(),
   }
 }

@@ -5,20 +5,20 @@ export interface PollingOptions {
   readonly after?: number
   readonly signal: AbortSignal
   /**
-   * Aborted when the store closes. Beside `signal`, not joined with it: what `AbortSignal.any` makes is kept by Node until
-   * its event loop turns, and with it all that listens, here a whole session.
+   * Aborted when the store closes. Not joined with `signal`: Node keeps the result of `AbortSignal.any`, and with it all
+   * listeners and so a whole session, until the next turn of the event loop.
    */
   readonly closing?: AbortSignal
   readonly clock: Clock
-  /** How long to wait before looking again when nothing was new. */
+  /** The interval between two polls while nothing changes. */
   readonly everyMs: number
-  /** For a store that hears of some changes at once: calls the listener on each. Returns how to stop that. */
+  /** For a store that is notified of some changes: adds a listener for them. Returns a function that removes it. */
   readonly wake?: (listener: () => void) => () => void
 }
 
 /**
- * Watches a session by looking again and again. `peek` gives the entries after a number and everything that waits in
- * the inbox, or undefined where it knows that nothing changed since it was last asked. Yields what is new.
+ * Watches a session by polling. `peek` returns the entries after a number and the whole inbox, or undefined if it knows
+ * that nothing changed since the last call. Yields what is new.
  */
 export async function* watchByPolling(
   peek: (after: number) => Promise<StoreChange | undefined>,
@@ -26,58 +26,77 @@ export async function* watchByPolling(
 ): AsyncGenerator<StoreChange, void, undefined> {
   let shown = new Set<string>()
   let seen = after
-  const bell = createBell()
-  const stopListening = wake?.(bell.ring)
+  const waker = createWaker()
+  const stopListening = wake?.(waker.notify)
   const signals = closing ? [signal, closing] : [signal]
   const isOver = (): boolean => signals.some(({ aborted }) => aborted)
-  for (const one of signals) one.addEventListener('abort', bell.ring)
+  for (const one of signals) one.addEventListener('abort', waker.notify)
   try {
     while (!isOver()) {
-      bell.mute() // before looking, so that what changes meanwhile is looked at again
+      waker.reset() // before peeking, so that changes meanwhile cause another poll
       const found = await peek(seen)
       if (isOver()) return
       const entries = found?.entries ?? []
       const inbox = found?.inbox.filter((item) => !shown.has(item.clientKey)) ?? []
-      // A key that left the inbox never comes back, so only those that wait need to be remembered.
+      // A key that left the inbox never comes back, so only the present keys are remembered.
       if (found) shown = new Set(found.inbox.map((item) => item.clientKey))
       seen = entries.at(-1)?.seq ?? seen
       if (entries.length > 0 || inbox.length > 0) yield { entries, inbox }
-      else await bell.rung(clock, everyMs)
+      else await waker.wait(clock, everyMs)
     }
   } finally {
     stopListening?.()
-    for (const one of signals) one.removeEventListener('abort', bell.ring)
+    for (const one of signals) one.removeEventListener('abort', waker.notify)
   }
 }
 
-interface Bell {
-  readonly ring: () => void
-  mute(): void
-  /** Resolves when it rings, or rang since it was muted, or the time is up. */
-  rung(clock: Clock, withinMs: number): Promise<void>
+interface Waker {
+  readonly notify: () => void
+  reset(): void
+  /** Resolves when notified, if notified since the last reset, or after `withinMs`. */
+  wait(clock: Clock, withinMs: number): Promise<void>
 }
 
-function createBell(): Bell {
-  let hasRung = false
+function createWaker(): Waker {
+  let isNotified = false
   let wakeUp: (() => void) | undefined
   return {
-    ring() {
-      hasRung = true
+    notify() {
+      isNotified = true
       wakeUp?.()
     },
-    mute() {
-      hasRung = false
+    reset() {
+      isNotified = false
     },
-    async rung(clock, withinMs) {
-      if (hasRung) return
+    async wait(clock, withinMs) {
+      if (isNotified) return
       await new Promise<void>((resolve) => {
-        const callOff = clock.timer(withinMs, resolve)
+        const cancelTimer = clock.timer(withinMs, resolve)
         wakeUp = () => {
-          callOff()
+          cancelTimer()
           resolve()
         }
       })
       wakeUp = undefined
     },
+  }
+}
+
+/** Listeners for changes that this process makes to a session. */
+export class ChangeListeners {
+  readonly #listeners = new Map<string, Set<() => void>>()
+
+  /** Returns a function that removes the listener. */
+  add(id: string, listener: () => void): () => void {
+    const listeners = this.#listeners.get(id) ?? new Set()
+    this.#listeners.set(id, listeners.add(listener))
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#listeners.get(id) === listeners) this.#listeners.delete(id)
+    }
+  }
+
+  notify(id: string): void {
+    for (const listener of this.#listeners.get(id) ?? []) listener()
   }
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import { LeaseLostError } from '../core/errors.ts'
-import type { InboxItem } from '../core/log.ts'
-import { failpoint } from '../core/log.ts'
+import { failpoint, type InboxItem } from '../core/log.ts'
 import type { SessionStore } from '../core/store.ts'
 
 export interface WriteLeaseOptions {
@@ -9,13 +8,13 @@ export interface WriteLeaseOptions {
   readonly owner: string
   readonly ttlMs: number
   readonly clock: Clock
-  /** Called with what waits in the inbox, each time the lease is renewed. */
+  /** Called with the inbox each time the lease is renewed. */
   readonly onRenewed: (inbox: readonly InboxItem[]) => void
 }
 
-/** The right to write a session, kept alive as long as it is wanted. */
+/** The lease of a session, renewed until it is released. */
 export class WriteLease {
-  /** Told when somebody else has taken the session. */
+  /** Called when another writer has taken the session. */
   onLost: ((error: LeaseLostError) => void) | undefined
   readonly #options: WriteLeaseOptions
   #held: { readonly id: string; readonly epoch: number } | undefined
@@ -30,7 +29,7 @@ export class WriteLease {
     return this.#held?.epoch
   }
 
-  /** Takes it, and says what waits in the inbox. */
+  /** Takes the lease; resolves with the inbox. */
   async take(id: string, takeOver: boolean): Promise<readonly InboxItem[]> {
     const { store, owner, ttlMs } = this.#options
     failpoint('lease.take.before')
@@ -41,23 +40,23 @@ export class WriteLease {
     return inbox
   }
 
-  async giveBack(): Promise<void> {
+  async release(): Promise<void> {
     this.#stopRenewing?.()
     this.#stopRenewing = undefined
     if (!this.#held) return
     const { id, epoch } = this.#held
     this.#held = undefined
     const { store, owner } = this.#options
-    await this.#renewing // one that arrived later would hold what nobody wants any more
+    await this.#renewing // a renewal that arrived after the release would hold the lease again
     failpoint('lease.release.before')
-    await this.#letGo(() => store.lease(id, { owner, ttlMs: 0, epoch }))
+    await this.#releaseWithRetries(() => store.lease(id, { owner, ttlMs: 0, epoch }))
   }
 
-  /** Whoever took the session over meanwhile has nothing to be told. A store that cannot write may be able to later. */
-  async #letGo(release: () => Promise<unknown>, tries = 3): Promise<void> {
+  /** Retries a few times, unless another writer has taken the session meanwhile. */
+  async #releaseWithRetries(release: () => Promise<unknown>, tries = 3): Promise<void> {
     await release().catch((error) => {
       if (error instanceof LeaseLostError || tries === 0) return
-      this.#options.clock.timer(1000, () => void this.#letGo(release, tries - 1))
+      this.#options.clock.timer(1000, () => void this.#releaseWithRetries(release, tries - 1))
     })
   }
 
@@ -73,7 +72,7 @@ export class WriteLease {
         },
         (error) => {
           if (this.#held !== held) return
-          // A lease that is lost ends what runs under it; anything else may pass, so it is tried again.
+          // A lost lease ends the run; other failures may be temporary, so renewing is tried again.
           if (error instanceof LeaseLostError) this.onLost?.(error)
           else this.#renewLater(held)
         },

@@ -137,7 +137,7 @@ describe('FD-29 the server is down', () => {
     const error = await failureOf(inTime(clock, store.append('s', [label(1)], { epoch: 1, head: 0 })))
     expect(error).toBeInstanceOf(StoreError)
     expect(error).toMatchObject({ code: 'unavailable', message: expect.stringContaining(server.url) })
-    expect(error.message).toMatch(/ECONNREFUSED.*tried 7 times.*see that the server is up/)
+    expect(error.message).toMatch(/ECONNREFUSED.*tried 7 times.*check that the server runs/)
     expect(clock.pending).toBe(0)
     await server.start()
     expect(await store.read('s')).toEqual([])

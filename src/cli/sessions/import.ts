@@ -5,10 +5,10 @@ import { createIds } from '../../core/clock.ts'
 import { codeOf, messageOf } from '../../core/errors.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
-import { addedTurns } from '../../sessions/added-turns.ts'
 import { importSession } from '../../sessions/export.ts'
 import type { ForeignTranscript } from '../../sessions/interop/transcript.ts'
 import { createSession } from '../../sessions/session.ts'
+import { turnEntries } from '../../sessions/stored-session.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { withStore } from './open-store.ts'
@@ -102,7 +102,7 @@ async function importForeign(store: SessionStore, text: string, from: string, io
   if (messages.length === 0) throw new Error('there are no messages in it')
   const session = await createSession({ store, id: newSessionId() })
   const newId = createIds()
-  const turns = addedTurns(messages, () => ({ id: newId(), createdAt: Date.now() }))
+  const turns = turnEntries(messages, () => ({ id: newId(), createdAt: Date.now() }))
   await session.open()
   try {
     await session.log.appendAll([folderEntry(meta.cwd ?? io.cwd), ...turns]) // in one append: all or nothing

@@ -2,7 +2,7 @@ import { SessionBusyError } from '../../core/errors.ts'
 import type { InboxItem } from '../../core/log.ts'
 import type { SessionStore } from '../../core/store.ts'
 import type { Transcript } from '../../core/transcript.ts'
-import { inboxOf } from '../../sessions/inbox-of.ts'
+import { inboxOf } from '../../sessions/pending.ts'
 
 /**
  * `open` and `waiting` are what the log says, and `liveState` refines them: a run that never ended is `running` in

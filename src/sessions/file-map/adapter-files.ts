@@ -1,15 +1,16 @@
 import { messageOf, StoreError } from '../../core/errors.ts'
+import type { LogEntry } from '../../core/log.ts'
 
-/** Anything that keeps texts by name. Each verb may answer at once or later. */
+/** Anything that keeps texts by name. Each method may return its result or a promise of it. */
 export interface FileMapAdapter {
   get(path: string): Promise<string | undefined | null> | string | undefined | null
   save(path: string, text: string): Promise<void> | void
   delete(path: string): Promise<void> | void
-  /** The names that begin with `prefix`. Without it the store keeps a list of its own. */
+  /** The names that begin with `prefix`. Without this method the store keeps a list itself. */
   list?(prefix: string): Promise<readonly string[]> | readonly string[]
 }
 
-/** The adapter, with failures that say which file they are about. */
+/** The adapter, with errors that name the file. */
 export interface AdapterFiles {
   get(path: string): Promise<string | undefined>
   save(path: string, text: string): Promise<void>
@@ -38,4 +39,105 @@ async function named<T>(verb: string, path: string, work: () => Promise<T>): Pro
       { cause },
     )
   }
+}
+
+/**
+ * The folder of a session: its id, with all characters encoded that may be special in a path. Capital letters are encoded
+ * too, for case-insensitive file systems. A lone surrogate, which has no UTF-8, becomes `%u` and its code.
+ */
+export function folderOf(id: string): string {
+  if (id === '') return '%'
+  return [...id].map(encoded).join('')
+}
+
+function encoded(character: string): string {
+  if (/^[a-z0-9_-]$/.test(character)) return character
+  if (!character.isWellFormed()) return `%u${character.charCodeAt(0).toString(16)}`
+  return Array.from(utf8.encode(character), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+}
+
+const utf8 = new TextEncoder()
+
+/** The id of a folder; undefined if the folder is not one of a session. */
+export function idOf(folder: string): string | undefined {
+  if (folder === '%') return ''
+  try {
+    const id = folder
+      .split(/%u([0-9a-f]{4})/)
+      .map((part, i) => (i % 2 === 0 ? decodeURIComponent(part) : String.fromCharCode(Number.parseInt(part, 16))))
+      .join('')
+    return folderOf(id) === folder ? id : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const turnsPath = (id: string): string => `${folderOf(id)}/turns.jsonl`
+export const metaPath = (id: string): string => `${folderOf(id)}/meta.json`
+export const blobPath = (id: string, name: string): string => `${folderOf(id)}/blobs/${name}`
+export const indexPath = 'index.json'
+
+/** Entries as lines to append. */
+export const textOf = (entries: readonly LogEntry[]): string =>
+  entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')
+
+/** The first `head` lines; later lines were never acknowledged. */
+export function acknowledged(text: string, head: number, path: string): string {
+  const end = startOfLine(text, head)
+  if (end === undefined)
+    throw new StoreError(
+      'corrupt',
+      `${path} holds fewer than the ${head} entries that its meta.json counts; restore it`,
+    )
+  return text.slice(0, end)
+}
+
+/** The entries after a number. */
+export function entriesAfter(text: string, after: number, path: string): LogEntry[] {
+  const entries: LogEntry[] = []
+  let start = startOfLine(text, after) ?? text.length
+  for (let seq = after + 1; start < text.length; seq++) {
+    const end = text.indexOf('\n', start)
+    entries.push(entryOf(text.slice(start, end), seq, path))
+    start = end + 1
+  }
+  return entries
+}
+
+/** The `clientKey` of every entry that has one. Only lines that may have one are parsed. */
+export function keysIn(text: string, path: string): Set<string> {
+  const keys = new Set<string>()
+  for (const [i, line] of text.split('\n').entries()) {
+    if (!line.includes('"clientKey":')) continue
+    const key = keyOf(entryOf(line, i + 1, path))
+    if (key) keys.add(key)
+  }
+  return keys
+}
+
+export const keyOf = (entry: LogEntry): string | undefined => ('clientKey' in entry ? entry.clientKey : undefined)
+
+function entryOf(line: string, seq: number, path: string): LogEntry {
+  let entry: LogEntry | null = null
+  let cause: unknown
+  try {
+    entry = JSON.parse(line) as LogEntry | null
+  } catch (error) {
+    cause = error
+  }
+  if (entry?.seq === seq) return entry
+  throw new StoreError('corrupt', `${path}, line ${seq} is not entry ${seq}; restore the file, or repair that line`, {
+    cause,
+  })
+}
+
+/** The position after `count` lines; undefined if there are fewer. */
+function startOfLine(text: string, count: number): number | undefined {
+  let start = 0
+  for (let i = 0; i < count; i++) {
+    const end = text.indexOf('\n', start)
+    if (end < 0) return undefined
+    start = end + 1
+  }
+  return start
 }

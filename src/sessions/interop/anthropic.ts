@@ -1,15 +1,15 @@
 import { withInterruptionNote } from '../../core/interrupted-turn.ts'
-import type {
-  DocumentBlock,
-  Message,
-  PromptPart,
-  SessionContentBlock,
-  ThinkingBlock,
-  ToolOutput,
-  ToolResultBlock,
-  ToolResultContent,
+import {
+  copyJson,
+  type DocumentBlock,
+  type Message,
+  type PromptPart,
+  type SessionContentBlock,
+  type ThinkingBlock,
+  type ToolOutput,
+  type ToolResultBlock,
+  type ToolResultContent,
 } from '../../core/turn.ts'
-import { copyJson } from '../../core/turn.ts'
 import {
   canonicalRoles,
   canonicalTypes,
@@ -21,11 +21,11 @@ import {
   requireMessages,
   requireObject,
   requireText,
-} from './fields.ts'
+} from './transcript.ts'
 
 /**
- * Reads the `messages` of an Anthropic request. Left behind, for want of a counterpart: `cache_control`, `citations`
- * and a document's `context`. What is remote (a url source) becomes a text that names it.
+ * Reads the `messages` of an Anthropic request. Left out, for lack of a counterpart: `cache_control`, `citations`
+ * and a document's `context`. A remote source (a url) becomes a text that names it.
  */
 export function fromAnthropic(messages: readonly object[]): Message[] {
   requireMessages(messages, canonicalRoles)
@@ -36,9 +36,9 @@ export function fromAnthropic(messages: readonly object[]): Message[] {
 }
 
 /**
- * Writes canonical messages as the `messages` of an Anthropic request, always with blocks. Left behind: `raw` and
- * `unreadable`, so an unreadable call goes out with its empty input. Thinking without a signature is written as it
- * is, though the API refuses it: a sender drops it, an archive wants it.
+ * Writes canonical messages as the `messages` of an Anthropic request, always with blocks. Left out: `raw` and
+ * `unreadable`, so an unreadable call is written with empty input. Thinking without a signature is written unchanged,
+ * although the API refuses it: a sender may drop it, an archive needs it.
  */
 export function toAnthropic(messages: readonly Message[]): AnthropicMessage[] {
   requireMessages(messages, canonicalRoles)
@@ -64,13 +64,13 @@ export type AnthropicBlock =
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: unknown }
   | AnthropicToolResult
 
-/** What a user says or a tool answers in the Anthropic shape. */
+/** A part of a user message or a tool result in the Anthropic format. */
 export type AnthropicPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image'; readonly source: AnthropicSource }
   | { readonly type: 'document'; readonly source: AnthropicSource; readonly title?: string | null }
 
-/** A tool's answer in the Anthropic shape. */
+/** A tool result in the Anthropic format. */
 export interface AnthropicToolResult {
   readonly type: 'tool_result'
   readonly tool_use_id: string
@@ -78,7 +78,7 @@ export interface AnthropicToolResult {
   readonly is_error?: boolean
 }
 
-/** Where an image or a document comes from. `data` is base64, or the text itself when the type is `text`. */
+/** The source of an image or a document. `data` is base64, or the text itself when the type is `text`. */
 export type AnthropicSource =
   | { readonly type: 'base64' | 'text'; readonly media_type: string; readonly data: string }
   | { readonly type: 'url'; readonly url: string }
@@ -90,7 +90,7 @@ export type AnthropicSource =
 export const redactedPrefix = 'redacted_thinking:'
 
 function readContent(content: unknown, at: string): SessionContentBlock[] {
-  // Empty text stands for nothing said, and the API refuses a text block without text.
+  // The API refuses a text block without text.
   if (content === '') return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return requireList(content, at, 'a string or an array of blocks').map((block, i) => {
@@ -195,7 +195,7 @@ function writePart(part: ToolResultContent, at: string): AnthropicPart {
   return { type: 'image', source: { type: 'base64', media_type: part.mediaType, data: part.data } }
 }
 
-/** The API takes plain text only as a text source; bytes that are not UTF-8 would change on that way and stay base64. */
+/** The API accepts plain text only as a text source; bytes that are not UTF-8 would change there and stay base64. */
 function documentSource({ mediaType, data }: DocumentBlock): AnthropicSource {
   const text = mediaType === 'text/plain' ? Buffer.from(data, 'base64').toString('utf8') : undefined
   if (text === undefined || toBase64(text) !== data) return { type: 'base64', media_type: mediaType, data }

@@ -1,10 +1,10 @@
 import { messageOf } from '../../core/errors.ts'
+import { isRecord } from '../../core/is-record.ts'
 import type { SessionContentBlock } from '../../core/turn.ts'
 import { type AnthropicMessage, fromAnthropic } from './anthropic.ts'
-import type { Fields } from './fields.ts'
 import {
+  type Fields,
   type ForeignTranscript,
-  isFields,
   Messages,
   metaOf,
   readLines,
@@ -24,10 +24,10 @@ import {
 export function fromClaudeCode(jsonl: string): ForeignTranscript {
   const skipped = new Skipped()
   const lines = readLines(jsonl, 'fromClaudeCode', skipped)
-  const said = lines.filter(({ fields }) => isSaid(fields))
+  const written = lines.filter(({ fields }) => isMessage(fields))
   // The file of a sub-agent is a side chain as a whole.
-  const isMain = said.some(({ fields }) => fields.isSidechain !== true)
-  const main = said.filter(({ fields }) => !isMain || fields.isSidechain !== true)
+  const isMain = written.some(({ fields }) => fields.isSidechain !== true)
+  const main = written.filter(({ fields }) => !isMain || fields.isSidechain !== true)
   const taken = withSiblings(pathTo(main.at(-1), lines), main)
 
   const messages = new Messages()
@@ -35,15 +35,15 @@ export function fromClaudeCode(jsonl: string): ForeignTranscript {
   for (const line of lines) {
     const { fields, number } = line
     if (taken.has(line)) model = addMessage(messages, line, skipped) ?? model
-    else if (!isSaid(fields)) skipUnlessTitle(fields, number, skipped)
+    else if (!isMessage(fields)) skipUnlessTitle(fields, number, skipped)
     else if (isMain && fields.isSidechain === true) skipped.add('side chain', number)
     else skipped.add('another branch, or before a compaction', number)
   }
   const first = lines.find(({ fields }) => textIn(fields, 'sessionId'))?.fields
-  const placed = lines.find(({ fields }) => textIn(fields, 'cwd'))?.fields
+  const withCwd = lines.find(({ fields }) => textIn(fields, 'cwd'))?.fields
   const meta = {
     id: textIn(first, 'sessionId'),
-    cwd: textIn(placed, 'cwd'),
+    cwd: textIn(withCwd, 'cwd'),
     model,
     createdAt: timeIn(lines.find(({ fields }) => timeIn(fields, 'timestamp') !== undefined)?.fields, 'timestamp'),
     title: titleOf(lines),
@@ -51,9 +51,9 @@ export function fromClaudeCode(jsonl: string): ForeignTranscript {
   return { messages: messages.list, meta: metaOf(meta), skipped: skipped.list }
 }
 
-const isSaid = ({ type, message }: Fields): boolean => (type === 'user' || type === 'assistant') && isFields(message)
+const isMessage = ({ type, message }: Fields): boolean => (type === 'user' || type === 'assistant') && isRecord(message)
 
-/** From the leaf up, over lines of whatever type. */
+/** The path from the leaf to the root, over lines of any type. */
 function pathTo(leaf: TranscriptLine | undefined, lines: readonly TranscriptLine[]): Set<TranscriptLine> {
   const byUuid = new Map<string, TranscriptLine>()
   for (const line of lines) {
@@ -66,9 +66,9 @@ function pathTo(leaf: TranscriptLine | undefined, lines: readonly TranscriptLine
   return path
 }
 
-/** Calls that ran side by side fork the tree though they are one turn: the rest of a reply, and results of its calls. */
+/** Adds lines of the same turn that concurrent calls put on other branches: the rest of a reply, and results of its calls. */
 function withSiblings(path: Set<TranscriptLine>, main: readonly TranscriptLine[]): Set<TranscriptLine> {
-  const taken = new Set([...path].filter(({ fields }) => isSaid(fields)))
+  const taken = new Set([...path].filter(({ fields }) => isMessage(fields)))
   const replies = new Set([...taken].flatMap((line) => replyId(line) ?? []))
   for (const line of main) if (replies.has(replyId(line) ?? '')) taken.add(line)
   const calls = new Set([...taken].flatMap((line) => idsOf(line, 'tool_use', 'id')))
@@ -88,14 +88,14 @@ function replyId({ fields }: TranscriptLine): string | undefined {
 
 function blocksOf({ fields }: TranscriptLine): readonly Fields[] {
   const { content } = fields.message as Fields
-  return Array.isArray(content) ? content.filter(isFields) : []
+  return Array.isArray(content) ? content.filter(isRecord) : []
 }
 
 function idsOf(line: TranscriptLine, type: string, key: string): string[] {
   return blocksOf(line).flatMap((block) => (block.type === type ? (textIn(block, key) ?? []) : []))
 }
 
-/** Gives the model that spoke. */
+/** Returns the model of the message. */
 function addMessage(messages: Messages, line: TranscriptLine, skipped: Skipped): string | undefined {
   const { fields, number } = line
   const message = fields.message as Fields
@@ -129,7 +129,7 @@ function readContent(
   const blocks = blocksOf(line)
     .filter(isKnown)
     .map((block) =>
-      Array.isArray(block.content) ? { ...block, content: block.content.filter(isFields).filter(isKnown) } : block,
+      Array.isArray(block.content) ? { ...block, content: block.content.filter(isRecord).filter(isKnown) } : block,
     )
   try {
     const message = { role, content: typeof content === 'string' ? content : blocks }
@@ -141,7 +141,7 @@ function readContent(
 
 const titles = { 'custom-title': 'customTitle', 'ai-title': 'aiTitle', summary: 'summary' } as const
 
-/** A name that somebody gave counts more than one that was made up. */
+/** A title given by the user is preferred to a generated one. */
 function titleOf(lines: readonly TranscriptLine[]): string | undefined {
   for (const [type, key] of Object.entries(titles)) {
     const line = lines.findLast(({ fields }) => fields.type === type && textIn(fields, key))

@@ -1,21 +1,30 @@
+import { isRecord } from '../../core/is-record.ts'
 import { flawOf } from '../../core/plain-json.ts'
 import type { SessionContentBlock, ToolCallBlock, ToolOutput, ToolResultContent } from '../../core/turn.ts'
-import type { Fields } from './fields.ts'
-import { type ForeignTranscript, isFields, Messages, metaOf, readLines, Skipped, textIn, timeIn } from './transcript.ts'
+import {
+  type Fields,
+  type ForeignTranscript,
+  Messages,
+  metaOf,
+  readLines,
+  Skipped,
+  textIn,
+  timeIn,
+} from './transcript.ts'
 
 /**
  * Reads a rollout of Codex (`~/.codex/sessions/<date>/rollout-<time>-<id>.jsonl`): lines of `{ timestamp, type, payload }`
- * as its Rust version writes them since the autumn of 2025, and the bare items of the months before. What was said and
- * done are the `response_item`s, much like those of the Responses API; `event_msg`s say it again for a screen and are
- * passed over, except that a thread was rolled back or named. After a `compacted` line only its history counts. Left
- * out: developer messages and the context that Codex adds as if the user had said it, encrypted thoughts.
+ * as its Rust version writes them since the autumn of 2025, and the bare items of the months before. The
+ * conversation is in the `response_item`s, much like those of the Responses API; `event_msg`s repeat it for a screen and are
+ * ignored, except rollbacks and names of threads. After a `compacted` line only its history counts. Left out: developer
+ * messages, the context that Codex adds as user messages, encrypted thinking.
  */
 export function fromCodex(jsonl: string): ForeignTranscript {
   const skipped = new Skipped()
   const reader = new Reader(skipped)
   const lines = readLines(jsonl, 'fromCodex', skipped)
   for (const { fields, number } of lines) {
-    if (isFields(fields.payload)) reader.add(String(fields.type), fields.payload, number)
+    if (isRecord(fields.payload)) reader.add(String(fields.type), fields.payload, number)
     else if (typeof fields.type === 'string') reader.item(fields, number)
     else if (textIn(fields, 'id') && number === 1) reader.add('session_meta', fields, number)
     else skipped.add(textIn(fields, 'record_type') ?? 'a line without a type', number)
@@ -46,7 +55,7 @@ class Reader {
   add(type: string, payload: Fields, number: number): void {
     switch (type) {
       case 'session_meta':
-        this.first ??= payload // a fork has that of its origin too, after its own
+        this.first ??= payload // a fork also has the one of its origin, after its own
         return
       case 'turn_context':
         this.model = textIn(payload, 'model') ?? this.model
@@ -74,7 +83,7 @@ class Reader {
         this.#message(item, number)
         break
       case 'reasoning':
-        this.messages.assistantGoesOn(thoughtOf(item))
+        this.messages.continueAssistant(thoughtOf(item))
         break
       case 'function_call':
         this.#call({ id, ...nameOf(item), ...argumentsOf(item.arguments) })
@@ -83,7 +92,7 @@ class Reader {
         this.#call({ id, ...nameOf(item), input: { input: textIn(item, 'input') ?? '' } })
         break
       case 'local_shell_call':
-        this.#call({ id, name: 'local_shell', input: isFields(item.action) ? { ...item.action } : {} })
+        this.#call({ id, name: 'local_shell', input: isRecord(item.action) ? { ...item.action } : {} })
         break
       case 'function_call_output':
       case 'custom_tool_call_output':
@@ -97,31 +106,31 @@ class Reader {
 
   #message(item: Fields, number: number): void {
     const content = partsOf(item.content, number, this.#skipped)
-    if (item.role === 'assistant') this.messages.assistantGoesOn(content)
+    if (item.role === 'assistant') this.messages.continueAssistant(content)
     else if (item.role !== 'user') this.#skipped.add(`a message of ${String(item.role)}`, number)
     else if (content.every(isContext)) this.#skipped.add('context that Codex added', number)
     else this.messages.user(content)
   }
 
   #call(call: Omit<ToolCallBlock, 'type'>): void {
-    this.messages.assistantGoesOn([{ type: 'tool_call', ...call }])
+    this.messages.continueAssistant([{ type: 'tool_call', ...call }])
   }
 
   #result(callId: string, output: unknown, number: number): void {
-    const isWrapped = isFields(output) // as written before November 2025
+    const isWrapped = isRecord(output) // as written before November 2025
     const given = isWrapped ? output.content : output
     const failed = isWrapped && output.success === false
     const shown: ToolOutput = typeof given === 'string' ? given : partsOf(given, number, this.#skipped)
     this.messages.result({ type: 'tool_result', callId, output: shown, ...(failed && { isError: true }) })
   }
 
-  /** Its history replaces what was before; where it has none, what the user said and the summary do. */
+  /** The compacted history replaces the messages before; without one, the user's messages and the summary remain. */
   #compact({ message, replacement_history: history }: Fields, number: number): void {
     const before = this.messages.list
     this.messages.list = []
     this.#skipped.add('what was before a compaction', number)
     if (Array.isArray(history)) {
-      for (const item of history.filter(isFields)) this.item(item, number)
+      for (const item of history.filter(isRecord)) this.item(item, number)
       return
     }
     for (const { role, content } of before)
@@ -130,7 +139,7 @@ class Reader {
       this.messages.user([{ type: 'text', text: `What was said before was summed up as follows:\n\n${message}` }])
   }
 
-  /** So many turns of the user, with all that followed them. */
+  /** Removes the last turns of the user with all that followed them. */
   #rollBack(turns: number, number: number): void {
     if (!(turns > 0)) return
     const { list } = this.messages
@@ -143,7 +152,7 @@ class Reader {
   }
 }
 
-/** What Codex puts before the user's words. */
+/** The beginnings of context that Codex adds as user messages. */
 const contexts = ['<environment_context>', '<user_instructions>', '<INSTRUCTIONS>', '# AGENTS.md instructions']
 
 const isContext = (part: SessionContentBlock): boolean =>
@@ -156,7 +165,7 @@ function argumentsOf(text: unknown): Pick<ToolCallBlock, 'input' | 'raw' | 'unre
   if (raw.trim() === '') return { input: {} }
   try {
     const input: unknown = JSON.parse(raw)
-    if (isFields(input) && flawOf(input) !== 'too deep') return { input: { ...input } }
+    if (isRecord(input) && flawOf(input) !== 'too deep') return { input: { ...input } }
     return { input: {}, raw, unreadable: 'the arguments are no JSON object that can be used' }
   } catch {
     return { input: {}, raw, unreadable: 'the arguments are no JSON' }
@@ -164,7 +173,7 @@ function argumentsOf(text: unknown): Pick<ToolCallBlock, 'input' | 'raw' | 'unre
 }
 
 function thoughtOf({ summary, content }: Fields): SessionContentBlock[] {
-  const parts = [summary, content].flatMap((list) => (Array.isArray(list) ? list.filter(isFields) : []))
+  const parts = [summary, content].flatMap((list) => (Array.isArray(list) ? list.filter(isRecord) : []))
   const text = parts.flatMap((part) => textIn(part, 'text') ?? []).join('\n\n')
   return text === '' ? [] : [{ type: 'thinking', text }]
 }
@@ -172,7 +181,7 @@ function thoughtOf({ summary, content }: Fields): SessionContentBlock[] {
 function partsOf(content: unknown, number: number, skipped: Skipped): ToolResultContent[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   if (!Array.isArray(content)) return []
-  return content.filter(isFields).flatMap((part): ToolResultContent[] => {
+  return content.filter(isRecord).flatMap((part): ToolResultContent[] => {
     const { type, text, image_url: url } = part
     if ((type === 'input_text' || type === 'output_text' || type === 'text') && typeof text === 'string')
       return text === '' ? [] : [{ type: 'text', text }]
@@ -182,7 +191,7 @@ function partsOf(content: unknown, number: number, skipped: Skipped): ToolResult
   })
 }
 
-/** What is remote becomes a text that names it. */
+/** A remote image becomes a text that names it. */
 function imageOf(url: string): ToolResultContent {
   const [, mediaType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? []
   if (mediaType === undefined || data === undefined) return { type: 'text', text: `[image: ${url.slice(0, 500)}]` }

@@ -1,21 +1,21 @@
+import { isRecord } from '../../core/is-record.ts'
 import { fromClaudeCode } from './claude-code.ts'
 import { fromCodex } from './codex.ts'
-import type { Fields } from './fields.ts'
 import { fromPi } from './pi.ts'
-import { type ForeignTranscript, isFields, readLines, Skipped } from './transcript.ts'
+import { type Fields, type ForeignTranscript, readLines, Skipped } from './transcript.ts'
 
 export type TranscriptProgram = 'claude-code' | 'pi' | 'codex'
 
-/** Which program wrote a session file; `undefined` when it is none that we know. The first telling line decides. */
+/** The program that wrote a session file; `undefined` if it is unknown. The first characteristic line decides. */
 export function detectTranscript(jsonl: string): TranscriptProgram | undefined {
   for (const { fields } of readLines(jsonl, 'detectTranscript', new Skipped())) {
-    const program = signOf(fields)
+    const program = programOf(fields)
     if (program) return program
   }
   return undefined
 }
 
-/** Reads a session file of Claude Code, pi or Codex, whichever it is. */
+/** Reads a session file of Claude Code, pi or Codex. */
 export function fromTranscript(jsonl: string): ForeignTranscript & { readonly program: TranscriptProgram } {
   const program = detectTranscript(jsonl)
   if (!program) throw new TypeError('fromTranscript: this is no session file of Claude Code, pi or Codex')
@@ -23,10 +23,10 @@ export function fromTranscript(jsonl: string): ForeignTranscript & { readonly pr
   return { program, ...read(jsonl) }
 }
 
-function signOf(fields: Fields): TranscriptProgram | undefined {
+function programOf(fields: Fields): TranscriptProgram | undefined {
   const { type } = fields
   if (type === 'session' && 'cwd' in fields) return 'pi'
-  if (isFields(fields.payload) && typeof type === 'string') return 'codex'
+  if (isRecord(fields.payload) && typeof type === 'string') return 'codex'
   if (type === undefined && 'id' in fields && 'timestamp' in fields && 'instructions' in fields) return 'codex'
   if ('sessionId' in fields || 'parentUuid' in fields || 'leafUuid' in fields) return 'claude-code'
   return undefined

@@ -1,6 +1,6 @@
-import type { Message, SessionContentBlock, ToolResultContent } from '../../core/turn.ts'
-import { copyJson } from '../../core/turn.ts'
+import { copyJson, type Message, type SessionContentBlock, type ToolResultContent } from '../../core/turn.ts'
 import { type AnthropicMessage, anthropicTypes, fromAnthropic } from './anthropic.ts'
+import { fromOpenAI, type OpenAIMessage, openAIRoles, openAITypes } from './openai.ts'
 import {
   canonicalTypes,
   type Fields,
@@ -11,13 +11,11 @@ import {
   requireMessages,
   requireObject,
   requireText,
-} from './fields.ts'
-import type { OpenAIMessage } from './openai.ts'
-import { fromOpenAI, openAIRoles, openAITypes } from './openai.ts'
+} from './transcript.ts'
 
 /**
  * Turns messages of any known shape into canonical ones that share no object with the input. The first block or field
- * that only one shape has decides; plain text is the same in all of them. System messages go as in `fromOpenAI`.
+ * that only one shape has decides; plain text is the same in all of them. System messages are handled as in `fromOpenAI`.
  */
 export function autoDetectAndConvert(messages: unknown): Message[] {
   requireMessages(messages, openAIRoles)

@@ -10,9 +10,9 @@ import type {
   ToolOutput,
   ToolResultBlock,
 } from '../../core/turn.ts'
-import type { Fields } from './fields.ts'
 import {
   canonicalRoles,
+  type Fields,
   fail,
   optionalText,
   requireInput,
@@ -20,12 +20,12 @@ import {
   requireMessages,
   requireObject,
   requireText,
-} from './fields.ts'
+} from './transcript.ts'
 
 /**
- * Reads the `messages` of an OpenAI chat completion. Left behind, for want of a counterpart: `system` and `developer`
- * messages (see `systemOf`), `name`, `audio`, `annotations`, an image's `detail`. What is remote (an http image, an
- * uploaded file) becomes a text that names it; a refusal becomes text. A run of tool messages becomes one user message.
+ * Reads the `messages` of an OpenAI chat completion. Left out, for lack of a counterpart: `system` and `developer`
+ * messages (see `systemOf`), `name`, `audio`, `annotations`, an image's `detail`. A remote part (an http image, an
+ * uploaded file) becomes a text that names it; a refusal becomes text. Consecutive tool messages become one user message.
  */
 export function fromOpenAI(messages: readonly object[]): Message[] {
   requireMessages(messages, openAIRoles)
@@ -45,7 +45,7 @@ export function fromOpenAI(messages: readonly object[]): Message[] {
   return read
 }
 
-/** The instructions that `fromOpenAI` leaves behind: the text of all system and developer messages. */
+/** The instructions that `fromOpenAI` leaves out: the text of all system and developer messages. */
 export function systemOf(messages: readonly object[]): string {
   requireMessages(messages, openAIRoles)
   return (messages as readonly OpenAIMessage[])
@@ -54,10 +54,10 @@ export function systemOf(messages: readonly object[]): string {
 }
 
 /**
- * Writes canonical messages as the `messages` of an OpenAI chat completion. Left behind: `isError` (the text stays as
- * it is), a thinking's signature and with it all redacted thinking, the borders between thoughts, the order of text and
- * calls in one message. Images of a tool result follow in a user message; images and documents of an assistant
- * message, which has no place for them, shrink to a text. Of an unreadable call the `raw` text goes out.
+ * Writes canonical messages as the `messages` of an OpenAI chat completion. Left out: `isError` (the text stays
+ * unchanged), the signature of thinking and so all redacted thinking, the borders between thinking blocks, the order of text
+ * and calls in one message. Images of a tool result follow in a user message; images and documents of an assistant message
+ * become a text. An unreadable call is written with its `raw` text.
  */
 export function toOpenAI(messages: readonly Message[]): OpenAIMessage[] {
   requireMessages(messages, canonicalRoles)
@@ -190,7 +190,7 @@ function readCall(value: unknown, at: string): ToolCallBlock {
   return { type: 'tool_call', id, name, ...readArguments(requireText(asked, 'arguments', `${at}.function`)) }
 }
 
-/** Never throws: what the model wrote is history. Blank text is what many models write for a call without arguments. */
+/** Does not throw: unreadable arguments are kept as `raw`. Many models write blank text for a call without arguments. */
 function readArguments(raw: string): Pick<ToolCallBlock, 'input' | 'raw' | 'unreadable'> {
   if (raw.trim() === '') return { input: {} }
   try {
@@ -206,7 +206,7 @@ function systemText(message: OpenAIMessage, at: string): string {
   return parts.map((part, i) => requireText(requireObject(part, `${at}[${i}]`), 'text', `${at}[${i}]`)).join('')
 }
 
-/** Tool messages come first, whatever the order of the blocks: they must follow the message with their calls. */
+/** Tool messages come first, in any order of the blocks: they must follow the message with their calls. */
 function writeUser(content: readonly SessionContentBlock[], at: string): OpenAIMessage[] {
   const results: OpenAIMessage[] = []
   const images: OpenAIPart[] = []

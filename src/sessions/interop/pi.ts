@@ -1,13 +1,13 @@
-import type { SessionContentBlock, ToolOutput, ToolResultContent } from '../../core/turn.ts'
-import { copyJson } from '../../core/turn.ts'
+import { isRecord } from '../../core/is-record.ts'
+import { copyJson, type SessionContentBlock, type ToolOutput, type ToolResultContent } from '../../core/turn.ts'
 import { redactedPrefix } from './anthropic.ts'
-import { type Fields, requireInput } from './fields.ts'
 import {
+  type Fields,
   type ForeignTranscript,
-  isFields,
   Messages,
   metaOf,
   readLines,
+  requireInput,
   Skipped,
   type TranscriptLine,
   textIn,
@@ -16,8 +16,8 @@ import {
 
 /**
  * Reads a session of pi (`~/.pi/agent/sessions/<folder>/<time>_<id>.jsonl`), formats 1 to 3: a header, then entries
- * that form a tree by `id` and `parentId`; in format 1 they are a list. As pi does, it takes the path to the last entry,
- * and what a compaction on it kept. A thought keeps its signature where it is Anthropic's.
+ * that form a tree by `id` and `parentId`; in format 1 they are a list. Like pi, it takes the path to the last entry and
+ * what a compaction on it kept. Thinking keeps its signature if that is Anthropic's.
  */
 export function fromPi(jsonl: string): ForeignTranscript {
   const skipped = new Skipped()
@@ -57,7 +57,7 @@ function pathOf(entries: readonly TranscriptLine[]): readonly TranscriptLine[] {
   }
 }
 
-/** The summary first, then what was kept before it, then what came after it. */
+/** The summary first, then the kept entries before it, then the entries after it. */
 function sinceCompaction(path: readonly TranscriptLine[], skipped: Skipped): readonly TranscriptLine[] {
   const at = path.findLastIndex(({ fields }) => fields.type === 'compaction')
   const compaction = path[at]
@@ -70,17 +70,17 @@ function sinceCompaction(path: readonly TranscriptLine[], skipped: Skipped): rea
       firstKeptEntryId === undefined ? number === Number(firstKeptEntryIndex) + 1 : fields.id === firstKeptEntryId,
   )
   const gone = kept === -1 ? before : before.slice(0, kept)
-  const about = gone.filter(({ fields }) => !isMessage(fields)) // settings and names hold on
+  const settings = gone.filter(({ fields }) => !isMessage(fields)) // settings and names stay valid
   for (const line of gone) if (isMessage(line.fields)) skipped.add('before a compaction', line.number)
   return [
-    ...about,
+    ...settings,
     compaction,
     ...(kept === -1 ? [] : before.slice(kept)).filter(isNoCompaction),
     ...path.slice(at + 1),
   ]
 }
 
-/** An earlier summary went into the later one. */
+/** The later summary includes the earlier one. */
 const isNoCompaction = ({ fields }: TranscriptLine): boolean => fields.type !== 'compaction'
 
 const isMessage = ({ type }: Fields): boolean =>
@@ -94,8 +94,8 @@ function addEntry(
 ): void {
   switch (fields.type) {
     case 'message':
-      if (isFields(fields.message)) addMessage(messages, fields.message, number, skipped)
-      if (isFields(fields.message) && fields.message.role === 'assistant')
+      if (isRecord(fields.message)) addMessage(messages, fields.message, number, skipped)
+      if (isRecord(fields.message) && fields.message.role === 'assistant')
         seen.model = textIn(fields.message, 'model') ?? seen.model
       return
     case 'custom_message':
@@ -158,7 +158,7 @@ function addMessage(messages: Messages, message: Fields, number: number, skipped
   }
 }
 
-/** A single text is said as one. */
+/** A single text is returned as a string. */
 function outputOf(parts: readonly ToolResultContent[]): ToolOutput {
   const [only] = parts
   if (only === undefined) return ''
@@ -175,7 +175,7 @@ function commandText(message: Fields): string {
 function partsOf(content: unknown, number: number, skipped: Skipped): ToolResultContent[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   if (!Array.isArray(content)) return []
-  return content.filter(isFields).flatMap((part): ToolResultContent[] => {
+  return content.filter(isRecord).flatMap((part): ToolResultContent[] => {
     const { type, text, data, mimeType } = part
     if (type === 'text' && typeof text === 'string') return [{ type, text }]
     if (type === 'image' && typeof data === 'string' && typeof mimeType === 'string')
@@ -187,7 +187,7 @@ function partsOf(content: unknown, number: number, skipped: Skipped): ToolResult
 
 function replyOf({ content, api }: Fields, number: number, skipped: Skipped): SessionContentBlock[] {
   if (!Array.isArray(content)) return partsOf(content, number, skipped)
-  return content.filter(isFields).flatMap((block): SessionContentBlock[] => {
+  return content.filter(isRecord).flatMap((block): SessionContentBlock[] => {
     if (block.type === 'thinking') return thoughtOf(block, api)
     if (block.type !== 'toolCall') return partsOf([block], number, skipped)
     const input = copyJson(requireInput(block.arguments ?? {}, `line ${number}: arguments`))

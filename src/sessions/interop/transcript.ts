@@ -1,19 +1,20 @@
 import { show } from '../../core/behavior.ts'
+import { isRecord } from '../../core/is-record.ts'
+import { deepest, flawOf } from '../../core/plain-json.ts'
 import type { Message, SessionContentBlock, ToolResultBlock } from '../../core/turn.ts'
-import type { Fields } from './fields.ts'
 
-/** A conversation that another program wrote down; `messages` are for `session.addTurns`. */
+/** A conversation recorded by another program; `messages` are for `session.addTurns`. */
 export interface ForeignTranscript {
   readonly messages: Message[]
   readonly meta: TranscriptMeta
-  /** What was left out, by kind, with how often and where it was first. */
+  /** What was left out, by kind, with its count and first line. */
   readonly skipped: string[]
 }
 
 export interface TranscriptMeta {
   readonly id?: string
   readonly cwd?: string
-  /** The model that spoke last. */
+  /** The last model that replied. */
   readonly model?: string
   /** Milliseconds since the epoch. */
   readonly createdAt?: number
@@ -25,7 +26,7 @@ export interface TranscriptLine {
   readonly number: number
 }
 
-/** The lines of a transcript. One that cannot be read is an error, except the last: there the program was cut off. */
+/** The lines of a transcript. An unreadable line is an error, except the last one, which a crash may have cut off. */
 export function readLines(jsonl: string, program: string, skipped: Skipped): TranscriptLine[] {
   if (typeof jsonl !== 'string') throw new TypeError(`${program}: a transcript is a text of lines, got ${show(jsonl)}`)
   const lines = jsonl.split('\n')
@@ -45,14 +46,11 @@ export function readLines(jsonl: string, program: string, skipped: Skipped): Tra
 function parse(line: string): Fields | undefined {
   try {
     const value: unknown = JSON.parse(line)
-    return isFields(value) ? value : undefined
+    return isRecord(value) ? value : undefined
   } catch {
     return undefined
   }
 }
-
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Counts what is left out. */
 export class Skipped {
@@ -71,7 +69,7 @@ export class Skipped {
   }
 }
 
-/** Puts messages together; a result goes where it belongs, right after its call, whenever it comes. */
+/** Collects messages; a result is inserted right after its call, whenever it comes. */
 export class Messages {
   list: { role: Message['role']; content: SessionContentBlock[] }[] = []
   readonly #named = new Map<string, { role: Message['role']; content: SessionContentBlock[] }>()
@@ -80,7 +78,7 @@ export class Messages {
     if (content.length > 0) this.list.push({ role: 'user', content: [...content] })
   }
 
-  /** What has the same name is one message, though it was written down in pieces. */
+  /** Pieces with the same name form one message. */
   assistant(content: readonly SessionContentBlock[], name?: string): void {
     if (content.length === 0) return
     const known = name === undefined ? undefined : this.#named.get(name)
@@ -93,8 +91,8 @@ export class Messages {
     if (name !== undefined) this.#named.set(name, message)
   }
 
-  /** The same for what goes on with the message before it. */
-  assistantGoesOn(content: readonly SessionContentBlock[]): void {
+  /** Adds to the previous message if it is an assistant message. */
+  continueAssistant(content: readonly SessionContentBlock[]): void {
     const last = this.list.at(-1)
     if (last?.role === 'assistant') last.content.push(...content)
     else this.assistant(content)
@@ -114,20 +112,76 @@ export class Messages {
   }
 }
 
-/** A field that is a text, or nothing. */
+/** A field that is a text which is not empty. */
 export function textIn(fields: Fields | undefined, key: string): string | undefined {
   const value = fields?.[key]
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** A time as programs write it: a date or milliseconds. */
+/** A time given as a date or in milliseconds. */
 export function timeIn(fields: Fields | undefined, key: string): number | undefined {
   const value = fields?.[key]
   const time = typeof value === 'string' ? Date.parse(value) : value
   return typeof time === 'number' && Number.isFinite(time) ? time : undefined
 }
 
-/** Without what nobody knows. */
+/** Drops unknown values. */
 export function metaOf(meta: { [key in keyof TranscriptMeta]: TranscriptMeta[key] | undefined }): TranscriptMeta {
   return Object.fromEntries(Object.entries(meta).filter(([, value]) => value !== undefined))
+}
+
+/** An object of foreign data that is not checked yet. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** The roles a canonical or an Anthropic message may have. */
+export const canonicalRoles: readonly string[] = ['user', 'assistant']
+
+/** The canonical block types, for error messages. */
+export const canonicalTypes = 'text, image, document, thinking, tool_call or tool_result'
+
+/** Throws unless the value is a list of messages with known roles. */
+export function requireMessages(messages: unknown, roles: readonly string[]): void {
+  for (const [i, message] of requireList(messages, 'messages', 'an array of messages').entries()) {
+    const { role } = requireObject(message, `messages[${i}]`)
+    if (!roles.some((known) => known === role)) fail(`messages[${i}].role`, role, roles.join(', '))
+  }
+}
+
+/** The value as a list; throws a TypeError that names its path. */
+export function requireList(value: unknown, at: string, accepted: string): readonly unknown[] {
+  return Array.isArray(value) ? value : fail(at, value, accepted)
+}
+
+/** The value as an object; throws a TypeError that names its path. */
+export function requireObject(value: unknown, at: string): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail(at, value, 'an object')
+  return value as Fields
+}
+
+/** A field that must be a string. */
+export function requireText(fields: Fields, key: string, at: string): string {
+  const value = fields[key]
+  return typeof value === 'string' ? value : fail(`${at}.${key}`, value, 'a string')
+}
+
+/** An optional field under its new name; null counts as missing. */
+export function optionalText<K extends string>(
+  fields: Fields,
+  key: string,
+  name: K,
+  at: string,
+): { [name in K]?: string } {
+  if (fields[key] === undefined || fields[key] === null) return {}
+  return { [name]: requireText(fields, key, at) } as { [name in K]?: string }
+}
+
+/** Tool arguments: a JSON object of limited depth. */
+export function requireInput(value: unknown, at: string): Record<string, unknown> {
+  const input = requireObject(value, at)
+  return flawOf(input) === 'too deep' ? fail(at, input, `an object nested at most ${deepest} deep`) : input
+}
+
+/** Throws a TypeError with the path, the value found and what is accepted. */
+export function fail(at: string, found: unknown, accepted: string): never {
+  throw new TypeError(`${at}: found ${show(found)}, accepted: ${accepted}`)
 }

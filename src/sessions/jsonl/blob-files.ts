@@ -5,10 +5,9 @@ import { codeOf, StoreError } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
 import type { BlobStore } from '../../core/store.ts'
 import { digestOf } from '../../platform/digest.ts'
-import { faultOf } from './file-faults.ts'
-import { makeFolder, refuseLink, syncFolder } from './small-files.ts'
+import { makeFolder, refuseLink, storeErrorOf, syncFolder } from './files.ts'
 
-/** Blobs as files that are named for their content. `makeSession` makes the folder of the session where it is missing. */
+/** Blobs as files named by the digest of their content. `makeSession` creates the folder of the session if it is missing. */
 export function blobFiles(folder: string, makeSession: () => void): BlobStore {
   const blobs = join(folder, 'blobs')
   return {
@@ -19,10 +18,10 @@ export function blobFiles(folder: string, makeSession: () => void): BlobStore {
       makeSession()
       makeFolder(blobs)
       try {
-        if (!(await isThere(path, name))) await writeNew(path, bytes)
-        syncFolder(blobs) // also of one that was there: whoever wrote it may have died before this
+        if (!(await isStored(path, name))) await writeNew(path, bytes)
+        syncFolder(blobs) // also for an existing one: its writer may have died before this
       } catch (cause) {
-        throw faultOf(cause, path, 'write')
+        throw storeErrorOf(cause, path, 'write')
       }
       return name
     },
@@ -39,14 +38,14 @@ export function blobFiles(folder: string, makeSession: () => void): BlobStore {
         throw new StoreError('corrupt', `${path} is not what was put; restore it from a backup`)
       } catch (cause) {
         if (codeOf(cause) === 'ENOENT') return undefined
-        throw faultOf(cause, path, 'read')
+        throw storeErrorOf(cause, path, 'read')
       }
     },
   }
 }
 
-/** Whether a sound one is there; one that was damaged is written anew. */
-async function isThere(path: string, name: string): Promise<boolean> {
+/** Whether an intact file exists; a damaged one is written again. */
+async function isStored(path: string, name: string): Promise<boolean> {
   const info = await fs.lstat(path).catch(() => undefined)
   return info?.isFile() === true && digestOf(new Uint8Array(await fs.readFile(path))) === name
 }

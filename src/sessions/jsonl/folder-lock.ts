@@ -3,19 +3,21 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, StoreError } from '../../core/errors.ts'
 import { type ProcessIdentity, processState, thisProcess } from '../../platform/process-identity.ts'
-import { changing } from './file-faults.ts'
-import { ifThere, makeFolder, namesIn, textOf } from './small-files.ts'
+import { makeFolder, namesIn, readText, unlessMissing, writing } from './files.ts'
 
 /**
- * Runs `work` while no other process, and nobody else in this one, works under the lock of that folder.
+ * Runs `work` under the lock of a folder, which excludes all other processes and other work in this process.
  *
- * The lock is the file with the highest number in `lock/`. It names its holder, and is empty once it is free. Whoever
- * finds it free, or its holder dead, makes the next number, which only one can; one that comes late and makes a number
- * that is over sees the higher one and steps back. So nothing is ever taken away from a process that lives, not even
- * from one that was stopped: it must go on or end before others get the lock. It is held for a few milliseconds. Only
- * of a process in another container, from before the machine got another name, or on a system that does not tell when
- * a process began, nobody can know whether it lives: its lock counts for a minute, as else one that was killed there
- * would keep the session closed for ever.
+ * The lock is the file with the highest number in `lock/`. It names its holder, and is empty once it is free. A process
+ * that finds it free, or its holder dead, creates the next number, which only one process can; a late one that creates a
+ * lower number sees the higher one and gives up. So the lock is never taken from a living process, not even from one that
+ * is suspended: it must continue or end first. The lock is held for a few milliseconds. Whether a holder in another
+ * container, or on a system without process start times, still lives cannot be known: its lock expires after a minute,
+ * because otherwise a killed holder would block the session for ever.
+ *
+ * `platform/lock.ts` cannot be used here: it takes over a lock whose living holder gave no heartbeat for 30 seconds, which
+ * would let a suspended process write a session together with its successor, and its heartbeat needs an event loop that the
+ * synchronous file work here blocks.
  */
 export async function withFolderLock<T>(folder: string, work: () => T | Promise<T>, waitMs = 10_000): Promise<T> {
   const deadline = performance.now() + waitMs
@@ -31,27 +33,27 @@ export async function withFolderLock<T>(folder: string, work: () => T | Promise<
     if (performance.now() >= deadline)
       throw new StoreError(
         'busy',
-        `Process ${held?.pid ?? 'of somebody else'} holds the lock of ${folder} for more than ${waitMs} ms; ` +
+        `Process ${held?.pid ?? '(unknown)'} holds the lock of ${folder} for more than ${waitMs} ms; ` +
           'let it go on if it was stopped, or end it, then try again',
       )
     await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4))
   }
 }
 
-/** The open file of the lock, or who has it. */
+/** The descriptor of the lock file, or the present holder. */
 function tryToLock(folder: string): number | ProcessIdentity | undefined {
   const highest = highestIn(folder)
   if (highest > 0) {
     const holder = holderOf(join(folder, String(highest)))
     if (holder !== 'free' && (!holder || isHolding(holder, join(folder, String(highest))))) return holder
   }
-  return changing(folder, () => {
+  return writing(folder, () => {
     const mine = highest + 1
     const fd = create(folder, String(mine))
     if (fd === undefined) return undefined
     const names = namesIn(folder)
     if (Math.max(...numbersAmong(names)) === mine) {
-      // Older locks, and what was about to become one. Whoever loses that tries again.
+      // Removes older locks, and files of processes that are creating one; these try again.
       for (const name of names) if (name !== String(mine)) fs.rmSync(join(folder, name), { force: true })
       return fd
     }
@@ -62,16 +64,16 @@ function tryToLock(folder: string): number | ProcessIdentity | undefined {
 }
 
 function isHolding(holder: ProcessIdentity, path: string): boolean {
-  const fate = processState(holder)
-  if (fate === 'dead') return false
-  if (fate === 'alive' && holder.started !== '') return true
-  const made = ifThere(() => fs.statSync(path).mtimeMs)
+  const state = processState(holder)
+  if (state === 'dead') return false
+  if (state === 'alive' && holder.started !== '') return true
+  const made = unlessMissing(() => fs.statSync(path).mtimeMs)
   return made === undefined || Math.abs(Date.now() - made) < longestUnknownMs
 }
 
 const longestUnknownMs = 60_000
 
-/** By the open file, never by its name: the folder may have been deleted and made anew. */
+/** By descriptor, not by name: the folder may have been deleted and created again. */
 function unlock(fd: number): void {
   try {
     fs.ftruncateSync(fd)
@@ -86,7 +88,7 @@ function create(folder: string, name: string): number | undefined {
   const fd = fs.openSync(temporary, 'wx', 0o600)
   try {
     fs.writeSync(fd, JSON.stringify(thisProcess()))
-    fs.linkSync(temporary, join(folder, name)) // appears with its text, and fails if there is one
+    fs.linkSync(temporary, join(folder, name)) // the file appears with its text, and this fails if it exists
     return fd
   } catch (error) {
     fs.closeSync(fd)
@@ -97,14 +99,14 @@ function create(folder: string, name: string): number | undefined {
   }
 }
 
-/** Undefined when it cannot be told, because it is just being replaced. */
+/** Undefined if the lock is being replaced at this moment. */
 function holderOf(path: string): ProcessIdentity | 'free' | undefined {
-  const text = textOf(path)
+  const text = readText(path)
   if (text === '') return 'free'
   try {
     return text === undefined ? undefined : (JSON.parse(text) as ProcessIdentity)
   } catch {
-    return 'free' // half a text is left by a machine that lost its power: nobody of that time lives
+    return 'free' // an incomplete text is left by a power failure, which no process survived
   }
 }
 

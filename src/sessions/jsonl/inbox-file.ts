@@ -1,36 +1,34 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import type { InboxItem } from '../../core/log.ts'
-import { failpoint } from '../../core/log.ts'
-import { changing, looking } from './file-faults.ts'
+import { failpoint, type InboxItem } from '../../core/log.ts'
+import { openForAppending, openForReading, readBytes, reading, replaceFile, writing } from './files.ts'
 import { openLogForReading } from './log-file.ts'
 import { completeEnd, corrupt, lineStart } from './log-lines.ts'
-import { bytesOf, openForAppending, openForReading, replaceFile } from './small-files.ts'
 
 /**
- * Messages for the writer of a session: `inbox.jsonl`, one a line, and lines `{"taken":key}` for those that are in the
- * log. The log alone decides what was taken, in the stroke in which it was; the lines only save looking for it again.
+ * Messages for the writer of a session: `inbox.jsonl`, one per line, and lines `{"taken":key}` for those that are in the
+ * log. Only the log decides which messages were delivered; the lines save searching the log again.
  */
 interface Inbox {
-  /** By key, the first of each. */
+  /** By key; of messages with the same key the first. */
   readonly items: ReadonlyMap<string, InboxItem>
   readonly taken: ReadonlySet<string>
 }
 
 export const inboxPath = (folder: string): string => join(folder, 'inbox.jsonl')
 
-/** Beyond this the messages that were taken are thrown out of the file, and only their keys stay. */
+/** In a larger file delivered messages are replaced by their keys. */
 const mostBytes = 256 * 1024
 
-/** Leaves a message, once. Durable when it returns. Under the lock of the folder. */
-export function leaveMessage(folder: string, item: InboxItem, { sync }: { sync: boolean }): boolean {
+/** Adds a message, unless its key is known. Durable when it returns. Requires the lock of the folder. */
+export function addMessage(folder: string, item: InboxItem, { sync }: { sync: boolean }): boolean {
   const path = inboxPath(folder)
   const fd = openForAppending(path)
   try {
-    return changing(path, () => {
-      const { items, taken } = settled(fd, path)
+    return writing(path, () => {
+      const { items, taken } = readRepaired(fd, path)
       if (items.has(item.clientKey) || taken.has(item.clientKey)) return false
-      // The key in front, so that no field of it can look like the mark of a batch that was cut off.
+      // The key comes first, so that no field can look like the mark of an incomplete batch.
       const { clientKey, ...others } = item
       write(fd, `${JSON.stringify({ clientKey, ...others })}\n`, sync)
       return true
@@ -40,7 +38,7 @@ export function leaveMessage(folder: string, item: InboxItem, { sync }: { sync: 
   }
 }
 
-/** What waits: the messages whose keys are not in the log. */
+/** The messages whose keys are not in the log. */
 export function waitingMessages(folder: string): readonly InboxItem[] {
   const inbox = readInbox(folder)
   const open = [...inbox.items.values()].filter(({ clientKey }) => !inbox.taken.has(clientKey))
@@ -51,24 +49,24 @@ export function waitingMessages(folder: string): readonly InboxItem[] {
   return open.filter(({ clientKey }) => !inLog.has(clientKey))
 }
 
-/** The same, and notes which were taken, so that the next one need not look. Under the lock of the folder. */
-export function tidyInbox(folder: string): readonly InboxItem[] {
+/** The same, and records which were delivered, to save the next search. Requires the lock of the folder. */
+export function compactInbox(folder: string): readonly InboxItem[] {
   const path = inboxPath(folder)
   const { items, taken } = readInbox(folder)
   if (items.size === 0) return []
   const waiting = waitingMessages(folder)
-  const waits = new Set(waiting.map(({ clientKey }) => clientKey))
-  const fresh = [...items.keys()].filter((key) => !waits.has(key) && !taken.has(key))
-  if (looking(path, () => fs.statSync(path).size) > mostBytes) {
-    const keys = [...taken, ...fresh].map((key) => JSON.stringify({ taken: key }))
+  const waitingKeys = new Set(waiting.map(({ clientKey }) => clientKey))
+  const delivered = [...items.keys()].filter((key) => !waitingKeys.has(key) && !taken.has(key))
+  if (reading(path, () => fs.statSync(path).size) > mostBytes) {
+    const keys = [...taken, ...delivered].map((key) => JSON.stringify({ taken: key }))
     const lines = [...keys, ...waiting.map((item) => JSON.stringify(item))]
     replaceFile(path, lines.map((line) => `${line}\n`).join(''))
-  } else if (fresh.length > 0) {
+  } else if (delivered.length > 0) {
     const fd = openForAppending(path)
     try {
-      settled(fd, path)
-      const lines = fresh.map((key) => `${JSON.stringify({ taken: key })}\n`).join('')
-      changing(path, () => fs.writeSync(fd, lines))
+      readRepaired(fd, path)
+      const lines = delivered.map((key) => `${JSON.stringify({ taken: key })}\n`).join('')
+      writing(path, () => fs.writeSync(fd, lines))
     } finally {
       fs.closeSync(fd)
     }
@@ -82,7 +80,7 @@ function readInbox(folder: string): Inbox {
   if (fd === undefined) return { items: new Map(), taken: new Set() }
   try {
     return parsed(
-      looking(path, () => bytesOf(fd)),
+      reading(path, () => readBytes(fd)),
       path,
     )
   } finally {
@@ -90,9 +88,9 @@ function readInbox(folder: string): Inbox {
   }
 }
 
-/** What the open file holds, after a line that was cut off has been cut off for good. */
-function settled(fd: number, path: string): Inbox {
-  const bytes = bytesOf(fd)
+/** Reads the open file, and truncates a partial line at its end. */
+function readRepaired(fd: number, path: string): Inbox {
+  const bytes = readBytes(fd)
   const end = completeEnd(bytes)
   if (end < bytes.length) fs.ftruncateSync(fd, end)
   return parsed(bytes, path)
@@ -109,7 +107,7 @@ function write(fd: number, text: string, sync: boolean): void {
   } catch (error) {
     try {
       fs.ftruncateSync(fd, before)
-    } catch {} // the next one under the lock cuts it off
+    } catch {} // the next writer truncates it
     throw error
   }
 }
@@ -136,7 +134,7 @@ function parsedLine(line: string, path: string, number: number): { clientKey?: u
   }
 }
 
-/** Which of the keys stand in the log. It is gone through once, and only lines that look like it are parsed. */
+/** The keys that are in the log. Takes one pass; only lines that may contain one are parsed. */
 function keysInLog(folder: string, keys: readonly string[]): Set<string> {
   const found = new Set<string>()
   if (keys.length === 0) return found
@@ -144,7 +142,7 @@ function keysInLog(folder: string, keys: readonly string[]): Set<string> {
   if (!open) return found
   const { path, fd } = open
   try {
-    const bytes = looking(path, () => bytesOf(fd))
+    const bytes = reading(path, () => readBytes(fd))
     const log = bytes.subarray(0, completeEnd(bytes))
     const wanted = new Set(keys)
     for (let at = log.indexOf(mark); at >= 0; at = log.indexOf(mark, at + mark.length)) {
@@ -159,7 +157,7 @@ function keysInLog(folder: string, keys: readonly string[]): Set<string> {
 
 const mark = Buffer.from('"clientKey":')
 
-/** The JSON text that begins there. */
+/** The JSON string that begins at a position. */
 function textAt(log: Buffer, start: number): string | undefined {
   if (log[start] !== 0x22) return undefined
   let end = start + 1
@@ -167,14 +165,14 @@ function textAt(log: Buffer, start: number): string | undefined {
   return parsedOr<string | undefined>(log.toString('utf8', start, end + 1), undefined)
 }
 
-/** Whether it is the key of the entry itself, and not of something deep inside. */
+/** Whether the key belongs to the entry itself, not to a nested object. */
 function isKeyOfLine(log: Buffer, at: number, key: string): boolean {
   const end = log.indexOf(10, at)
   const entry = parsedOr<object | null>(log.toString('utf8', lineStart(log, end + 1), end), null)
   return entry !== null && 'clientKey' in entry && entry.clientKey === key
 }
 
-/** Reading the log says what is wrong with it. */
+/** Ignores errors: reading the log reports them. */
 function parsedOr<T>(json: string, otherwise: T): T {
   try {
     return JSON.parse(json) as T

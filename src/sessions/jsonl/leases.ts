@@ -1,40 +1,45 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
-import { LeaseLostError, leaseLost } from '../../core/errors.ts'
-import type { LogEntry } from '../../core/log.ts'
-import { failpoint } from '../../core/log.ts'
+import { LeaseLostError, leaseLost, type SessionBusyError, sessionBusy } from '../../core/errors.ts'
+import { failpoint, type LogEntry } from '../../core/log.ts'
 import type { Fence, Lease, LeaseRequest } from '../../core/store.ts'
-import { thisProcess } from '../../platform/process-identity.ts'
+import { isAlive, type ProcessIdentity, thisProcess } from '../../platform/process-identity.ts'
+import { parseObject, readText, replaceFile, syncFolder } from './files.ts'
 import { withFolderLock } from './folder-lock.ts'
-import { folderNameOf } from './folder-names.ts'
-import { tidyInbox } from './inbox-file.ts'
-import { busy, isHeld, type LeaseRecord, mayStillWrite, readLease, withoutClockJump, writeLease } from './lease-file.ts'
+import { compactInbox } from './inbox-file.ts'
 import {
   appendTo,
   entriesOf,
   finishReplacing,
   isBeingReplaced,
-  isInPlace,
+  isCurrent,
   type LogFile,
   openLog,
-  refuseReplaced,
+  refuseBeingReplaced,
+  repairEnd,
   replaceLog,
-  settleLog,
 } from './log-file.ts'
-import { childrenOf, lineOf, makeChildFolder, makeSessionFolder, readMeta, sweep } from './session-folder.ts'
-import { syncFolder } from './small-files.ts'
+import {
+  childrenOf,
+  folderNameOf,
+  lineageBelowHolder,
+  makeChildFolder,
+  makeSessionFolder,
+  readMeta,
+  removeTemporaryFiles,
+} from './session-folder.ts'
 
 export interface LeasesOptions {
   readonly dir: string
-  /** Names the store object among all that ever opened the folder. */
+  /** Identifies the store object among all that ever opened the folder. */
   readonly opener: string
   readonly clock: Clock
   readonly sync: boolean
 }
 
-/** A right to write that this store object has, and the logs that it holds open by it. */
-interface Held {
+/** A lease of this store object, and the logs it has open under it. */
+interface HeldLease {
   readonly epoch: number
   readonly log: LogFile
   readonly children: Map<string, LogFile>
@@ -43,27 +48,26 @@ interface Held {
 export interface Leases {
   lease(id: string, request: LeaseRequest): Promise<Lease>
   append(id: string, entries: readonly LogEntry[], fence: Fence): Promise<void>
-  /** Lets go of what was held open of a session that is about to be deleted. */
+  /** Closes the logs of a session that is about to be deleted. */
   forget(id: string): void
-  /** Waits for what is under way, then gives everything back. */
+  /** Waits for running operations, then releases all leases. */
   close(): Promise<void>
 }
 
-/** In milliseconds. */
-const aMoment = 2
+const recheckAfterMs = 2
 
-/** So many logs of children are held open at most; one more closes the one that was opened first. */
+/** At most this many logs of children are open; the oldest is closed first. */
 const mostChildren = 64
 
-/** Takes, renews and gives back the right to write, and writes by it. */
+/** Takes, renews and releases leases, and appends under them. */
 export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Leases {
-  const held = new Map<string, Held>()
+  const held = new Map<string, HeldLease>()
   const underWay = new Set<Promise<unknown>>()
-  let lastEpoch = 0 // over all sessions, so that one deleted and made anew fences off its old writer
+  let lastEpoch = 0 // over all sessions, so that a session that is deleted and created again fences off its old writer
 
   const folderOf = (id: string): string => join(dir, folderNameOf(id))
 
-  async function take(id: string, folder: string, request: LeaseRequest): Promise<Held> {
+  async function take(id: string, folder: string, request: LeaseRequest): Promise<HeldLease> {
     const { owner, ttlMs, takeOver = false } = request
     const current = readLease(folder)
     const now = clock.now()
@@ -72,83 +76,83 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
       if (corrected !== current) writeLease(folder, corrected)
       throw busy(id, current)
     }
-    letGo(id)
-    sweep(folder)
-    for (const top of held.values()) closeChild(top, id) // its parent's writer opens it anew
-    const isRisky = current && current.opener !== opener && mayStillWrite(current)
-    // A child may also be held open by the writer of its parent.
+    closeHeld(id)
+    removeTemporaryFiles(folder)
+    for (const top of held.values()) closeChild(top, id) // the writer of its parent opens it again
+    const mayHaveWriter = current && current.opener !== opener && mayStillWrite(current)
+    // A child may also be open in the writer of its parent.
     const isChild = readMeta(folder)?.parent !== undefined
-    if (isRisky || isBeingReplaced(folder) || isChild) await replaceFamily(id)
+    if (mayHaveWriter || isBeingReplaced(folder) || isChild) await replaceTree(id)
     const epoch = Math.max(lastEpoch, current?.epoch ?? 0) + 1
-    const log = openSettled(folder)
+    const log = openRepaired(folder)
     try {
       const expires = ttlMs === 0 ? 0 : now + ttlMs
       writeLease(folder, { epoch, owner, since: now, expires, ttlMs, opener, process: thisProcess() })
-      finishReplacing(folder) // last: who finds nothing moved aside finds the lease
+      finishReplacing(folder) // last: a process that finds no moved file finds the lease
     } catch (error) {
       fs.closeSync(log.fd)
       throw error
     }
     lastEpoch = epoch
     if (!isChild && readMeta(folder)?.parent !== undefined) {
-      fs.closeSync(log.fd) // it became one meanwhile, and whoever made it did not see our lease
+      fs.closeSync(log.fd) // it became a child meanwhile, and the writer of its parent did not see this lease
       return take(id, folder, request)
     }
-    const taken: Held = { epoch, log, children: new Map() }
+    const taken: HeldLease = { epoch, log, children: new Map() }
     if (ttlMs === 0) fs.closeSync(log.fd)
     else held.set(id, taken)
     return taken
   }
 
-  /** Children are written under the lease of the session at the top, so they are fenced with it. */
-  async function replaceFamily(id: string): Promise<void> {
+  /** Descendants are written under the lease of the root session, so their logs are replaced with it. */
+  async function replaceTree(id: string): Promise<void> {
     replaceLog(folderOf(id))
     for (const child of childrenOf(dir, id))
       await withFolderLock(folderOf(child), async () => {
-        await replaceFamily(child)
+        await replaceTree(child)
         finishReplacing(folderOf(child))
       })
   }
 
   function renew(id: string, folder: string, { ttlMs }: LeaseRequest, current: LeaseRecord): number {
     const mine = held.get(id)
-    // Somebody was about to take over and died in it: the log is no longer the one that we would write to.
-    const isMoved = isBeingReplaced(folder) || (mine !== undefined && !isInPlace(mine.log))
+    // A process may have died while taking the session over: then the open log is no longer the current one.
+    const isMoved = isBeingReplaced(folder) || (mine !== undefined && !isCurrent(mine.log))
     if (ttlMs === 0) {
       writeLease(folder, { ...current, expires: 0 })
-      letGo(id)
+      closeHeld(id)
       return mine?.log.head ?? 0
     }
     if (isMoved) throw lost(id)
-    const renewed = mine ?? { epoch: current.epoch, log: openSettled(folder), children: new Map() }
+    const renewed = mine ?? { epoch: current.epoch, log: openRepaired(folder), children: new Map() }
     held.set(id, renewed)
     writeLease(folder, { ...current, expires: clock.now() + ttlMs, ttlMs })
     return renewed.log.head
   }
 
-  /** Whoever wrote a child, or one above it, as a session of its own, and may go on with it. */
-  function rivalsOf(id: string, fence: Fence): { id: string; lease: LeaseRecord }[] {
-    return lineOf(dir, id, fence).flatMap((one) => {
+  /** Leases of a child or its parents, taken by processes that opened them on their own and may still write. */
+  function otherWriters(id: string, fence: Fence): { id: string; lease: LeaseRecord }[] {
+    return lineageBelowHolder(dir, id, fence).flatMap((one) => {
       const lease = readLease(folderOf(one))
-      const isTheirs = lease?.opener !== opener || held.has(one)
-      return lease && isTheirs && mayStillWrite(lease) ? [{ id: one, lease }] : []
+      const isOther = lease?.opener !== opener || held.has(one)
+      return lease && isOther && mayStillWrite(lease) ? [{ id: one, lease }] : []
     })
   }
 
-  /** The log of a child. Its file is open before any lease is looked at, so a later taker finds and replaces it. */
-  function openChild(id: string, top: Held, fence: Fence): LogFile {
+  /** Opens the log of a child. It is opened before any lease is checked, so that a later process that takes the child replaces it. */
+  function openChild(id: string, top: HeldLease, fence: Fence): LogFile {
     const { holder = id, parent = holder } = fence
     failpoint('jsonl.child.beforeOpen')
     const folder = makeChildFolder(dir, id, parent)
-    refuseReplaced(folder)
+    refuseBeingReplaced(folder)
     const log = openLog(folder)
     try {
       failpoint('jsonl.child.afterOpen')
-      if (!isInPlace(top.log)) throw lost(holder)
-      for (const one of lineOf(dir, id, fence)) refuseReplaced(folderOf(one)) // before their leases, see take
-      const [rival] = rivalsOf(id, fence)
-      if (rival) throw busy(rival.id, rival.lease)
-      settleLog(log)
+      if (!isCurrent(top.log)) throw lost(holder)
+      for (const one of lineageBelowHolder(dir, id, fence)) refuseBeingReplaced(folderOf(one)) // before their leases, see take
+      const [other] = otherWriters(id, fence)
+      if (other) throw busy(other.id, other.lease)
+      repairEnd(log)
       syncFolder(folder)
     } catch (error) {
       fs.closeSync(log.fd)
@@ -163,41 +167,41 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
   async function append(id: string, entries: readonly LogEntry[], fence: Fence): Promise<void> {
     const { epoch, head, holder = id } = fence
     const isNew = holder !== id && held.get(holder)?.children.has(id) === false
-    // One who is silent and lives may hold the log open: taking it from him puts a copy in its place.
-    for (const rival of isNew ? rivalsOf(id, fence) : [])
-      if (!isHeld(rival.lease, clock.now())) await lease(rival.id, { owner: '', ttlMs: 0 })
+    // A living process whose lease has expired may have the log open: taking the lease replaces the log by a copy.
+    for (const other of isNew ? otherWriters(id, fence) : [])
+      if (!isHeld(other.lease, clock.now())) await lease(other.id, { owner: '', ttlMs: 0 })
     const top = held.get(holder)
     if (top?.epoch !== epoch) throw lost(holder)
     const log = holder === id ? top.log : (top.children.get(id) ?? openChild(id, top, fence))
     if (log.head !== head) checkRepeated(id, entries, log, head)
     if (log.head !== head || entries.length === 0) return
     checkNumbers(id, entries, head)
-    // What counts is the look after the write. This one keeps a writer that slept from adding to a log that a taker
-    // moved before he died; one that looked a moment ago need not look again.
-    if (performance.now() - log.seenAt > aMoment) checkPlace(id, holder, top, log)
+    // The check after the write decides. This one keeps a writer that was suspended from appending to a log that a dead
+    // process had moved. It is skipped right after another check.
+    if (performance.now() - log.checkedAt > recheckAfterMs) checkCurrent(id, holder, top, log)
     appendTo(log, entries, { sync })
-    checkPlace(id, holder, top, log)
-    log.seenAt = performance.now()
+    checkCurrent(id, holder, top, log)
+    log.checkedAt = performance.now()
   }
 
-  function checkPlace(id: string, holder: string, top: Held, log: LogFile): void {
-    if (!isInPlace(top.log)) {
+  function checkCurrent(id: string, holder: string, top: HeldLease, log: LogFile): void {
+    if (!isCurrent(top.log)) {
       const error = lost(holder)
-      letGo(holder)
+      closeHeld(holder)
       throw error
     }
-    if (log === top.log || isInPlace(log)) return
+    if (log === top.log || isCurrent(log)) return
     closeChild(top, id)
-    throw new LeaseLostError(`Session ${id} was deleted, or is written by somebody else as a session of its own`)
+    throw new LeaseLostError(`Session ${id} was deleted, or another process opened and writes it on its own`)
   }
 
   function lost(id: string): LeaseLostError {
     const lease = readLease(folderOf(id))
-    const isTheirs = lease && (lease.opener !== opener || lease.epoch !== held.get(id)?.epoch)
-    return leaseLost(id, isTheirs ? lease.owner : undefined)
+    const isOther = lease && (lease.opener !== opener || lease.epoch !== held.get(id)?.epoch)
+    return leaseLost(id, isOther ? lease.owner : undefined)
   }
 
-  function letGo(id: string): boolean {
+  function closeHeld(id: string): boolean {
     const old = held.get(id)
     if (!old) return false
     for (const { fd } of [old.log, ...old.children.values()]) fs.closeSync(fd)
@@ -218,14 +222,14 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
     const { epoch } = request
     if (epoch !== undefined && readLease(folderOf(id))?.epoch !== epoch) throw lost(id)
     return withFolderLock(makeSessionFolder(dir, id), async () => {
-      const folder = makeSessionFolder(dir, id) // once more: it may have been deleted while we waited
+      const folder = makeSessionFolder(dir, id) // again: it may have been deleted while this waited
       const current = readLease(folder)
       if (epoch === undefined) {
         const taken = await take(id, folder, request)
-        return { epoch: taken.epoch, head: taken.log.head, inbox: tidyInbox(folder) }
+        return { epoch: taken.epoch, head: taken.log.head, inbox: compactInbox(folder) }
       }
       if (current?.epoch !== epoch || current.opener !== opener) throw lost(id)
-      return { epoch, head: renew(id, folder, request, current), inbox: tidyInbox(folder) }
+      return { epoch, head: renew(id, folder, request, current), inbox: compactInbox(folder) }
     })
   }
 
@@ -233,29 +237,29 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
     lease,
     append,
     forget(id) {
-      letGo(id)
+      closeHeld(id)
       for (const top of held.values()) closeChild(top, id)
     },
     async close() {
       await Promise.allSettled(underWay)
       for (const [id, { epoch }] of [...held]) {
         await lease(id, { owner: '', ttlMs: 0, epoch }).catch(() => {})
-        letGo(id)
+        closeHeld(id)
       }
     },
   }
 }
 
-function closeChild({ children }: Held, id: string): void {
+function closeChild({ children }: HeldLease, id: string): void {
   const child = children.get(id)
   if (child) fs.closeSync(child.fd)
   children.delete(id)
 }
 
-function openSettled(folder: string): LogFile {
+function openRepaired(folder: string): LogFile {
   const log = openLog(folder)
   try {
-    settleLog(log)
+    repairEnd(log)
     syncFolder(folder)
     return log
   } catch (error) {
@@ -264,7 +268,7 @@ function openSettled(folder: string): LogFile {
   }
 }
 
-/** Repeating an append that did happen is fine; anything else at another head is not. */
+/** Repeating an append that succeeded is allowed; any other append at another head is not. */
 function checkRepeated(id: string, entries: readonly LogEntry[], log: LogFile, head: number): void {
   const there = log.head > head ? entriesOf(log) : []
   if (entries.every((entry, i) => there[head + i]?.id === entry.id)) return
@@ -275,3 +279,52 @@ function checkNumbers(id: string, entries: readonly LogEntry[], head: number): v
   const wrong = entries.find(({ seq }, i) => seq !== head + i + 1)
   if (wrong) throw new RangeError(`Entry ${wrong.id} of session ${id} has seq ${wrong.seq}, but ${head} are written`)
 }
+
+/** `lease.json`: the process that may write a session. Read and changed under the lock of the folder. */
+export interface LeaseRecord {
+  readonly epoch: number
+  readonly owner: string
+  readonly since: number
+  /** When it expires unless it is renewed; 0 once it is released. */
+  readonly expires: number
+  /** The duration of the last request. */
+  readonly ttlMs?: number
+  /** The store object that took it; only that object can write under it. */
+  readonly opener: string
+  readonly process?: ProcessIdentity
+}
+
+export function readLease(folder: string): LeaseRecord | undefined {
+  const path = join(folder, 'lease.json')
+  const text = readText(path)
+  if (text === undefined) return undefined
+  const lease = parseObject<LeaseRecord>(text)
+  if (lease && typeof lease.epoch === 'number') return lease
+  // An unreadable lease excludes no process, but its writer may still live.
+  return { epoch: 0, owner: '', since: 0, expires: Number.NEGATIVE_INFINITY, opener: '' }
+}
+
+/** Not synced: a power failure ends the processes that held the lease too. */
+export function writeLease(folder: string, lease: LeaseRecord): void {
+  const text = `${JSON.stringify(lease, undefined, 2)}\n`
+  const beforeRename = (): void => failpoint('jsonl.lease.beforeRename')
+  replaceFile(join(folder, 'lease.json'), text, { sync: false, beforeRename })
+}
+
+/** A lease that ends later than possible was written before the clock was set back: its duration then counts from now on. */
+export function withoutClockJump(lease: LeaseRecord, now: number): LeaseRecord {
+  const latest = now + (lease.ttlMs ?? Number.POSITIVE_INFINITY)
+  return lease.expires > latest ? { ...lease, expires: latest } : lease
+}
+
+/** Whether it excludes others. The lease of a dead process never does. */
+export function isHeld(lease: LeaseRecord, now: number): boolean {
+  return lease.expires > now && mayStillWrite(lease)
+}
+
+/** Whether a process may still have the log open and write to it, such as a suspended one. */
+export function mayStillWrite({ expires, process }: LeaseRecord): boolean {
+  return expires !== 0 && (!process || isAlive(process))
+}
+
+export const busy = (id: string, { owner, since }: LeaseRecord): SessionBusyError => sessionBusy(id, owner, since)

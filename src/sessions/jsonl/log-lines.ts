@@ -3,21 +3,21 @@ import { StoreError } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'
 
 /**
- * A log as text: one entry a line, the n-th line is entry n. Of entries that were appended together all but the last
- * begin with this mark, so that a batch that was cut off shows as one.
+ * A log as text: one entry per line, line n is entry n. Of entries appended together, all but the last begin with this mark,
+ * so that an incomplete batch is recognized.
  */
 const more = '{"more":true,'
 const moreBytes = Buffer.from(more)
 const newline = 10
 
-/** Entries that belong together, as lines. */
+/** The entries of one append as lines. */
 export function linesOf(entries: readonly LogEntry[]): string {
   const last = entries.length - 1
   if (last === 0) return `${jsonOf(entries[0]!)}\n`
   return entries.map((entry, i) => `${i < last ? more + jsonOf(entry).slice(1) : jsonOf(entry)}\n`).join('')
 }
 
-/** An entry may have a field `more` of its own, but not in front, where it would be taken for the mark. */
+/** An entry may have a field `more` itself, but not in front, where it would be taken for the mark. */
 function jsonOf(entry: LogEntry): string {
   const json = JSON.stringify(entry)
   if (!json.startsWith('{"more":')) return json
@@ -26,8 +26,8 @@ function jsonOf(entry: LogEntry): string {
 }
 
 /**
- * Where the last complete batch ends. What follows was cut off while it was written: it has no end, or zeros where the
- * disk did not get as far as the text.
+ * The end of the last complete batch. What follows is a partial write: it has no end, or zeros that the disk left in place
+ * of the text.
  */
 export function completeEnd(bytes: Uint8Array): number {
   const buffer = asBuffer(bytes)
@@ -41,7 +41,7 @@ export function completeEnd(bytes: Uint8Array): number {
   return 0
 }
 
-/** How many lines there are in bytes that end with one. */
+/** The number of lines in bytes that end with a line break. */
 export function countLines(bytes: Uint8Array): number {
   const buffer = asBuffer(bytes)
   let count = 0
@@ -49,13 +49,13 @@ export function countLines(bytes: Uint8Array): number {
   return count
 }
 
-/** Where the line that ends at `end` begins. */
+/** The start of the line that ends at `end`. */
 export function lineStart(bytes: Uint8Array, end: number): number {
   return end < 2 ? 0 : asBuffer(bytes).lastIndexOf(newline, end - 2) + 1
 }
 
-/** The entries of complete lines, of which the first is line `first`. `skip` of them are passed over unread. */
-export function entriesIn(bytes: Uint8Array, { file, first, skip = 0 }: LinePlace): LogEntry[] {
+/** The entries of complete lines, of which the first is line `first`. The first `skip` lines are not parsed. */
+export function entriesIn(bytes: Uint8Array, { file, first, skip = 0 }: LineRange): LogEntry[] {
   const buffer = asBuffer(bytes)
   const entries: LogEntry[] = []
   let seq = first
@@ -68,13 +68,13 @@ export function entriesIn(bytes: Uint8Array, { file, first, skip = 0 }: LinePlac
   return entries
 }
 
-export interface LinePlace {
+export interface LineRange {
   readonly file: string
   readonly first: number
   readonly skip?: number
 }
 
-/** One line as the entry it is, or an error that says where it stands. */
+/** Parses one line; an error names the file and the line. */
 export function entryIn(line: Uint8Array, file: string, seq: number): LogEntry {
   const text = asBuffer(line).toString()
   let entry: LogEntry | null
@@ -88,11 +88,11 @@ export function entryIn(line: Uint8Array, file: string, seq: number): LogEntry {
   return entry
 }
 
-/** What is there cannot be read, and is never passed over. */
+/** An unreadable line is an error; it is never skipped. */
 export function corrupt(file: string, line: number, why: string, cause?: unknown): StoreError {
   return new StoreError(
     'corrupt',
-    `${file}, line ${line} ${why}; restore the file from a backup, or mend that line. Other sessions are not affected`,
+    `${file}, line ${line} ${why}; restore the file from a backup, or repair that line. Other sessions are not affected`,
     cause === undefined ? undefined : { cause },
   )
 }

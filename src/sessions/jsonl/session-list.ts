@@ -3,14 +3,13 @@ import { join } from 'node:path'
 import { StoreError } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'
 import type { SessionInfo } from '../../core/store.ts'
-import { looking } from './file-faults.ts'
+import { namesIn, readBytes, reading } from './files.ts'
 import { inboxPath } from './inbox-file.ts'
 import { openLogForReading } from './log-file.ts'
 import { completeEnd, countLines, lineStart } from './log-lines.ts'
 import { sessionIn } from './session-folder.ts'
-import { bytesOf, namesIn } from './small-files.ts'
 
-/** Every session of the store. Of a log only the first and the last line are read. */
+/** All sessions of the store. Only the first and the last line of a log are read. */
 export async function listSessions(dir: string): Promise<SessionInfo[]> {
   const sessions: SessionInfo[] = []
   for (const [i, name] of namesIn(dir).entries()) {
@@ -21,16 +20,16 @@ export async function listSessions(dir: string): Promise<SessionInfo[]> {
   return sessions
 }
 
-/** After so many sessions others get their turn. */
+/** After this many sessions the event loop may run. */
 const atOnce = 100
 
 function infoOf(folder: string, name: string): SessionInfo | undefined {
   if (name.includes('.')) return undefined
-  if (looking(folder, () => fs.lstatSync(folder, { throwIfNoEntry: false }))?.isDirectory() !== true) return undefined
+  if (reading(folder, () => fs.lstatSync(folder, { throwIfNoEntry: false }))?.isDirectory() !== true) return undefined
   const session = sessionIn(folder, name)
   const log = session && extentOf(folder)
   if (!log) return undefined
-  // A child comes into being with its first entry; its folder may be older.
+  // A child exists from its first entry on; its folder may be older.
   if (session.parent !== undefined && log.head === 0) return undefined
   return { id: session.id, ...log, ...(session.parent !== undefined && { parent: session.parent }) }
 }
@@ -48,8 +47,8 @@ function extentOf(folder: string): Extent | undefined {
     return { head: seq, createdAt: (JSON.parse(firstLine(fd, path)) as LogEntry).at, updatedAt: at }
   } catch (error) {
     if (error instanceof StoreError && error.code !== 'corrupt') throw error
-    // One that cannot be read is still there; reading it says what is wrong.
-    return { head: looking(path, () => countLines(bytesOf(fd))) }
+    // An unreadable session is listed; reading it reports the problem.
+    return { head: reading(path, () => countLines(readBytes(fd))) }
   } finally {
     fs.closeSync(fd)
   }
@@ -57,16 +56,16 @@ function extentOf(folder: string): Extent | undefined {
 
 const chunk = 16 * 1024
 
-/** The last line of the last complete batch, looked for from the end on. */
+/** The last line of the last complete batch, searched from the end. */
 function lastLine(fd: number, path: string): string | undefined {
-  return looking(path, () => {
+  return reading(path, () => {
     const { size } = fs.fstatSync(fd)
     for (let length = chunk; ; length *= 4) {
       const start = Math.max(0, size - length)
-      const bytes = bytesOf(fd, start, size)
+      const bytes = readBytes(fd, start, size)
       const end = completeEnd(bytes)
       const from = lineStart(bytes, end)
-      // A line that starts where the piece does may have started before.
+      // A line at the start of the piece may begin before it.
       if (end > 0 && (from > 0 || start === 0)) return bytes.toString('utf8', from, end)
       if (start === 0) return undefined
     }
@@ -74,10 +73,10 @@ function lastLine(fd: number, path: string): string | undefined {
 }
 
 function firstLine(fd: number, path: string): string {
-  return looking(path, () => {
+  return reading(path, () => {
     const { size } = fs.fstatSync(fd)
     for (let length = chunk; ; length *= 4) {
-      const bytes = bytesOf(fd, 0, Math.min(size, length))
+      const bytes = readBytes(fd, 0, Math.min(size, length))
       const end = bytes.indexOf(10)
       if (end >= 0 || length >= size) return bytes.toString('utf8', 0, Math.max(0, end))
     }

@@ -3,8 +3,7 @@ import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StoreError } from '../../core/errors.ts'
 import { networkFileSystemOf, type ReadMountTable } from '../../platform/network-fs.ts'
-import { changing } from './file-faults.ts'
-import { createFile, objectIn, syncFolder, textOf } from './small-files.ts'
+import { createFile, parseObject, readText, syncFolder, writing } from './files.ts'
 
 /** The format of everything in the folder. A higher number in `store.json` means: read, do not write. */
 const format = 1
@@ -14,7 +13,7 @@ interface StoreFile {
   readonly identity: string
 }
 
-/** Makes the folder a store where it is none yet, and refuses to write to one of a newer version. Gives its identity. */
+/** Makes the folder a store if it is none yet, and refuses to write to a store of a newer version. Returns its identity. */
 export function prepareStore(dir: string): string {
   const path = join(dir, 'store.json')
   const found = readStoreFile(path) ?? makeStoreFile(dir, path)
@@ -26,29 +25,29 @@ export function prepareStore(dir: string): string {
   return found.identity
 }
 
-/** The identity of a store that is there. */
+/** The identity of an existing store. */
 export function identityOf(dir: string): string | undefined {
   return readStoreFile(join(dir, 'store.json'))?.identity
 }
 
 function readStoreFile(path: string): StoreFile | undefined {
-  const text = textOf(path)
+  const text = readText(path)
   if (text === undefined) return undefined
-  const found = objectIn<StoreFile>(text)
+  const found = parseObject<StoreFile>(text)
   if (typeof found?.format === 'number' && typeof found.identity === 'string') return found
   throw new StoreError('corrupt', `${path} is no { format, identity }; restore it from a backup`)
 }
 
-/** Of several who open it for the first time one gives the identity. */
+/** If several processes open a new store, one of them sets the identity. */
 function makeStoreFile(dir: string, path: string): StoreFile {
-  const first = changing(dir, () => fs.mkdirSync(dir, { recursive: true, mode: 0o700 }))
-  changing(dir, () => syncAbove(dir, first))
+  const first = writing(dir, () => fs.mkdirSync(dir, { recursive: true, mode: 0o700 }))
+  writing(dir, () => syncAbove(dir, first))
   createFile(path, `${JSON.stringify({ format, identity: randomUUID() } satisfies StoreFile)}\n`)
-  changing(dir, () => syncFolder(dir))
+  writing(dir, () => syncFolder(dir))
   return readStoreFile(path) ?? makeStoreFile(dir, path)
 }
 
-/** A new folder is on the disk only when the one above it is; `first` is the highest that was new. */
+/** Makes new folders durable by syncing their parents; `first` is the highest new folder. */
 function syncAbove(dir: string, first: string | undefined): void {
   for (let folder = dir; first !== undefined && folder.startsWith(first); ) {
     folder = dirname(folder)
@@ -56,8 +55,8 @@ function syncAbove(dir: string, first: string | undefined): void {
   }
 }
 
-/** Looks at the folder before the first write: whether it may be written, and who else may read it. */
-export function checkFolder(dir: string, { allowNetworkFileSystem = false, readMountTable }: FolderTerms): void {
+/** Checks before the first write that the folder is local and writable. */
+export function checkFolder(dir: string, { allowNetworkFileSystem = false, readMountTable }: FolderOptions): void {
   const network = networkFileSystemOf(dir, readMountTable)
   if (network !== undefined && !allowNetworkFileSystem)
     throw new StoreError(
@@ -66,16 +65,16 @@ export function checkFolder(dir: string, { allowNetworkFileSystem = false, readM
         'use a folder on a local disk, or pass allowNetworkFileSystem if only one process will ever write there',
     )
   if (!fs.existsSync(dir)) return
-  changing(dir, () => fs.accessSync(dir, fs.constants.W_OK | fs.constants.X_OK))
+  writing(dir, () => fs.accessSync(dir, fs.constants.W_OK | fs.constants.X_OK))
 }
 
-export interface FolderTerms {
+export interface FolderOptions {
   readonly allowNetworkFileSystem?: boolean
   readonly readMountTable?: ReadMountTable
 }
 
-/** Closes the folder to others, where it was made with wider rights. */
-export function closeToOthers(dir: string): void {
+/** Restricts the folder to this user, if it has wider permissions. */
+export function restrictToOwner(dir: string): void {
   for (const [path, mode] of [
     [dir, 0o700],
     [join(dir, 'store.json'), 0o600],

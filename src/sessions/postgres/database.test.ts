@@ -64,7 +64,7 @@ test('what comes back in time is the answer', async () => {
 
 test('who does not answer at all is not asked again', async () => {
   const client = clientOf(() => new Promise(() => {}))
-  const asked = databaseOf(client, { silenceMs: 5 }).query('select 1')
+  const asked = databaseOf(client, { answerTimeoutMs: 5 }).query('select 1')
   await expect(asked).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('no answer') })
   expect(client.asked).toBe(1)
 })

@@ -1,17 +1,17 @@
 import type { Clock } from '../../core/clock.ts'
 import { StoreError } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
+import { sleep, within } from '../../core/waiting.ts'
 import { type OwnSql, openDriver, type PostgresSql } from './driver.ts'
-import { codeOf, isPassing, isSilence, silenceError, storeErrorOf } from './failure.ts'
-import { passed, within } from './waiting.ts'
+import { codeOf, isNoAnswer, isRetryable, noAnswerError, storeErrorOf } from './failure.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** A place where statements are done, again where the connection was lost on the way. */
+/** Runs statements, and retries them if the connection is lost. */
 export interface Database {
   readonly query: Query
-  /** Does all of `work` again when it fails in a way that may pass, for a while. In it, failures are the driver's. */
-  persist<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
+  /** Retries all of `work` for a while if it fails temporarily. Inside `work`, errors are those of the driver. */
+  retry<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
   /** Aborted by `close`. */
   readonly closing: AbortSignal
   close(): Promise<void>
@@ -25,22 +25,29 @@ export interface DatabaseOptions {
   readonly max: number
   readonly clock: Clock
   readonly retryMs: number
-  /** Who does not answer for so long is not there any more. Nothing that a store asks for takes this long. */
-  readonly silenceMs?: number
+  /** A server that does not answer within this time counts as lost. No statement of a store takes this long. */
+  readonly answerTimeoutMs?: number
 }
 
-/** Statements over a pool of our own, or over a client that was given. */
-export function createDatabase({ url = '', sql, max, clock, retryMs, silenceMs = 60_000 }: DatabaseOptions): Database {
+/** Uses a connection pool of its own, or a given client. */
+export function createDatabase({
+  url = '',
+  sql,
+  max,
+  clock,
+  retryMs,
+  answerTimeoutMs: silenceMs = 60_000,
+}: DatabaseOptions): Database {
   const closer = new AbortController()
   const secrets = secretsOf(url)
-  const asked = new Set<Promise<unknown>>()
+  const running = new Set<Promise<unknown>>()
   let own: Promise<OwnSql> | undefined
 
   const query: Query = async (statement, values) => {
-    if (closer.signal.aborted) throw closed()
+    if (closer.signal.aborted) throw closedError()
     const answered = ask(statement, values)
-    const done = answered.catch(() => {}).finally(() => asked.delete(done))
-    asked.add(done)
+    const done = answered.catch(() => {}).finally(() => running.delete(done))
+    running.add(done)
     return answered
   }
 
@@ -51,8 +58,8 @@ export function createDatabase({ url = '', sql, max, clock, retryMs, silenceMs =
     try {
       return await answerOf(await mine, statement, values)
     } catch (error) {
-      if (own === mine && (isSilence(error) || error instanceof StoreError)) own = undefined // to open it anew
-      if (isSilence(error)) mine.then((client) => client.end({ timeout: 0 })).catch(() => {})
+      if (own === mine && (isNoAnswer(error) || error instanceof StoreError)) own = undefined // opened again by the next statement
+      if (isNoAnswer(error)) mine.then((client) => client.end({ timeout: 0 })).catch(() => {})
       throw error
     }
   }
@@ -60,7 +67,7 @@ export function createDatabase({ url = '', sql, max, clock, retryMs, silenceMs =
   function answerOf(client: PostgresSql, statement: string, values: readonly unknown[]): Promise<readonly Row[]> {
     const answer = client.unsafe(statement, [...values], { prepare: values.length > 0 })
     return within(silenceMs, answer, () => {
-      throw silenceError(silenceMs)
+      throw noAnswerError(silenceMs)
     })
   }
 
@@ -71,11 +78,11 @@ export function createDatabase({ url = '', sql, max, clock, retryMs, silenceMs =
       try {
         return await work(query)
       } catch (error) {
-        // Tries may take long themselves; the second one is always worth it.
+        // Attempts may take long themselves; a second one is always made.
         const isOver = waited + pause > retryMs || (waited > 0 && clock.now() - began > retryMs)
-        if (isOver || !isPassing(error)) throw storeErrorOf(error, secrets)
+        if (isOver || !isRetryable(error)) throw storeErrorOf(error, secrets)
         failpoint(`postgres.again.${codeOf(error)}`)
-        await passed(pause, clock, closer.signal)
+        await sleep(pause, { clock, signals: [closer.signal] })
         waited += pause
       }
     }
@@ -83,21 +90,22 @@ export function createDatabase({ url = '', sql, max, clock, retryMs, silenceMs =
 
   return {
     query: (statement, values) => persist((once) => once(statement, values)),
-    persist,
+    retry: persist,
     closing: closer.signal,
     async close() {
       closer.abort()
       const client = await own?.catch(() => undefined)
-      // The driver would wait for connections that were cut, too.
-      await within(5000, Promise.all(asked), () => undefined)
+      // The driver would also wait for lost connections.
+      await within(5000, Promise.all(running), () => undefined)
       await client?.end({ timeout: 0 })
     },
   }
 }
 
-const closed = (): StoreError => new StoreError('unavailable', 'This Postgres store was closed; create another one')
+const closedError = (): StoreError =>
+  new StoreError('unavailable', 'This Postgres store was closed; create another one')
 
-/** The url, and its password as it is written and as it is meant. */
+/** The url and its password, encoded and decoded. */
 function secretsOf(url: string): readonly string[] {
   const password = /^[^:]+:\/\/[^:@/]*:(.*)@/.exec(url)?.[1] ?? ''
   return [url, password, decoded(password)].filter((secret) => secret.length > 3)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { LeaseLostError, StoreError } from '../../core/errors.ts'
-import { isPassing, storeErrorOf } from './failure.ts'
+import { isRetryable, storeErrorOf } from './failure.ts'
 
 const failure = (code: string, message = 'it went wrong'): Error => Object.assign(new Error(message), { code })
 
@@ -21,7 +21,7 @@ test.each([
   const error = storeErrorOf(failure(code), [])
   expect(error).toBeInstanceOf(StoreError)
   expect(error).toMatchObject({ code: meant, message: expect.stringContaining('it went wrong; ') })
-  expect(isPassing(failure(code))).toBe(false)
+  expect(isRetryable(failure(code))).toBe(false)
 })
 
 test.each([
@@ -43,7 +43,7 @@ test.each([
   ['CONNECTION_DESTROYED', 'unavailable'],
   ['CONNECT_TIMEOUT', 'unavailable'],
 ])('%s may pass; what is left of it is %s', (code, meant) => {
-  expect(isPassing(failure(code))).toBe(true)
+  expect(isRetryable(failure(code))).toBe(true)
   expect(storeErrorOf(failure(code), [])).toMatchObject({ code: meant })
 })
 
@@ -60,6 +60,6 @@ test('what is secret is taken out, and the values of the statement are not passe
 test('errors of ours stay as they are', () => {
   for (const error of [new LeaseLostError('taken'), new StoreError('newer', 'too new'), new TypeError('too long')]) {
     expect(storeErrorOf(error, [])).toBe(error)
-    expect(isPassing(error)).toBe(false)
+    expect(isRetryable(error)).toBe(false)
   }
 })

@@ -2,24 +2,24 @@ import { AgentError, messageOf, StoreError, type StoreErrorCode } from '../../co
 
 interface Kind {
   readonly code: StoreErrorCode
-  /** Whether doing the same again may help. All that a store does may be done twice. */
-  readonly isPassing?: boolean
+  /** Whether a retry may help. All statements of a store may be repeated. */
+  readonly isRetryable?: boolean
   readonly advice: string
 }
 
-const lost = 'check that the server runs and can be reached'
+const unreachable = 'check that the server runs and can be reached'
 
-/** By what the SQLSTATE, or the code of the driver or of Node, begins with. The first that fits counts. */
+/** By the beginning of the SQLSTATE, or of the code of the driver or of Node. The first match counts. */
 const kinds: readonly (readonly [codes: RegExp, kind: Kind])[] = [
   [
     /^(40001|40P01|55P03|57014)/,
-    { code: 'busy', isPassing: true, advice: 'others hold it too long; try again, or look who holds locks there' },
+    { code: 'busy', isRetryable: true, advice: 'others hold it too long; try again, or look who holds locks there' },
   ],
   [
     /^53300/,
     {
       code: 'busy',
-      isPassing: true,
+      isRetryable: true,
       advice: 'the server has no connection left; lower `max`, or raise max_connections',
     },
   ],
@@ -33,34 +33,35 @@ const kinds: readonly (readonly [codes: RegExp, kind: Kind])[] = [
     /^(42P01|42703|42883|3F000)/,
     { code: 'corrupt', advice: 'what this store made there is gone or was changed; restore it, or use another schema' },
   ],
-  [/^(08|57P)/, { code: 'unavailable', isPassing: true, advice: lost }],
-  [/^NO_ANSWER/, { code: 'unavailable', advice: lost }],
+  [/^(08|57P)/, { code: 'unavailable', isRetryable: true, advice: unreachable }],
+  [/^NO_ANSWER/, { code: 'unavailable', advice: unreachable }],
   [/^CONNECTION_ENDED/, { code: 'unavailable', advice: 'the connection that was given to the store was ended' }],
   [
     /^(CONNECT|ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|EAI_|ENOTFOUND|ENOENT)/,
-    { code: 'unavailable', isPassing: true, advice: lost },
+    { code: 'unavailable', isRetryable: true, advice: unreachable },
   ],
 ]
 
 const unknown: Kind = { code: 'unavailable', advice: 'the server refused it; its log may say more' }
 
-/** For a statement that got no answer at all. */
-export const silenceError = (ms: number): Error =>
+/** The error of a statement that got no answer. */
+export const noAnswerError = (ms: number): Error =>
   Object.assign(new Error(`no answer within ${ms / 1000} s`), { code: 'NO_ANSWER' })
 
-export const isSilence = (error: unknown): boolean => codeOf(error) === 'NO_ANSWER'
+export const isNoAnswer = (error: unknown): boolean => codeOf(error) === 'NO_ANSWER'
 
-/** Whether the table that was asked for is not there. */
+/** Whether the requested table does not exist. */
 export const isMissingTable = (error: unknown): boolean => codeOf(error) === '42P01'
 
-export const isPassing = (error: unknown): boolean => !(error instanceof AgentError) && kindOf(error).isPassing === true
+export const isRetryable = (error: unknown): boolean =>
+  !(error instanceof AgentError) && kindOf(error).isRetryable === true
 
-/** What went wrong in the words of a store. Whatever is in `secrets` is in no message. */
+/** The StoreError for an error of the driver. `secrets` are removed from its message. */
 export function storeErrorOf(error: unknown, secrets: readonly string[]): Error {
   if (error instanceof AgentError || error instanceof TypeError) return error
   const { code, advice } = kindOf(error)
   const said = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), messageOf(error))
-  // Not the error itself: the driver's holds the values of the statement.
+  // Not the driver's error, which contains the values of the statement.
   const cause = Object.assign(new Error(said), { code: codeOf(error) })
   return new StoreError(code, `The Postgres store failed: ${said || codeOf(error)}; ${advice}`, { cause })
 }
@@ -70,7 +71,7 @@ function kindOf(error: unknown): Kind {
   return kinds.find(([codes]) => codes.test(code))?.[1] ?? unknown
 }
 
-/** The SQLSTATE, or what the driver or Node has instead. Where several addresses were tried, Node puts the errors of each into one that has the code of the first. */
+/** The SQLSTATE, or the code of the driver or of Node; an AggregateError of Node has the code of its first error. */
 export function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null | undefined)?.code
   return typeof code === 'string' ? code : ''

@@ -1,11 +1,11 @@
 /**
- * What a store does in one transaction is one function on the server, hence one round trip. Rows are always locked from
- * the top of a family downwards, the holder of the lease first, so that no two of these wait for each other.
+ * Each transaction of a store is one function on the server, and so one round trip. Rows are always locked from the root
+ * session downwards, the holder of the lease first, so that there are no deadlocks.
  */
 export const functions = (schema: string, channel: string): string =>
   [append, lease, send, remove].map((text) => text(schema, channel)).join('\n')
 
-/** No statement waits for a lock for ever, and no name is looked up in a path that a user can set. */
+/** Bounds the waiting for locks, and fixes the search path, which a user could set. */
 const settings = `language plpgsql set lock_timeout = '10s' set search_path = pg_catalog, pg_temp`
 
 const append = (schema: string, channel: string): string => `
@@ -114,7 +114,7 @@ begin
 end
 $function$;`
 
-/** The lock keeps the session from being deleted meanwhile, and waits for no writer. */
+/** The lock prevents the session from being deleted meanwhile, and does not wait for a writer. */
 const send = (schema: string, channel: string): string => `
 create function ${schema}.send_1(p_session text, p_key text, p_body text) returns void ${settings} as $function$
 begin

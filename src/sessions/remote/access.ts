@@ -1,9 +1,9 @@
 import { show } from '../../core/behavior.ts'
-import { sha256 } from './bytes.ts'
+import { sha256 } from '../bytes.ts'
 import { isSendable } from './options.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from './route.ts'
 
-/** What somebody wants to do. */
+/** The operation that a client requests. */
 export type StoreMethod =
   | 'list'
   | 'read'
@@ -22,7 +22,7 @@ export interface StoreAccess {
   readonly sessionId?: string
 }
 
-/** Whether a request may do that. It must leave the body of the request alone. */
+/** Whether a request is allowed. It must not read the body of the request. */
 export type Authorize = (request: Request, access: StoreAccess) => boolean | Promise<boolean>
 
 export interface AccessOptions {
@@ -30,17 +30,17 @@ export interface AccessOptions {
   readonly authorize?: Authorize
 }
 
-export interface Gate {
-  /** Throws unless the token is right. */
-  admit(request: Request): Promise<void>
-  allows(request: Request, access: StoreAccess): Promise<boolean>
+export interface AccessControl {
+  /** Throws unless the token is valid. */
+  authenticate(request: Request): Promise<void>
+  isAllowed(request: Request, access: StoreAccess): Promise<boolean>
 }
 
-/** Who gets in. There is no way to leave the door open by forgetting it. */
-export function createGate({ token, authorize }: AccessOptions): Gate {
+/** Checks tokens and permissions. Without either option it throws, so that no store is left open by mistake. */
+export function createAccessControl({ token, authorize }: AccessOptions): AccessControl {
   if (token === undefined && authorize === undefined)
     throw new TypeError(
-      'createStoreHandler needs a token, or an authorize function: without one anybody could read every session',
+      'createStoreHandler needs a token, or an authorize function: without one every client could read every session',
     )
   if (token !== undefined && !isSendable(token))
     throw new TypeError('createStoreHandler: token must be a text of visible ASCII characters without spaces')
@@ -48,7 +48,7 @@ export function createGate({ token, authorize }: AccessOptions): Gate {
     throw new TypeError(`createStoreHandler: authorize must be a function, got ${show(authorize)}`)
 
   return {
-    async admit(request) {
+    async authenticate(request) {
       if (token === undefined) return
       const given = /^Bearer ([\x21-\x7e]+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? ''
       if (await isSame(given, token)) return
@@ -56,17 +56,17 @@ export function createGate({ token, authorize }: AccessOptions): Gate {
       throw new Refusal(401, { code: 'denied', message }, { 'www-authenticate': 'Bearer' })
     },
 
-    async allows(request, access) {
+    async isAllowed(request, access) {
       return authorize === undefined || (await authorize(request, access)) === true
     },
   }
 }
 
-/** Takes as long for a token that is nearly right as for any other. */
-async function isSame(given: string, right: string): Promise<boolean> {
+/** Compares in constant time. */
+async function isSame(given: string, expected: string): Promise<boolean> {
   const encoder = new TextEncoder()
-  const [one, other] = await Promise.all([sha256(encoder.encode(given)), sha256(encoder.encode(right))])
+  const [left, right] = await Promise.all([sha256(encoder.encode(given)), sha256(encoder.encode(expected))])
   let difference = 0
-  for (let i = 0; i < one.length; i++) difference |= one[i]! ^ other[i]!
+  for (let i = 0; i < left.length; i++) difference |= left[i]! ^ right[i]!
   return difference === 0
 }

@@ -1,57 +1,65 @@
-import { StoreError } from '../../core/errors.ts'
-import { dropBody, readCapped } from './bytes.ts'
-import { actedUpon, type Problem, protocolVersion, storeCodeOf, storeFailures } from './protocol.ts'
-import { isObject } from './shape.ts'
+import { LeaseLostError, leaseLost, StoreError, sessionBusy } from '../../core/errors.ts'
+import { isRecord } from '../../core/is-record.ts'
+import { cutText } from '../../core/text.ts'
+import {
+  dropBody,
+  handledCodes,
+  type Problem,
+  protocolVersion,
+  readCapped,
+  storeCodeOf,
+  storeFailures,
+} from './protocol.ts'
 
-/** What the server said, in the one shape that the rest of the client knows. */
+/** The answer of the server in a checked form. */
 export type Answer =
   | { readonly kind: 'json'; readonly body: Record<string, unknown>; readonly size: number }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array<ArrayBuffer>; readonly headers: Headers }
   | { readonly kind: 'problem'; readonly problem: Problem }
 
-/** An answer, or a failure that may pass when asked again. */
+/** An answer, or a failure that a retry may fix. */
 export type Outcome =
   | { readonly answer: Answer }
-  | { readonly passing: StoreError; readonly waitMs?: number | undefined }
+  | { readonly retryable: StoreError; readonly waitMs?: number | undefined }
 
-export interface Reading {
+export interface ResponseContext {
   readonly origin: string
   readonly maxBytes: number
   readonly hasToken: boolean
   readonly now: number
-  /** Takes out what nobody may see, should the server repeat it. */
+  /** Removes secrets that the server may have repeated. */
   readonly hide: (text: string) => string
 }
 
-/** Reads a response, trusting nothing in it. Throws what asking again does not change. */
-export async function readAnswer(response: Response, reading: Reading): Promise<Outcome> {
-  const { origin, maxBytes } = reading
+/** Reads and checks a response. Throws failures that a retry does not fix. */
+export async function readAnswer(response: Response, context: ResponseContext): Promise<Outcome> {
+  const { origin, maxBytes } = context
   const { status } = response
-  if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) throw redirected(response, reading)
-  if (status === 401 || status === 403) throw denied(response, reading)
+  if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) throw redirected(response, context)
+  if (status === 401 || status === 403) throw denied(response, context)
   const bytes = await capped(response, maxBytes, origin)
   if (status === 200 && isType(response, 'application/octet-stream'))
     return { answer: { kind: 'bytes', bytes, headers: response.headers } }
 
   const body = envelopeOf(response, bytes)
-  const says = (): string => saying(response, bytes, reading)
+  const says = (): string => describeResponse(response, bytes, context)
   if (body) checkVersion(body, origin)
   if (status === 200) {
     if (!body || !isVersion(body.protocol)) throw new StoreError('unavailable', says())
     return { answer: { kind: 'json', body, size: bytes.byteLength } }
   }
-  const problem = body && problemOf(body, reading.hide)
+  const problem = body && problemOf(body, context.hide)
   const code = problem && storeCodeOf(problem.code)
-  if (code && !storeFailures[code].passes) throw new StoreError(code, `${origin}: ${problem.message}`)
+  if (code && !storeFailures[code].isRetryable) throw new StoreError(code, `${origin}: ${problem.message}`)
   if (status === 408 || status === 429 || status >= 500) {
     const message = problem ? `${origin} answered ${status}: ${problem.message}` : says()
-    return { passing: new StoreError(code ?? 'unavailable', message), waitMs: retryAfter(response, reading.now) }
+    return { retryable: new StoreError(code ?? 'unavailable', message), waitMs: retryAfter(response, context.now) }
   }
   if (!problem) throw new StoreError('unavailable', says())
   return { answer: { kind: 'problem', problem } }
 }
 
-function redirected(response: Response, { origin, hide }: Reading): StoreError {
+function redirected(response: Response, { origin, hide }: ResponseContext): StoreError {
   dropBody(response)
   const to = URL.parse(response.headers.get('location') ?? '', origin)
   const where = to && /^https?:$/.test(to.protocol) ? ` to ${excerpt(hide(to.origin), 200)}` : ''
@@ -62,7 +70,7 @@ function redirected(response: Response, { origin, hide }: Reading): StoreError {
   )
 }
 
-function denied(response: Response, { origin, hasToken }: Reading): StoreError {
+function denied(response: Response, { origin, hasToken }: ResponseContext): StoreError {
   dropBody(response)
   const { status } = response
   if (status === 403) return new StoreError('denied', `${origin} does not allow this (403); ask for access to it`)
@@ -88,7 +96,7 @@ function envelopeOf(response: Response, bytes: Uint8Array): Record<string, unkno
   if (!isType(response, 'application/json')) return undefined
   try {
     const body: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-    return isObject(body) ? body : undefined
+    return isRecord(body) ? body : undefined
   } catch {
     return undefined
   }
@@ -104,11 +112,11 @@ function checkVersion({ protocol }: Record<string, unknown>, origin: string): vo
     )
 }
 
-/** Only texts that nobody can misuse: short, without secrets, without control characters. */
-function problemOf({ protocol, error }: Record<string, unknown>, hide: Reading['hide']): Problem | undefined {
-  if (!isVersion(protocol) || !isObject(error) || typeof error.code !== 'string') return undefined
+/** Keeps only short texts without secrets and control characters. */
+function problemOf({ protocol, error }: Record<string, unknown>, hide: ResponseContext['hide']): Problem | undefined {
+  if (!isVersion(protocol) || !isRecord(error) || typeof error.code !== 'string') return undefined
   const { message, owner, since, head } = error
-  const code = actedUpon.includes(error.code) ? error.code : excerpt(hide(error.code), 40)
+  const code = handledCodes.includes(error.code) ? error.code : excerpt(hide(error.code), 40)
   return {
     code,
     message: typeof message === 'string' ? excerpt(hide(message), 500) : code,
@@ -118,22 +126,22 @@ function problemOf({ protocol, error }: Record<string, unknown>, hide: Reading['
   }
 }
 
-function saying(response: Response, bytes: Uint8Array, { origin, hide }: Reading): string {
+function describeResponse(response: Response, bytes: Uint8Array, { origin, hide }: ResponseContext): string {
   const type = excerpt(hide(response.headers.get('content-type') ?? 'no type'), 60)
-  // Cut once more after hiding: the first cut may have gone through a secret.
+  // Cut again after hiding: the first cut may have split a secret.
   const text = hide(new TextDecoder().decode(bytes.subarray(0, 10_000))).slice(0, 5000)
   const what = text.trim() ? `"${excerpt(text, 120)}"` : 'nothing'
   return (
     `${origin} answered ${response.status} (${type}) with ${what}, which is not the answer of a session store; ` +
-    'check the url, and what stands between here and the server'
+    'check the url, and any proxy between here and the server'
   )
 }
 
-/** The beginning of a text from outside, fit for an error message. */
+/** The beginning of a foreign text for an error message, without control characters. */
 export function excerpt(text: string, most: number): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
   const plain = text.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
-  return plain.length > most ? `${plain.slice(0, most - 1).toWellFormed()}…` : plain
+  return cutText(plain, most)
 }
 
 function retryAfter({ headers }: Response, now: number): number | undefined {
@@ -141,4 +149,33 @@ function retryAfter({ headers }: Response, now: number): number | undefined {
   if (!said) return undefined
   const ms = /^\d+$/.test(said) ? Number(said) * 1000 : Date.parse(said) - now
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined
+}
+
+/** The subject of a request, for error messages. */
+interface RequestSubject {
+  readonly origin: string
+  readonly id?: string | undefined
+  /** The head that the caller expected. */
+  readonly head?: number
+}
+
+/** The error that a local store would have thrown. */
+export function errorOf({ code, message, owner, since, head }: Problem, subject: RequestSubject): Error {
+  const { origin, id = '', head: expected } = subject
+  const by = owner ? excerpt(owner, 200) : 'another writer'
+  const known = owner === undefined ? {} : { owner }
+  switch (code) {
+    case 'session_busy':
+      return sessionBusy(id, owner && by, since)
+    case 'lease_lost':
+      return leaseLost(id, owner && by)
+    case 'head_moved': {
+      const moved = `Session ${id} has moved on${head === undefined ? '' : ` to entry ${head}`}, expected ${expected}`
+      return new LeaseLostError(owner === undefined ? moved : `${moved}; ${by} has taken it over`, known)
+    }
+    case 'too_large':
+      return new StoreError('full', `${origin} does not take so much at once: ${message}`)
+    default:
+      return new StoreError('unavailable', `${origin} refused the request as ${code}: ${message}`)
+  }
 }

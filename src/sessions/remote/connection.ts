@@ -1,18 +1,18 @@
 import { StoreError } from '../../core/errors.ts'
+import { orAborted, sleep } from '../../core/waiting.ts'
 import { type Answer, type Outcome, readAnswer } from './answer.ts'
-import { dropBody } from './bytes.ts'
 import { isSendable, mostPageBytes, type RemoteSettings } from './options.ts'
-import { pause } from './pause.ts'
+import { dropBody } from './protocol.ts'
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** With its query, from a slash on. */
+  /** With its query, beginning with a slash. */
   readonly path: string
   readonly body?: string | Uint8Array<ArrayBuffer>
   readonly headers?: Readonly<Record<string, string>>
-  /** Ends it early; then the call rejects with the reason of the signal. */
+  /** Aborts the call, which then rejects with the reason of the signal. */
   readonly signal?: AbortSignal
-  /** For one try; all together have twice that. Default: `timeoutMs`. */
+  /** Time limit of one attempt; all attempts together have twice that. Default: `timeoutMs`. */
   readonly limitMs?: number
   /** Default: `retries` of the options. */
   readonly retries?: number
@@ -29,7 +29,7 @@ export interface Connection {
 const firstPauseMs = 250
 const longestPauseMs = 8000
 
-/** Requests to one server: each with a time limit, repeated while there is hope, and none that outlives `close`. */
+/** Requests to one server: each has a time limit and is retried after temporary failures; `close` ends all of them. */
 export function openConnection(settings: RemoteSettings): Connection {
   const { origin, clock, timeoutMs, retries } = settings
   const closing = new AbortController()
@@ -45,8 +45,8 @@ export function openConnection(settings: RemoteSettings): Connection {
         const outcome = await attempt({ call, settings, limitMs: left, closing: closing.signal })
         if ('answer' in outcome) return outcome.answer
         const waitMs = Math.max(backoff(tries), outcome.waitMs ?? 0)
-        if (tries > most || clock.now() + waitMs >= deadline) throw givenUp(outcome.passing, tries)
-        await pause(clock, waitMs, [closing.signal, signal])
+        if (tries > most || clock.now() + waitMs >= deadline) throw givenUp(outcome.retryable, tries)
+        await sleep(waitMs, { clock, signals: [closing.signal, signal] })
         signal?.throwIfAborted()
         if (closing.signal.aborted) throw closed(origin)
       }
@@ -58,7 +58,7 @@ export function openConnection(settings: RemoteSettings): Connection {
   }
 }
 
-/** Grows, and is not the same for everybody who lost the same server at the same time. */
+/** Grows with each attempt. Random, so that clients which lost the same server do not retry together. */
 export const backoff = (tries: number): number =>
   Math.round(Math.min(longestPauseMs, firstPauseMs * 2 ** (tries - 1)) * (0.75 + Math.random() / 2))
 
@@ -75,7 +75,7 @@ async function attempt({ call, settings, limitMs, closing }: Attempt): Promise<O
   const end = (): void => ended.abort()
   let isLate = false
   if (closing.aborted || call.signal?.aborted) end()
-  const callOff = clock.timer(limitMs, () => {
+  const cancelTimer = clock.timer(limitMs, () => {
     isLate = true
     end()
   })
@@ -87,16 +87,17 @@ async function attempt({ call, settings, limitMs, closing }: Attempt): Promise<O
     call.signal?.throwIfAborted()
     if (error instanceof StoreError) throw error
     const why = isLate ? `did not answer within ${Math.round(limitMs)} ms` : `cannot be reached${codeOf(error)}`
-    return { passing: new StoreError('unavailable', `${origin} ${why}`) }
+    return { retryable: new StoreError('unavailable', `${origin} ${why}`) }
   } finally {
-    callOff()
+    cancelTimer()
     for (const signal of [closing, call.signal]) signal?.removeEventListener('abort', end)
-    end() // whatever of the answer was not read is dropped with its connection
+    end() // drops the unread rest of the answer with its connection
   }
 }
 
 async function exchange(call: Call, settings: RemoteSettings, signal: AbortSignal): Promise<Outcome> {
   const { base, origin, fetch, clock } = settings
+  // A given `fetch` or token function may ignore the signal.
   const token = await orAborted(tokenOf(settings), signal)
   const { method, path, body, maxBytes = mostPageBytes } = call
   const sent = fetch(`${base}${path}`, {
@@ -110,7 +111,7 @@ async function exchange(call: Call, settings: RemoteSettings, signal: AbortSigna
       ...call.headers,
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
     },
-    // Followed by the runtime, a redirect would take the token along.
+    // A redirect followed by the runtime would send the token along.
     redirect: 'manual',
     signal,
     ...(body !== undefined && { body }),
@@ -132,25 +133,15 @@ async function tokenOf({ token, origin }: RemoteSettings): Promise<string | unde
   try {
     given = await token()
   } catch (error) {
-    // Not quoted: nobody knows what stands in the message of somebody else's error.
+    // The message is not quoted: it may contain a secret.
     const name = error instanceof Error ? error.name : typeof error
-    throw new StoreError('denied', `The token for ${origin} could not be had: the token function failed with ${name}`)
+    throw new StoreError('denied', `There is no token for ${origin}: the token function failed with ${name}`)
   }
   if (isSendable(given)) return given
   throw new StoreError('denied', `The token function for ${origin} gave nothing that can be sent as a token`)
 }
 
-/** A `fetch` from outside may not listen to its signal. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const give = (): void => reject(new Error('aborted'))
-    if (signal.aborted) give()
-    signal.addEventListener('abort', give)
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', give))
-  })
-}
-
-/** The shorter ones are no secrets, but parts of ordinary words. */
+/** Shorter values may be parts of ordinary words. */
 const shortestSecret = 6
 
 function hiding(values: readonly string[]): (text: string) => string {
@@ -160,7 +151,7 @@ function hiding(values: readonly string[]): (text: string) => string {
   return (text) => secrets.reduce((left, secret) => left.replaceAll(secret, '[hidden]'), text)
 }
 
-/** Of the runtime's own error only the code is kept: some quote the address, or a header with its token. */
+/** Only the code of the runtime's error is shown: its message may contain the address, or a header with the token. */
 function codeOf(error: unknown): string {
   for (const one of [error, (error as Error | undefined)?.cause]) {
     const code = (one as { code?: unknown } | null | undefined)?.code
@@ -173,7 +164,7 @@ function givenUp({ code, message }: StoreError, tries: number): StoreError {
   const often = tries === 1 ? 'once' : `${tries} times`
   return new StoreError(
     code,
-    `${message} (tried ${often}); see that the server is up and can be reached, then load the session again: ` +
+    `${message} (tried ${often}); check that the server runs and can be reached, then load the session again: ` +
       'what was confirmed before is stored',
   )
 }

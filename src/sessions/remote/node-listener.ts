@@ -1,18 +1,18 @@
-/** As much of `http.IncomingMessage` as is needed. */
+/** The part of `http.IncomingMessage` that is needed. */
 export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
-/** As much of `http.ServerResponse` as is needed. */
+/** The part of `http.ServerResponse` that is needed. */
 export interface NodeResponse {
   writeHead(status: number, headers: Record<string, string>): unknown
   end(body?: Uint8Array): unknown
   on(event: 'close', listener: () => void): unknown
 }
 
-/** Any web handler as what `http.createServer` takes. When the client hangs up, the signal of the request is aborted. */
+/** Converts a web handler to a listener for `http.createServer`. The signal of the request aborts when the client disconnects. */
 export function toNodeListener(
   handler: (request: Request) => Promise<Response>,
 ): (incoming: NodeRequest, outgoing: NodeResponse) => Promise<void> {
@@ -25,7 +25,7 @@ export function toNodeListener(
       outgoing.writeHead(response.status, Object.fromEntries(response.headers))
       outgoing.end(body)
     } catch {
-      // A request that is none, such as one for `*` or to a proxy; a handler of ours never throws.
+      // An invalid request, such as one for `*` or to a proxy; the store handler never throws.
       outgoing.writeHead(400, { 'content-type': 'text/plain' })
       outgoing.end()
     }
@@ -39,7 +39,7 @@ function requestOf(incoming: NodeRequest, signal: AbortSignal): Request {
   for (const [name, value] of Object.entries(incoming.headers))
     if (value !== undefined) headers.set(name, String(value))
   const init = { method, headers, signal, body: /^(GET|HEAD)$/.test(method) ? null : bodyOf(incoming) }
-  // The host only completes the address: it is whatever the client says.
+  // The host only completes the address; the client could name any.
   return new Request(new URL(`http://localhost${url}`), { ...init, duplex: 'half' } as RequestInit)
 }
 
@@ -51,12 +51,12 @@ function bodyOf(incoming: NodeRequest): ReadableStream<Uint8Array> {
       if (done) controller.close()
       else controller.enqueue(value)
     },
-    // To close the connection here would take the answer along that says why the rest is not wanted.
+    // Closing the connection here would lose the answer that explains the refusal.
     cancel: () => void drain(iterator),
   })
 }
 
-/** Who has sent so much without reading our answer never will. */
+/** A client that sent this much without reading the answer will not read it. */
 const mostDrained = 64 * 1024 * 1024
 
 async function drain(iterator: AsyncIterator<Uint8Array>): Promise<void> {
@@ -67,5 +67,5 @@ async function drain(iterator: AsyncIterator<Uint8Array>): Promise<void> {
       left -= value.byteLength
     }
     await iterator.return?.() // closes the connection
-  } catch {} // the client is gone, and with it the rest
+  } catch {} // the client has disconnected
 }

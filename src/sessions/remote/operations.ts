@@ -1,20 +1,17 @@
 import type { Clock } from '../../core/clock.ts'
 import { LeaseLostError } from '../../core/errors.ts'
+import { isRecord } from '../../core/is-record.ts'
 import type { InboxItem } from '../../core/log.ts'
-import type { Fence, SessionStore } from '../../core/store.ts'
-import type { Gate, StoreMethod } from './access.ts'
-import { reprDigestOf, sha256Hex } from './bytes.ts'
-import { mostLength, pageOf } from './page.ts'
-import { parseFenceHeader, segmentOf } from './protocol.ts'
-import { badRequest, Refusal, respond } from './refusal.ts'
-import { bytesOf, objectOf } from './request-body.ts'
-import type { Route } from './route.ts'
-import { asEntries, entriesFlaw, isCount, isFiniteNumber, itemFlaw } from './shape.ts'
-import { watchOnce } from './watch-once.ts'
+import type { Fence, SessionStore, StoreChange } from '../../core/store.ts'
+import { sha256Hex } from '../bytes.ts'
+import type { AccessControl, StoreMethod } from './access.ts'
+import { dropBody, parseFenceHeader, protocolVersion, readCapped, reprDigestOf, segmentOf } from './protocol.ts'
+import { badRequest, Refusal, type Route, respond } from './route.ts'
+import { asEntries, entriesFlaw, isCount, isFiniteNumber, itemFlaw } from './validate.ts'
 
 export interface HandlerContext {
   readonly store: SessionStore
-  readonly gate: Gate
+  readonly access: AccessControl
   readonly request: Request
   readonly route: Route
   readonly maxBytes: number
@@ -22,20 +19,21 @@ export interface HandlerContext {
   readonly clock: Clock
 }
 
-/** What the handler does for each route, once it is known that it may. */
+/** The operations of the handler, called after the request is authorized. */
 export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, id: string) => Promise<Response>>> = {
   async identity({ store }) {
     return respond({ identity: (await store.identity?.()) ?? null })
   },
 
-  async list({ store, gate, request, route }) {
+  async list({ store, access, request, route }) {
     const after = route.query.get('after')
     const all = (await store.list()).filter(({ id }) => after === null || id > after)
     all.sort((a, b) => (a.id < b.id ? -1 : 1))
-    const mine = []
-    for (const info of all) if (await gate.allows(request, { method: 'list', sessionId: info.id })) mine.push(info)
-    const { text, count, isLast } = pageOf(mine)
-    return respond(`"sessions":${text}${isLast ? '' : `,"next":${JSON.stringify(mine[count - 1]?.id)}`}`)
+    const visible = []
+    for (const info of all)
+      if (await access.isAllowed(request, { method: 'list', sessionId: info.id })) visible.push(info)
+    const { text, count, isLast } = pageOf(visible)
+    return respond(`"sessions":${text}${isLast ? '' : `,"next":${JSON.stringify(visible[count - 1]?.id)}`}`)
   },
 
   async delete({ store }, id) {
@@ -51,7 +49,7 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
   },
 
   async append(context, id) {
-    const { store, gate, request, maxBytes } = context
+    const { store, access, request, maxBytes } = context
     const fence = parseFenceHeader(request.headers.get('if-match') ?? '')
     if (!fence) throw new Refusal(428, { code: 'bad_request', message: 'An append needs If-Match: "<epoch>/<head>"' })
     const { entries, holder, parent } = await objectOf(request, maxBytes)
@@ -60,7 +58,7 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
     for (const sessionId of [holder, parent]) {
       if (sessionId === undefined) continue
       if (typeof sessionId !== 'string') throw badRequest('holder and parent must be ids of sessions')
-      if (!(await gate.allows(request, { method: 'append', sessionId })))
+      if (!(await access.isAllowed(request, { method: 'append', sessionId })))
         throw new Refusal(403, { code: 'denied', message: 'You may not write under this session' })
     }
     const family = { ...(holder !== undefined && { holder }), ...(parent !== undefined && { parent }) }
@@ -74,16 +72,16 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
   },
 
   async lease({ store, request, route, maxBytes }, id) {
-    const isGivenBack = request.method === 'DELETE'
-    const { owner, ttlMs, epoch, takeOver } = isGivenBack
+    const isRelease = request.method === 'DELETE'
+    const { owner, ttlMs, epoch, takeOver } = isRelease
       ? { owner: route.query.get('owner'), ttlMs: 0, epoch: countOf(route, 'epoch'), takeOver: undefined }
       : await objectOf(request, maxBytes)
     if (typeof owner !== 'string') throw badRequest('A lease needs an owner')
     if (!isFiniteNumber(ttlMs) || ttlMs < 0) throw badRequest('A lease needs ttlMs, its time in milliseconds')
     if (request.method === 'POST' ? epoch !== undefined : !isCount(epoch))
       throw badRequest('A lease is taken with POST and no epoch, and renewed with PUT and its epoch')
-    // Who does not wait any more may have asked again already, and this one would take the session from that one.
-    if (!isGivenBack && request.signal.aborted) throw badRequest('The request was called off')
+    // A client that gave up may have asked again already, and this request would take the lease from that one.
+    if (!isRelease && request.signal.aborted) throw badRequest('The request was aborted')
     const asked = { owner, ttlMs, ...(isCount(epoch) && { epoch }), ...(takeOver === true && { takeOver }) }
     const lease = await store.lease(id, asked)
     const { epoch: held, head, inbox } = lease
@@ -103,7 +101,7 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
     const seen = new Set(route.query.getAll('seen'))
     const change = await watchOnce(store, id, { after, seen, holdMs, signal: request.signal, clock })
     const [entries, inbox] = [pageOf(change?.entries ?? []), pageOf(change?.inbox ?? [])]
-    // Together they may be more than a client takes. What waits is still there when it asks for what comes after these.
+    // Both together may exceed the client's limit. The inbox is still there when the client asks for the next entries.
     const isBoth = entries.count === 0 || entries.text.length + inbox.text.length <= mostLength
     return respond(`"session":${JSON.stringify(id)},"entries":${entries.text},"inbox":${isBoth ? inbox.text : '[]'}`)
   },
@@ -136,7 +134,7 @@ function countOf({ query }: Route, name: string): number {
   return count
 }
 
-/** Stores do not tell the two apart, but a client that lost an answer must: its entries may be there. */
+/** Stores throw the same error for both, but a client that lost an answer must know whether its entries may be stored. */
 async function movedOrLost(store: SessionStore, id: string, expected: number, error: LeaseLostError): Promise<Error> {
   const before = Math.max(0, expected - 1)
   const there = await store.read(id, before)
@@ -145,4 +143,97 @@ async function movedOrLost(store: SessionStore, id: string, expected: number, er
   const head = there.at(-1)?.seq
   const known = { ...(owner !== undefined && { owner }), ...(head !== undefined && { head }) }
   return new Refusal(409, { code: 'head_moved', message, ...known })
+}
+
+/** Characters, so at most three times as many bytes. */
+export const mostLength = 8 * 1024 * 1024
+const mostItems = 10_000
+
+export interface Page {
+  /** JSON, a list. */
+  readonly text: string
+  readonly count: number
+  readonly isLast: boolean
+}
+
+/** As many items from the beginning of a list as fit into one answer, but at least one. */
+export function pageOf(items: readonly unknown[]): Page {
+  const parts: string[] = []
+  let length = 0
+  for (const item of items) {
+    const part = JSON.stringify(item)
+    if (parts.length > 0 && (parts.length >= mostItems || length + part.length > mostLength)) break
+    parts.push(part)
+    length += part.length
+  }
+  return { text: `[${parts.join(',')}]`, count: parts.length, isLast: parts.length === items.length }
+}
+
+export interface WatchOnce {
+  readonly after: number
+  /** Keys of messages that the client knows. */
+  readonly seen: ReadonlySet<string>
+  readonly holdMs: number
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal
+  readonly clock: Clock
+}
+
+/** The next change of a session; undefined if there is none within `holdMs`. */
+export async function watchOnce(
+  store: SessionStore,
+  id: string,
+  { after, seen, holdMs, signal, clock }: WatchOnce,
+): Promise<StoreChange | undefined> {
+  const ended = new AbortController()
+  const end = (): void => ended.abort()
+  if (signal.aborted) return undefined
+  signal.addEventListener('abort', end)
+  const cancelTimer = clock.timer(holdMs, end)
+  try {
+    for await (const { entries, inbox } of store.watch(id, { after, signal: ended.signal })) {
+      const unseen = inbox.filter((item) => !seen.has(item.clientKey))
+      if (entries.length > 0 || unseen.length > 0) return { entries, inbox: unseen }
+    }
+    return undefined
+  } finally {
+    cancelTimer()
+    signal.removeEventListener('abort', end)
+    end()
+  }
+}
+
+/** The body of a request; throws if it is too large. */
+export async function bytesOf(request: Request, most: number): Promise<Uint8Array<ArrayBuffer>> {
+  const announced = Number(request.headers.get('content-length') ?? 0)
+  const bytes = announced > most ? undefined : await readCapped(request.body, most)
+  if (bytes) return bytes
+  dropBody(request)
+  throw new Refusal(413, {
+    code: 'too_large',
+    message: `A request may have ${most} bytes; the server's maxBytes says so`,
+  })
+}
+
+/** The body of a request as a JSON object. */
+export async function objectOf(request: Request, most: number): Promise<Record<string, unknown>> {
+  const type = (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase()
+  if (type !== 'application/json') {
+    dropBody(request)
+    throw new Refusal(415, { code: 'bad_request', message: 'The body must be application/json' })
+  }
+  const bytes = await bytesOf(request, most)
+  const body = parsed(bytes)
+  if (!isRecord(body)) throw badRequest('The body is not a JSON object in UTF-8')
+  if (body.protocol !== protocolVersion)
+    throw badRequest(`This server speaks version ${protocolVersion} of the protocol; update it, or say "protocol": 1`)
+  return body
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return undefined
+  }
 }

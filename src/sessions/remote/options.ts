@@ -2,40 +2,40 @@ import { show } from '../../core/behavior.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 
 export interface RemoteStoreOptions {
-  /** Where the server's routes begin, `https://sessions.example.com/store` for instance. */
+  /** The base address of the server's routes, such as `https://sessions.example.com/store`. */
   readonly url: string | URL
-  /** Sent as `Authorization: Bearer …`. A function is asked before each request, so that it may renew what it gives. */
+  /** Sent as `Authorization: Bearer …`. A function is called before each request, so that it can renew the token. */
   readonly token?: string | (() => string | Promise<string>)
   /** More headers for each request. */
   readonly headers?: Readonly<Record<string, string>>
   /** Default: that of the runtime. */
   readonly fetch?: typeof globalThis.fetch
   readonly clock?: Clock
-  /** How long one request may take, its answer included. With repetitions it may be twice that. Default 30,000. */
+  /** The time limit of one request with its answer. With retries it may be twice that. Default 30,000. */
   readonly timeoutMs?: number
-  /** How often a request is repeated that failed in a way that may pass. Default 6, which bridges about 15 seconds. */
+  /** How often a request is retried after a temporary failure. Default 6, which takes about 15 seconds. */
   readonly retries?: number
-  /** The most that is taken from the server for one `read`, or for one blob. Default 256 MB. */
+  /** The maximum size of one `read` or one blob. Default 256 MB. */
   readonly maxBytes?: number
-  /** How long to wait before a watcher asks again, at a server that answers at once. Default 1,000. */
+  /** The polling interval of a watcher if the server does not hold the request. Default 1,000. */
   readonly pollMs?: number
-  /** Allows plain http to another machine, where everybody on the way can read the token. */
+  /** Allows plain http to another machine, where the token can be read on the way. */
   readonly allowInsecure?: boolean
 }
 
-/** Checked, and with what was left out. */
+/** The checked options with their defaults. */
 export interface RemoteSettings extends Required<Omit<RemoteStoreOptions, 'url' | 'token' | 'allowInsecure'>> {
   /** Without a slash at its end. */
   readonly base: string
-  /** The part of the address that errors may name. */
+  /** The part of the address that errors may contain. */
   readonly origin: string
   readonly token?: RemoteStoreOptions['token']
 }
 
-/** A response with JSON is never bigger; a server answers in pages. */
+/** The maximum size of a JSON response; a server answers in pages. */
 export const mostPageBytes = 32 * 1024 * 1024
 
-const keysTravelIn = /auth|cookie|key|token|secret|password/i
+const secretHeaders = /auth|cookie|key|token|secret|password/i
 
 export function checkRemoteOptions(options: RemoteStoreOptions): RemoteSettings {
   const url = checkUrl(options?.url)
@@ -55,17 +55,17 @@ export function checkRemoteOptions(options: RemoteStoreOptions): RemoteSettings 
   if (fetch !== undefined && typeof fetch !== 'function')
     throw new TypeError(`createRemoteStore: fetch must be a function, got ${show(fetch)}`)
 
-  const hasKeys = token !== undefined || Object.keys(headers).some((name) => keysTravelIn.test(name))
-  if (hasKeys && !allowInsecure && url.protocol === 'http:' && !isLoopback(url.hostname))
+  const hasSecrets = token !== undefined || Object.keys(headers).some((name) => secretHeaders.test(name))
+  if (hasSecrets && !allowInsecure && url.protocol === 'http:' && !isLoopback(url.hostname))
     throw new TypeError(
-      `createRemoteStore: ${url.origin} is plain http, so that everybody on the way can read the token; ` +
-        'use https, or set allowInsecure: true if the way is safe',
+      `createRemoteStore: ${url.origin} is plain http, so the token can be read on the way; ` +
+        'use https, or set allowInsecure: true if the connection is safe',
     )
   return {
     base: url.href.replace(/\/+$/, ''),
     origin: url.origin,
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
-    // Looked up late: who replaces it, for instance to observe requests, may do so after us.
+    // Looked up with each request, because the caller may replace it later, for instance to observe requests.
     fetch: fetch ?? ((input, init) => globalThis.fetch(input, init)),
     clock,
     timeoutMs,
@@ -81,7 +81,7 @@ export const isSendable = (token: unknown): token is string => typeof token === 
 
 function checkUrl(given: unknown): URL {
   const url = URL.parse(String(given ?? ''))
-  // The address is not quoted: what is wrong with it may be a password.
+  // The address is not quoted: it may contain a password.
   if (!url || !/^https?:$/.test(url.protocol))
     throw new TypeError('createRemoteStore: url must be an http: or https: address')
   if (url.username || url.password)

@@ -1,10 +1,10 @@
+import { LeaseLostError, SessionBusyError, StoreError } from '../../core/errors.ts'
 import type { StoreAccess, StoreMethod } from './access.ts'
-import { textOfSegment } from './protocol.ts'
-import { badRequest, Refusal } from './refusal.ts'
+import { type Problem, protocolVersion, storeFailures, textOfSegment } from './protocol.ts'
 
 export interface Route extends StoreAccess {
   readonly query: URLSearchParams
-  /** Of a blob. */
+  /** The name of a blob. */
   readonly name: string
 }
 
@@ -18,7 +18,7 @@ const ofSession: Readonly<Record<string, Verbs>> = {
 }
 const ofBlob: Verbs = { GET: 'getBlob', PUT: 'putBlob' }
 
-/** What a request is about. Throws when there is no such route. */
+/** The route of a request. Throws if there is none. */
 export function routeOf(request: Request, basePath: string): Route {
   const { pathname, searchParams: query } = new URL(request.url)
   if (!pathname.startsWith(`${basePath}/`)) throw noRoute()
@@ -47,7 +47,7 @@ function pick({ method }: Request, verbs: Verbs | undefined): StoreMethod {
   const found = Object.hasOwn(verbs, method) ? verbs[method] : undefined
   if (found) return found
   const allow = Object.keys(verbs).join(', ')
-  throw new Refusal(405, { code: 'no_method', message: `Only ${allow} can be asked here` }, { allow })
+  throw new Refusal(405, { code: 'no_method', message: `Only ${allow} are allowed here` }, { allow })
 }
 
 function decoded(segment: string): string {
@@ -57,3 +57,50 @@ function decoded(segment: string): string {
 }
 
 const noRoute = (): Refusal => new Refusal(404, { code: 'no_route', message: 'A session store has no such route' })
+
+/** An error that the handler sends to the client. */
+export class Refusal extends Error {
+  readonly status: number
+  readonly problem: Problem
+  readonly headers: Readonly<Record<string, string>>
+  constructor(status: number, problem: Problem, headers: Readonly<Record<string, string>> = {}) {
+    super(problem.message)
+    this.status = status
+    this.problem = problem
+    this.headers = headers
+  }
+}
+
+export const badRequest = (message: string): Refusal => new Refusal(400, { code: 'bad_request', message })
+
+/** The error for the client. Only messages of store errors are passed on. */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof SessionBusyError) {
+    const { owner, since, message } = error
+    return new Refusal(423, {
+      code: 'session_busy',
+      message,
+      ...(owner !== undefined && { owner }),
+      ...(since !== undefined && { since }),
+    })
+  }
+  if (error instanceof LeaseLostError) {
+    const { owner, message } = error
+    return new Refusal(412, { code: 'lease_lost', message, ...(owner !== undefined && { owner }) })
+  }
+  if (error instanceof StoreError) {
+    const { code, message } = error
+    return new Refusal(storeFailures[code]?.status ?? 500, { code: `store_${code}`, message: message.slice(0, 1000) })
+  }
+  return new Refusal(500, { code: 'internal', message: 'The server failed; its log may say more' })
+}
+
+/** A JSON response of the protocol. `fields` may be serialized already. */
+export function respond(fields: Readonly<Record<string, unknown>> | string, status = 200, headers = {}): Response {
+  const inner = typeof fields === 'string' ? fields : JSON.stringify(fields).slice(1, -1)
+  return new Response(`{"protocol":${protocolVersion}${inner && `,${inner}`}}`, {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
+  })
+}

@@ -1,40 +1,39 @@
 import { accessSync, constants, lstatSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { systemClock } from '../../core/clock.ts'
-import type { StoreError } from '../../core/errors.ts'
-import { codeOf } from '../../core/errors.ts'
+import { codeOf, type StoreError } from '../../core/errors.ts'
 import { isBusy, problemOf, storeError } from './problems.ts'
 
-/** How long SQLite itself waits for a lock, during which nothing else can happen in this process. */
+/** How long SQLite itself waits for a lock, which blocks this process. */
 export const longestBlockMs = 20
 
 export interface ConnectionOptions {
   readonly database: DatabaseSync
   readonly path: string
-  /** How long to wait for others before giving up. */
+  /** How long to wait for locks of other processes. */
   readonly busyTimeoutMs: number
-  /** Why nothing may be written, where that is so. */
+  /** Why nothing may be written, if so. */
   readonly refusal?: StoreError | undefined
-  /** What the first write does besides, in its transaction. */
+  /** Called in the transaction of the first write. */
   readonly onFirstWrite?: (connection: Connection) => void
 }
 
-/** An open database: keeps its statements, and runs work in transactions, one after the other. */
+/** An open database: caches its statements, and runs transactions serially. */
 export class Connection {
   readonly path: string
   readonly refusal: StoreError | undefined
   readonly #database: DatabaseSync
-  readonly #place: string | undefined
+  readonly #identity: string | undefined
   readonly #busyTimeoutMs: number
   readonly #statements = new Map<string, StatementSync>()
   #onFirstWrite: ((connection: Connection) => void) | undefined
-  /** Settles when whoever waits for a lock got it or gave up; others stand in line behind. */
-  #line: Promise<void> | undefined
+  /** Settles when the transaction that waits for a lock is done; later ones wait for it. */
+  #waiting: Promise<void> | undefined
 
   constructor({ database, path, busyTimeoutMs, refusal, onFirstWrite }: ConnectionOptions) {
     this.#database = database
     this.path = path
-    this.#place = placeOf(path)
+    this.#identity = fileIdentityAt(path)
     this.#busyTimeoutMs = busyTimeoutMs
     this.refusal = refusal
     this.#onFirstWrite = onFirstWrite
@@ -50,16 +49,16 @@ export class Connection {
     return statement
   }
 
-  /** All of `work` sees the same state. */
+  /** Runs `work` in a transaction, so that it sees one state. */
   async read<T>(work: () => T): Promise<T> {
     try {
-      return await this.#inTurn('BEGIN', work)
+      return await this.#transaction('BEGIN', work)
     } catch (error) {
       throw this.#explained(error)
     }
   }
 
-  /** All of `work` happens, and is on the disk, or nothing. It may be tried several times, but happens once. */
+  /** Runs `work` in a transaction: all of it is written, durably, or nothing. It may be attempted several times. */
   async write<T>(work: () => T): Promise<T> {
     if (this.refusal) throw this.refusal
     const first = this.#onFirstWrite
@@ -70,10 +69,10 @@ export class Connection {
         }
       : work
     try {
-      const result = await this.#inTurn('BEGIN IMMEDIATE', whole)
+      const result = await this.#transaction('BEGIN IMMEDIATE', whole)
       this.#onFirstWrite = undefined
-      // After the write: then whoever opens that path from now on finds what is acknowledged here.
-      if (placeOf(this.path) !== this.#place) throw storeError('unavailable', this.path, moved)
+      // After the write, so that a process that opens the path from now on finds what is acknowledged here.
+      if (fileIdentityAt(this.path) !== this.#identity) throw storeError('unavailable', this.path, moved)
       return result
     } catch (error) {
       throw this.#explained(error)
@@ -85,11 +84,11 @@ export class Connection {
     try {
       return this.statement('PRAGMA data_version').get()?.data_version
     } catch {
-      return undefined // whoever looks then gets the error, if it is one
+      return undefined // the next read reports the error
     }
   }
 
-  /** Writes a copy of one moment into an empty file, while others go on writing. */
+  /** Writes a consistent copy into an empty file, while others may write. */
   copyInto(path: string): void {
     if (this.refusal) this.#database.exec('PRAGMA query_only = OFF') // SQLite takes the copy for a write
     try {
@@ -108,35 +107,35 @@ export class Connection {
     try {
       if (lastWrite && this.hasWritten && !this.refusal) this.#attempt('BEGIN IMMEDIATE', lastWrite)
     } catch {
-      // What is not tidied up now is found by the next one to open it.
+      // The next process that opens the file cleans up.
     }
     this.#statements.clear()
-    if (isFrozen(this.path)) keepOpen(this.#database)
+    if (isImmutable(this.path)) keepOpen(this.#database)
     else {
       unclosed.delete(this.#database)
       this.#database.close()
     }
   }
 
-  async #inTurn<T>(begin: string, work: () => T): Promise<T> {
-    while (this.#line) await this.#line
+  async #transaction<T>(begin: string, work: () => T): Promise<T> {
+    while (this.#waiting) await this.#waiting
     try {
       return this.#attempt(begin, work)
     } catch (error) {
       if (!isBusy(error)) throw error
     }
     const outcome = retryWhileBusy(() => this.#attempt(begin, work), this.#busyTimeoutMs)
-    const leave = (): void => {
-      this.#line = undefined
+    const done = (): void => {
+      this.#waiting = undefined
     }
-    this.#line = outcome.then(leave, leave)
+    this.#waiting = outcome.then(done, done)
     return outcome
   }
 
   #attempt<T>(begin: string, work: () => T): T {
-    if (isFrozen(this.path)) {
+    if (isImmutable(this.path)) {
       keepOpen(this.#database)
-      throw storeError('read_only', this.path, frozen)
+      throw storeError('read_only', this.path, immutable)
     }
     this.statement(begin).run()
     try {
@@ -153,30 +152,30 @@ export class Connection {
     try {
       this.statement('ROLLBACK').run()
     } catch {
-      // After some failures SQLite has done so by itself.
+      // After some failures SQLite has rolled back itself.
     }
   }
 
   #explained(error: unknown): Error {
     const problem = problemOf(error, this.path)
-    // Tables that a newer version changed look like damage.
+    // Tables of a newer version look damaged.
     return this.refusal?.code === 'newer' && 'code' in problem && problem.code === 'corrupt' ? this.refusal : problem
   }
 }
 
-const frozen = 'it was made immutable while it was open; see lsattr, and undo it with chattr -i'
+const immutable = 'it was made immutable while it was open; see lsattr, and undo it with chattr -i'
 const moved =
   'the file was moved, deleted or replaced while it was open; put it back, or close this store and make a new one'
 
-/** Which file lies there now. One that is held open keeps its number, so no other can be mistaken for it. */
-function placeOf(path: string): string | undefined {
+/** Identifies the file at a path. An open file keeps its inode, so no other file can be mistaken for it. */
+function fileIdentityAt(path: string): string | undefined {
   const found = lstatSync(path, { bigint: true, throwIfNoEntry: false })
   return found && `${found.dev} ${found.ino}`
 }
 
-/** Tries again, giving others their turn in between, until it succeeds, fails otherwise, or the time is up. */
+/** Retries without blocking, until the attempt succeeds, fails otherwise, or the time is up. */
 export async function retryWhileBusy<T>(attempt: () => T, timeoutMs: number): Promise<T> {
-  // By the real clock: whoever holds the lock does not live by ours.
+  // By the real clock: the process that holds the lock does not use ours.
   const deadline = performance.now() + timeoutMs
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, longestBlockMs)) {
     try {
@@ -189,11 +188,11 @@ export async function retryWhileBusy<T>(attempt: () => T, timeoutMs: number): Pr
 }
 
 /**
- * Every transaction, a reading one too, writes to the index of the log (-shm), which is mapped into memory. If that file
- * was made immutable meanwhile (`chattr +i`), the kernel answers such a write with SIGBUS, which ends the process; so it is
- * asked first. Rights that are taken away by other means do not count for a file that is open.
+ * Every transaction writes to the index of the log (-shm), which is mapped into memory. If that file was made immutable
+ * meanwhile (`chattr +i`), such a write raises SIGBUS, which ends the process; so this is checked first. Permissions that
+ * are removed in other ways do not affect an open file.
  */
-function isFrozen(path: string): boolean {
+function isImmutable(path: string): boolean {
   try {
     accessSync(`${path}-shm`, constants.W_OK)
     return false
@@ -202,10 +201,10 @@ function isFrozen(path: string): boolean {
   }
 }
 
-/** They belong to the process: one that the garbage collector took would be closed by it. */
+/** Referenced here, because a database that is garbage collected is closed. */
 const unclosed = new Set<DatabaseSync>()
 
-/** To close a frozen database would write to it. The end of the process would close it as well, unless `exit` cuts it short. */
+/** Closing an immutable database would write to it. Node would close it at the end of the process too, unless `exit` prevents that. */
 function keepOpen(database: DatabaseSync): void {
   if (unclosed.size === 0) process.once('exit', () => void (unclosed.size > 0 && process.exit()))
   unclosed.add(database)

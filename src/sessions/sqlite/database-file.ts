@@ -1,22 +1,23 @@
-import { chmodSync, closeSync, constants, fsyncSync, lstatSync, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { chmodSync, closeSync, constants, fsyncSync, lstatSync, mkdirSync, openSync, rmSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { codeOf, StoreError } from '../../core/errors.ts'
+import type { Connection } from './connection.ts'
+import { problemOf } from './problems.ts'
 
 /**
- * Makes sure that there is a file at `path` which only its owner may read: SQLite gives the files beside it (-wal,
- * -shm) the same mode. A file that others may read is closed to them. The look can be raced by somebody who may write
- * to the folder, which is why a folder that we make is closed to others.
+ * Creates or restricts the file at `path` so that only its owner may read it; SQLite gives the files beside it (-wal, -shm)
+ * the same mode. A process that may write to the folder could race this check, so a new folder is restricted too.
  */
 export function prepareDatabaseFile(path: string): void {
   makeFolder(dirname(path))
-  // Never open a file that is there: closing it again would take away the locks that this process has on it.
-  for (const file of [path, `${path}-wal`, `${path}-shm`]) closeToOthers(file)
-  refuseLeftLog(path)
+  // An existing file is not opened: closing it would release the locks of this process.
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) restrictToOwner(file)
+  refuseOrphanedLog(path)
   createEmpty(path)
 }
 
-/** A write-ahead log holds what its database does not have yet; with another one beside it, it would be thrown away. */
-function refuseLeftLog(path: string): void {
+/** A write-ahead log contains entries that its database lacks; with a new database beside it, they would be lost. */
+function refuseOrphanedLog(path: string): void {
   const log = lstatSync(`${path}-wal`, { throwIfNoEntry: false })
   if (!log?.size || lstatSync(path, { throwIfNoEntry: false })) return
   throw new StoreError(
@@ -25,10 +26,10 @@ function refuseLeftLog(path: string): void {
   )
 }
 
-/** Makes a folder for its owner alone, and those above it that are missing. */
+/** Creates a folder that only its owner may access, with missing parents. */
 export function makeFolder(path: string): void {
   try {
-    mkdirSync(path, 0o700) // the recursive kind calls a read-only disk a missing folder
+    mkdirSync(path, 0o700) // the recursive variant reports a read-only disk as a missing folder
     syncFolder(dirname(path))
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return
@@ -39,7 +40,7 @@ export function makeFolder(path: string): void {
   }
 }
 
-/** What is new in a folder is on the disk only when the folder is. Not every system can do that. */
+/** Makes new files in a folder durable, on systems that support it. */
 export function syncFolder(path: string): void {
   try {
     const folder = openSync(path, 'r')
@@ -49,11 +50,11 @@ export function syncFolder(path: string): void {
       closeSync(folder)
     }
   } catch {
-    // Then it is up to the system.
+    // Not supported.
   }
 }
 
-/** Makes an empty file for its owner alone. Returns whether there was none. */
+/** Creates an empty file that only its owner may access. Returns false if it exists. */
 export function createEmpty(path: string): boolean {
   try {
     closeSync(openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600))
@@ -64,7 +65,7 @@ export function createEmpty(path: string): boolean {
   }
 }
 
-function closeToOthers(path: string): void {
+function restrictToOwner(path: string): void {
   const info = lstatSync(path, { throwIfNoEntry: false })
   if (!info) return
   if (!info.isFile()) {
@@ -72,7 +73,43 @@ function closeToOthers(path: string): void {
     throw new StoreError('unavailable', `${path} is ${what}; pass the path of the database file itself`)
   }
   if (process.platform === 'win32') return
-  // What lies beside a database that could not be written once may have been left like that.
+  // A read-only database may have left files that its owner cannot write.
   const isLocked = /-(?:wal|shm)$/.test(path) && (info.mode & 0o600) !== 0o600
   if ((info.mode & 0o077) !== 0 || isLocked) chmodSync(path, 0o600)
+}
+
+/** Writes a consistent copy of the database to a new file that only its owner may read. */
+export function backUp(connection: Connection, to: string): void {
+  const path = resolve(to)
+  makeNewFile(path)
+  try {
+    connection.copyInto(path)
+    syncFile(path)
+    syncFolder(dirname(path))
+  } catch (error) {
+    rmSync(path, { force: true })
+    // Corruption is that of the original; other problems are those of the copy.
+    const problem = problemOf(error, path)
+    throw 'code' in problem && problem.code === 'corrupt' ? problemOf(error, connection.path) : problem
+  }
+}
+
+/** Creates an empty file that only its owner may access; throws if it exists. */
+export function makeNewFile(path: string): void {
+  try {
+    makeFolder(dirname(path))
+    if (createEmpty(path)) return
+  } catch (error) {
+    throw problemOf(error, path)
+  }
+  throw new StoreError('unavailable', `${path} is there already and is not overwritten; pass the path of a new file`)
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, 'r+')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
 }

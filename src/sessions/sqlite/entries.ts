@@ -1,14 +1,19 @@
 import { AgentError, LeaseLostError, leaseLost } from '../../core/errors.ts'
-import type { LogEntry } from '../../core/log.ts'
-import { failpoint } from '../../core/log.ts'
+import { failpoint, type InboxItem, type LogEntry } from '../../core/log.ts'
 import type { Fence } from '../../core/store.ts'
+import { digestOf } from '../../platform/digest.ts'
 import type { Connection } from './connection.ts'
-import { deliver } from './inbox.ts'
-import { keyOfText, textOfKey } from './keys.ts'
-import { endOf, placeOf } from './places.ts'
 import { corruptError } from './problems.ts'
-import { type Sealed, sumOf, unseal } from './sealed.ts'
 import type { LeaseRow, SessionRow, SessionRows } from './session-rows.ts'
+import {
+  type Checksummed,
+  checksumOf,
+  entryKey,
+  entryKeysEnd,
+  keyOfText,
+  textOfKey,
+  verifiedValue,
+} from './stored-values.ts'
 
 interface Append {
   readonly id: string
@@ -18,31 +23,31 @@ interface Append {
   readonly fence: Fence
 }
 
-/** Inside a transaction: all entries, if the fence allows it and they are not there yet. */
+/** Appends all entries, if the fence allows it and they are not stored yet. Requires a transaction. */
 export function appendEntries(connection: Connection, rows: SessionRows, append: Append): void {
   const { id, entries, bodies, fence } = append
-  const key = rows.advance(id, fence, entries.length) ?? makeRoom(connection, rows, append)
+  const key = rows.advance(id, fence, entries.length) ?? advanceHead(connection, rows, append)
   if (key === undefined) return
   const insert = connection.statement('INSERT INTO entries (place, at, sum, body) VALUES (?, ?, ?, ?)')
   for (let i = 0; i < entries.length; i++) {
     const [entry, body] = [entries[i]!, bodies[i]!]
     const seq = fence.head + i + 1
     if (entry.seq !== seq) throw new AgentError(`Entry ${entry.seq} of session ${id} must have the number ${seq}`)
-    insert.run(placeOf(key, seq), typeof entry.at === 'number' ? entry.at : null, sumOf(body, key), body)
-    if ('clientKey' in entry && entry.clientKey) deliver(connection, key, entry.clientKey)
+    insert.run(entryKey(key, seq), typeof entry.at === 'number' ? entry.at : null, checksumOf(body, key), body)
+    if ('clientKey' in entry && entry.clientKey) markDelivered(connection, key, entry.clientKey)
   }
   failpoint('sqlite.append.beforeCommit', entries)
 }
 
-/** The same as `SessionRows.advance`, for all cases. Gives the key of the session, or undefined if there is nothing to do. */
-function makeRoom(connection: Connection, rows: SessionRows, append: Append): number | undefined {
+/** Like `SessionRows.advance`, for all cases. Returns the key of the session, or undefined if the entries are already stored. */
+function advanceHead(connection: Connection, rows: SessionRows, append: Append): number | undefined {
   const { id, entries, fence } = append
   const { epoch, head, holder = id, parent } = fence
   const guard = rows.find(holder)
-  if (!guard?.epoch || guard.epoch !== epoch) throw takenOver(holder, guard && rows.leaseOf(guard))
+  if (!guard?.epoch || guard.epoch !== epoch) throw leaseTakenOver(holder, guard && rows.leaseOf(guard))
   const row = holder === id ? guard : rows.findOrCreate(id)
   if (row.head !== head) {
-    if (areThere(connection, row, append)) return undefined
+    if (areStored(connection, row, append)) return undefined
     throw new LeaseLostError(`Session ${id} has moved on to entry ${row.head}, expected ${head}`)
   }
   const update = 'UPDATE sessions SET head = ?, parent = ifnull(?, parent) WHERE key = ?'
@@ -50,17 +55,19 @@ function makeRoom(connection: Connection, rows: SessionRows, append: Append): nu
   return row.key
 }
 
-/** The entries of a session after number `from`: as they were written, or an error. */
+/** The entries of a session after number `from`. Throws if one is not what was written. */
 export function readEntries(connection: Connection, row: SessionRow, from: number): LogEntry[] {
   const { path } = connection
-  const after = Math.max(from, 0) // before the first place lie the entries of another session
+  const after = Math.max(from, 0) // smaller keys belong to another session
   if (after >= row.head) return []
-  const found = connection.statement(following).all(placeOf(row.key, after), endOf(row.key)) as unknown as Placed[]
+  const found = connection
+    .statement(following)
+    .all(entryKey(row.key, after), entryKeysEnd(row.key)) as unknown as Placed[]
   const entries: LogEntry[] = []
-  for (const one of found) {
-    const entry = unseal(one, row.key) as LogEntry | undefined
+  for (const stored of found) {
+    const entry = verifiedValue(stored, row.key) as LogEntry | undefined
     const seq = after + entries.length + 1
-    if (one.place !== placeOf(row.key, seq) || entry?.seq !== seq)
+    if (stored.place !== entryKey(row.key, seq) || entry?.seq !== seq)
       throw corruptError(path, `entry ${seq} of session ${keyOfText(row.id)} is not what was written`)
     entries.push(entry)
   }
@@ -69,17 +76,68 @@ export function readEntries(connection: Connection, row: SessionRow, from: numbe
   return entries
 }
 
-type Placed = Sealed & { readonly place: number }
+type Placed = Checksummed & { readonly place: number }
 const following = 'SELECT place, sum, body FROM entries WHERE place > ? AND place < ? ORDER BY place'
 
-/** Whether this very append has happened before. */
-function areThere(connection: Connection, row: SessionRow, { entries, fence: { head } }: Append): boolean {
+/** Whether the same append has succeeded before. */
+function areStored(connection: Connection, row: SessionRow, { entries, fence: { head } }: Append): boolean {
   if (head + entries.length > row.head) return false
-  const there = readEntries(connection, row, head)
-  return entries.every((entry, i) => there[i]?.id === entry.id)
+  const stored = readEntries(connection, row, head)
+  return entries.every((entry, i) => stored[i]?.id === entry.id)
 }
 
-/** Somebody else has the right to write by now. */
-export function takenOver(id: string, lease: LeaseRow | undefined): LeaseLostError {
+/** The error that another writer has taken the lease. */
+export function leaseTakenOver(id: string, lease: LeaseRow | undefined): LeaseLostError {
   return leaseLost(id, lease && keyOfText(lease.owner))
+}
+
+/** Adds a message, unless its key is known. Returns whether it was new. Requires a transaction. */
+export function addMessage(connection: Connection, { key }: SessionRow, item: InboxItem): boolean {
+  const body = JSON.stringify(item)
+  const { changes } = connection
+    .statement(insertMessage)
+    .run(key, textOfKey(item.clientKey), checksumOf(body, key), body)
+  failpoint('sqlite.send.beforeCommit')
+  return changes > 0
+}
+
+const insertMessage = 'INSERT INTO inbox (session, client_key, sum, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
+
+/** Removes a message that is in the log now; its key stays known. Requires a transaction. */
+export function markDelivered(connection: Connection, session: number, clientKey: string): void {
+  connection.statement(delivered).run(session, textOfKey(clientKey))
+}
+
+const delivered = `INSERT INTO inbox (session, client_key) VALUES (?, ?)
+  ON CONFLICT (session, client_key) DO UPDATE SET sum = NULL, body = NULL WHERE body IS NOT NULL`
+
+/** The inbox, oldest message first. */
+export function readInbox(connection: Connection, { key, id }: SessionRow): InboxItem[] {
+  const found = connection.statement(waiting).all(key) as unknown as Checksummed[]
+  return found.map((row) => {
+    const item = verifiedValue(row, key)
+    if (item === undefined)
+      throw corruptError(connection.path, `a message of session ${keyOfText(id)} is not what was sent`)
+    return item as InboxItem
+  })
+}
+
+const waiting = 'SELECT sum, body FROM inbox WHERE session = ? AND body IS NOT NULL ORDER BY position'
+
+/** Stores bytes under a name. Requires a transaction. */
+export function putBlob(connection: Connection, session: string, name: string, bytes: Uint8Array): void {
+  connection.statement('INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING').run(textOfKey(session), name, bytes)
+  failpoint('sqlite.blob.beforeCommit')
+}
+
+/** The bytes of a name. Throws if they are not what was stored. */
+export function getBlob(connection: Connection, session: string, name: string): Uint8Array | undefined {
+  const row = connection
+    .statement('SELECT bytes FROM blobs WHERE session = ? AND name = ?')
+    .get(textOfKey(session), textOfKey(name))
+  if (!row) return undefined
+  const bytes = row.bytes
+  if (!(bytes instanceof Uint8Array) || digestOf(bytes) !== name)
+    throw corruptError(connection.path, `blob ${name} of session ${session} is not what was put`)
+  return bytes
 }

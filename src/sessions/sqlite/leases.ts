@@ -3,13 +3,12 @@ import { failpoint } from '../../core/log.ts'
 import type { Lease, LeaseRequest } from '../../core/store.ts'
 import { isAlive, thisProcess } from '../../platform/process-identity.ts'
 import type { Connection } from './connection.ts'
-import { takenOver } from './entries.ts'
-import { readInbox } from './inbox.ts'
-import { keyOfText, textOfKey } from './keys.ts'
-import { processOf } from './openers.ts'
+import { leaseTakenOver, readInbox } from './entries.ts'
+import { parseProcess } from './open-database.ts'
 import type { LeaseRow, SessionRow, SessionRows } from './session-rows.ts'
+import { keyOfText, textOfKey } from './stored-values.ts'
 
-/** Inside a transaction: takes, renews or gives back the right to write. An error that is returned is to be thrown after it. */
+/** Takes, renews or releases a lease. Requires a transaction; a returned error is to be thrown after it is committed. */
 export function lease(
   connection: Connection,
   rows: SessionRows,
@@ -17,7 +16,7 @@ export function lease(
 ): Lease | SessionBusyError {
   const row = request.epoch === undefined ? rows.findOrCreate(id) : rows.find(id)
   const held = row && rows.leaseOf(row)
-  if (!row || !held || (request.epoch !== undefined && row.epoch !== request.epoch)) throw takenOver(id, held)
+  if (!row || !held || (request.epoch !== undefined && row.epoch !== request.epoch)) throw leaseTakenOver(id, held)
   if (request.epoch !== undefined) renew(connection, row, now, request.ttlMs)
   else if (isHeld(held, now, request)) return busy(connection, row, held, now)
   else take(connection, row, now, request)
@@ -26,10 +25,10 @@ export function lease(
   return { epoch, head, inbox: readInbox(connection, row) }
 }
 
-/** A lease ends with its process, whatever the clock says. */
+/** A lease ends with its process, even before it expires. */
 function isHeld(held: LeaseRow, now: number, { owner, takeOver }: LeaseRequest): boolean {
   if (takeOver || held.expires <= now || keyOfText(held.owner) === owner) return false
-  const process = processOf(held.process)
+  const process = parseProcess(held.process)
   return !process || isAlive(process)
 }
 
@@ -39,7 +38,7 @@ function take(connection: Connection, { key }: SessionRow, now: number, { owner,
   connection.statement(taken).run(textOfKey(owner), now, endOf(now, ttlMs), ttlMs, process, key)
 }
 
-// One counter for all sessions, so that one that is deleted and made anew fences off its old writer.
+// One counter for all sessions, so that a session that is deleted and created again fences off its old writer.
 const nextEpoch = `UPDATE store SET value = value + 1 WHERE name = 'epochs'`
 const taken = `UPDATE sessions SET epoch = (SELECT value FROM store WHERE name = 'epochs'),
   owner = ?, since = ?, expires = ?, ttl = ?, process = ? WHERE key = ?`
@@ -53,7 +52,7 @@ const renewed = 'UPDATE sessions SET expires = ?, ttl = ?, process = ? WHERE key
 
 const endOf = (now: number, ttlMs: number): number => (ttlMs === 0 ? 0 : now + ttlMs)
 
-/** A lease that lasts longer than it ever could was written before the clock went back: it counts from now on. */
+/** A lease that ends later than possible was written before the clock was set back: its duration then counts from now on. */
 function busy(connection: Connection, { key, id }: SessionRow, held: LeaseRow, now: number): SessionBusyError {
   if (held.expires > now + held.ttl)
     connection.statement('UPDATE sessions SET expires = ? WHERE key = ?').run(now + held.ttl, key)

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { messageOf, type StoreError } from '../../core/errors.ts'
+import { messageOf, StoreError } from '../../core/errors.ts'
 import { networkFileSystemOf, type ReadMountTable } from '../../platform/network-fs.ts'
+import { type ProcessIdentity, processState, thisProcess } from '../../platform/process-identity.ts'
 import { Connection, longestBlockMs, retryWhileBusy } from './connection.ts'
 import { prepareDatabaseFile } from './database-file.ts'
-import { loadSqlite } from './load-sqlite.ts'
-import { enter, findDamage, goneOpeners, leave } from './openers.ts'
 import { corruptError, problemOf, storeError } from './problems.ts'
 import { applicationId, migrate, steps } from './schema.ts'
 
@@ -23,7 +23,7 @@ export interface OpenDatabase {
   close(): void
 }
 
-/** Opens the database, makes it where there is none, and brings it up to date. Rejects with a StoreError. */
+/** Opens, creates or upgrades the database. Rejects with a StoreError. */
 export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> {
   try {
     const network = networkFileSystemOf(dirname(options.path), options.readMountTable)
@@ -44,12 +44,12 @@ function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'W
     database.exec(`PRAGMA trusted_schema = OFF; PRAGMA synchronous = ${synchronous}`)
     // On macOS an ordinary sync does not reach the disk; elsewhere this changes nothing.
     if (synchronous === 'FULL') database.exec('PRAGMA fullfsync = ON')
-    const { refusal, gone } = getReady(database, path, journal)
+    const { refusal, dead } = prepareDatabase(database, path, journal)
     if (refusal) database.exec('PRAGMA query_only = ON')
     const id = randomUUID()
-    const onFirstWrite = (to: Connection): void => enter(to, id, gone)
+    const onFirstWrite = (to: Connection): void => registerOpener(to, id, dead)
     const connection = new Connection({ database, path, busyTimeoutMs, refusal, onFirstWrite })
-    return { connection, close: () => connection.close(() => leave(connection, id)) }
+    return { connection, close: () => connection.close(() => unregisterOpener(connection, id)) }
   } catch (error) {
     database.close()
     throw error
@@ -59,19 +59,19 @@ function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'W
 interface Readiness {
   /** Why it may only be read. */
   readonly refusal?: StoreError
-  /** Those who wrote to it and did not stop cleanly. */
-  readonly gone: readonly string[]
+  /** Openers that ended without closing the database. */
+  readonly dead: readonly string[]
 }
 
-function getReady(database: DatabaseSync, path: string, journal: 'WAL' | 'DELETE'): Readiness {
+function prepareDatabase(database: DatabaseSync, path: string, journal: 'WAL' | 'DELETE'): Readiness {
   const found = versionOf(database)
-  if (found > steps.length) return { refusal: newer(path, found), gone: [] }
-  refuseStrangers(database, path)
+  if (found > steps.length) return { refusal: newer(path, found), dead: [] }
+  refuseForeignDatabase(database, path)
   useJournal(database, path, journal)
   if (found < steps.length) bringUpToDate(database)
-  const gone = goneOpeners(database)
-  const damage = gone.length > 0 ? damageOf(database, path) : undefined
-  return damage === undefined ? { gone } : { refusal: corruptError(path, damage), gone }
+  const dead = deadOpeners(database)
+  const damage = dead.length > 0 ? damageOf(database, path) : undefined
+  return damage === undefined ? { dead } : { refusal: corruptError(path, damage), dead }
 }
 
 const versionOf = (database: DatabaseSync): number =>
@@ -80,8 +80,8 @@ const versionOf = (database: DatabaseSync): number =>
 const newer = (path: string, version: number): StoreError =>
   storeError('newer', path, `its version is ${version}, ours is ${steps.length}`)
 
-/** The tables of another program are not ours to change. */
-function refuseStrangers(database: DatabaseSync, path: string): void {
+/** Refuses a database of another program. */
+function refuseForeignDatabase(database: DatabaseSync, path: string): void {
   const isEmpty = database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
   const mark = database.prepare('PRAGMA application_id').get()?.application_id
   if (!isEmpty && mark !== applicationId) throw corruptError(path, 'it is a database of another program')
@@ -90,7 +90,7 @@ function refuseStrangers(database: DatabaseSync, path: string): void {
 function useJournal(database: DatabaseSync, path: string, journal: 'WAL' | 'DELETE'): void {
   const mode = database.prepare(`PRAGMA journal_mode = ${journal}`).get()?.journal_mode
   if (String(mode).toUpperCase() === journal) {
-    database.exec('PRAGMA journal_size_limit = 67108864') // after a burst the log shrinks again
+    database.exec('PRAGMA journal_size_limit = 67108864') // shrinks the log after a burst
     return
   }
   throw storeError('unavailable', path, `SQLite cannot use the ${journal} journal there, but ${mode}`)
@@ -99,7 +99,7 @@ function useJournal(database: DatabaseSync, path: string, journal: 'WAL' | 'DELE
 function bringUpToDate(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE')
   try {
-    // Somebody else may have done it while we waited.
+    // Another process may have done it meanwhile.
     migrate(database, versionOf(database))
     database.exec('COMMIT')
   } catch (error) {
@@ -125,3 +125,70 @@ function damageOf(database: DatabaseSync, path: string): string | undefined {
     throw error
   }
 }
+
+/** 243 MB took 0.2 s from memory; a cold or slow disk takes longer. Larger files are not checked as a whole. */
+export const largestChecked = 256 * 1024 * 1024
+
+/**
+ * Processes that have the database open for writing are listed in it. A dead process in the list did not close the database.
+ * Whether a process in another container lives is unknown: it counts as dead, which does it no harm.
+ */
+export function deadOpeners(database: DatabaseSync): string[] {
+  const rows = database.prepare('SELECT id, process FROM openers').all()
+  return rows.flatMap(({ id, process }) => (isAliveHere(process) ? [] : [String(id)]))
+}
+
+/** The damage that SQLite finds in the file. Undefined for an intact file, and for one that is too large to check. */
+export function findDamage(database: DatabaseSync, path: string): string | undefined {
+  if (statSync(path).size > largestChecked) return undefined
+  const found = database.prepare('PRAGMA quick_check(1)').get()?.quick_check
+  return found === 'ok' ? undefined : String(found)
+}
+
+/** Adds this process to the list of openers and removes dead ones. Requires a transaction. */
+export function registerOpener(connection: Connection, id: string, dead: readonly string[]): void {
+  for (const opener of dead) unregisterOpener(connection, opener)
+  connection.statement('INSERT OR REPLACE INTO openers VALUES (?, ?)').run(id, JSON.stringify(thisProcess()))
+}
+
+/** Removes an opener from the list. Requires a transaction. */
+export function unregisterOpener(connection: Connection, id: string): void {
+  connection.statement('DELETE FROM openers WHERE id = ?').run(id)
+}
+
+/** Parses a process stored in the database. Undefined if it is none. */
+export function parseProcess(text: unknown): ProcessIdentity | undefined {
+  if (typeof text !== 'string') return undefined
+  try {
+    const value = JSON.parse(text) as ProcessIdentity | null
+    return typeof value?.pid === 'number' ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isAliveHere(text: unknown): boolean {
+  const process = parseProcess(text)
+  return process !== undefined && processState(process) === 'alive'
+}
+
+/** Loads `node:sqlite`, and suppresses the warning of some versions of Node that it is experimental. */
+export function loadSqlite(): { DatabaseSync: typeof DatabaseSync } {
+  const { emitWarning } = process
+  process.emitWarning = ((...told: Parameters<typeof emitWarning>) => {
+    if (!isAboutSqlite(told[0])) Reflect.apply(emitWarning, process, told)
+  }) as typeof emitWarning
+  try {
+    const loaded = process.getBuiltinModule('node:sqlite')
+    if (loaded) return loaded
+  } finally {
+    process.emitWarning = emitWarning
+  }
+  throw new StoreError(
+    'unavailable',
+    `Node ${process.version} has no node:sqlite; use Node 22.18 or newer, or another store`,
+  )
+}
+
+const isAboutSqlite = (warning: string | Error): boolean =>
+  /^SQLite is an experimental feature/.test(typeof warning === 'string' ? warning : warning.message)

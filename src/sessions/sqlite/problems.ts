@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { AgentError, codeOf, messageOf, StoreError, type StoreErrorCode } from '../../core/errors.ts'
 import { resourceShortage } from '../../platform/files.ts'
 
-/** Whatever went wrong with the database at `path`, as an error that says what to do. */
+/** The StoreError for any failure of the database at `path`. */
 export function problemOf(error: unknown, path: string): Error {
   if (error instanceof AgentError) return error
   const shortage = shortageAt(error, path)
@@ -12,18 +12,18 @@ export function problemOf(error: unknown, path: string): Error {
   return new StoreError(code, `${whatHappened[code](path)} (${messageOf(error)})`, { cause: error })
 }
 
-/** What is there contradicts itself, or cannot be what was written. */
+/** The error that the stored data is damaged. */
 export function corruptError(path: string, detail: string): StoreError {
   return new StoreError('corrupt', `${whatHappened.corrupt(path)} (${detail})`)
 }
 
-/** Somebody else has the lock: nothing happened, and trying again may help. */
+/** Whether another process holds the lock: nothing was written, and a retry may help. */
 export function isBusy(error: unknown): boolean {
   const code = resultCodeOf(error)
   return code !== undefined && [resultCode.busy, resultCode.locked].includes(code & 0xff)
 }
 
-/** Results of SQLite, in the lowest byte what it is about, above it the details. */
+/** Result codes of SQLite: the primary code is in the lowest byte, details are above it. */
 const resultCode = {
   error: 1,
   permission: 3,
@@ -45,7 +45,7 @@ const resultCode = {
 }
 
 const codes: Readonly<Record<number, StoreErrorCode>> = {
-  // Our statements are fixed: one that does not fit means that the tables are not what they should be.
+  // The statements are fixed, so an error in one means that the tables are damaged.
   [resultCode.error]: 'corrupt',
   [resultCode.permission]: 'read_only',
   [resultCode.busy]: 'busy',
@@ -69,7 +69,7 @@ const systemCodes: Readonly<Record<string, StoreErrorCode>> = {
   EACCES: 'read_only',
   EPERM: 'read_only',
   EROFS: 'read_only',
-  ERR_OUT_OF_RANGE: 'corrupt', // a number that we never wrote
+  ERR_OUT_OF_RANGE: 'corrupt', // a number that was never written
 }
 
 function storeCodeOf(error: unknown, path: string): StoreErrorCode {
@@ -79,7 +79,7 @@ function storeCodeOf(error: unknown, path: string): StoreErrorCode {
   return codes[result] ?? codes[result & 0xff] ?? 'unavailable'
 }
 
-/** SQLite does not say why it could not open a file. Whether too many are open is found out by opening others. */
+/** SQLite does not say why it could not open a file. Opening other files shows whether too many are open. */
 function shortageAt(error: unknown, path: string): string | undefined {
   const result = resultCodeOf(error)
   if (result === undefined) return resourceShortage(codeOf(error) ?? '')
@@ -95,7 +95,7 @@ function shortageAt(error: unknown, path: string): string | undefined {
   }
 }
 
-/** SQLite opens the database, its log, the index of the log and a folder: where twice as many can be opened, there is no shortage. */
+/** SQLite opens the database, its log, the index of the log and a folder; if twice as many can be opened, there is no shortage. */
 const mostOpened = 8
 
 function resultCodeOf(error: unknown): number | undefined {
@@ -128,6 +128,6 @@ const whatHappened: Readonly<Record<StoreErrorCode, (path: string) => string>> =
   denied: (path) => `${path} cannot be used; check its rights`,
 }
 
-/** A failure that has no other error behind it. */
+/** A failure without another error as its cause. */
 export const storeError = (code: StoreErrorCode, path: string, detail?: string): StoreError =>
   new StoreError(code, whatHappened[code](path) + (detail === undefined ? '' : ` (${detail})`))

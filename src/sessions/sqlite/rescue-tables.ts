@@ -1,16 +1,15 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import { messageOf } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'
 import { digestOf } from '../../platform/digest.ts'
-import { ownerOf, placeOf } from './places.ts'
-import { patience, type Row, salvage, scan } from './salvage.ts'
-import { unseal } from './sealed.ts'
+import { entryKey, entryKeyParts, verifiedValue } from './stored-values.ts'
 
-/** Collects what could not be brought over. */
+/** Collects what could not be copied. */
 export interface Losses {
   add(what: string, session?: string): void
 }
 
-/** The identity, so that the copy can take the place of the original, and the count of leases, so that none repeats. */
+/** Copies the identity, so that the copy can replace the original, and the epoch counter, so that no epoch repeats. */
 export function copyStore(source: DatabaseSync, target: DatabaseSync, losses: Losses): void {
   const values = new Map<unknown, unknown>()
   for (const { name, value } of scan(source, 'SELECT name, value FROM store')) values.set(name, value)
@@ -18,11 +17,11 @@ export function copyStore(source: DatabaseSync, target: DatabaseSync, losses: Lo
   const put = target.prepare('UPDATE store SET value = ? WHERE name = ?')
   if (typeof identity === 'string') put.run(identity, 'identity')
   else losses.add('the identity of the store')
-  // Where the count is lost, the time is higher than any count can be.
+  // If the counter is lost, the present time is higher than it can be.
   put.run(typeof epochs === 'number' ? epochs : Date.now(), 'epochs')
 }
 
-/** Names, parents and heads; from the index, where the row cannot be read. */
+/** Copies names, parents and heads; uses the index for rows that cannot be read. */
 export function copySessions(source: DatabaseSync, target: DatabaseSync, losses: Losses): void {
   const insert = target.prepare('INSERT OR IGNORE INTO sessions (key, id, parent, head) VALUES (?, ?, ?, ?)')
   const problem = each(salvage(source, 'sessions', 'key, id, parent, head'), ({ key, id, parent, head }) => {
@@ -38,15 +37,15 @@ export function copySessions(source: DatabaseSync, target: DatabaseSync, losses:
   }
 }
 
-/** Returns how many. */
+/** Returns the number copied. */
 export function copyEntries(source: DatabaseSync, target: DatabaseSync, losses: Losses): number {
   const insert = target.prepare('INSERT OR IGNORE INTO entries (place, at, sum, body) VALUES (?, ?, ?, ?)')
   let copied = 0
   const use = ({ place, sum, body }: Row): void => {
     if (!isCount(place) || typeof sum !== 'number' || typeof body !== 'string') return
-    const { session, seq } = ownerOf(place)
-    const entry = unseal({ body, sum }, session) as LogEntry | undefined
-    if (entry?.seq !== seq) return // missed later, as a gap
+    const { session, seq } = entryKeyParts(place)
+    const entry = verifiedValue({ body, sum }, session) as LogEntry | undefined
+    if (entry?.seq !== seq) return // found later as a gap
     copied += Number(insert.run(place, typeof entry.at === 'number' ? entry.at : null, sum, body).changes)
   }
   const select = 'SELECT place, sum, body FROM entries'
@@ -54,24 +53,24 @@ export function copyEntries(source: DatabaseSync, target: DatabaseSync, losses: 
   if (forward.problem === undefined) return copied
   losses.add(`a part of the table of entries: ${forward.problem}`)
   each(scan(source, `${select} ORDER BY place DESC`), use)
-  for (const place of missingPlaces(target)) each(scan(source, `${select} WHERE place = ?`, place), use)
+  for (const key of missingKeys(target)) each(scan(source, `${select} WHERE place = ?`, key), use)
   return copied
 }
 
-/** Where entries should be that have not been found yet, for each session until there is nothing to be found any more. */
-function* missingPlaces(target: DatabaseSync): Generator<number> {
+/** The keys of entries that are missing, for each session until too many are missing in a row. */
+function* missingKeys(target: DatabaseSync): Generator<number> {
   const isThere = target.prepare('SELECT 1 FROM entries WHERE place = ?')
   for (const { key, head } of target.prepare('SELECT key, head FROM sessions').all()) {
     let misses = 0
-    for (let seq = 1; seq <= (Number(head) || patience) && misses < patience; seq++) {
-      const place = placeOf(Number(key), seq)
+    for (let seq = 1; seq <= (Number(head) || mostMisses) && misses < mostMisses; seq++) {
+      const place = entryKey(Number(key), seq)
       if (isThere.get(place) === undefined) yield place
       misses = isThere.get(place) === undefined ? misses + 1 : 0
     }
   }
 }
 
-/** Returns how many wait. Keys that were delivered are brought over too. */
+/** Returns the number of waiting messages. Keys of delivered ones are copied too. */
 export function copyMessages(source: DatabaseSync, target: DatabaseSync, losses: Losses): number {
   const insert = target.prepare('INSERT OR IGNORE INTO inbox VALUES (?, ?, ?, ?, ?)')
   let copied = 0
@@ -79,7 +78,7 @@ export function copyMessages(source: DatabaseSync, target: DatabaseSync, losses:
   const problem = each(rows, ({ position, session, client_key, sum, body }) => {
     if (!isCount(position) || !isCount(session) || typeof client_key !== 'string') return
     if (body === null) insert.run(position, session, client_key, null, null)
-    else if (typeof body !== 'string' || typeof sum !== 'number' || unseal({ body, sum }, session) === undefined)
+    else if (typeof body !== 'string' || typeof sum !== 'number' || verifiedValue({ body, sum }, session) === undefined)
       losses.add(`a message that waited, with the key ${client_key}`)
     else copied += Number(insert.run(position, session, client_key, sum, body).changes)
   })
@@ -87,7 +86,7 @@ export function copyMessages(source: DatabaseSync, target: DatabaseSync, losses:
   return copied
 }
 
-/** Returns how many. */
+/** Returns the number copied. */
 export function copyBlobs(source: DatabaseSync, target: DatabaseSync, losses: Losses): number {
   const insert = target.prepare('INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)')
   let copied = 0
@@ -110,4 +109,47 @@ function each<T>(rows: Generator<Row, T>, use: (row: Row) => void): T {
 
 function note(losses: Losses, table: string, problem: string | undefined): void {
   if (problem !== undefined) losses.add(`a part of the table of ${table}: ${problem}`)
+}
+
+export type Row = Record<string, SQLOutputValue>
+
+/** After this many missing or unreadable rows in a row the search ends. */
+export const mostMisses = 10_000
+
+/**
+ * All rows of a damaged table that can be read: from its beginning, from its end, and one by one in between. Some may come
+ * twice. Returns the error at which reading stopped, or undefined if the table is intact.
+ */
+export function* salvage(database: DatabaseSync, table: string, columns: string): Generator<Row, string | undefined> {
+  const select = `SELECT rowid AS salvaged, ${columns} FROM ${table} NOT INDEXED`
+  const forward = yield* scan(database, `${select} ORDER BY rowid`)
+  if (forward.problem === undefined) return undefined
+  const backward = yield* scan(database, `${select} ORDER BY rowid DESC`)
+  const end = backward.last ?? Number.MAX_SAFE_INTEGER
+  let misses = 0
+  for (let rowid = (forward.last ?? 0) + 1; rowid < end && misses < mostMisses; rowid++) {
+    const { last } = yield* scan(database, `${select} WHERE rowid = ?`, rowid)
+    misses = last === undefined ? misses + 1 : 0
+  }
+  return forward.problem
+}
+
+interface Scanned {
+  /** The rowid of the last row that was read. */
+  readonly last?: number
+  readonly problem?: string
+}
+
+/** Yields rows until the end or the first unreadable one. */
+export function* scan(database: DatabaseSync, sql: string, ...values: number[]): Generator<Row, Scanned> {
+  let last: number | undefined
+  try {
+    for (const row of database.prepare(sql).iterate(...values)) {
+      if (typeof row.salvaged === 'number') last = row.salvaged
+      yield row
+    }
+    return last === undefined ? {} : { last }
+  } catch (error) {
+    return { ...(last !== undefined && { last }), problem: messageOf(error) }
+  }
 }

@@ -1,14 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { failpoint } from '../../core/log.ts'
 
-/** Marks the file as ours: "Libe". */
+/** Marks the file as a database of Libero: "Libe". */
 export const applicationId = 0x4c_69_62_65
 
 /**
- * How the tables came to be what they are. A step that was published is never changed; what comes later is added.
+ * The migrations. A published step is never changed; new ones are added.
  *
- * `body` is JSON, `sum` its checksum (see sealed.ts). Ids and keys are text as of keys.ts. `sessions.head` repeats the
- * highest `seq`, so that entries that were lost at the end are missed.
+ * `body` is JSON and `sum` its checksum. Ids and keys are encoded as in stored-values.ts. `sessions.head` repeats the highest
+ * `seq`, so that lost entries at the end are noticed.
  */
 export const steps: readonly string[] = [
   `
@@ -27,7 +27,7 @@ export const steps: readonly string[] = [
     ttl REAL NOT NULL DEFAULT 0
   ) STRICT;
 
-  -- See places.ts: one tree to write to, in the order in which it is read.
+  -- place: see entryKey in stored-values.ts.
   CREATE TABLE entries (
     place INTEGER PRIMARY KEY,
     at REAL,
@@ -55,7 +55,7 @@ export const steps: readonly string[] = [
     PRIMARY KEY (session, name)
   ) STRICT;
   `,
-  // Leases that end with their process, the check after an unclean stop, and what makes inboxes and families quick to find.
+  // Leases that end with their process, the check after an unclean stop, and indexes for inboxes and children.
   `
   ALTER TABLE sessions ADD COLUMN process TEXT;
   CREATE TABLE openers (id TEXT PRIMARY KEY, process TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -64,7 +64,7 @@ export const steps: readonly string[] = [
   `,
 ]
 
-/** Brings the tables up to date. Must run inside a transaction, which makes it all or nothing. */
+/** Upgrades the tables. Requires a transaction. */
 export function migrate(database: DatabaseSync, from: number): void {
   for (let version = from; version < steps.length; version++) {
     for (const statement of steps[version]!.split(/;\n/)) {

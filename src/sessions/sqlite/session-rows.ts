@@ -1,9 +1,9 @@
-import type { Fence } from '../../core/store.ts'
+import type { Fence, SessionInfo } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
-import { textOfKey } from './keys.ts'
 import { corruptError } from './problems.ts'
+import { keyOfText, textOfKey } from './stored-values.ts'
 
-/** What every write needs to know of a session. */
+/** The columns of a session that every write needs. */
 export interface SessionRow {
   readonly key: number
   readonly id: string
@@ -11,7 +11,7 @@ export interface SessionRow {
   readonly epoch: number
 }
 
-/** Who may write a session, and for how long. */
+/** The lease columns of a session. */
 export interface LeaseRow {
   readonly owner: string
   readonly since: number
@@ -20,14 +20,14 @@ export interface LeaseRow {
   readonly process: string | null
 }
 
-/** Through the index to the row, and not by what the index says of it: so that a damaged index is noticed. */
+/** Reads the row itself, not only the index, so that a damaged index is noticed. */
 const byId = `SELECT row.key, row.id, row.head, row.epoch
   FROM sessions AS found JOIN sessions AS row ON row.key = found.key WHERE found.id = ?`
 
 /** The sessions of a database, found by their ids. */
 export class SessionRows {
   readonly #connection: Connection
-  /** Of the sessions that were found last, so that an append need not look them up. */
+  /** Keys of recently found sessions, to save lookups. */
   readonly #keys = new Map<string, number>()
   #isIndexSound = false
 
@@ -44,7 +44,7 @@ export class SessionRows {
     return row
   }
 
-  /** Moves the head of a session on, if all is as the fence says, in one step. Gives its key, or undefined: look closer. */
+  /** Advances the head in one statement if the fence matches. Returns the key; undefined if it does not match or the case is not simple. */
   advance(id: string, { epoch, head, holder = id, parent }: Fence, by: number): number | undefined {
     const key = this.#keys.get(id)
     if (key === undefined || epoch === 0 || holder !== id || parent !== undefined) return undefined
@@ -72,7 +72,7 @@ export class SessionRows {
     return this.#connection.statement(select).get(key) as unknown as LeaseRow
   }
 
-  /** That a session is not there is believed only of an index that agrees with its table. Looked at once. */
+  /** A missing session is believed only if the index agrees with its table. Checked once. */
   #checkIndex(): void {
     if (this.#isIndexSound) return
     const { inTable, inIndex, astray } = this.#connection.statement(compareIndex).get() ?? {}
@@ -90,3 +90,43 @@ const compareIndex = `SELECT
   (SELECT count(*) FROM sessions INDEXED BY sqlite_autoindex_sessions_1 WHERE id >= '') AS inIndex,
   (SELECT count(*) FROM sessions AS a NOT INDEXED
     LEFT JOIN sessions AS b INDEXED BY sqlite_autoindex_sessions_1 ON b.id = a.id WHERE b.key IS NOT a.key) AS astray`
+
+/** Every session, oldest first. */
+export function listSessions(connection: Connection): SessionInfo[] {
+  return connection
+    .statement(all)
+    .all()
+    .map(({ id, head, parent, createdAt, updatedAt }) => ({
+      id: keyOfText(String(id)),
+      head: Number(head),
+      ...(typeof parent === 'string' && { parent: keyOfText(parent) }),
+      ...(typeof createdAt === 'number' && { createdAt }),
+      ...(typeof updatedAt === 'number' && { updatedAt }),
+    }))
+}
+
+const all = `SELECT id, head, parent,
+  (SELECT at FROM entries WHERE place = (key << 26) + 1) AS createdAt,
+  (SELECT at FROM entries WHERE place = (key << 26) + head) AS updatedAt
+  FROM sessions NOT INDEXED ORDER BY key`
+
+/** Deletes a session with its descendants and all their data. Returns their ids. Requires a transaction. */
+export function deleteTree(connection: Connection, id: string): string[] {
+  const ids = connection
+    .statement(family)
+    .all(textOfKey(id))
+    .map(({ member }) => String(member))
+  for (const member of ids) {
+    connection.statement('DELETE FROM blobs WHERE session = ?').run(member)
+    connection.statement(entriesOf).run(member)
+    connection.statement('DELETE FROM sessions WHERE id = ?').run(member)
+  }
+  return ids.map(keyOfText)
+}
+
+const entriesOf = `DELETE FROM entries WHERE place > (SELECT key << 26 FROM sessions WHERE id = ?1)
+  AND place < (SELECT (key + 1) << 26 FROM sessions WHERE id = ?1)`
+
+const family = `WITH RECURSIVE family(member) AS (
+    SELECT ?1 UNION SELECT sessions.id FROM sessions JOIN family ON sessions.parent = family.member
+  ) SELECT member FROM family`

@@ -1,32 +1,32 @@
 import { messageOf, StoreError } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'
 import type { Lease, SessionInfo, SessionStore } from '../../core/store.ts'
+import { descendantsAmong } from '../family.ts'
 import { withSpill } from '../spill.ts'
-import { renameBlobs } from './lines.ts'
-import { type ExportedSession, readExport } from './read-export.ts'
+import { type ExportedSession, readExport, renameBlobs } from './read-export.ts'
 
 export interface ImportOptions {
-  /** What it is to be called here. Default: as it was called where it comes from. */
+  /** The id in this store. Default: the id in the export. */
   readonly id?: string
 }
 
 export interface ImportedSession {
   readonly id: string
-  /** The ids of its children, and of theirs. */
+  /** The ids of all descendants. */
   readonly children: readonly string[]
   readonly entries: number
-  /** The line at which the text was cut off; what is before it was imported. Absent when it was whole. */
+  /** The line at which the text was cut off; the lines before it were imported. Absent if it was complete. */
   readonly tornAt?: number
 }
 
 const leaseMs = 30_000
 
 /**
- * Writes an export into a store, all of it or nothing, and never into a session that is there. The entries stay as
- * they are, the keys of their calls too: what was done in the world outside was done under these.
+ * Writes an export into a store, all or nothing, and never into an existing session. The entries stay unchanged,
+ * including the keys of their calls, because external effects were done under these keys.
  *
- * The session at the top is written last, in one append. Until then it has no entries and so is no session for readers;
- * what an import left that was killed before that point is removed by the next import of the same id.
+ * The root session is written last, in one append. Until then it has no entries, so readers do not see it. If an import is
+ * killed before that point, the next import of the same id removes what it left.
  */
 export async function importSession(
   store: SessionStore,
@@ -53,7 +53,7 @@ export async function importSession(
   } catch (error) {
     throw await undone(store, id, error)
   }
-  await renew(0).catch(() => {}) // it is all there; a lease that is not given back ends by itself
+  await renew(0).catch(() => {}) // everything is written; a lease that is not released expires
   return {
     id,
     children: children.map((session) => renamed.get(session.id) as string),
@@ -62,19 +62,19 @@ export async function importSession(
   }
 }
 
-/** A child is named after its parent. */
+/** The id of a child begins with that of its parent. */
 function nameBelow(id: string, oldRoot: string, newRoot: string): string {
   if (id === oldRoot) return newRoot
   return id.startsWith(`${oldRoot}/`) ? newRoot + id.slice(oldRoot.length) : `${newRoot}/${id}`
 }
 
-/** The right to write a session that has no entries yet, without what an import left that was killed. */
+/** Takes the lease of a session without entries, and removes the rest of an import that was killed. */
 async function takeEmpty(store: SessionStore, id: string, ids: readonly string[], owner: string): Promise<Lease> {
   const all = await store.list()
   const left = unfinished(all, id)
-  for (const one of ids)
-    if (!left.has(one) && (all.some((session) => session.id === one) || (await store.read(one)).length > 0))
-      throw existing(one)
+  for (const wanted of ids)
+    if (!left.has(wanted) && (all.some((session) => session.id === wanted) || (await store.read(wanted)).length > 0))
+      throw existing(wanted)
   const request = { owner, ttlMs: leaseMs }
   const taken = await store.lease(id, request)
   if (taken.head > 0 || taken.inbox.length > 0) {
@@ -86,25 +86,17 @@ async function takeEmpty(store: SessionStore, id: string, ids: readonly string[]
   return store.lease(id, request)
 }
 
-/** A session without entries, and its children: only an import writes those before their parent. */
+/** The rest of a killed import: a session without entries and its descendants. Only an import writes children first. */
 function unfinished(all: readonly SessionInfo[], id: string): Set<string> {
-  const left = new Set<string>()
-  if (all.some((session) => session.id === id && session.head > 0)) return left
-  for (const session of all) if (session.id === id) left.add(id)
-  const parents = new Set([id])
-  for (const parent of parents)
-    for (const session of all)
-      if (session.parent === parent) {
-        left.add(session.id)
-        parents.add(session.id)
-      }
-  return left
+  const root = all.find((session) => session.id === id)
+  if (root && root.head > 0) return new Set()
+  return new Set([...(root ? [root] : []), ...descendantsAmong(all, id)].map((session) => session.id))
 }
 
 const existing = (id: string): Error =>
   new Error(`Session "${id}" exists already; import it under another name with importSession(store, text, { id })`)
 
-/** Removes what was written of a failed import. Where that fails too, the error says what is left of it. */
+/** Removes what a failed import wrote. If that fails too, the error says what is left. */
 async function undone(store: SessionStore, id: string, error: unknown): Promise<unknown> {
   try {
     await store.delete(id)
@@ -117,7 +109,7 @@ async function undone(store: SessionStore, id: string, error: unknown): Promise<
   }
 }
 
-/** Blobs first: they are there before the entries that name them. */
+/** Stores the blobs before the entries that name them. */
 async function entriesFor(
   store: SessionStore,
   id: string,
@@ -129,12 +121,12 @@ async function entriesFor(
     const here = await store.blobs(id).put(bytes)
     if (here !== name) names.set(name, here)
   }
-  const adopted = entries.map((entry) => adoptedBy(entry, renamed))
-  return names.size === 0 ? adopted : adopted.map((entry) => renameBlobs(entry, names))
+  const updated = entries.map((entry) => withRenamedParent(entry, renamed))
+  return names.size === 0 ? updated : updated.map((entry) => renameBlobs(entry, names))
 }
 
-/** A child's run says whose it is. */
-function adoptedBy(entry: LogEntry, renamed: ReadonlyMap<string, string>): LogEntry {
+/** The first entry of a child's run names its parent session. */
+function withRenamedParent(entry: LogEntry, renamed: ReadonlyMap<string, string>): LogEntry {
   if (entry.type !== 'run_started' || entry.parent?.session === undefined) return entry
   const session = renamed.get(entry.parent.session)
   return session === undefined ? entry : { ...entry, parent: { ...entry.parent, session } }

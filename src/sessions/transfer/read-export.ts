@@ -3,7 +3,7 @@ import { messageOf, StoreError } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'
 import { flawOf } from '../../core/plain-json.ts'
 import { Transcript } from '../../core/transcript.ts'
-import { exportVersion, fromBase64, linesOf } from './lines.ts'
+import { fromBase64 } from '../bytes.ts'
 
 /** One session of an export. */
 export interface ExportedSession {
@@ -14,15 +14,15 @@ export interface ExportedSession {
 }
 
 export interface ReadExport {
-  /** The session itself, then its children, parents first. */
+  /** The root session, then its descendants, parents first. */
   readonly sessions: readonly ExportedSession[]
-  /** The line at which the text was cut off, when it was. */
+  /** The line at which the text was cut off, if it was. */
   readonly tornAt: number | undefined
 }
 
 type Line = Readonly<Record<string, unknown>>
 
-/** Reads and checks all of an export before anything is written. Only the very end may be missing, and that is told. */
+/** Reads and checks a whole export before anything is written. Only its end may be missing, which is reported. */
 export async function readExport(text: string | AsyncIterable<string>): Promise<ReadExport> {
   const reader = new Reader()
   let number = 0
@@ -40,7 +40,7 @@ export async function readExport(text: string | AsyncIterable<string>): Promise<
   return { sessions: reader.sessions, tornAt: reader.isOver ? undefined : (unreadable ?? number + 1) }
 }
 
-/** `null` for what is no JSON, `undefined` for JSON that is no object. */
+/** `null` if it is not JSON, `undefined` if it is JSON but not an object. */
 function parse(line: string): Line | null | undefined {
   let value: unknown
   try {
@@ -142,7 +142,7 @@ class Reader {
   }
 }
 
-/** A field without which an entry of a type we know would break whoever reads it. Types we do not know are kept. */
+/** The first required field that is missing or wrong in an entry of a known type. Entries of unknown types are kept. */
 function wrongField(line: Line): string | undefined {
   const wanted = Object.hasOwn(needed, line.type as string) ? needed[line.type as string] : undefined
   for (const [path, isRight] of Object.entries(wanted ?? {})) {
@@ -174,4 +174,39 @@ const needed: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   context_edit: { turnId: text, block: number },
   rewind: { toSeq: number },
   label: { text },
+}
+
+/** The version of the format that is written, and the newest that is read. */
+export const exportVersion = 1
+
+/** The values of all fields named `blob`, by which entries refer to blobs. */
+export function* blobNamesIn(value: unknown): Generator<string> {
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === 'blob' && typeof inner === 'string') yield inner
+    else yield* blobNamesIn(inner)
+  }
+}
+
+/** A copy with renamed blobs. */
+export function renameBlobs<T>(value: T, names: ReadonlyMap<string, string>): T {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((inner) => renameBlobs(inner, names)) as T
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      const name = key === 'blob' && typeof inner === 'string' ? names.get(inner) : undefined
+      return [key, name ?? renameBlobs(inner, names)]
+    }),
+  ) as T
+}
+
+/** Splits text that comes in pieces into lines; the last one may lack its line end. */
+export async function* linesOf(text: string | AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = ''
+  for await (const piece of typeof text === 'string' ? [text] : text) {
+    const lines = (rest + piece).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  if (rest !== '') yield rest
 }

@@ -1,7 +1,7 @@
 import type { EntryOf } from '../../core/log.ts'
 import type { Session, SessionStore } from '../../core/store.ts'
 import type { MessageProjection } from '../../plugins/message-projection.ts'
-import { inboxOf } from '../../sessions/inbox-of.ts'
+import { inboxOf } from '../../sessions/pending.ts'
 
 /** Whether a run would do something: messages wait, calls were answered, or a process died during a run. */
 export function hasWork(

@@ -2,7 +2,7 @@ import { type Clock, createIds } from '../../core/clock.ts'
 import { type LeaseLostError, leaseLost } from '../../core/errors.ts'
 import { type EntryBody, type InboxItem, Log, type LogEntry } from '../../core/log.ts'
 import type { SessionStore } from '../../core/store.ts'
-import { inboxOf } from '../../sessions/inbox-of.ts'
+import { inboxOf } from '../../sessions/pending.ts'
 import { withSpill } from '../../sessions/spill.ts'
 import { WriteLease } from '../../sessions/write-lease.ts'
 import { type Checkpoint, greeting, readCheckpoint, ScheduleLedger, schedulesLogId } from './schedule-ledger.ts'
@@ -49,7 +49,7 @@ export async function openScheduleLog({ store, reader, clock, leaseMs }: Schedul
 
   async function release(): Promise<void> {
     while (log?.isWriting) await log.flushed()
-    await lease.giveBack()
+    await lease.release()
   }
 
   try {

@@ -1,17 +1,23 @@
 import { StoreError } from '../../core/errors.ts'
 import type { InboxItem } from '../../core/log.ts'
-import type { AdapterFiles } from './adapter-files.ts'
-import { blobPath, idOf, indexPath, metaPath, turnsPath } from './session-paths.ts'
-import { createTurnTaking } from './turn-taking.ts'
-import { acknowledged, keysIn } from './turns-text.ts'
+import {
+  type AdapterFiles,
+  acknowledged,
+  blobPath,
+  idOf,
+  indexPath,
+  keysIn,
+  metaPath,
+  turnsPath,
+} from './adapter-files.ts'
 
 const format = 1
 
-/** `meta.json`: all about a session but its entries. Its `head` says how many of those count. */
+/** `meta.json`: everything about a session except its entries. Its `head` says how many entries are valid. */
 export interface SessionMeta {
   readonly format: number
   readonly id: string
-  /** False while there are only blobs. */
+  /** False while the session has only blobs. */
   readonly exists: boolean
   readonly head: number
   readonly epoch: number
@@ -21,37 +27,37 @@ export interface SessionMeta {
   readonly updatedAt?: number
   readonly inbox: readonly InboxItem[]
   readonly blobs: readonly string[]
-  /** It is being deleted, with these children. */
+  /** The session is being deleted, with these children. */
   readonly deleting?: readonly string[]
 }
 
-/** A session as this process knows it. */
-export interface Kept {
+/** A session as read from the adapter, with the lease of this process. */
+export interface CachedSession {
   meta: SessionMeta
-  /** What `turns.jsonl` holds that counts, once it was asked for. */
+  /** The valid part of `turns.jsonl`, once it was read. */
   log?: { readonly text: string; readonly keys: ReadonlySet<string> }
-  /** The lease of this process; 0 is none. One of an earlier process ended with it. */
+  /** The lease of this process, 0 for none. A lease ends with its process. */
   epoch: number
   since: number
   expires: number
 }
 
-/** What is kept at an adapter, read when it is first needed. Changes reach the memory only after they were saved. */
-export class KeptSessions {
+/** The sessions of an adapter, each read on first use. The cache changes only after a change was saved. */
+export class CachedSessions {
   readonly #files: AdapterFiles
-  readonly #known = new Map<string, Promise<Kept>>()
-  /** Those that are just being deleted, which are not looked at for children. */
-  readonly #leaving = new Set<string>()
-  readonly #alone = createTurnTaking()
+  readonly #known = new Map<string, Promise<CachedSession>>()
+  /** Sessions being deleted; they are not checked for children. */
+  readonly #deleting = new Set<string>()
+  readonly #withLocks = createLocks()
   #listed: Promise<ReadonlySet<string>> | undefined
-  /** Over all sessions, so that one deleted and made anew fences off its old writer. */
+  /** Counted over all sessions, so that a session that is deleted and created again fences off its old writer. */
   epochs = 0
 
   constructor(files: AdapterFiles) {
     this.#files = files
   }
 
-  of(id: string): Promise<Kept> {
+  of(id: string): Promise<CachedSession> {
     let known = this.#known.get(id)
     if (!known) {
       known = this.#load(id)
@@ -61,27 +67,27 @@ export class KeptSessions {
     return known
   }
 
-  async log(kept: Kept): Promise<NonNullable<Kept['log']>> {
-    const { id, head } = kept.meta
-    if (!kept.log) {
+  async log(session: CachedSession): Promise<NonNullable<CachedSession['log']>> {
+    const { id, head } = session.meta
+    if (!session.log) {
       const path = turnsPath(id)
       const text = head === 0 ? '' : acknowledged((await this.#files.get(path)) ?? '', head, path)
-      // Whoever asked at the same time may have been faster, and have written since.
-      kept.log ??= { text, keys: keysIn(text, path) }
+      // A concurrent call may have read it first, and an append may have followed.
+      session.log ??= { text, keys: keysIn(text, path) }
     }
-    return kept.log
+    return session.log
   }
 
-  /** Makes a change of `meta.json` a fact. */
-  async change(kept: Kept, change: Partial<SessionMeta>): Promise<void> {
-    this.checkWritable(kept)
-    const meta = { ...kept.meta, ...change }
-    if (meta.exists && !kept.meta.exists) await this.#changeList((ids) => ids.add(meta.id))
+  /** Changes `meta.json`. */
+  async change(session: CachedSession, change: Partial<SessionMeta>): Promise<void> {
+    this.checkWritable(session)
+    const meta = { ...session.meta, ...change }
+    if (meta.exists && !session.meta.exists) await this.#changeList((ids) => ids.add(meta.id))
     await this.#files.save(metaPath(meta.id), JSON.stringify(meta))
-    kept.meta = meta
+    session.meta = meta
   }
 
-  checkWritable({ meta }: Kept): void {
+  checkWritable({ meta }: CachedSession): void {
     if (meta.format > format)
       throw new StoreError(
         'newer',
@@ -97,25 +103,25 @@ export class KeptSessions {
     )
   }
 
-  /** Its meta goes last, and says until then that the rest has to go, so that a deletion can be finished later. */
+  /** The meta is deleted last. Until then it lists what to delete, so that an interrupted deletion can be finished later. */
   async delete(id: string): Promise<void> {
-    const kept = await this.of(id)
-    this.checkWritable(kept)
-    const others = (await this.ids()).filter((other) => other !== id && !this.#leaving.has(other))
+    const session = await this.of(id)
+    this.checkWritable(session)
+    const others = (await this.ids()).filter((other) => other !== id && !this.#deleting.has(other))
     const family = await Promise.all(others.map((other) => this.of(other)))
     const children = family.filter(({ meta }) => meta.parent === id).map(({ meta }) => meta.id)
-    if (kept.meta.exists || kept.meta.blobs.length > 0 || children.length > 0)
-      await this.#finishDeleting({ ...kept.meta, exists: false, deleting: children })
-    // Whoever still has it in hand sees that it is gone.
-    kept.meta = freshMeta(id)
-    kept.epoch = 0
-    kept.expires = 0
-    delete kept.log
+    if (session.meta.exists || session.meta.blobs.length > 0 || children.length > 0)
+      await this.#finishDeleting({ ...session.meta, exists: false, deleting: children })
+    // Callers that hold this object see that the session is gone.
+    session.meta = freshMeta(id)
+    session.epoch = 0
+    session.expires = 0
+    delete session.log
   }
 
   async #finishDeleting(meta: SessionMeta): Promise<void> {
     const { id, blobs, deleting = [] } = meta
-    this.#leaving.add(id)
+    this.#deleting.add(id)
     try {
       await this.#files.save(metaPath(id), JSON.stringify(meta))
       for (const child of deleting) await this.delete(child)
@@ -124,11 +130,11 @@ export class KeptSessions {
       await this.#files.delete(metaPath(id))
       await this.#changeList((ids) => ids.delete(id))
     } finally {
-      this.#leaving.delete(id)
+      this.#deleting.delete(id)
     }
   }
 
-  async #load(id: string): Promise<Kept> {
+  async #load(id: string): Promise<CachedSession> {
     const path = metaPath(id)
     const text = await this.#files.get(path)
     let meta = text === undefined ? freshMeta(id) : metaIn(text, path)
@@ -140,10 +146,10 @@ export class KeptSessions {
     return { meta, epoch: 0, since: 0, expires: 0 }
   }
 
-  /** One after the other, so that no older list is saved after a newer one. */
+  /** Serially, so that no older list is saved after a newer one. */
   #changeList(change: (ids: Set<string>) => unknown): Promise<void> {
     if (this.#files.list) return Promise.resolve()
-    return this.#alone([indexPath], async () => {
+    return this.#withLocks([indexPath], async () => {
       const before = await this.#list()
       const ids = new Set(before)
       change(ids)
@@ -194,3 +200,27 @@ const unreadable = (path: string, cause?: unknown): StoreError =>
   new StoreError('corrupt', `"${path}" cannot be read; restore it from a backup. Other sessions are not affected`, {
     cause,
   })
+
+/** Creates named locks for this process: work that shares a name runs serially. */
+export function createLocks(): <T>(names: readonly string[], work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>()
+
+  function withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const turn = (last.get(name) ?? Promise.resolve()).then(work)
+    const ended = turn.then(
+      () => {},
+      () => {},
+    )
+    last.set(name, ended)
+    ended.then(() => {
+      if (last.get(name) === ended) last.delete(name)
+    })
+    return turn
+  }
+
+  return (names, work) => {
+    // Locks are taken in the given order, parents before their children, so that there is no deadlock.
+    const ordered = [...new Set(names)].reverse()
+    return ordered.reduce<typeof work>((inner, name) => () => withLock(name, inner), work)()
+  }
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { folderNameOf, idOfFolder } from './folder-names.ts'
+import { folderNameOf, idOfFolder } from './session-folder.ts'
 
 test('a folder is named for its session, readably where that is safe', () => {
   const names = {

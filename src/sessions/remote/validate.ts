@@ -1,25 +1,23 @@
+import { isRecord } from '../../core/is-record.ts'
 import type { InboxItem, LogEntry } from '../../core/log.ts'
 import { metaFlaw } from '../../core/meta.ts'
 import type { Lease, SessionInfo } from '../../core/store.ts'
 
-/** Beyond this a value cannot be walked safely, and no honest entry comes near it. */
+/** Deeper values cannot be traversed safely; no valid entry comes near it. */
 const deepest = 500
 
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** A number that counts something. */
+/** Whether a value is a whole number from 0 on. */
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
-/** A number that JSON can give back: `1e999` is a number there too, and is read as infinite. */
+/** JSON may contain `1e999`, which is read as infinite. */
 export const isFiniteNumber = (value: unknown): value is number => Number.isFinite(value)
 
-/** What keeps a value from being the entries that follow `head`; undefined when nothing does. */
+/** What is wrong with a value as the entries after `head`; undefined if nothing is. */
 export function entriesFlaw(value: unknown, head: number): string | undefined {
   if (!Array.isArray(value)) return 'the entries are not a list'
   for (const [i, entry] of value.entries()) {
     const expected = head + i + 1
-    if (!isObject(entry)) return `entry ${expected} is not an object`
+    if (!isRecord(entry)) return `entry ${expected} is not an object`
     if (entry.seq !== expected) return `entry ${expected} has a number that is ${shown(entry.seq)}`
     if (typeof entry.id !== 'string') return `entry ${expected} has no id`
     if (typeof entry.type !== 'string') return `entry ${expected} has no type`
@@ -33,7 +31,7 @@ export function entriesFlaw(value: unknown, head: number): string | undefined {
 export const asEntries = (value: unknown): readonly LogEntry[] => value as readonly LogEntry[]
 
 export function itemFlaw(value: unknown): string | undefined {
-  if (!isObject(value)) return 'the message is not an object'
+  if (!isRecord(value)) return 'the message is not an object'
   if (typeof value.clientKey !== 'string') return 'the message has no clientKey'
   if (typeof value.mode !== 'string') return 'the message has no mode'
   if (!Array.isArray(value.content)) return 'the content of the message is not a list'
@@ -54,16 +52,16 @@ export function inboxFlaw(value: unknown): string | undefined {
 /** Checked by `inboxFlaw` before. */
 export const asInbox = (value: unknown): readonly InboxItem[] => value as readonly InboxItem[]
 
-/** A lease as the server tells it, or what is wrong with it. */
+/** The lease in an answer, or what is wrong with it. */
 export function leaseOf({ epoch, head, inbox }: Record<string, unknown>): Lease | string {
   if (!isCount(epoch)) return `the epoch is ${shown(epoch)}`
   if (!isCount(head)) return `the head is ${shown(head)}`
   return inboxFlaw(inbox) ?? { epoch, head, inbox: asInbox(inbox) }
 }
 
-/** One line of the list, or what is wrong with it. */
+/** One item of the list, or what is wrong with it. */
 export function sessionInfoOf(value: unknown): SessionInfo | string {
-  if (!isObject(value)) return 'a session is not an object'
+  if (!isRecord(value)) return 'a session is not an object'
   const { id, head, parent, createdAt, updatedAt } = value
   if (typeof id !== 'string') return 'a session has no id'
   if (!isCount(head)) return `the head of a session is ${shown(head)}`
@@ -80,7 +78,7 @@ function isTooDeep(value: object, depth = 1): boolean {
   return false
 }
 
-/** Texts are not quoted: nobody knows what stands in them. */
+/** Texts are not quoted: they may contain secrets. */
 function shown(value: unknown): string {
   if (typeof value === 'number') return String(value)
   return value === null || value === undefined ? 'missing' : `of type ${typeof value}`

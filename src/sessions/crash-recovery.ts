@@ -1,0 +1,66 @@
+import type { EntryBody, LogEntry } from '../core/log.ts'
+import { abortedResult, syntheticResult } from '../core/tool-result.ts'
+import { isProgress, type RunRecord, type Transcript } from '../core/transcript.ts'
+import type { ToolCallBlock } from '../core/turn.ts'
+
+/** After this many crashes in a row without progress, a session is parked. */
+const mostCrashes = 3
+
+/**
+ * The entries to append when a process died during a run. An opaque call that had begun gets a result that says its
+ * outcome is unknown. Pure and keyed calls, and calls that had not begun, stay open and run again. A run that ended because
+ * its store failed, in a process that still lives, did not crash. A run that was asked to stop is not resumed.
+ */
+export function crashEntries(
+  transcript: Transcript,
+  { wasCutOff = false, commandsOf }: { wasCutOff?: boolean; commandsOf?: CommandsOf | undefined } = {},
+): EntryBody[] {
+  const run = transcript.activeRun
+  if (!run) return []
+  const lost = transcript.openCalls.filter(
+    ({ id }) => transcript.wasInterrupted(id) && transcript.startOf(id)?.replay === 'opaque',
+  )
+  const results = lost.map(({ id }) => syntheticResult(id, 'unknown', commandsOf?.(id)))
+  if (run.stopSeq !== undefined) return [...results, ...stoppedEntries(transcript, run.id, run.stopSeq, lost)]
+  const stop = wasCutOff ? 'error' : 'crashed'
+  const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop }
+  const crashes = transcript.crashes + 1
+  if (wasCutOff || crashes < mostCrashes) return [...results, ended]
+  const reason = `its process ended ${crashes} times in a row without getting anywhere`
+  return [...results, ended, { type: 'parked', reason }]
+}
+
+/** Ends a run that was asked to stop, as the run itself would have done. */
+function stoppedEntries(
+  transcript: Transcript,
+  runId: string,
+  stoppedAt: number,
+  lost: readonly ToolCallBlock[],
+): EntryBody[] {
+  const others = transcript.openCalls
+    .filter((call) => !lost.includes(call))
+    .map(({ id }) => abortedResult(transcript, id))
+  return [...others, { type: 'run_ended', runId, status: 'aborted', stop: 'aborted', stoppedAt }]
+}
+
+/** Whether one of these logs has made progress since a run started. */
+export function madeProgress(logs: readonly (readonly LogEntry[])[], run: RunRecord | undefined): boolean {
+  return logs.some((log) => log.some((entry) => run !== undefined && entry.at >= run.startedAt && isProgress(entry)))
+}
+
+/** Describes to the model what became of the commands of an interrupted call. */
+export type CommandsOf = (callId: string) => string
+
+/** Ends the processes that commands of a dead process left running on this machine. `undefined` if processes cannot be inspected. */
+export async function endLeftoverCommands({ runs }: Transcript): Promise<CommandsOf | undefined> {
+  if (typeof process === 'undefined' || process.platform !== 'linux') return undefined
+  const { endCallProcesses } = await import('../platform/leftover-processes.ts')
+  const left = await endCallProcesses(runs.map(({ id }) => id))
+  if (!left) return undefined
+  return (callId) => {
+    const { isEnded, startedBy, commands } = left.of(callId) ?? {}
+    if (isEnded === undefined) return 'No command of it was found running on this machine.'
+    if (!isEnded) return `Its command is still running, under process ${startedBy} of this machine; it was left alone.`
+    return `Its command was still running, and was ended now: ${commands?.join('; ')}`
+  }
+}

@@ -1,0 +1,57 @@
+import { crc32 } from 'node:zlib'
+
+/**
+ * Encodes an id or a key for SQLite. Almost all stay as they are. Those with a lone surrogate or a NUL, which SQLite cannot
+ * store as text, are written as JSON, and so are those that would look like JSON.
+ */
+export function textOfKey(key: string): string {
+  return key.startsWith('"') || !key.isWellFormed() || key.includes('\0') ? JSON.stringify(key) : key
+}
+
+/** Decodes the text that `textOfKey` wrote. Other texts are returned as they are. */
+export function keyOfText(text: string): string {
+  if (!text.startsWith('"')) return text
+  try {
+    return String(JSON.parse(text))
+  } catch {
+    return text
+  }
+}
+
+/** The maximum number of entries of a session; a safe integer then covers 134 million sessions. */
+const mostEntries = 2 ** 26
+
+/** The primary key of entry `seq` of a session: entries are ordered by session, then by number. */
+export function entryKey(session: number, seq: number): number {
+  if (seq >= mostEntries)
+    throw new RangeError(`A session cannot have more than ${mostEntries - 1} entries; start a new one`)
+  return session * mostEntries + seq
+}
+
+/** The first key after those of a session. */
+export const entryKeysEnd = (session: number): number => (session + 1) * mostEntries
+
+/** The session and the number of an entry by its key. */
+export const entryKeyParts = (key: number): { session: number; seq: number } => ({
+  session: Math.floor(key / mostEntries),
+  seq: key % mostEntries,
+})
+
+/** A stored value with its checksum: SQLite itself does not notice a changed byte in a text. */
+export interface Checksummed {
+  readonly body: string
+  readonly sum: number
+}
+
+/** The checksum of a text of a session; it includes the session, so that a row in a wrong session is noticed. */
+export const checksumOf = (body: string, session: number): number => crc32(body, session >>> 0)
+
+/** The parsed value, or undefined if the checksum is wrong. */
+export function verifiedValue(row: Checksummed, session: number): unknown {
+  if (checksumOf(row.body, session) !== row.sum) return undefined
+  try {
+    return JSON.parse(row.body)
+  } catch {
+    return undefined
+  }
+}
