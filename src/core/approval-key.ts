@@ -3,12 +3,12 @@ import { CodedError, messageOf } from './errors.ts'
 import type { ToolDef } from './tool.ts'
 import { copyJson } from './turn.ts'
 
-/** A tool of a run, or one in a file, which says its name itself. */
+/** A tool of a run, or a tool module, which has its name at the top level. */
 type Keyed = Pick<ToolDef, 'deriveApprovalKey'> &
   ({ readonly spec: { readonly name: string } } | { readonly name: string })
 type Input = Readonly<Record<string, unknown>>
 
-/** What an approval of this call is remembered under, as the tool says it. Throws where it says nothing usable. */
+/** The key under which an approval of this call is remembered. Throws if the tool gives no valid one. */
 export function approvalKeyOf(tool: Keyed, input: Input): string {
   const name = nameOf(tool)
   const key = derive(tool, input)
@@ -19,8 +19,8 @@ export function approvalKeyOf(tool: Keyed, input: Input): string {
 }
 
 /**
- * Throws unless a tool gives the same key for the same call, however often it is asked and in whatever order the call's
- * properties come. For the tests of whoever writes tools.
+ * Throws unless a tool gives the same key for the same input each time, whatever the order of its properties. For the
+ * tests of tool authors.
  */
 export function checkApprovalKey(tool: Keyed, samples: readonly Input[]): void {
   for (const sample of samples) {
@@ -45,12 +45,12 @@ function derive(tool: Keyed, input: Input): unknown {
     if (isThenable(key)) key.then(undefined, () => {})
     return key
   } catch (error) {
-    throw derivationFailed(nameOf(tool), wordsOf(error))
+    throw derivationFailed(nameOf(tool), safeMessageOf(error))
   }
 }
 
-/** What a tool throws may be made so that reading it fails. */
-function wordsOf(error: unknown): string {
+/** Reading the message of a thrown value may itself throw. */
+function safeMessageOf(error: unknown): string {
   try {
     return String(messageOf(error))
   } catch {
@@ -63,7 +63,7 @@ function derivationFailed(name: string, why: string): CodedError {
 }
 
 const longest = 1024
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is searched for
 const control = /[\u0000-\u001f\u007f]/
 
 function flawOfKey(key: string): string | undefined {

@@ -1,4 +1,4 @@
-/** What a call does to the world, as its tool declares it; the authority judges these, not tool names. */
+/** What a call does, as its tool declares it. The authority decides by effects, not by tool names. */
 export type Effect =
   | 'fs.read'
   | 'fs.write'
@@ -10,29 +10,29 @@ export type Effect =
   | 'unknown'
   | `mcp:${string}`
 
-/** Where a tool comes from. Set by whoever loads it: what a tool says of itself does not count. */
+/** Where a tool comes from. Set by its loader: the tool's own claim does not count. */
 export interface ToolOrigin {
   readonly layer: 'host' | 'bundled' | 'global' | 'project' | 'mcp' | 'plugin'
   /** The file, the server, or the plugin. */
   readonly path?: string
-  /** Of its code or definition; an approval does not outlive a change of it. */
+  /** The digest of its code or definition; an approval ends when it changes. */
   readonly digest?: string
-  /** It is not what it was when it was accepted; somebody has to look at it again. */
+  /** It changed since it was accepted, and has to be approved again. */
   readonly isChanged?: boolean
-  /** Where the tools come from whose name it took; people are told so. */
+  /** The layers of the tools that it replaces under the same name; people are told so. */
   readonly replaces?: readonly ToolOrigin['layer'][]
 }
 
-/** A shell line that a call would run. */
+/** A shell command that a call would run. */
 export interface CommandLine {
   readonly command: string
-  /** As given; default: where the agent's commands run. */
+  /** As in the input. Default: the agent's working directory. */
   readonly cwd?: string
 }
 
 export type Verdict = 'allow' | 'ask' | 'deny'
 
-/** Who had the last word. */
+/** The rule or the party that decided. */
 export type DecidedBy =
   | 'ungated'
   | 'deny-rule'
@@ -49,11 +49,11 @@ export type DecidedBy =
   | 'person'
   | 'hook'
 
-/** What was decided about one call, and why; the same words go to people, to the audit and, for a denial, to the model. */
+/** The decision about a call, and why. People, the audit and, for a denial, the model get the same text. */
 export interface Decision {
   readonly verdict: Verdict
   readonly by: DecidedBy
-  /** The entry that matched, as it was written; several are joined by `, `. */
+  /** The configured rule that matched, as written; several are joined by `, `. */
   readonly rule?: string
   readonly why: string
   /** For denials, such as `ApprovalDenied`. */
@@ -73,16 +73,16 @@ export interface AuditRecord {
   readonly tool?: string
   readonly origin?: ToolOrigin
   readonly key?: string
-  /** Of the call as it was judged, arguments included. */
+  /** The digest of the call, including its arguments. */
   readonly digest?: string
   readonly decision?: Decision
   /** Who answered, and from where. */
   readonly approver?: string
-  /** Everything else; secrets are taken out of it before it is written. */
+  /** Everything else. Secrets are removed before it is written. */
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** Where records go. A rejected write stops what it was to record. */
+/** Where audit records are written. If a write rejects, the recorded action does not happen. */
 export interface AuditSink {
   write(record: AuditRecord): void | Promise<void>
 }

@@ -24,12 +24,12 @@ export interface Behavior<OutputSchema extends Schema = Schema> {
   readonly persistThreshold?: number
   readonly persistDir?: string
   readonly persistExcludeTools?: readonly string[]
-  /** What the final answer must look like: a schema of zod, valibot or arktype, or a JSON Schema. */
+  /** The schema of the final answer: of zod, valibot or arktype, or a JSON Schema. */
   readonly schema?: OutputSchema
   readonly limits?: Limits
 }
 
-/** What a run may use up, its children and everything else it starts included. */
+/** Upper bounds for a run, its children included. */
 export interface Limits {
   /** Dollars. */
   readonly cost?: number
@@ -39,16 +39,16 @@ export interface Limits {
   readonly turns?: number
   readonly timeMs?: number
   readonly toolCalls?: number
-  /** What counts: everything since the last prompt, or everything the session ever did. Default `prompt`. */
+  /** Since when usage counts: the last prompt, or the beginning of the session. Default `prompt`. */
   readonly since?: 'prompt' | 'session'
-  /** The part of a limit at which the model is told. Default 0.8. */
+  /** The fraction of a limit at which the model is warned. Default 0.8. */
   readonly warnAt?: number
   /**
-   * With `schema`: the part of `cost` and `tokens` that is kept for the final answer, and one of `turns`. Default 0.2; more
-   * is kept where the conversation has grown so long that an answer costs more. 0 keeps nothing.
+   * With `schema`: the fraction of `cost` and `tokens` that is reserved for the final answer, and one of `turns`. Default
+   * 0.2; more if the conversation is so long that an answer costs more. 0 reserves nothing.
    */
   readonly reserve?: number
-  /** With a limit on `cost`: go on where a model's price is not known. Default false: stop. */
+  /** With a limit on `cost`: continue if the price of a model is not known. Default false. */
   readonly allowUnknownPrice?: boolean
 }
 
@@ -100,7 +100,7 @@ export const defaultBehavior = {
   persistExcludeTools: [],
 } satisfies ResolvedBehavior
 
-/** Later layers win, field by field; `undefined` says nothing. */
+/** Each field is taken from the last layer that defines it. */
 export function resolveBehavior(...layers: (Behavior | undefined)[]): ResolvedBehavior {
   const resolved: Record<string, unknown> = { ...defaultBehavior }
   for (const layer of layers)
@@ -108,7 +108,7 @@ export function resolveBehavior(...layers: (Behavior | undefined)[]): ResolvedBe
   return resolved as unknown as ResolvedBehavior
 }
 
-/** Throws on a field that does not exist or cannot mean anything, with the value and what would be right. */
+/** Throws on an unknown field or an invalid value; the message says what would be valid. */
 export function checkBehavior(behavior: unknown, where: string): void {
   if (behavior === undefined) return
   if (!isRecord(behavior)) throw new TypeError(`${where} must be an object, got ${show(behavior)}`)
@@ -122,7 +122,6 @@ export function checkBehavior(behavior: unknown, where: string): void {
   if (behavior.schema !== undefined) readSchema(behavior.schema, `${where}.schema`)
 }
 
-/** Whether there is such a field. */
 export const isBehavior = (name: string): boolean => Object.hasOwn(fields, name)
 
 type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string]
@@ -208,7 +207,7 @@ const fields: Record<keyof Behavior, Rule> = {
   ],
 }
 
-/** A value as an error message shows it. */
+/** A value as shown in error messages. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return `"${value.length > 60 ? `${value.slice(0, 57)}…` : value}"`
   if (typeof value === 'function') return 'a function'

@@ -1,7 +1,7 @@
-/** Time, injected: tests turn it by hand, replay plays it back. */
+/** The source of time: tests set it by hand, a replay plays it back. */
 export interface Clock {
   now(): number
-  /** Calls `fn` once after `ms`. Returns how to call it off. */
+  /** Calls `fn` once after `ms`. Returns a function that cancels it. */
   timer(ms: number, fn: () => void): () => void
 }
 
@@ -13,10 +13,10 @@ export const systemClock: Clock = {
   },
 }
 
-/** Beyond this a timer fires at once instead of late. */
+/** `setTimeout` fires at once for longer times. */
 const longestTimer = 2 ** 31 - 1
 
-/** Ids that never repeat: a random prefix per factory and a counter, cheaper than a UUID each. */
+/** A factory of unique ids: a random prefix and a counter, cheaper than a UUID each. */
 export function createIds(prefix: string = randomPrefix()): () => string {
   let n = 0
   return () => `${prefix}-${++n}`

@@ -3,16 +3,16 @@ import { isPlainJson } from './plain-json.ts'
 import { type DescribedSchema, isStandard, issuesOf, readSchema, type StandardSchema, type Validate } from './schema.ts'
 import type { JsonSchema, ToolDef, ToolSpec } from './tool.ts'
 
-/** What `defineTool` takes. */
+/** The argument of `defineTool`. */
 export interface TypedTool<Output> extends Omit<ToolDef<Output>, 'spec' | 'check'> {
   readonly name: string
   readonly description: string
   readonly input: StandardSchema<Output> | DescribedSchema<Output>
-  /** In place of the JSON Schema that the schema library writes. */
+  /** Used in place of the JSON Schema that the schema library writes. */
   readonly inputSchema?: JsonSchema
 }
 
-/** A tool whose input type is inferred from a schema. What the schema makes of an input is what is judged, and what runs. */
+/** Defines a tool whose input type is inferred from a schema. The gate and the tool get the schema's output. */
 export function defineTool<Output>(tool: TypedTool<Output>): ToolDef<Output> {
   const { name, description, input, inputSchema, ...declared } = tool
   const where = `Tool "${name}": input`
@@ -22,12 +22,12 @@ export function defineTool<Output>(tool: TypedTool<Output>): ToolDef<Output> {
   return withValidation({ ...declared, spec: { name, description, inputSchema: read.jsonSchema } }, read.validate)
 }
 
-/** A tool with a schema of a library in the place of a JSON Schema. */
+/** A tool with a schema of a library in place of a JSON Schema. */
 export interface SchemaTool extends Omit<ToolDef, 'spec' | 'check'> {
   readonly spec: Omit<ToolSpec, 'inputSchema'> & { readonly inputSchema: StandardSchema | DescribedSchema }
 }
 
-/** The same tool with a JSON Schema for the model, its input checked by its schema. Throws if the schema is none. */
+/** The tool with a JSON Schema for the model; its schema validates the input. Throws if the schema is invalid. */
 export function readSchemaTool(tool: ToolDef | SchemaTool, where: string): ToolDef {
   const { jsonSchema, validate } = readSchema(tool.spec.inputSchema, where)
   if (!validate) return tool as ToolDef
@@ -36,7 +36,7 @@ export function readSchemaTool(tool: ToolDef | SchemaTool, where: string): ToolD
   return withValidation({ ...tool, spec: { ...tool.spec, inputSchema: jsonSchema } }, validate)
 }
 
-/** A tool whose input a function validates, and may change, before it is judged; an async one before the tool runs. */
+/** A tool whose input is validated, and may be changed, before the gate; by an async function only before the tool runs. */
 export function withValidation<Output>(tool: ToolDef<Output>, validate: Validate): ToolDef<Output> {
   return {
     ...tool,
@@ -59,7 +59,7 @@ export function withValidation<Output>(tool: ToolDef<Output>, validate: Validate
   }
 }
 
-/** Marks an input that its schema has seen already: a schema may change what it reads, so it must not read twice. */
+/** Marks an input that was validated: a schema may transform its input, so it must not run twice. */
 class Parsed {
   readonly value: unknown
   constructor(value: unknown) {

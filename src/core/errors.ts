@@ -1,7 +1,7 @@
 import type { Refusal } from './provider.ts'
 import type { AgentStats } from './usage.ts'
 
-/** Base of what leaves `run()` on purpose. Match on the subclass, never on the message. */
+/** The base of all errors that `run()` rejects with on purpose. Match on the subclass, never on the message. */
 export class AgentError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -9,7 +9,7 @@ export class AgentError extends Error {
   }
 }
 
-/** The eight classes of failure around tools and their permission. */
+/** The classes of failures of tools and their approval. */
 export type ErrorClass =
   | 'Validation'
   | 'ProviderTransient'
@@ -20,7 +20,7 @@ export type ErrorClass =
   | 'Cancellation'
   | 'ExtensionHost'
 
-/** A failure to match on by class and code, such as `Validation` and `InvalidSecurityMode`. The message names both. */
+/** An error with a class and a code, such as `Validation` and `InvalidSecurityMode`. The message begins with both. */
 export class CodedError extends AgentError {
   readonly class: ErrorClass
   readonly code: string
@@ -31,23 +31,23 @@ export class CodedError extends AgentError {
     this.code = code
   }
 
-  /** The message without class and code before it. */
+  /** The message without class and code. */
   get sentence(): string {
     return this.message.slice(`${this.class}/${this.code}: `.length)
   }
 }
 
-/** The run was stopped by `abort()` or its signal. `stats` holds what was done until then. */
+/** The run was cancelled by `abort()` or its signal. `stats` are those until then. */
 export class AgentAbortedError extends AgentError {
   stats?: AgentStats
 }
 
-/** The model's side failed. `retryable` absent means: do not retry. */
+/** The provider failed. Without `retryable`, do not retry. */
 export class AgentProviderError extends AgentError {
   readonly provider: string
   readonly providerCode?: string
   readonly retryable?: boolean
-  /** The conversation itself was refused, by what the service says at this place. */
+  /** The service refused the conversation itself, at this place if it said which. */
   readonly refused?: Refusal
   constructor(message: string, options: ProviderErrorOptions) {
     super(message, options)
@@ -69,8 +69,8 @@ export interface ProviderErrorOptions extends ErrorOptions {
 export class AgentContextExceededError extends AgentProviderError {}
 
 /**
- * The prompt itself does not fit into the model's context. It was not shortened: half a question may get a wrong answer.
- * `fits` is about how much prompt there is room for, where that is known.
+ * The prompt itself does not fit into the model's context. It is never shortened: half a question may get a wrong answer.
+ * `fits` is the approximate size of a prompt that would fit, if known.
  */
 export class AgentPromptTooLongError extends AgentContextExceededError {
   readonly fits?: { readonly tokens: number; readonly characters: number }
@@ -84,7 +84,7 @@ export interface PromptTooLongOptions extends ProviderErrorOptions {
   readonly fits?: AgentPromptTooLongError['fits']
 }
 
-/** The service wants a longer pause than we are willing to wait; try again at `retryAt` (ms since the epoch). */
+/** The service asks for a longer pause than the provider waits; try again at `retryAt` (ms since the epoch). */
 export class AgentRateLimitError extends AgentProviderError {
   retryAt?: number
 }
@@ -92,10 +92,10 @@ export class AgentRateLimitError extends AgentProviderError {
 /** The credentials were not accepted; log in again or check the key. */
 export class AgentAuthError extends AgentProviderError {}
 
-/** The account has nothing left to spend; waiting does not help. */
+/** The account has no quota left; waiting does not help. */
 export class AgentQuotaError extends AgentProviderError {}
 
-/** Somebody else writes this session right now. `owner` says who, `since` from when on (ms since the epoch). */
+/** Another process holds the lease of this session: `owner`, `since` that time (ms since the epoch). */
 export class SessionBusyError extends AgentError {
   readonly owner?: string
   readonly since?: number
@@ -106,7 +106,7 @@ export class SessionBusyError extends AgentError {
   }
 }
 
-/** Somebody else took this session over; nothing more of ours can be written to it. `owner` says who, where it is known. */
+/** Another process (`owner`, if known) took the lease of this session; this one can no longer write to it. */
 export class LeaseLostError extends AgentError {
   readonly owner?: string
   constructor(message: string, { owner, ...options }: ErrorOptions & { owner?: string } = {}) {
@@ -115,24 +115,24 @@ export class LeaseLostError extends AgentError {
   }
 }
 
-/** What a store says to whoever finds a session taken. */
+/** For stores: the lease is held by another writer. */
 export function sessionBusy(id: string, owner?: string, since?: number): SessionBusyError {
   const by = owner || 'another writer'
   const advice = 'wait for it, or take it over with loadSession(store, id, { takeOver: true })'
-  const about = { ...(owner && { owner }), ...(since !== undefined && { since }) }
-  return new SessionBusyError(`Session ${id} is being written by ${by}; ${advice}`, about)
+  const holder = { ...(owner && { owner }), ...(since !== undefined && { since }) }
+  return new SessionBusyError(`Session ${id} is being written by ${by}; ${advice}`, holder)
 }
 
-/** What a store says to a writer that is none any more. */
+/** For stores: the writer no longer holds the lease. */
 export function leaseLost(id: string, owner?: string): LeaseLostError {
   const by = owner ? ` by ${owner}` : ' by another writer, or deleted'
   return new LeaseLostError(`Session ${id} was taken over${by}; load it again to go on`, owner ? { owner } : {})
 }
 
-/** The session made its process crash again and again, and is not tried any more until `session.unpark()`. */
+/** The session repeatedly crashed its process; no run may be started until `session.unpark()`. */
 export class SessionParkedError extends AgentError {}
 
-/** The place where sessions are kept cannot do what it should. What was there before is still there. */
+/** A store failed. What it stored before is unchanged. */
 export class StoreError extends AgentError {
   readonly code: StoreErrorCode
   constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
@@ -142,9 +142,9 @@ export class StoreError extends AgentError {
 }
 
 /**
- * `full`: no room; `read_only`: may not be written; `busy`: others hold it too long; `corrupt`: what is there cannot be
- * read; `newer`: a newer version wrote it; `network_fs`: it lies on a network file system; `unavailable`: it does not
- * answer, or not as it should; `denied`: it does not know us.
+ * `full`: no space left; `read_only`: not writable; `busy`: locked by others for too long; `corrupt`: its content cannot
+ * be read; `newer`: written by a newer version; `network_fs`: on a network file system; `unavailable`: no answer, or an
+ * unexpected one; `denied`: the credentials were not accepted.
  */
 export type StoreErrorCode =
   | 'full'
@@ -156,7 +156,7 @@ export type StoreErrorCode =
   | 'unavailable'
   | 'denied'
 
-/** A limit of `behavior.limits` is reached. Ends a run with stop reason `budget`; what was done until then stays. */
+/** A limit of `behavior.limits` is reached. It ends the run as completed, with stop reason `budget`. */
 export class AgentBudgetError extends AgentError {
   readonly limit: string
   constructor(limit: string, message: string, options?: ErrorOptions) {
@@ -170,7 +170,7 @@ export function messageOf(error: unknown): string {
   return typeof error === 'string' ? error : `a thrown ${error === null ? 'null' : typeof error}`
 }
 
-/** Anything as text, without ever failing at it. */
+/** Any value as text; never throws. */
 export function printable(value: unknown): string {
   try {
     return String(value ?? '')
@@ -179,7 +179,7 @@ export function printable(value: unknown): string {
   }
 }
 
-/** What a promise was rejected with; an object, because that may be anything, `undefined` too. */
+/** The reason of a rejected promise, in an object because it may be anything, even `undefined`. */
 export interface Rejection {
   readonly error: unknown
 }

@@ -1,13 +1,13 @@
-/** Where tools touch the world: this machine, a sandbox, a container. One context serves many handles. */
+/** Where tools run: this machine, a sandbox, a container. One context serves many handles. */
 export interface ExecutionContext {
   readonly type: 'process' | 'docker' | 'sandbox' | (string & {})
   readonly capabilities: ExecutionCapabilities
   spawn(config?: SpawnConfig): Promise<ExecutionHandle>
-  /** Resolves when the command has ended, whatever its exit code; what it left running ends with it. */
+  /** Resolves when the command has ended, with any exit code. Processes that it left running are ended too. */
   exec(handle: ExecutionHandle, command: string, options?: ExecOptions): Promise<ExecResult>
-  /** Rejects with an error whose `code` is `ENOENT` when there is no such file. */
+  /** Rejects with an error whose `code` is `ENOENT` if there is no such file. */
   readFile(handle: ExecutionHandle, path: string): Promise<string>
-  /** Creates missing folders. The file is never seen half written. */
+  /** Creates missing folders. No reader ever sees a half-written file. */
   writeFile(
     handle: ExecutionHandle,
     path: string,
@@ -16,10 +16,10 @@ export interface ExecutionContext {
   ): Promise<void>
   /** Names in a folder, sorted; folders end with `/`. */
   listFiles(handle: ExecutionHandle, path: string): Promise<string[]>
-  /** Ends everything started under this handle. Doing it twice is harmless. */
+  /** Ends everything that was started under this handle. Calling it again does nothing. */
   destroy(handle: ExecutionHandle): Promise<void>
 
-  // What a context may leave out; tools then make do with the verbs above.
+  // Optional; without these, tools use the methods above.
   /** Rejects like `readFile`. Follows links. */
   stat?(handle: ExecutionHandle, path: string): Promise<FileInfo>
   /** For reading a part of a file, or its bytes. Only regular files can be opened. */
@@ -31,7 +31,7 @@ export interface ExecutionCapabilities {
   readonly filesystem: boolean
   readonly network: boolean
   readonly gpu: boolean
-  /** Its commands can run the programs of this machine, by their paths here. Default false. */
+  /** Commands can run the programs of this machine by their paths. Default false. */
   readonly hostPrograms?: boolean
 }
 
@@ -52,49 +52,49 @@ export interface ExecOptions {
   /** Milliseconds; 0 means none. */
   readonly timeout?: number
   readonly signal?: AbortSignal
-  /** What the command reads; without it there is nothing to read. */
+  /** The standard input of the command. Default: empty. */
   readonly input?: string | Uint8Array
   /**
-   * Hears the output as it comes, decoded, never cut through a character. `stdout` and `stderr` of the result stay empty
-   * then: whoever listens keeps what it wants.
+   * Called with the output as it comes, in whole characters. `stdout` and `stderr` of the result are then empty: the
+   * listener keeps what it needs.
    */
   readonly onOutput?: (text: string, from: 'stdout' | 'stderr') => void
-  /** The call that starts it. After a crash, the next process that opens the session finds and ends the command by it. */
+  /** The call that starts the command. After a crash, the next process that opens the session finds the command by it and ends it. */
   readonly call?: { readonly runId: string; readonly callId: string }
 }
 
 export interface ExecResult {
-  /** Bounded: of very long output the end. */
+  /** Bounded: the end of very long output. */
   readonly stdout: string
   readonly stderr: string
-  /** `null` when it did not end by itself (a signal, the time limit). */
+  /** `null` if a signal or the time limit ended it. */
   readonly exitCode: number | null
-  /** The signal it died of, where that is known. */
+  /** The signal that ended it, if known. */
   readonly signal?: string
   /** The time limit ended it. */
   readonly timedOut?: boolean
-  /** Command lines of what was still running when it ended, and was ended with it. */
+  /** Command lines of the processes that it left running and that were ended. */
   readonly leftRunning?: readonly string[]
 }
 
 export interface WriteFileOptions {
-  /** Rejects with the code `ESTALE`, and leaves the file alone, when it is no longer the one with this stamp. `null`: there must be none. */
+  /** Rejects with the code `ESTALE` and changes nothing unless the file has this stamp. `null`: unless there is no file. */
   readonly ifStamp?: string | null
 }
 
 export interface FileInfo {
   /** Absolute, all links resolved. */
   readonly path: string
-  /** The same for the same file, whichever path or handle led to it; different for files of different worlds. */
+  /** The same for all paths and handles of one file; different for files of different contexts. */
   readonly key: string
   readonly kind: 'file' | 'folder' | 'other'
   readonly size: number
   readonly mtimeMs: number
-  /** Another one whenever the content is another one. */
+  /** Changes whenever the content changes. */
   readonly stamp: string
 }
 
-/** A file held open: what is read is the file that was checked, whatever happens to its name meanwhile. */
+/** An open file: reads concern the file that was checked, even if its path changes meanwhile. */
 export interface OpenFile {
   readonly info: FileInfo
   /** Up to `length` bytes from `position`; fewer only at the end. */
@@ -102,7 +102,7 @@ export interface OpenFile {
   close(): Promise<void>
 }
 
-/** An absolute path in another world, without `.` and `..`. Such paths are POSIX paths, whatever this machine is. */
+/** An absolute path without `.` and `..` in an execution context. These are POSIX paths on every machine. */
 export function resolvePosix(cwd: string, path: string): string {
   const parts: string[] = []
   for (const part of (path.startsWith('/') ? path : `${cwd}/${path}`).split('/')) {
@@ -112,12 +112,12 @@ export function resolvePosix(cwd: string, path: string): string {
   return `/${parts.join('/')}`
 }
 
-/** One word for a POSIX shell, whatever is in it. */
+/** A text as one quoted word of a POSIX shell. */
 export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** A text as one word of a POSIX shell, in quotes only where it needs them: for commands that people read. */
+/** A text as one word of a POSIX shell, quoted only if needed: for commands that people read. */
 export function shellWord(text: string): string {
   return /^[\w./:@%+=-]+$/.test(text) ? text : shellQuote(text)
 }

@@ -1,4 +1,4 @@
-/** What a person can be asked, and what each question carries. `payload.kind` repeats the kind. */
+/** The kinds of questions to a person, with their payloads. `payload.kind` repeats the kind. */
 export interface InteractionPayloads {
   Ask: { readonly prompt: string }
   Approve: { readonly toolId: string; readonly approvalKey: string; readonly description: string }
@@ -12,7 +12,7 @@ export interface InteractionPayloads {
 
 export type InteractionKind = keyof InteractionPayloads
 
-/** A typed question to a person. `payload` depends on `kind`, see `InteractionPayloads`, and may carry more. */
+/** A question to a person. `payload` has the fields of `InteractionPayloads[kind]`, and may have more. */
 export interface InteractionRequest {
   readonly kind: string
   readonly payload: Readonly<Record<string, unknown>>
@@ -23,7 +23,7 @@ export type InteractionResponse =
   | { readonly status: 'rejected'; readonly reason: string }
   | { readonly status: 'timeout' }
 
-/** Asks whoever can answer; rejects when the run is stopped meanwhile. */
+/** Asks a person; rejects if the run is cancelled meanwhile. */
 export type Interact = (
   request: InteractionRequest,
   signal: AbortSignal,

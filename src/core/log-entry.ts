@@ -4,10 +4,10 @@ import type { StopReason } from './provider.ts'
 import type { ReplayClass } from './tool.ts'
 import type { SessionContentBlock, SessionTurn, ToolOutput, TurnUsage } from './turn.ts'
 
-/** What a session remembers, in the order in which it became true. `seq` is dense and starts at 1. */
+/** An entry of a session's log. `seq` starts at 1 and has no gaps. */
 export type LogEntry = { readonly seq: number; readonly id: string; readonly at: number } & EntryBody
 
-/** Entries of unknown types are kept and passed over. */
+/** Entries of unknown types are kept and ignored. */
 export type EntryBody =
   | {
       readonly type: 'run_started'
@@ -16,10 +16,10 @@ export type EntryBody =
       /** The agent's name. */
       readonly agent?: string
       readonly parent?: ParentCall
-      /** Of the message that the run answers. */
+      /** The `meta` of the message that the run answers. */
       readonly meta?: Meta
     }
-  /** A message taken out of the inbox; a later `turn` says when it was delivered. A `stop` is none: it ends the run. */
+  /** An accepted message; a later `turn` delivers it. One with mode `stop` ends the run and is never delivered. */
   | {
       readonly type: 'input'
       readonly mode: InputMode
@@ -55,7 +55,7 @@ export type EntryBody =
       readonly outcome: CallOutcome
       readonly details?: unknown
     }
-  /** A call waits for somebody's permission. */
+  /** A call waits for an approval. */
   | {
       readonly type: 'approval_requested'
       readonly callId: string
@@ -64,9 +64,9 @@ export type EntryBody =
       readonly request?: unknown
       /** An `allow` counts only if it is signed. */
       readonly signature?: WantedSignature
-      /** Where the tool comes from; absent where there is no such tool. */
+      /** Where the tool comes from; absent if there is no such tool. */
       readonly origin?: ToolOrigin
-      /** What is called, where it is a tool that calls and no turn says so. */
+      /** For a call that a tool made, which no turn contains: its name and input. */
       readonly call?: { readonly name: string; readonly input: Readonly<Record<string, unknown>> }
     }
   | {
@@ -76,19 +76,19 @@ export type EntryBody =
       readonly decision: 'allow' | 'deny' | 'expired'
       readonly by: string
       readonly mac?: string
-      /** What was said with it. */
+      /** The message that came with the answer. */
       readonly note?: readonly SessionContentBlock[]
-      /** Of the message that brought it. */
+      /** The key of the message that brought the answer. */
       readonly clientKey?: string
       readonly meta?: Meta
     }
-  /** A model call that left no turn: a summary, a title, a structured answer. */
+  /** A model call without a turn: for a summary, a title, a structured answer. */
   | { readonly type: 'usage'; readonly runId: string; readonly cause: string; readonly usage: TurnUsage }
-  /** What an extension wants to find again; the latest of an owner counts. */
+  /** The state of an extension; the latest entry of an owner counts. */
   | { readonly type: 'state'; readonly owner: string; readonly value: unknown }
-  /** For the model, everything up to `toSeq` is replaced by `summary`. */
+  /** In requests, everything up to `toSeq` is replaced by `summary`. */
   | { readonly type: 'compaction'; readonly toSeq: number; readonly summary: readonly SessionContentBlock[] }
-  /** For the model, one block is replaced, or hidden where `replacement` is absent; for one provider only if named. */
+  /** In requests, one block is replaced, or hidden if there is no `replacement`. With `provider`: in requests to that one only. */
   | {
       readonly type: 'context_edit'
       readonly turnId: string
@@ -100,7 +100,7 @@ export type EntryBody =
   | { readonly type: 'rewind'; readonly toSeq: number }
   | { readonly type: 'checkpoint'; readonly ref: string }
   | { readonly type: 'label'; readonly text: string }
-  /** Not to be tried any more, until somebody says otherwise. */
+  /** No run may be started until the session is unparked. */
   | { readonly type: 'parked'; readonly reason: string }
   | { readonly type: 'unparked' }
   | {
@@ -108,15 +108,15 @@ export type EntryBody =
       readonly runId: string
       readonly status: RunStatus
       readonly stop: string
-      /** Of an aborted run: how far the log was when it was told to stop. */
+      /** Of an aborted run: the head of the log when it was cancelled. */
       readonly stoppedAt?: number
-      /** Messages accepted up to there are not for this session: a fork leaves them to the session that it came from. */
+      /** Drops the messages accepted up to this entry: a fork leaves them to the original session. */
       readonly dropsTo?: number
       readonly error?: RunFailure
       readonly output?: unknown
     }
 
-/** Why a run failed, for whoever reads the log later. */
+/** Why a run failed. */
 export interface RunFailure {
   readonly name: string
   readonly message: string
@@ -124,24 +124,24 @@ export interface RunFailure {
   readonly retryable?: boolean
 }
 
-/** `stop` says nothing to the model: it aborts the run that is under way, wherever that is, and is void without one. */
+/** `stop` aborts the run under way, in whichever process it runs; without one it has no effect. */
 export type InputMode = 'prompt' | 'steer' | 'followUp' | 'answer' | 'stop'
 
-/** A message on its way into the log. The same `clientKey` again is the same message. */
+/** A message to be logged. A second one with the same `clientKey` is ignored. */
 export interface InboxItem {
   readonly clientKey: string
   readonly mode: InputMode
   readonly content: readonly SessionContentBlock[]
-  /** With mode `answer`: which call it is for, and what was decided. */
+  /** With mode `answer`: the call that it is for, and the decision. */
   readonly answer?: CallAnswer
   readonly meta?: Meta
 }
 
-/** What somebody says about a call that waits: a decision about an approval, or, without one, the content of an answer. */
+/** The answer to a call that waits: a decision about its approval, or the answer to its question. */
 export interface CallAnswer {
   readonly callId: string
   readonly decision?: 'allow' | 'deny'
-  /** What was approved; an answer to another digest does not count. */
+  /** Identifies what was approved; an answer with another digest does not count. */
   readonly digest?: string
   readonly by?: string
   readonly mac?: string
@@ -161,7 +161,7 @@ export type CallOutcome =
   | 'cancelled'
   | 'unknown'
 
-/** What an answer has to be signed with: the key of this id, else one that only the process that reads it knows. */
+/** The key that an answer must be signed with: the one with this id, else the own key of the process that asked. */
 export interface WantedSignature {
   readonly keyId?: string
 }

@@ -1,4 +1,4 @@
-/** Remembers what a pure function made of a value that never changes. */
+/** Caches the results of a pure function of immutable objects. */
 export function memoize<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
   const kept = new WeakMap<Key, Made>()
   return (key) => {
@@ -8,7 +8,7 @@ export function memoize<Key extends object, Made>(make: (key: Key) => Made): (ke
   }
 }
 
-/** The same, item by item, for lists that only ever grow: each call costs what was added since the last one. */
+/** Maps lists that only grow, and caches the results: each call costs only the items added since the last one. */
 export function memoizeList<Item extends object, Made>(
   make: (item: Item) => Made,
 ): (list: readonly Item[]) => readonly Made[] {

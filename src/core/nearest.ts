@@ -1,4 +1,4 @@
-/** The known names a mistyped one was probably meant to be, best first; none when nothing is close. */
+/** The known names that are closest to a mistyped one, best first; empty if none is close. */
 export function nearest(name: string, known: Iterable<string>, most = 3): string[] {
   const asked = name.toLowerCase().slice(0, 80)
   const scored: { candidate: string; distance: number }[] = []

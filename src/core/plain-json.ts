@@ -1,16 +1,16 @@
-/** No honest tool needs more, and everything that walks a value may then do so recursively. */
+/** The greatest nesting depth of outside values. It makes recursive functions safe, and no real tool needs more. */
 export const deepest = 100
 
 export type JsonFlaw = 'too deep' | 'malformed text' | 'no number'
 
-/** What is wrong inside a value that came from outside. Looks no deeper than it may: it cannot be made to overflow the stack. */
+/** The first flaw in a value from outside. Stops at `deepest`, so that no value can overflow the stack. */
 export function flawOf(value: object, depth = 1): JsonFlaw | undefined {
   if (depth > deepest) return 'too deep'
   let flaw: JsonFlaw | undefined
   for (const key in value) {
     const inner = (value as Record<string, unknown>)[key]
     if (!key.isWellFormed() || (typeof inner === 'string' && !inner.isWellFormed())) flaw ??= 'malformed text'
-    // JSON can spell numbers that become infinite, but not write them again.
+    // JSON can contain numbers that become infinite, and those cannot be written as JSON again.
     if (typeof inner === 'number' && !Number.isFinite(inner)) flaw = 'no number'
     if (typeof inner !== 'object' || inner === null) continue
     const found = flawOf(inner, depth + 1)
@@ -20,10 +20,10 @@ export function flawOf(value: object, depth = 1): JsonFlaw | undefined {
   return flaw
 }
 
-/** Half a surrogate pair is refused by every provider, for ever after; mend it before it is stored. */
+/** Replaces lone surrogates. Once in the log, they would make every provider refuse every further request. */
 export const wellFormed = (text: string): string => (text.isWellFormed() ? text : text.toWellFormed())
 
-/** The same for every string inside a value, in a copy. */
+/** A copy of a value with `wellFormed` strings. */
 export function wellFormedJson<T>(value: T): T {
   return mapStrings(value) as T
 }
@@ -35,7 +35,7 @@ function mapStrings(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), mapStrings(inner)]))
 }
 
-/** Whether a value is an object of plain data and nothing else: no dates, no instances, no functions. */
+/** Whether a value is an object of plain data: no dates, no instances, no functions. */
 export function isPlainJson(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && isPlain(value, 1)
 }
@@ -49,7 +49,7 @@ function isPlain(value: unknown, depth: number): boolean {
   return Object.values(value).every((inner) => isPlain(inner, depth + 1))
 }
 
-/** A value as the log can keep it: a `Date` becomes a text, and what JSON cannot say is left out. */
+/** A value as the log can store it: a `Date` becomes a text; values without JSON are left out. */
 export function asJson(value: unknown): unknown {
   try {
     const text = JSON.stringify(value) as string | undefined
@@ -59,7 +59,7 @@ export function asJson(value: unknown): unknown {
   }
 }
 
-/** The type of a value, as JSON Schema calls it. */
+/** The type of a value in terms of JSON Schema. */
 export function typeName(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : typeof value

@@ -5,17 +5,17 @@ import type { Message, ProviderData, SessionContentBlock, ToolCallBlock, TurnUsa
 /** A model behind an API. */
 export interface Provider {
   readonly meta: ProviderMeta
-  /** Must end with a `reply` event, or throw. Stops when `signal` is aborted. */
+  /** Must end with a `reply` event or throw. Must end when `signal` aborts. */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
-  /** Says what a failure of `stream` means; `null` when it cannot tell. */
+  /** Classifies an error of `stream`; `null` for unknown errors. */
   classifyError?(error: unknown): ClassifiedError | null
-  /** What this model can be shown of a conversation; asked before anybody else sees the messages of a request. */
+  /** Adapts a conversation to what the model can read. Called before any hook sees the messages of a request. */
   view?(messages: readonly Message[]): readonly Message[]
-  /** The name a model knows a tool by; hooks show it beside the canonical one. */
+  /** The name that the model knows a tool by. */
   displayName?(toolName: string): string
-  /** Dollars for so many tokens; `undefined` when nobody knows. A promise only until its price list is loaded. */
+  /** The price in dollars; `undefined` if unknown. Returns a promise only until its price list is loaded. */
   costOf?(model: string, usage: TurnUsage): number | undefined | Promise<number | undefined>
-  /** Tokens that fit into a model's context; `undefined` when nobody knows. */
+  /** The size of the model's context in tokens; `undefined` if unknown. */
   contextWindow?(model: string): number | undefined | Promise<number | undefined>
 }
 
@@ -25,7 +25,7 @@ export interface ProviderMeta {
   readonly capabilities?: ProviderCapabilities
 }
 
-/** Absent means yes for `vision`, no for the others. */
+/** The default is true for `vision` and false for the others. */
 export interface ProviderCapabilities {
   readonly vision?: boolean
   readonly imageInToolResult?: boolean
@@ -33,11 +33,11 @@ export interface ProviderCapabilities {
   readonly adaptiveThinking?: boolean
   /** Calls tools in the text of its answers; see `withTextTools`. */
   readonly textTools?: boolean
-  /** Answers in the shape of `outputSchema` by itself; without it an answer's shape is had by forcing a tool. */
+  /** Enforces `outputSchema` itself. Without it, a structured answer is requested through a forced tool call. */
   readonly structuredOutput?: boolean | ((model: string) => boolean)
 }
 
-/** `rate_limited`, `auth_failed` and `quota_exceeded` are provider errors on which a caller can act. */
+/** `rate_limited`, `auth_failed` and `quota_exceeded` are provider errors that a caller can act on. */
 export interface ClassifiedError {
   readonly kind: 'context_exceeded' | 'provider_error' | 'rate_limited' | 'auth_failed' | 'quota_exceeded' | 'aborted'
   readonly providerCode?: string
@@ -45,11 +45,11 @@ export interface ClassifiedError {
   readonly retryable?: boolean
   /** How long the service asks to wait. */
   readonly retryAfterMs?: number
-  /** The service takes offence at the conversation itself: sending it again unchanged is of no use. */
+  /** The service refuses the conversation itself: sending it again unchanged is useless. */
   readonly refused?: Refusal
 }
 
-/** What a service will not read; without `message` it did not say what. Indexes are those of the request. */
+/** What a service refuses, as indexes in the request; without `message` the service did not name it. */
 export interface Refusal {
   readonly message?: number
   readonly block?: number
@@ -64,33 +64,33 @@ export interface ModelRequest {
   readonly system: string
   readonly messages: readonly Message[]
   readonly tools: readonly ToolSpec[]
-  /** For the whole output. A wire whose service counts thinking into it makes room for `thinkingBudget`. */
+  /** For the whole output. If a service counts thinking into it, the wire adds `thinkingBudget`. */
   readonly maxTokens: number
   readonly thinking: ThinkingLevel
   readonly thinkingBudget?: number
-  /** The tool that must be called, or that none may be. */
+  /** A tool that must be called, or `none` if no tool may be. */
   readonly toolChoice?: { readonly name: string } | 'none'
-  /** The shape of the wanted answer, for providers that can enforce one themselves. */
+  /** The schema of the answer, for providers that can enforce one. */
   readonly outputSchema?: JsonSchema
-  /** Whether prompt-cache breakpoints are wanted. */
+  /** Whether to set breakpoints for the prompt cache. */
   readonly cache: boolean
   readonly sessionId?: string
-  /** Whoever sent it sends it again where it fails: nobody further in does, too. */
+  /** The caller retries failures of this request: inner providers must not. */
   readonly isRetried?: true
 }
 
-/** `other` stands for whatever a service says that we do not know. The content decides what happens next, not this. */
+/** `other` stands for unknown reasons. What happens next depends on the content, not on this. */
 export type StopReason = 'end' | 'tool_use' | 'length' | 'refusal' | 'other'
 
 export type ModelEvent =
-  /** The service accepted the request. `usage` is what it has counted by then, mostly the prompt. */
+  /** The service accepted the request. `usage` is what it has counted so far, usually the prompt. */
   | { readonly type: 'start'; readonly usage?: TurnUsage }
-  /** What was streamed so far is void; attempt number `attempt` begins. */
+  /** Everything streamed so far is void; attempt number `attempt` begins. */
   | { readonly type: 'retry'; readonly attempt: number; readonly reason: string; readonly delayMs?: number }
   | { readonly type: 'oauth_refresh'; readonly expires?: number }
-  /** Something of the conversation could not be sent as it is; the log keeps it, the request has it mended. */
+  /** A part of the conversation could not be sent as it is; the request has a repaired copy. */
   | ({ readonly type: 'repair' } & Repair)
-  /** The service is at work on something that is not shown. */
+  /** The service is working on something that it does not stream. */
   | { readonly type: 'alive' }
   | { readonly type: 'text'; readonly delta: string }
   | { readonly type: 'thinking'; readonly delta: string }
@@ -99,23 +99,23 @@ export type ModelEvent =
   | { readonly type: 'tool_end'; readonly id: string }
   | ModelReply
 
-/** An iterator that can hand out what is there already without a promise; services send many events at once. */
+/** An iterator that can return available events without a promise: services send many events at once. */
 export interface EventIterator extends AsyncIterator<ModelEvent> {
-  /** The next event, if nobody has to wait for it. */
+  /** The next event, if it is available. */
   take?(): ModelEvent | undefined
 }
 
-/** What was changed in a request, and by which rule. `message` and `block` are indexes in the request. */
+/** A change to a request, and the rule that made it. `message` and `block` are indexes in the request. */
 export interface Repair {
   readonly rule: string
   readonly message: number
   readonly block?: number
-  /** The id of the turn that was mended, where it is one of a session. */
+  /** The id of the repaired turn, if the message is a turn of a session. */
   readonly repairedTurnId?: string
   readonly detail?: string
 }
 
-/** The whole answer. It counts, not the deltas. */
+/** The complete reply. It counts, not the deltas. */
 export interface ModelReply {
   readonly type: 'reply'
   readonly content: readonly (Exclude<SessionContentBlock, ToolCallBlock> | ReplyToolCall)[]
@@ -123,7 +123,7 @@ export interface ModelReply {
   readonly stop: StopReason
 }
 
-/** A call as a wire hands it over: `input` is the argument text as received, or an object when the service parsed it. */
+/** A call in a reply. `input` is the argument text as received, or an object if the service parsed it. */
 export interface ReplyToolCall {
   readonly type: 'tool_call'
   readonly id: string
@@ -132,7 +132,7 @@ export interface ReplyToolCall {
   readonly providerData?: ProviderData
 }
 
-/** The same provider as a plain object, for decorators to spread: an instance of a class would lose its methods. */
+/** The provider as a plain object that decorators can spread: spreading an instance of a class loses its methods. */
 export function plainProvider(provider: Provider): Provider {
   return {
     meta: provider.meta,
@@ -145,7 +145,7 @@ export function plainProvider(provider: Provider): Provider {
   }
 }
 
-/** The name a model knows a tool by, whatever the provider makes of the question. */
+/** The name that the model knows a tool by; the canonical one if `displayName` throws. */
 export function shownName(provider: Provider, name: string): string {
   if (!provider.displayName) return name
   try {

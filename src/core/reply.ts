@@ -11,7 +11,7 @@ export interface Reply {
   readonly stop: StopReason
 }
 
-/** A reply made fit for the log, whatever the provider sent. */
+/** Checks and normalises a reply, so that it can be logged. */
 export function admitReply(reply: ModelReply, model: string, ids: CallIds): Reply {
   if (!Array.isArray(reply.content)) throw new TypeError(`its reply has no content list, got ${show(reply.content)}`)
   const stop = stops.has(reply.stop) ? reply.stop : 'other'
@@ -40,7 +40,7 @@ function admitCall(block: ReplyToolCall, id: string, wasCut: boolean): ToolCallB
 
 const stops = new Set<unknown>(['end', 'tool_use', 'length', 'refusal'])
 
-/** Empty text says nothing, and some services refuse to be sent it back. */
+/** Empty text is dropped: some services refuse to get it back. */
 function admitBlock(block: ModelReply['content'][number], i: number): SessionContentBlock | undefined {
   if (typeof block !== 'object' || block === null) throw new TypeError(`block ${i} of its reply is ${show(block)}`)
   checkProviderData(block, i)
@@ -62,7 +62,7 @@ function admitBlock(block: ModelReply['content'][number], i: number): SessionCon
   }
 }
 
-/** It is stored and sent back, so it must be data. */
+/** `providerData` is stored and sent back, so it must be plain data. */
 function checkProviderData(block: object, i: number): void {
   if (!('providerData' in block) || block.providerData === undefined || isPlainJson(block.providerData)) return
   throw new TypeError(
@@ -71,8 +71,8 @@ function checkProviderData(block: object, i: number): void {
 }
 
 /**
- * Ids of calls, made unique over the whole session: some services number them anew in every reply, or repeat or forget
- * them, and a result must find its one call. Streamed and final ids agree.
+ * Makes the ids of calls unique in the whole session, because a result must belong to one call: some services reuse ids,
+ * repeat them or leave them out. Streamed and final ids agree.
  */
 export class CallIds {
   readonly #isTaken: (id: string) => boolean
@@ -97,18 +97,18 @@ export class CallIds {
     return id
   }
 
-  /** For the deltas of a call that has begun. */
+  /** The id of a call whose stream has begun. */
   of(given: string): string {
     return this.#latest?.get(given) ?? given
   }
 
-  /** The id that was streamed for a call: by its place where the service repeats itself, else by its name. */
+  /** The id that was streamed for a call: found by its position if the service repeats ids, else by the given id. */
   final(given: unknown, index: number, total: number): string {
     if (this.#hasRepeats) return total === this.#streamed.length ? this.#streamed[index]! : this.#unique(given)
     return this.#latest?.get(given as string) ?? this.#unique(given)
   }
 
-  /** What was streamed so far is void. */
+  /** Forgets the streamed ids: the attempt is void. */
   clear(): void {
     this.#streamed = none
     this.#used = undefined

@@ -5,7 +5,7 @@ import type { RunOptions } from './run.ts'
 import { isThinkingLevel } from './thinking.ts'
 import type { PromptPart, SessionContentBlock } from './turn.ts'
 
-/** Throws on an option that cannot be meant, naming the value and what would be right. */
+/** Throws on an unknown option or an invalid value; the message says what would be valid. */
 export function checkRunOptions(options: unknown): asserts options is RunOptions {
   if (typeof options !== 'object' || options === null)
     throw new TypeError(`run() takes an object such as { prompt: '…' }, got ${show(options)}`)
@@ -21,7 +21,6 @@ export function checkRunOptions(options: unknown): asserts options is RunOptions
   checkBehavior((options as RunOptions).behavior, 'run() option behavior')
 }
 
-/** Whether there is such an option. */
 export const isRunOption = (name: string): boolean => Object.hasOwn(rules, name)
 
 type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string]
@@ -43,16 +42,16 @@ const rules: Record<keyof RunOptions, Rule | undefined> = {
   clientKey: [(value) => typeof value === 'string' && value !== '', 'a text that names this prompt'],
 }
 
-/** The blocks of a prompt, copied and checked; `undefined` when there is none. */
+/** Reads and checks a prompt; `undefined` if there is none. */
 export function readPrompt(prompt: unknown, images: unknown = []): SessionContentBlock[] | undefined {
   if (!Array.isArray(images)) throw new TypeError(`images must be a list of { mediaType, data }, got ${show(images)}`)
-  const shown = images.map((image, i) => readPart({ ...image, type: 'image' }, `images[${i}]`))
-  const said = readSaid(prompt)
-  if (said === undefined && shown.length === 0) return undefined
-  return [...(said ?? []), ...shown]
+  const imageBlocks = images.map((image, i) => readPart({ ...image, type: 'image' }, `images[${i}]`))
+  const blocks = readBlocks(prompt)
+  if (blocks === undefined && imageBlocks.length === 0) return undefined
+  return [...(blocks ?? []), ...imageBlocks]
 }
 
-function readSaid(prompt: unknown): SessionContentBlock[] | undefined {
+function readBlocks(prompt: unknown): SessionContentBlock[] | undefined {
   if (prompt === undefined) return undefined
   if (typeof prompt === 'string') {
     if (prompt === '') throw new TypeError('The prompt is empty; say something, or leave it out to resume a session')

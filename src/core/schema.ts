@@ -23,26 +23,26 @@ interface SchemaIssue {
   readonly path?: readonly unknown[] | undefined
 }
 
-/** A schema of a library that cannot write JSON Schema, with the JSON Schema for the model beside it. */
+/** A schema of a library that cannot write JSON Schema, together with a JSON Schema for the model. */
 export interface DescribedSchema<Output = unknown> {
   readonly schema: StandardSchema<Output>
   readonly jsonSchema: JsonSchema
 }
 
-/** Every kind of schema that tools and `behavior.schema` take. */
+/** All kinds of schema for tools and `behavior.schema`. */
 export type Schema = JsonSchema | StandardSchema | DescribedSchema
 
-/** The type of what a schema lets pass; `unknown` for a JSON Schema. */
+/** The output type of a schema; `unknown` for a JSON Schema. */
 export type OutputOf<Given> =
   Given extends StandardSchema<infer Output> ? Output : Given extends DescribedSchema<infer Output> ? Output : unknown
 
-/** A schema, read: what the model is shown, and what validates. Without `validate` the JSON Schema itself decides. */
+/** A schema that was read: for the model, and for validation. Without `validate`, input is checked by the JSON Schema. */
 export interface ReadSchema {
   readonly jsonSchema: JsonSchema
   readonly validate?: Validate
 }
 
-/** Throws on what is no schema, or cannot be shown to a model, with the call that would be right. */
+/** Throws for anything that is no schema or has no JSON Schema; the message shows the right call. */
 export function readSchema(given: unknown, where: string): ReadSchema {
   if (isRecord(given) && isStandard(given.schema)) {
     const { schema, jsonSchema } = given
@@ -53,18 +53,18 @@ export function readSchema(given: unknown, where: string): ReadSchema {
     if (!isPlainJson(given)) throw noJson(where, given)
     return { jsonSchema: without$schema(given) }
   }
-  // What `z.toJSONSchema` gives is both: data, and a way to validate.
+  // The result of `z.toJSONSchema` is both a JSON Schema and a validator.
   const jsonSchema = isPlainJson(given) ? given : writeJsonSchema(given, where)
   return { jsonSchema: without$schema(jsonSchema), validate: given['~standard'].validate }
 }
 
-/** Whether a value validates by itself. The schemas of arktype are functions. */
+/** Whether a value is a Standard Schema. Those of arktype are functions. */
 export function isStandard(given: unknown): given is StandardSchema {
   const isObject = (typeof given === 'object' && given !== null) || typeof given === 'function'
   return isObject && typeof (given as Partial<StandardSchema>)['~standard']?.validate === 'function'
 }
 
-/** The schema of what the model sends, which is the input of a schema that transforms. */
+/** The JSON Schema of the input, before the schema transforms it: the model sends that. */
 function writeJsonSchema(given: StandardSchema, where: string): JsonSchema {
   const { jsonSchema } = given['~standard']
   const { toJSONSchema } = given as { toJSONSchema?: unknown }
@@ -89,7 +89,7 @@ function noJson(where: string, given: unknown): TypeError {
   )
 }
 
-/** What a schema says is wrong, each with its path, for the model. */
+/** The issues of a validation with their paths, for the model. */
 export function issuesOf(issues: readonly SchemaIssue[]): string {
   return issues
     .map(({ message, path }) => (path?.length ? `${path.map(keyOf).join('.')}: ${message}` : message))
@@ -99,7 +99,7 @@ export function issuesOf(issues: readonly SchemaIssue[]): string {
 const keyOf = (part: unknown): string =>
   String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)
 
-/** A schema of zod, or what `z.toJSONSchema` made of it, as JSON Schema without the `$schema` field that some services refuse. */
+/** The JSON Schema of a zod schema, without the `$schema` field, which some services refuse. */
 export function zodToJsonSchema(schema: JsonSchema | StandardSchema): JsonSchema {
   return readSchema(schema, 'zodToJsonSchema(schema)').jsonSchema
 }

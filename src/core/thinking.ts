@@ -2,7 +2,7 @@ import type { ProviderCapabilities } from './provider.ts'
 
 export type ThinkingLevel = 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'adaptive'
 
-/** Tokens a level may think for; `off` and `adaptive` have no number. */
+/** The thinking budget of each level in tokens; `off` and `adaptive` have none. */
 export const thinkingBudgets = { minimal: 1024, low: 4096, medium: 10_240, high: 32_768 } as const
 
 export interface ThinkingRequest {
@@ -18,13 +18,13 @@ export interface ThinkingWish {
   readonly capabilities: ProviderCapabilities | undefined
 }
 
-/** What to ask of a provider. An exact budget beats the level's number, and turns thinking on where no level was given. */
+/** The thinking to request. An exact budget takes precedence over the level's, and turns thinking on if no level is given. */
 export function resolveThinking({ level, budget, maxTokens, capabilities }: ThinkingWish): ThinkingRequest {
   const thinking = level ?? (budget ? levelFor(budget) : 'off')
   if (thinking === 'off') return { thinking, maxTokens }
   if (thinking !== 'adaptive') return { thinking, thinkingBudget: budget ?? thinkingBudgets[thinking], maxTokens }
   if (!capabilities?.adaptiveThinking) return { thinking: 'off', maxTokens }
-  // The model chooses how long it thinks, so the budget can only bound the whole output.
+  // The model decides how long it thinks, so the budget can only bound the whole output.
   if (budget === undefined) return { thinking, maxTokens }
   return { thinking, thinkingBudget: budget, maxTokens: Math.min(maxTokens, budget) }
 }

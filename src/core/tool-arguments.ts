@@ -6,7 +6,7 @@ import { copyJson, type ToolCallBlock } from './turn.ts'
 
 type Read = Pick<ToolCallBlock, 'input' | 'raw' | 'unreadable'>
 
-/** The arguments of a call, out of whatever a wire handed over. A cut-off or unreadable text never becomes an input. */
+/** Reads the arguments of a call as a wire passes them. A truncated or unreadable text never becomes an input. */
 export function readArguments(given: unknown, wasCut: boolean): Read {
   if (wasCut) return unreadable(given, 'the reply hit the output limit before the arguments were complete')
   if (typeof given !== 'string') return admit(given)
@@ -16,7 +16,7 @@ export function readArguments(given: unknown, wasCut: boolean): Read {
   return read.isJson && read.isComplete ? { input: read.value } : { input: read.value, raw: given.toWellFormed() }
 }
 
-/** An object that a service parsed itself. */
+/** Reads an object that the service has parsed. */
 function admit(given: unknown): Read {
   if (!isRecord(given)) return unreadable(given, `expected a JSON object, got ${typeName(given)}`)
   const flaw = flawOf(given)
@@ -33,7 +33,7 @@ function unreadable(given: unknown, why: string): Read {
   return { input: {}, raw: (typeof given === 'string' ? given : textOf(given)).toWellFormed(), unreadable: why }
 }
 
-/** For the record only; a value too deep to be written down is left out. */
+/** The text for the log; empty if the value is nested too deeply. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value)
@@ -42,41 +42,41 @@ function textOf(value: unknown): string {
   }
 }
 
-/** The object that a text says, or why it says none. */
+/** The object in a text, or why there is none. */
 export type ObjectText =
   | {
       readonly value: Record<string, unknown>
-      /** The text of each property's value; empty where `JSON.stringify` writes all of them the same. */
+      /** The source text of each property's value; empty if `JSON.stringify` writes all of them the same. */
       readonly sources: ReadonlyMap<string, string>
       readonly isJson: boolean
-      /** The value says all that the text does: no number is written in another way than its property would be. */
+      /** The text can be restored from the value: all numbers are written as `JSON.stringify` would. */
       readonly isComplete: boolean
       readonly problem?: undefined
     }
   | { readonly problem: string }
 
-/** Reads one object, as JSON or with slips that leave no doubt about what was meant. */
+/** Reads one object: JSON, or JSON with errors that have only one possible meaning. */
 export function readObjectText(text: string): ObjectText {
   const parsed = parsedJson(text)
   if (parsed !== undefined && typeof parsed !== 'string' && !isRecord(parsed))
     return { problem: `expected a JSON object, got ${typeName(parsed)}` }
-  // What is written again as it was read has lost nothing: no digit, no second property of the same name.
+  // If writing the value gives the same text, nothing was lost: no digit, no duplicate property.
   if (isRecord(parsed) && !flawOf(parsed) && JSON.stringify(parsed) === text)
     return { value: parsed, sources: new Map(), isJson: true, isComplete: true }
   try {
     const { value, sources } = readWrappedJson(text)
     if (!isRecord(value)) return { problem: `expected a JSON object, got ${typeName(value)}` }
-    const isComplete = [...sources].every(([key, source]) => isWrittenSo(value[key], source))
+    const isComplete = [...sources].every(([key, source]) => isCanonical(value[key], source))
     return { value, sources, isJson: isRecord(parsed), isComplete }
   } catch (error) {
     return { problem: messageOf(error) }
   }
 }
 
-/** `3.10` is written as `3.1`; a property that takes a text wants the former. */
-const isWrittenSo = (value: unknown, source: string): boolean => typeof value !== 'number' || String(value) === source
+/** `3.10` is written as `3.1`; a string property needs the former. */
+const isCanonical = (value: unknown, source: string): boolean => typeof value !== 'number' || String(value) === source
 
-/** `undefined` for what is no JSON. */
+/** `undefined` if the text is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -85,12 +85,12 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** A text may be JSON inside a text inside a text. */
+/** How many strings of JSON may be nested in each other. */
 const mostLayers = 3
 
 /**
- * Reads JSON out of what models put around it: a code fence, CDATA, the name of a function, another layer of quotes, or
- * the entities of HTML. Each is taken away only where all of it is there, so that nothing of the JSON goes with it.
+ * Reads JSON with what models put around it: a code fence, CDATA, a function name, another layer of quotes, HTML
+ * entities. Each is removed only if it is complete, so that no part of the JSON is removed with it.
  */
 export function readWrappedJson(text: string, layers = mostLayers): LenientJson {
   const bare = withoutFrame(text)
@@ -110,13 +110,13 @@ function readInner(text: string, layers: number): LenientJson {
 }
 
 const frames: readonly { readonly open: RegExp; readonly ends: readonly string[] }[] = [
-  // The end of a fence may be missing: the object inside tells where it ends itself.
+  // The end of a fence may be missing: the object inside has an end of its own.
   { open: /^\s*```[a-z\d]*/i, ends: ['```', ''] },
   { open: /^\s*<!\[CDATA\[/, ends: [']]>'] },
   { open: /^\s*[\p{L}_$][\p{L}\p{N}_$.]*\((?=\s*\{)/u, ends: [')', ');', ') ;'] },
 ]
 
-/** Spaces take the place of what is taken away: the positions in messages are those of the given text. */
+/** Removed parts are replaced by spaces, so that positions in messages are those of the given text. */
 function withoutFrame(text: string): string {
   let bare = text.trimEnd()
   for (const { open, ends } of frames) {
@@ -134,13 +134,13 @@ const entities: Readonly<Record<string, string>> = {
 }
 const entity = /&(quot|apos|lt|gt|amp|#34|#39|#x22|#x27);/gi
 
-/** A text of which every quote, bracket and ampersand is an entity; `undefined` for any other. */
+/** Decodes a text in which every quote, bracket and ampersand is an entity; `undefined` for any other. */
 function withoutEntities(text: string): string | undefined {
   if (!/^\s*\{\s*&(?:quot|#34|#x22);/i.test(text) || /["<>&]/.test(text.replace(entity, ''))) return undefined
   return text.replace(entity, (_, name: string) => entities[name.toLowerCase()]!)
 }
 
-/** The inside of a JSON string, `{\"a\": 1}`; `undefined` for any other text. */
+/** Decodes the inside of a JSON string, `{\"a\": 1}`; `undefined` for any other text. */
 function withoutEscapes(text: string): string | undefined {
   if (!/^\s*\{\s*\\"/.test(text)) return undefined
   try {

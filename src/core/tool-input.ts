@@ -5,21 +5,21 @@ import type { JsonSchema } from './tool.ts'
 import { readObjectText, readWrappedJson } from './tool-arguments.ts'
 import { copyJson, setOwn } from './turn.ts'
 
-/** One value that was not of the declared type and could be read as it. */
+/** A value that was converted to the declared type. */
 export interface Coercion {
   readonly property: string
   readonly from: string
   readonly to: string
 }
 
-/** `input` is what to run with; the very object that was given when nothing had to be mended. */
+/** `input` is the repaired input; the given object itself if it needed no repair. */
 export type ValidationResult =
   | { readonly valid: true; readonly input: Record<string, unknown>; readonly coercions?: readonly Coercion[] }
   | { readonly valid: false; readonly error: string }
 
 /**
- * Checks a call's top-level properties and mends what models commonly get wrong. Never changes a valid input.
- * `raw` is the text that the input was read from, for numbers that a text property takes as they were written.
+ * Checks the top-level properties of an input and repairs common mistakes of models. Never changes a valid input. `raw`
+ * is the text of the input: a string property gets a number as it is written there.
  */
 export function validateToolArgs(given: Record<string, unknown>, schema: JsonSchema, raw?: string): ValidationResult {
   if (typeof given !== 'object' || given === null)
@@ -30,10 +30,10 @@ export function validateToolArgs(given: Record<string, unknown>, schema: JsonSch
   const required = Array.isArray(schema.required) ? (schema.required as readonly string[]) : []
   let errors: string[] | undefined
   let coercions: Coercion[] | undefined
-  let mended: Record<string, unknown> | undefined
+  let repaired: Record<string, unknown> | undefined
   let sources: ReadonlyMap<string, string> | undefined
   if (wrapper !== undefined) {
-    mended = copyJson(input)
+    repaired = copyJson(input)
     coercions = [{ property: wrapper, from: 'object', to: 'its properties' }]
   }
 
@@ -42,13 +42,13 @@ export function validateToolArgs(given: Record<string, unknown>, schema: JsonSch
   for (const property of Object.keys(input)) {
     const types = Object.hasOwn(properties, property) ? declaredTypes(properties[property]) : undefined
     const value = input[property]
-    if (types === undefined || value === undefined || fits(value, types)) continue
+    if (types === undefined || value === undefined || hasType(value, types)) continue
     const from = typeName(value)
     if (value === null) {
       if (required.includes(property)) continue
-      // Models write null for "not given"; a tool expects such a property to be absent.
-      mended ??= copyJson(input)
-      delete mended[property]
+      // Models write null for absent properties.
+      repaired ??= copyJson(input)
+      delete repaired[property]
       ;(coercions ??= []).push({ property, from, to: 'absent' })
       continue
     }
@@ -59,13 +59,13 @@ export function validateToolArgs(given: Record<string, unknown>, schema: JsonSch
       ;(errors ??= []).push(`"${property}" must be ${wanted}, got ${from}${excerpt(value)}${read}`)
       continue
     }
-    mended ??= copyJson(input)
-    setOwn(mended, property, read.value)
+    repaired ??= copyJson(input)
+    setOwn(repaired, property, read.value)
     ;(coercions ??= []).push({ property, from, to: read.type })
   }
 
   if (errors) return { valid: false, error: errors.join('; ') }
-  return coercions && mended ? { valid: true, input: mended, coercions } : { valid: true, input }
+  return coercions && repaired ? { valid: true, input: repaired, coercions } : { valid: true, input }
 }
 
 const recordOf = (value: unknown): Record<string, unknown> =>
@@ -76,7 +76,7 @@ function isMissing(input: Record<string, unknown>, key: string, properties: Reco
   return input[key] === null && !(Object.hasOwn(properties, key) && allowsNull(properties[key]))
 }
 
-/** Whether null is an answer rather than the absence of one. */
+/** Whether null is a valid value of a property. */
 function allowsNull(property: unknown): boolean {
   const { type, anyOf, oneOf, enum: values, const: value } = recordOf(property)
   if (type !== undefined) return [type].flat().includes('null')
@@ -84,7 +84,7 @@ function allowsNull(property: unknown): boolean {
   return value === null || (Array.isArray(values) && values.includes(null))
 }
 
-/** `undefined` where a schema does not restrict the type. */
+/** `undefined` if the schema does not restrict the type. */
 function declaredTypes(property: unknown): string | readonly string[] | undefined {
   if (typeof property !== 'object' || property === null) return undefined
   const { type } = property as { type?: unknown }
@@ -93,7 +93,7 @@ function declaredTypes(property: unknown): string | readonly string[] | undefine
   return type.filter((one) => typeof one === 'string')
 }
 
-const fits = (value: unknown, types: string | readonly string[]): boolean =>
+const hasType = (value: unknown, types: string | readonly string[]): boolean =>
   typeof types === 'string' ? isOfType(value, types) : types.some((type) => isOfType(value, type))
 
 function isOfType(value: unknown, type: string): boolean {
@@ -116,10 +116,10 @@ function isOfType(value: unknown, type: string): boolean {
   }
 }
 
-/** The names under which models put all of the arguments once more. */
+/** Property names under which models wrap all of the arguments. */
 const wrappers = ['arguments', 'args', 'parameters', 'params', 'input', 'kwargs']
 
-/** The only property, where the schema knows what is inside it and not the property itself. */
+/** The name of the only property, if it is a wrapper: the schema knows the properties inside it, but not this one. */
 function wrapperOf(given: Record<string, unknown>, properties: Record<string, unknown>): string | undefined {
   const [name, ...others] = Object.keys(given)
   if (name === undefined || others.length > 0 || !wrappers.includes(name) || Object.hasOwn(properties, name))
@@ -130,7 +130,7 @@ function wrapperOf(given: Record<string, unknown>, properties: Record<string, un
   return isKnown && Object.keys(properties).length > 0 ? name : undefined
 }
 
-/** How each property was written, where that is known. */
+/** The source text of each property, if known. */
 function sourcesIn(raw: string | undefined): ReadonlyMap<string, string> {
   const read = raw === undefined ? undefined : readObjectText(raw)
   return read && read.problem === undefined ? read.sources : none
@@ -138,7 +138,7 @@ function sourcesIn(raw: string | undefined): ReadonlyMap<string, string> {
 
 const none: ReadonlyMap<string, string> = new Map()
 
-/** Tries the declared types in their order. Where none fits it returns a text: what is wrong with JSON inside the value, if it is that. */
+/** Tries the declared types in order. If none matches, returns a text: the error in a value that looks like JSON, or ''. */
 function readAs(
   value: unknown,
   types: readonly string[],
@@ -185,7 +185,7 @@ function readNumber(text: string): number | undefined {
   return text.trim() === '' ? undefined : exactNumber(text.trim())
 }
 
-/** A list or an object that was sent as text. What is wrong with it is only said of a text that looks like one. */
+/** Reads a list or an object that was sent as text. Reports an error only for a text that looks like one. */
 function readJson(text: string, type: 'array' | 'object'): { value?: unknown; problem?: string } {
   try {
     const { value } = readWrappedJson(text)

@@ -11,64 +11,64 @@ import type { SessionContentBlock, ToolOutput } from './turn.ts'
 /** A JSON Schema, as data. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** What a model is told about a tool. */
+/** The part of a tool that the model sees. */
 export interface ToolSpec {
   readonly name: string
   readonly description: string
   readonly inputSchema: JsonSchema
 }
 
-/** What may happen to a call that was running when its process died: run again, run again under the same key, or never. */
+/** What happens to a call whose process died while it ran: it runs again, runs again with the same key, or never. */
 export type ReplayClass = 'pure' | 'keyed' | 'opaque'
 
-/** Something the model may ask us to do. `Input` is what `execute` expects after checking. */
+/** A function that the model may call. `Input` is the type of the checked input. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of tools holds tools of many inputs; `defineTool` gives each its own
 export interface ToolDef<Input = any> {
   readonly spec: ToolSpec
-  /** A thrown error becomes a result that the model reads. */
+  /** The model reads a thrown error as the result. */
   execute(input: Input, ctx: ToolContext): ToolResult | Promise<ToolResult>
-  /** May run beside its neighbours. Default false: it runs alone. */
+  /** May run concurrently with neighbouring calls. Default false. */
   readonly isConcurrencySafe?: boolean | ((input: Input) => boolean)
-  /** Default `opaque`: never run again. */
+  /** Default `opaque`: the call never runs again. */
   readonly replay?: ReplayClass
   readonly effects?: readonly Effect[] | ((input: Input) => readonly Effect[])
-  /** The files a call is about, for whoever guards or follows them. */
+  /** The files that a call reads or changes. */
   readonly touches?: (input: Input) => readonly FileTouch[]
-  /** The shell line a call would run, for whoever has to judge it. */
+  /** The shell command that a call would run. */
   readonly commandLine?: (input: Input) => CommandLine
-  /** The hosts a call talks to. */
+  /** The hosts that a call connects to. */
   readonly reaches?: (input: Input) => readonly string[]
-  /** Default true: the authority, where there is one, decides on each call. Tools of a project or a server always are. */
+  /** Whether the authority decides about each call. Default true; always true for tools of projects and servers. */
   readonly gated?: boolean
-  /** What an approval of this call is remembered under; must not depend on anything but the input. */
+  /** The key under which an approval of this call is remembered. Must depend on the input only. */
   readonly deriveApprovalKey?: (input: Input) => string
   /** Default 30,000; 0 means no limit. */
   readonly timeoutMs?: number
-  /** Told to the model only; output is not checked. */
+  /** For the model only; the output is not checked. */
   readonly outputSchema?: JsonSchema
-  /** A failure makes the calls beside it pointless, as with shell commands. */
+  /** A failure cancels the concurrent calls, as with shell commands. */
   readonly cancelsSiblings?: boolean
-  /** Not offered to agents this many levels down, or deeper. */
+  /** Agents of this depth or deeper do not get the tool. */
   readonly maxDepth?: number
-  /** Set by whoever loads tools from somewhere. Default: the host program gave it. */
+  /** Set by the loader of the tool. Default: the host program. */
   readonly origin?: ToolOrigin
-  /** Where a proxied tool really lives. */
+  /** For tools of MCP servers: the server, and the tool's name there. */
   readonly mcp?: { readonly server: string; readonly tool: string; readonly disclosure?: 'eager' | 'lazy' }
   /**
-   * A further look at the mended input, before anybody is asked: refuse it, or say what it becomes. `undefined` leaves
-   * it as it is. Must be quick, and must not touch anything outside.
+   * Checks the repaired input before the gate: may refuse or change it; `undefined` accepts it. Must be quick and must
+   * have no effects.
    */
   check?(input: Record<string, unknown>): ToolCheck | undefined
   /**
-   * What the call would change, worked out before a person is asked about it. Where it throws, the call cannot work: the
-   * person is not asked, and the model reads the error. Must change nothing.
+   * Computes what the call would change, before a person is asked about it. If it throws, the person is not asked and
+   * the model reads the error. Must have no effects.
    */
   preview?(input: Input, ctx: PreviewContext): Promise<ToolPreview | undefined>
-  /** Adds fields to `tool:before`, for instance what a file held before it is overwritten. */
+  /** Adds fields to `tool:before`, for instance the content of a file before it is overwritten. */
   before?(input: Input, ctx: ToolContext): Promise<Readonly<Record<string, unknown>>>
 }
 
-/** `input` is what gates judge; `parsed`, where given, is what `execute` gets in its place. The log keeps what was sent. */
+/** `input` is for gates; `execute` gets `parsed` in its place, if given. The log keeps the original input. */
 export type ToolCheck =
   | { readonly valid: true; readonly input?: Record<string, unknown>; readonly parsed?: unknown }
   | { readonly valid: false; readonly error: string }
@@ -85,47 +85,47 @@ export type ToolResult =
   | undefined
   | void
 
-/** What a running call may use. */
+/** The context of a running call. */
 export interface ToolContext {
   readonly callId: string
   readonly turnId: string
   readonly runId: string
-  /** Aborted when the run is, when the time limit is over, or when a sibling's failure cancels this call. */
+  /** Aborted when the run is cancelled, after the time limit, or when a sibling's failure cancels this call. */
   readonly signal: AbortSignal
-  /** The same over retries and restarts of one call. */
+  /** The same for all attempts of one call. */
   readonly idempotencyKey: string
-  /** 1, or more when a call that had left its mark runs again after a crash. */
+  /** More than 1 if the call runs again after a crash or a suspension. */
   readonly attempt: number
   readonly execution: ExecutionContext
   readonly handle: ExecutionHandle
   readonly session: Session | undefined
-  /** What this run was told, all defaults filled in. */
+  /** The behavior of this run, with all defaults. */
   readonly behavior: ResolvedBehavior
-  /** Where a tool finds again what it wrote as a `state` entry, with a session or without. */
+  /** For `state` entries of the tool, with or without a session. */
   readonly log: Log
-  /** 0 for an agent that nobody spawned. */
+  /** 0 for an agent that was not spawned. */
   readonly depth: number
-  /** Absent when nobody can be asked. */
+  /** Absent if there is no person to ask. */
   readonly interact?: Interact
   readonly progress: (text: string) => void
-  /** Says how to find out what this call has printed so far: the model is told, should the call be stopped before its end. */
+  /** Sets a function that returns the output so far. The model reads it if the call is stopped before its end. */
   readonly ifInterrupted?: (read: () => string) => void
   /** Runs another tool through the same gates and hooks. */
   readonly call: (
     name: string,
     input: Readonly<Record<string, unknown>>,
   ) => Promise<{ output: ToolOutput; isError: boolean }>
-  /** A child agent with everything this one has, unless told otherwise. */
+  /** Creates a child agent with the parts of this one, except for those in the options. */
   readonly fork: (options?: ForkOptions) => Promise<Child>
-  /** Leaves this call open and ends the run; a later run without a prompt starts the call anew. Never returns. */
+  /** Leaves this call open and ends the run; a later run without a prompt starts the call again. Never returns. */
   readonly suspend: (reason: string) => never
-  /** What somebody answered, through `session.answer`, since this call was suspended. */
+  /** The answer that came through `session.answer` since this call was suspended. */
   readonly answer: readonly SessionContentBlock[] | undefined
 }
 
 export const defaultTimeoutMs = 30_000
 
-/** Where a tool comes from, frozen. What it says of itself does not count where a server offers it. */
+/** Where a tool comes from, frozen. For a tool of a server, its own claim does not count. */
 export function originOf({ mcp, origin = hostProgram }: Pick<ToolDef, 'mcp' | 'origin'>): ToolOrigin {
   if (mcp) return Object.freeze({ ...origin, layer: 'mcp', path: mcp.server })
   return Object.isFrozen(origin) ? origin : Object.freeze({ ...origin })
@@ -135,23 +135,23 @@ const hostProgram: ToolOrigin = Object.freeze({ layer: 'host' })
 
 export type FileAccess = 'read' | 'edit' | 'write' | 'search'
 
-/** A file that a call is about, by the path it was given. */
+/** A file that a call reads or changes, by the path in its input. */
 export interface FileTouch {
   readonly path: string
   readonly access: FileAccess
 }
 
-/** What became of it: a tool that read or changed a file puts this into its `details` as `file`, and so into the log. */
+/** A file that a call has read or changed. The tool puts this into its `details` as `file`, and so into the log. */
 export interface TouchedFile extends FileTouch {
   /** `FileInfo.key`. */
   readonly key: string
   /** Of the whole file, after the call. */
   readonly digest: string
-  /** Which part was read, in a form that is equal for equal parts. */
+  /** The part that was read; equal texts mean equal parts. */
   readonly slice?: string
 }
 
-/** The touched file in a tool's details, which may come from anywhere. */
+/** Reads the touched file in the details of a result. */
 export function touchedFileOf(details: unknown): TouchedFile | undefined {
   const file = typeof details === 'object' && details !== null && 'file' in details ? details.file : undefined
   if (typeof file !== 'object' || file === null) return undefined
@@ -161,29 +161,29 @@ export function touchedFileOf(details: unknown): TouchedFile | undefined {
     : undefined
 }
 
-/** The part of a `ToolContext` that a preview gets: it looks at files, and changes nothing. */
+/** The part of a `ToolContext` that a preview gets: it only reads files. */
 export type PreviewContext = Pick<ToolContext, 'execution' | 'handle' | 'signal'>
 
-/** What a call would change, for the person who is asked about it. */
+/** The changes that a call would make, for the person who is asked about it. */
 export interface ToolPreview {
   readonly files: readonly FilePreview[]
 }
 
-/** What a call would make of one file. */
+/** The change that a call would make to one file. */
 export interface FilePreview {
   readonly path: string
   /** `create`: there is no such file yet; `replace`: all that the file holds is replaced; `edit`: parts of it are. */
   readonly change: 'create' | 'replace' | 'edit'
-  /** How many lines the whole change adds and removes. These and `diff` are absent between files that are not text, or huge. */
+  /** The number of added and removed lines. These and `diff` are absent for files that are huge or no text. */
   readonly added?: number
   readonly removed?: number
   /** A unified diff. */
   readonly diff?: string
-  /** Lines at the end of the diff that are left out of it. */
+  /** The number of lines cut off the end of the diff. */
   readonly moreLines?: number
 }
 
-/** The preview in a question that may come from anywhere; `undefined` where there is none. */
+/** Reads the preview in an approval request; `undefined` if there is none. */
 export function readPreview(preview: unknown): ToolPreview | undefined {
   if (!isRecord(preview) || !Array.isArray(preview.files)) return undefined
   return { files: preview.files.filter(isRecord).map(readFile) }
@@ -200,14 +200,14 @@ function readFile({ path, change, added, removed, diff, moreLines }: Readonly<Re
   }
 }
 
-/** Gives the whole tool behind one whose code is loaded when it is needed. A copy of it with other settings has this too. */
+/** Loads the complete tool behind one whose code is loaded on first use. Copies of the tool keep this property. */
 export const loadTool: unique symbol = Symbol('loadTool')
 
 export interface LazyTool extends ToolDef {
   readonly [loadTool]?: () => Promise<ToolDef>
 }
 
-/** A tool with all that it declares, without which it must not be judged: which files a call is about, for instance. */
+/** The complete tool. Only this one has all declarations (`touches`, for instance) that a gate must know. */
 export async function wholeTool(tool: LazyTool): Promise<ToolDef> {
   const whole = await tool[loadTool]?.()
   return whole ? { ...whole, ...tool } : tool

@@ -27,7 +27,7 @@ export class Toolbox {
     this.#specs = undefined
   }
 
-  /** Puts a tool in the place of the one with its name, or beside the others. */
+  /** Adds a tool, replacing one of the same name. */
   replace(tool: ToolDef): void {
     this.remove(tool.spec.name)
     this.add(tool)
@@ -45,20 +45,20 @@ export class Toolbox {
     return this.#tools.keys()
   }
 
-  /** What the model is offered; the same list for as long as nothing is added, so that providers can cache it. */
+  /** The tools for the model. The list keeps its identity until the tools change, so that providers can cache it. */
   get specs(): readonly ToolSpec[] {
-    this.#specs ??= Object.freeze([...this.#tools.values()].map((tool) => sealedSpec(tool.spec)))
+    this.#specs ??= Object.freeze([...this.#tools.values()].map((tool) => frozenSpec(tool.spec)))
     return this.#specs
   }
 }
 
-/** What is handed out cannot change the tool, and is the same object every time. */
-const sealedSpec = memoize(
+/** A frozen copy, so that hooks cannot change the tool; the same object each time. */
+const frozenSpec = memoize(
   ({ name, description, inputSchema }: ToolSpec): ToolSpec =>
     deepFreeze({ name, description, inputSchema: copyJson(inputSchema) }),
 )
 
-/** The tools of a `tools` option, checked. Its keys do not matter: a tool is known by its own name. */
+/** Reads and checks a `tools` option. Its keys do not matter: a tool has its own name. */
 export function readTools(tools: unknown, where: string): ToolDef[] {
   if (tools === undefined) return []
   if (typeof tools !== 'object' || tools === null || Array.isArray(tools))
@@ -75,7 +75,7 @@ export function readTools(tools: unknown, where: string): ToolDef[] {
   })
 }
 
-/** A tool as the loop needs it. Throws on what is none, naming what is wrong with it. */
+/** Reads and checks a tool. Throws if it is invalid; the message says what is wrong. */
 export function readTool(tool: unknown, where: string): ToolDef {
   const { spec, execute } = (tool ?? {}) as Partial<ToolDef>
   if (typeof spec !== 'object' || spec === null)
@@ -99,7 +99,7 @@ const isFlag = (value: unknown): boolean => typeof value === 'boolean'
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 const isCount = (value: unknown): boolean => typeof value === 'number' && value >= 0
 
-/** What a tool may say about itself. A slip here would otherwise show only after a crash. */
+/** The declarations of a tool. They are checked here because a mistake might otherwise show only after a crash. */
 const declarations: Record<string, readonly [isRight: (value: unknown) => boolean, wanted: string]> = {
   isConcurrencySafe: [(value) => isFlag(value) || isFunction(value), 'true, false or a function of the input'],
   replay: [(value) => value === 'pure' || value === 'keyed' || value === 'opaque', '"pure", "keyed" or "opaque"'],
@@ -127,18 +127,18 @@ function checkSchema(schema: JsonSchema, where: string): void {
     throw new TypeError(`${where}.required must be a list of property names, got ${show(required)}`)
 }
 
-/** Calls per tool in one run. Counted when a call passes its gate, so that caps hold inside a wave. */
+/** Calls per tool in one run. A call counts when it passes its gate, so that limits hold inside a wave. */
 export class ToolCounts {
   readonly #counts = new Map<string, number>()
   #snapshot: Readonly<Record<string, number>> = Object.freeze({})
   #isStale = false
 
-  /** What hooks see: the counts as of the last `refresh`. */
+  /** The counts at the last `refresh`, for hooks. */
   get snapshot(): Readonly<Record<string, number>> {
     return this.#snapshot
   }
 
-  /** What the framework's own gates see. */
+  /** The present count, for gates of extensions. */
   of(name: string): number {
     return this.#counts.get(name) ?? 0
   }

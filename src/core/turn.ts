@@ -1,6 +1,6 @@
 import type { Meta } from './meta.ts'
 
-/** The transcript's one vocabulary. A committed turn is deeply frozen, so its identity may serve as a cache key. */
+/** The content of turns. A committed turn is deeply frozen, so its identity may serve as a cache key. */
 export type SessionContentBlock =
   | TextBlock
   | ImageBlock
@@ -9,7 +9,7 @@ export type SessionContentBlock =
   | ToolCallBlock
   | ToolResultBlock
 
-/** What a provider must get back byte for byte with a block of its own making: signatures, ids, encrypted reasoning. */
+/** Data that a provider must get back unchanged with its own blocks: signatures, ids, encrypted reasoning. */
 export type ProviderData = Readonly<Record<string, unknown>>
 
 export interface TextBlock {
@@ -45,9 +45,9 @@ export interface ToolCallBlock {
   readonly id: string
   readonly name: string
   readonly input: Record<string, unknown>
-  /** The argument text as the model wrote it, kept only when it was not a JSON object, or one that says more than `input`. */
+  /** The argument text of the model, kept only if it is no JSON object or cannot be restored from `input`. */
   readonly raw?: string
-  /** Why `raw` could not be read; such a call is answered, never run. */
+  /** Why `raw` could not be read; such a call is answered and never runs. */
   readonly unreadable?: string
   readonly providerData?: ProviderData
 }
@@ -66,7 +66,7 @@ export type PromptPart = TextBlock | ImageBlock | DocumentBlock
 export interface Message {
   readonly role: 'user' | 'assistant'
   readonly content: readonly SessionContentBlock[]
-  /** Of the assistant: the run was stopped, or the stream broke off, while this was said. It is the text until then. */
+  /** For replies: the run was cancelled or the stream broke off. The content is the text until then. */
   readonly interrupted?: true
 }
 
@@ -75,14 +75,14 @@ export interface SessionTurn extends Message {
   readonly runId: string
   readonly createdAt: number
   readonly usage?: TurnUsage
-  /** Who said it: what a provider marked as its own is sent back to no other. */
+  /** The author of a reply: `providerData` is sent back to the same provider only. */
   readonly model?: string
   readonly provider?: string
-  /** What came with the message, never sent to a model. */
+  /** Sent along with the message, never sent to a model. */
   readonly meta?: Meta
 }
 
-/** Tokens of one model call. `input` excludes what was read from or written to the provider's cache. `cost` is in dollars, absent when unknown. */
+/** Tokens of one model call. `input` excludes tokens of the provider's cache. `cost` is in dollars, absent if unknown. */
 export interface TurnUsage {
   readonly input: number
   readonly output: number
@@ -90,7 +90,7 @@ export interface TurnUsage {
   readonly cacheCreation?: number
   readonly cost?: number
   readonly model?: string
-  /** By the length of what was sent and received: the service did not say. */
+  /** Estimated from the length of request and reply, because the service did not report it. */
   readonly estimated?: true
 }
 
@@ -104,16 +104,16 @@ export function textOf(message: Message): string {
   return text
 }
 
-/** Seals a value for good. Depth is bounded by the readers of outside data, see `tool-input.ts` and `tool-output.ts`. */
+/** Freezes a value deeply. Values from outside were limited to `deepest` levels when they were read. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  Object.freeze(value) // before looking inside: measured at half the price of the other order
+  Object.freeze(value) // before its properties: measured at half the cost of the other order
   if (Array.isArray(value)) for (const inner of value) deepFreeze(inner)
   else for (const key in value) deepFreeze(value[key])
   return value
 }
 
-/** A mutable copy of a JSON value: `__proto__` stays an ordinary key, and what is undefined is not there. */
+/** A mutable copy of a JSON value. `__proto__` stays an ordinary key; undefined properties are left out. */
 export function copyJson<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(copyJson) as T
@@ -125,7 +125,7 @@ export function copyJson<T>(value: T): T {
   return copy as T
 }
 
-/** Assigns an own property, whatever its name. */
+/** Assigns an own property, even if its name is `__proto__`. */
 export function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== '__proto__') target[key] = value
   else Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
