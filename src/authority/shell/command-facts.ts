@@ -8,7 +8,7 @@ import { knownEffects } from './tables/known-effects.ts'
 import { mayKeep } from './tables/never-kept.ts'
 import { isNeutral, lookUp } from './tables/programs.ts'
 
-/** What the flag tables know of one command, by its words alone. Pure. */
+/** The facts about one command from the flag tables, by its words alone. Pure. */
 export function commandFacts(command: ReadCommand, location: ShellLocation): CommandFacts {
   const found = judge(command, location)
   const effects = [...executed(command), ...found.effects, ...redirectEffects(command, location)]
@@ -30,7 +30,7 @@ interface Found {
   readonly table: CommandFacts['table']
   readonly why?: string
   readonly effects: readonly EffectFact[]
-  /** It passes, and yet runs what the project says. */
+  /** It passes, but runs scripts of the project. */
   readonly runs?: true
 }
 
@@ -61,14 +61,14 @@ function judge(command: ReadCommand, location: ShellLocation): Found {
   return { table: 'passes', effects: reads, ...(program === 'npm' && !/^-/.test(given[0]!.text) && { runs: true }) }
 }
 
-/** Whether it reads all that is in a folder. */
+/** Whether it reads everything in a folder. */
 function isDeep(program: string, words: readonly Word[]): boolean {
   if (program === 'rg' || program === 'git') return true
   const isRecursive = words.some(({ text }) => /^(-[^-]*[rR]|--(dereference-)?recursive$)/.test(text))
   return isRecursive && /^([ef]?grep|diff)$/.test(program)
 }
 
-/** The name that tables know a program by; undefined for one that lies somewhere else than programs of the system do. */
+/** The program's name in the tables; undefined for a program outside the system's folders. */
 function programOf({ words, globs }: ReadCommand): string | undefined {
   const name = words[0]
   if (name === undefined || globs.includes(0) || /[$`~\s]/.test(name)) return undefined
@@ -86,12 +86,12 @@ function executed({ words, via }: ReadCommand): EffectFact[] {
   return names.map((name) => ({ effect: 'exec', target: name.slice(name.lastIndexOf('/') + 1) }))
 }
 
-/** These do what files of the project say, some of which may lie in any folder on the way. */
+/** Programs that obey files of the project, some of which may lie in any parent folder. */
 function distrustOf(program: string, command: ReadCommand, location: ShellLocation): string | undefined {
   const isVersion = /^(--version|-v|version)$/.test(command.words.slice(1).join(' '))
   if (!/^(git|npm|cargo|rustc|go)$/.test(program) || (isVersion && /^(git|npm)$/.test(program))) return undefined
   const what = program === 'git' ? 'repository' : 'project'
-  // Whoever allows `npm test` allows what the project says; of the others people believe that they only look.
+  // A rule for `npm test` means the project's scripts; of the other programs people expect that they are read-only.
   const isTest = program === 'npm' && /^(test|t|tst)$/.test(command.words[1] ?? '')
   if (!location.isTrusted && !isTest)
     return `this ${what} is not trusted: its configuration can make ${program} run programs`

@@ -1,4 +1,4 @@
-/** Every kind of node the parser knows, in words for people. Empty: it says no more than its parts do. */
+/** Every kind of node of the parser, in words. Empty: the node adds nothing to its parts. */
 export const constructs = {
   Script: '',
   Statement: '',

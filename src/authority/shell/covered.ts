@@ -1,7 +1,7 @@
-/** A piece of a text, from and to. */
+/** A range of a text. */
 export type Span = readonly [from: number, to: number]
 
-/** Whether all of a text lies in the spans but blanks, operators and comments: then the parser skipped nothing. */
+/** Whether the spans cover all of a text except blanks, operators and comments: then the parser skipped nothing. */
 export function isCovered(text: string, spans: readonly Span[]): boolean {
   let at = 0
   let rest = ''
@@ -10,6 +10,6 @@ export function isCovered(text: string, spans: readonly Span[]): boolean {
     at = Math.max(at, to)
   }
   rest += text.slice(at)
-  // Each zero is a word; a comment does not start inside one.
+  // Each zero stands for a word; a comment does not start inside one.
   return /^(?:[\0 \t\n;|&]|(?<![^ \t\n;|&])#[^\n]*)*$/.test(rest)
 }

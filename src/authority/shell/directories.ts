@@ -1,13 +1,13 @@
 /**
- * The directories a command may run in, relative to where the line starts; undefined when nobody knows. Several,
- * because a `cd` may fail and `;` goes on all the same.
+ * The directories a command may run in, relative to the start of the line; undefined if unknown. There may be several,
+ * because a `cd` may fail, and `;` continues anyway.
  */
 export type Directories = readonly string[] | undefined
 
-/** More than this many and we no longer know. */
+/** With more directories, the directory counts as unknown. */
 const most = 4
 
-/** Where `cd` leads from each of them; undefined unless it names one plain place. */
+/** The directories after `cd`; undefined unless it names one plain path. */
 export function moved(from: Directories, words: readonly string[]): Directories {
   const operands = words[1] === '--' ? words.slice(2) : words.slice(1)
   const [to = ''] = operands
@@ -15,14 +15,14 @@ export function moved(from: Directories, words: readonly string[]): Directories 
   return from && either(from.map((directory) => joined(directory, to)))
 }
 
-/** One or the other happened. */
+/** The union of both possibilities. */
 export function either(...all: Directories[]): Directories {
   if (all.includes(undefined)) return undefined
   const union = [...new Set(all.flatMap((directories) => directories ?? []))]
   return union.length > most ? undefined : union
 }
 
-/** Whether a piece of a line could change the directory: it names what does, however spelled, or a program we cannot know. */
+/** Whether a part of a line could change the directory: it names a command that does, or an unknown program. */
 export function mayMove(source: string): boolean {
   const bare = source.replace(/['"\\]/g, '')
   return /(?:^|[^\w-])(?:cd|pushd|popd|eval|source|\.)(?![\w./-])/.test(bare) || unknownProgram.test(bare)
@@ -31,7 +31,7 @@ export function mayMove(source: string): boolean {
 const unknownProgram =
   /(?:^|[;&|(){}!\n=]|(?<!\w)(?:do|then|else|elif|if|while|until|time|command|builtin)(?!\w))[ \t]*[$`]/
 
-/** As `cd` does it: `..` takes off a name, links or not. */
+/** Joins as `cd` does: `..` removes a name, also of a link. */
 function joined(directory: string, to: string): string {
   const isAbsolute = to.startsWith('/') || directory.startsWith('/')
   const parts: string[] = []
@@ -41,7 +41,7 @@ function joined(directory: string, to: string): string {
     else if (part !== '..' || !isAbsolute) parts.push(part)
   }
   const path = parts.join('/')
-  // A folder that is called `~` is no home.
+  // A folder named `~` is not the home folder.
   const relative = path.startsWith('~') ? `./${path}` : path || '.'
   return isAbsolute ? `/${path}` : relative
 }

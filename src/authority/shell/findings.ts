@@ -1,19 +1,19 @@
 import type { Directories } from './directories.ts'
 import type { ReadCommand } from './reading.ts'
 
-/** Who is told what a line holds, in the order of its text. */
+/** Receives what a line contains, in the order of its text. */
 export interface Findings {
   command(command: ReadCommand): void
   obstacle(name: string): void
-  /** A piece that may hold commands nobody saw. */
+  /** A part that may contain commands which were not found. */
   unread(text: string): void
 }
 
-/** Where in a line something stands. */
+/** The state at a position of a line. */
 export interface Position {
-  /** Moved by `cd`; a subshell has its own. */
+  /** Changed by `cd`; a subshell has its own. */
   readonly shell: { directories: Directories }
   readonly isNested: boolean
-  /** What the line was given to, when it stood inside another: `sh -c '…'`. */
+  /** The programs that run the line, if it is inside another one: `sh -c '…'`. */
   readonly via: readonly string[]
 }

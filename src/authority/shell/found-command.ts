@@ -5,13 +5,13 @@ import type { ReadCommand } from './reading.ts'
 import { unwrap } from './unwrap.ts'
 import { mostWrappers, shellChangers } from './wrappers.ts'
 
-/** A simple command as it was written, before anything is taken off. */
+/** A simple command as written, before wrappers are removed. */
 interface FoundCommand extends Pick<ReadCommand, 'words' | 'globs' | 'env' | 'redirects'> {
-  /** Which of the words may become something else: patterns, and all that is expanded. */
+  /** The words that the shell may change: patterns and expansions. */
   readonly unsure: readonly number[]
 }
 
-/** Tells of a command and of all that it runs. Shell lines among its words are handed to `readLine`. */
+/** Reports a command and everything it runs. Shell lines among its words go to `readLine`. */
 export function tellCommand(found: FoundCommand, around: Around, via = around.position.via): void {
   const { words, globs, unsure } = found
   const { findings } = around
@@ -22,7 +22,7 @@ export function tellCommand(found: FoundCommand, around: Around, via = around.po
     tell(found, around, via)
     const names = new Set([program, ...filled(program)].flatMap(looseWords))
     for (const name of names) tell({ ...found, words: [name, ...words.slice(1)] }, around, via)
-    // Nothing may be left of it, and then the next word is the program.
+    // The name may expand to nothing; then the next word is the program.
     if (/^[$`]/.test(program)) tellRest(found, around, via)
     return
   }
@@ -47,20 +47,20 @@ export function tellCommand(found: FoundCommand, around: Around, via = around.po
   }
   findings.obstacle(`a program that runs another, ${program}`)
   tell(found, around, via)
-  // A guess offers all that could be meant already; to unwrap each of those would only repeat it.
+  // A guess already contains all candidates; unwrapping each would only repeat them.
   const tellInner = wrapped.isGuess ? tell : tellCommand
   for (const [start, end] of wrapped.inner) tellInner(slice(found, start, end), around, within)
   for (const line of wrapped.lines) around.readLine(line, within)
 }
 
-/** Where a command stands, and who is told. */
+/** The position of a command and the receiver of findings. */
 interface Around {
   readonly position: Position
   readonly findings: Findings
   readonly readLine: (text: string, via: readonly string[]) => void
 }
 
-/** Moves the shell as the command does. */
+/** Applies the command's effect on the directory. */
 export function moveShell({ shell }: Position, { words, unsure, env }: FoundCommand): void {
   const [program = ''] = words
   const isPlain = unsure.length === 0 && Object.keys(env).length === 0
@@ -72,7 +72,7 @@ export function moveShell({ shell }: Position, { words, unsure, env }: FoundComm
 const movers = new Set(['cd', 'pushd', 'popd', 'eval', 'source', '.'])
 const runsBuiltins = new Set(['command', 'builtin'])
 
-/** What a name may be where its expansions leave nothing, or one of the words in braces: `r$@m`, `r{m,}`. */
+/** The names a word may have if its expansions are empty or one of the words in braces: `r$@m`, `r{m,}`. */
 function filled(name: string): string[] {
   if (name.length > longestName) return []
   const bare = [/\$\{[^}]*\}|\$\([^)]*\)|`[^`]*`|\$(?:\w+|\W)/g, /\$\{[^}]*\}|\$\([^)]*\)|`[^`]*`|\$./g]
@@ -83,16 +83,16 @@ function filled(name: string): string[] {
   ]
 }
 
-/** Nobody calls a program so; and to look for what it may be takes the square of its length. */
+/** Longer names are not examined: that takes quadratic time. */
 const longestName = 256
 
-/** Each of its words but the first as a program. */
+/** Reports each word but the first as a possible program. */
 function tellRest(found: FoundCommand, around: Around, via: readonly string[]): void {
   const { length } = found.words
   for (let from = 1; from < length; from++) tell(slice(found, from, length), around, via)
 }
 
-/** Once for each directory it may run in. */
+/** Reports a command once per directory it may run in. */
 function tell({ unsure: _, ...found }: FoundCommand, { position, findings }: Around, via: readonly string[]): void {
   if (found.globs.includes(0)) findings.obstacle('a program named by a pattern')
   const { shell, isNested } = position

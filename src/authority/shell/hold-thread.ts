@@ -1,14 +1,14 @@
 import type { PersistentWorker } from '../../platform/worker-threads.ts'
 import type { ThreadJob } from './shell-thread.ts'
 
-/** Somebody's hold on the one thread of this process in which hostile text is worked on. */
+/** A reference to the one thread of this process that works on hostile text. */
 export interface ThreadHold {
   ask<Answer>(job: ThreadJob, budgetMs: number): Promise<Answer>
-  /** The thread ends with the last hold. */
+  /** The thread ends with the last reference. */
   release(): Promise<void>
 }
 
-/** The thread is loaded and started by the first job anybody has, and shared by all who hold it: they differ in nothing. */
+/** The first job loads and starts the thread. All references share it. */
 export function holdThread(): ThreadHold {
   let isHeld = true
   shared.holds++

@@ -1,25 +1,25 @@
 /**
- * Everything in a text that could name a program, however it is quoted: what a deny has to go by where there is no
- * syntax tree. Finds too much on purpose. One pass, whatever the text.
+ * Everything in a text that could name a program, however it is quoted: for deny rules where there is no syntax tree.
+ * Finds too much on purpose. One pass over the text.
  */
 export function looseWords(text: string): string[] {
   const found = new Set<string>()
-  // Quotes and backslashes first: they may stand in the middle of a name. A continued line is one word and two.
+  // Removes quotes and backslashes first: they may be inside a name. A continued line counts as one word and as two.
   for (const variant of variantsOf(text)) for (const word of variant.split(separators)) addNames(found, word)
   return [...found]
 }
 
-/** No file name is longer than 255 bytes, no path than 4096. */
+/** File names have at most 255 bytes, paths 4096. */
 const mostName = 4096
 const separators = /[\s\p{Cc}\p{Zs}\p{Zl}\p{Zp};&|<>()$`]+/u
-/** May be part of a name, or stand around one: `{curl,x}`, `alias a=curl`. */
+/** Characters that may be part of a name or surround one: `{curl,x}`, `alias a=curl`. */
 const joints = /[{}[\],=:!#~*?%@^+]+/
 
 function variantsOf(text: string): string[] {
   const variants = [text.replace(/['"\\]/g, '')]
   if (text.includes('\\\n')) variants.push(text.replace(/\\\n|['"\\]/g, ''))
   if (text.includes("$'")) variants.push(decoded(text).replace(/['"\\]/g, ''))
-  // Invisible characters are no part of any name a person would deny.
+  // Invisible characters are not part of names in rules.
   if (/\p{Cf}/u.test(text)) variants.push(text.replace(/['"\\]|\p{Cf}/gu, ''))
   return variants
 }

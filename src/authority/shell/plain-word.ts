@@ -1,16 +1,16 @@
-/** One word of a shell line, unquoted by our own reading of its text, to be held against the parser's. */
+/** One word of a shell line, unquoted by our own reading, to compare with the parser's. */
 export interface PlainWord {
-  /** What the program is given. Where that is not known: as far as it could be read. */
+  /** The text the program receives. If unknown, the part that could be read. */
   readonly value: string
-  /** The shell would still match it against file names. */
+  /** The shell would expand it to file names. */
   readonly isGlob: boolean
-  /** Its value depends on nothing but its text (and on file names, for a glob). */
+  /** Its value depends only on its text (and on file names, for a glob). */
   readonly isKnown: boolean
-  /** What the shell would do to it, in words for people. `$?` is a number and none of them. */
+  /** The expansions in it, in words. `$?` is a number and does not count. */
   readonly obstacles: readonly string[]
 }
 
-/** What a word says once the shell has taken its quotes off: the rules of bash, for words without expansions. */
+/** Unquotes a word by the rules of bash, for words without expansions. */
 export function plainWord(text: string): PlainWord {
   const obstacles = new Set<string>()
   const lastBracket = text.lastIndexOf(']')
@@ -29,7 +29,7 @@ export function plainWord(text: string): PlainWord {
     const next = text[at + 1] ?? ''
     const nested = nestedName(text.slice(at, at + 3), isQuoted)
     if (nested !== undefined) {
-      // What follows is a language of its own: the parser's.
+      // The rest is left to the parser.
       unknown(nested)
       value += text.slice(at)
       return { value, isGlob, isKnown, obstacles: [...obstacles] }
@@ -37,12 +37,12 @@ export function plainWord(text: string): PlainWord {
     if (char === '$' && isName.test(next)) {
       unknown(next === '?' ? undefined : 'a parameter expansion, $…')
       value += char
-      // `$$` and `$!` end here; what comes next is no second expansion.
+      // `$$` and `$!` end here; the next character starts no second expansion.
       if (!/\w/.test(next)) value += text[++at]
     } else if (char === '"') {
       isQuoted = !isQuoted
     } else if (char === '\\' && isQuoted) {
-      // Inside double quotes a backslash means something only in front of these.
+      // Inside double quotes a backslash escapes only these.
       if (next !== '' && '$`"\\'.includes(next)) at++
       value += text[at]
     } else if (char === '\\') {
@@ -70,7 +70,7 @@ export function plainWord(text: string): PlainWord {
   return { value, isGlob, isKnown, obstacles: [...obstacles] }
 }
 
-/** Whether the shell would replace something in text that no quotes protect: the body of a here-document. */
+/** Whether the shell would expand something in unquoted text, such as the body of a here-document. */
 export function hasExpansion(text: string): boolean {
   return /`|\$[\w@*#?\-$!{([]/.test(text)
 }

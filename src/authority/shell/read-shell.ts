@@ -4,7 +4,7 @@ import type { ReadCommand, ShellReading } from './reading.ts'
 import { readSyntax } from './syntax.ts'
 import { unreadable } from './unreadable.ts'
 
-/** What a shell line says. Takes anything and never throws; what it cannot read is not whole and gives its words. */
+/** Parses a shell line. Never throws; a line that cannot be parsed is not whole, and gives its words. */
 export function readShell(text: string): ShellReading {
   const problem = unreadable(text)
   if (problem !== undefined) return notWhole(text, problem)
@@ -24,7 +24,7 @@ export function readShell(text: string): ShellReading {
   try {
     readSyntax(text, findings)
   } catch {
-    // Too many commands, too deep, or a construct the parser does not know itself.
+    // Too many commands, too deep, or a construct unknown to the parser.
     obstacles.add('more than can be read')
     unread.add(text)
   }
@@ -37,11 +37,11 @@ export function readShell(text: string): ShellReading {
   }
 }
 
-/** The answer for a text that nobody may take the time to read. */
+/** The result for a text that is not parsed. */
 export function notWhole(text: string, obstacle: string): ShellReading {
   return { isWhole: false, obstacles: [obstacle], commands: [], words: looseWords(text) }
 }
 
-/** Wrappers with unknown flags offer each of their words as a command: the square of them, unless somebody stops it. */
+/** Wrappers with unknown flags report each of their words as a command, which would be quadratic without a bound. */
 const mostCommands = 2000
 const mostWords = 20_000

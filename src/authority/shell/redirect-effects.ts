@@ -2,7 +2,7 @@ import type { EffectFact } from '../judged-call.ts'
 import type { ReadCommand, ReadRedirect } from './reading.ts'
 import { isPattern, locate, type ShellLocation } from './shell-location.ts'
 
-/** What the redirections of a command read and write. */
+/** The effects of a command's redirections. */
 export function redirectEffects(command: ReadCommand, location: ShellLocation): EffectFact[] {
   return command.redirects.flatMap((redirect) => effectsOf(redirect, command.cwd, location))
 }
@@ -11,7 +11,7 @@ function effectsOf({ operator, target }: ReadRedirect, cwd: string | undefined, 
   if (operator.startsWith('<<')) return []
   const isDuplicate = operator.endsWith('&') && target !== undefined && /^(\d+-?|-)$/.test(target)
   if (isDuplicate || (target !== undefined && /^\/dev\/(null|stdin|stdout|stderr|fd\/\d+)$/.test(target))) return []
-  // The shell itself opens a connection for these.
+  // For these the shell itself opens a connection.
   const host = /^\/+dev\/+(?:tcp|udp)\/+([^/]*)/.exec(target ?? '')?.[1]
   if (host !== undefined) return [{ effect: 'net', ...(host !== '' && { target: host }) }]
   const isRead = operator === '<' || operator === '<&'

@@ -1,11 +1,11 @@
 import { resolvePosix } from '../../core/execution.ts'
 import type { ReadRedirect } from './reading.ts'
 
-/** Why a redirection does not say which file it is about, or is about no file; undefined when all is plain. */
+/** Why a redirection names no file or an unknown one; undefined if it is plain. */
 export function redirectProblem({ operator, descriptor = 0, target }: ReadRedirect): string | undefined {
   if (target === undefined) return unknown(operator)
   if (/^\/+dev\/+(?:tcp|udp)\b/.test(target)) return `a connection, ${operator} ${target}`
-  // What is open for reading can be opened once more for writing: `3< f > /dev/fd/3`.
+  // A file open for reading can be reopened for writing: `3< f > /dev/fd/3`.
   const isOpenFile = /^\/(?:dev\/(?:fd|stdin)|proc)\b/.test(resolvePosix('/', target))
   const isOddInput = operator.startsWith('<') && operator !== '<&' && descriptor > 0
   return isOpenFile || isOddInput ? unknown(operator) : undefined
@@ -14,8 +14,8 @@ export function redirectProblem({ operator, descriptor = 0, target }: ReadRedire
 const unknown = (operator: string): string => `a redirection that only the shell knows, ${operator}`
 
 /**
- * Why the redirections of one command may mean another file together: what is open for reading, put on the descriptor of
- * an output, is opened once more for writing by `> /dev/stderr`.
+ * Why the redirections of one command together may mean another file: a file open for reading, moved to the descriptor
+ * of an output, is reopened for writing by `> /dev/stderr`.
  */
 export function entangled(redirects: readonly ReadRedirect[]): string | undefined {
   const isAgain = ({ target = '' }: ReadRedirect): boolean => /^\/+dev\/+std(out|err)$/.test(target)

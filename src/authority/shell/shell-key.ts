@@ -4,24 +4,24 @@ import type { ReadCommand, ReadRedirect, ShellReading } from './reading.ts'
 import { locate, type ShellLocation } from './shell-location.ts'
 
 /**
- * What an approval of a line is remembered under: its words as they run, with directory, environment and redirections.
- * However it is spelled, one plain command has one key; where more depends on the text than its words, so does the key.
+ * The key of a grant for a line: its words as they run, with directory, environment and redirections. However it is
+ * spelled, one plain command has one key; if its effect depends on more than its words, so does the key.
  */
 export function shellKey(reading: ShellReading, location: ShellLocation, text: string): string {
   if (!isTold(reading)) return `sha256:${digestOf(text)}`
-  // To spell out each costs more than it tells: a thousand `cd` lead to a thousand long paths.
+  // Spelling out each would be too long: a thousand `cd` lead to a thousand long paths.
   if (reading.commands.length > mostShown)
     return `sha256:${digestOf(`${locate('.', '.', location).target ?? ''}\n${text}`)}`
   const key = reading.commands.map((command) => shown(command, location)).join('; ')
   const { commands } = reading
-  // How commands are joined, and the flags of what wraps them, are not in their words.
+  // The words do not include how commands are joined, nor the flags of wrappers.
   const isAll = commands.length === 1 && commands[0]!.via.length === 0
   return boundedKey(isAll ? key : `${key} #${digestOf(text.trim().replace(/[ \t]+/g, ' ')).slice(0, 32)}`)
 }
 
 const mostShown = 100
 
-/** Whether the commands say all that the line does. */
+/** Whether the commands fully describe the line. */
 function isTold({ isWhole, obstacles, commands }: ShellReading): boolean {
   if (!isWhole || obstacles.length > 0 || commands.length === 0) return false
   return commands.every(
@@ -47,7 +47,7 @@ function quoted(word: string, safe = plain): string {
   return safe.test(word) ? word : shellQuote(word)
 }
 
-/** A word that is still to be matched keeps its stars. */
+/** A glob keeps its stars. */
 function escaped(word: string): string {
   return word.replace(/[^\w@%+=:,./*?[\]-]/g, '\\$&')
 }

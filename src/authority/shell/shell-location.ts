@@ -1,27 +1,27 @@
 import { posix } from 'node:path'
 import type { EffectFact } from '../judged-call.ts'
 
-/** Where a shell line would run, and whether what lies there may make programs do things. */
+/** Where a shell line would run, and whether the workspace is trusted to configure programs. */
 export interface ShellLocation {
-  /** Of the workspace: an absolute POSIX path. */
+  /** The workspace, as an absolute POSIX path. */
   readonly root: string
-  /** Where the line starts; absolute. Default: the root. */
+  /** The directory at the start of the line, absolute. Default: the root. */
   readonly cwd?: string
   readonly home?: string
   readonly isTrusted: boolean
 }
 
-/** Where something lies, as an effect says it. */
+/** A path as the target of an effect. */
 type PathTarget = Pick<EffectFact, 'target' | 'isOutside'>
 
-/** Where a path leads from a directory of a line, by its spelling alone: links are for whoever may look at the disk. */
+/** Resolves a path from a directory of a line, by spelling alone; links are resolved elsewhere. */
 export function locate(path: string, cwd: string | undefined, location: ShellLocation): PathTarget {
   const absolute = absolutePath(path, cwd, location)
   if (absolute === undefined) return { isOutside: true }
   return { isOutside: false, ...workspacePath(location.root, absolute) }
 }
 
-/** The same for many paths: a line may have a hundred thousand of them, and most are plain. */
+/** Resolves many paths: a line may have a hundred thousand, and most are plain. */
 export function locator(cwd: string | undefined, location: ShellLocation): (path: string) => PathTarget {
   const { target, isOutside = true } = locate('.', cwd, location)
   const prefix = target === '.' ? '' : `${target}/`
@@ -29,15 +29,15 @@ export function locator(cwd: string | undefined, location: ShellLocation): (path
     target !== undefined && isPlain.test(path) ? { target: prefix + path, isOutside } : locate(path, cwd, location)
 }
 
-/** Relative, without anything to resolve. */
+/** Relative, with nothing to resolve. */
 const isPlain = /^\.?[\w@%+=:,-][\w@%+=:,.-]*(?:\/\.?[\w@%+=:,-][\w@%+=:,.-]*)*$/
 
-/** Which files a pattern would write is not known before. */
+/** Whether a path is a pattern, whose files are unknown. */
 export function isPattern(path: string): boolean {
   return /[*?[]/.test(path)
 }
 
-/** Undefined where only the running shell would know. */
+/** The absolute path; undefined if only the running shell knows it. */
 export function absolutePath(spelled: string, cwd: string | undefined, location: ShellLocation): string | undefined {
   const path = withoutHome(spelled)
   if (/[$`]/.test(path) || leavesGlob(path)) return undefined
@@ -48,12 +48,12 @@ export function absolutePath(spelled: string, cwd: string | undefined, location:
   return start === undefined ? undefined : posix.resolve(start, path)
 }
 
-/** `$HOME/a` is `~/a`. */
+/** Spells `$HOME/a` as `~/a`. */
 export function withoutHome(path: string): string {
   return path.replace(/^\$(?:HOME|\{HOME\})(?=\/|$)/, '~')
 }
 
-/** `a*` may match any folder, so nobody knows where `..` leads from there. */
+/** `a*` may match any folder, so `..` after it leads to an unknown place. */
 function leavesGlob(path: string): boolean {
   const glob = path.search(/[*?[]/)
   return glob >= 0 && /\/\.\.(\/|$)/.test(path.slice(glob))
@@ -75,7 +75,7 @@ export interface WorkspacePath {
   readonly isOutside?: true
 }
 
-/** Compares by segments, so that `/w/project-evil` is not inside `/w/project`. Looks at names only; links are not followed. */
+/** Compares by segments, so that `/w/project-evil` is not inside `/w/project`. By name only; links are not resolved. */
 export function workspacePath(root: string, path: string): WorkspacePath {
   const absolute = posix.resolve(root, path)
   const relative = posix.relative(root, absolute)

@@ -4,33 +4,33 @@ import { holdThread, type ThreadHold } from './hold-thread.ts'
 import type { ShellReading } from './reading.ts'
 
 export interface ShellReaderOptions {
-  /** For reading one line; then it counts as not whole. */
+  /** Time limit per line. A line that exceeds it counts as not whole. */
   readonly timeoutMs?: number
-  /** How many readings are remembered. */
+  /** The size of the cache. */
   readonly maxCached?: number
 }
 
-/** Takes shell lines apart. */
+/** Parses shell lines. */
 export interface ShellReader {
   /**
-   * What a line says. What cannot be read is an answer (`isWhole` is false); it rejects only when there is no thread to
-   * be had, and then nothing is known about the line, not even its words.
+   * Parses a line. A line that cannot be parsed gives a reading with `isWhole: false`. Rejects only if there is no thread;
+   * then nothing is known about the line, not even its words.
    */
   read(text: string): Promise<ShellReading>
   close(): Promise<void>
 }
 
-/** Reads shell lines off the event loop, whatever they are, and remembers what it read. */
+/** Parses shell lines in a thread, and caches the results. */
 export function createShellReader({ timeoutMs = 1000, maxCached = 500 }: ShellReaderOptions = {}): ShellReader {
   const hold = holdThread()
   const readings = new Map<string, Promise<ShellReading>>()
   return {
     read(text) {
-      // To name a long text costs more than it is worth; it is not parsed anyway.
+      // Long texts are not cached; they are not parsed anyway.
       if (text.length > mostCached) return readIn(hold, text, timeoutMs)
       const digest = digestOf(text)
       const reading = readings.get(digest) ?? readIn(hold, text, timeoutMs)
-      // The one used last goes to the end; the first is forgotten.
+      // Least recently used first; the first is dropped.
       readings.delete(digest)
       readings.set(digest, reading)
       if (readings.size > maxCached) readings.delete(readings.keys().next().value!)
@@ -45,7 +45,7 @@ export function createShellReader({ timeoutMs = 1000, maxCached = 500 }: ShellRe
 }
 
 const mostCached = 16_384
-/** Taking a text apart is one pass over it; this much time means that the machine is in trouble. */
+/** Splitting a text into words is one pass; exceeding this time means an overloaded machine. */
 const wordsMs = 30_000
 
 async function readIn(hold: ThreadHold, text: string, timeoutMs: number): Promise<ShellReading> {

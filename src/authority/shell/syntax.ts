@@ -25,7 +25,7 @@ import { unreadable } from './unreadable.ts'
 import { readsLines, runsText } from './unwrap.ts'
 import { mostWrappers } from './wrappers.ts'
 
-/** Walks everything a line consists of. The only one who knows the parser. May throw; whoever calls it has `text`. */
+/** Visits every node of a line. The only file that knows the parser. May throw; the caller then uses `text`. */
 export function readSyntax(text: string, findings: Findings, position: Position = atStart()): void {
   const problem = position.via.length > mostWrappers ? 'lines inside lines, too deep to be read' : unreadable(text)
   if (problem !== undefined) {
@@ -48,10 +48,10 @@ export function readSyntax(text: string, findings: Findings, position: Position 
   }
   const line: Line = { source: text, findings: told, spans: [], inputs: new Set() }
   visit(parse(text), position, line)
-  // `{ sh; } <<E`, `tee f <<E; sh f`: how a text gets to whoever runs it cannot be followed.
+  // `{ sh; } <<E`, `tee f <<E; sh f`: how a text reaches the shell that runs it cannot be followed.
   if (runner !== undefined)
     for (const input of line.inputs) lineReader(position, told)(input, [...position.via, runner])
-  // The last word against the parser: what it did not account for may be anything.
+  // A check of the parser: text that it skipped may be anything.
   if (obstacles === 0 && !isCovered(text, line.spans)) {
     findings.obstacle('text that the parser skipped')
     findings.unread(text)
@@ -59,7 +59,7 @@ export function readSyntax(text: string, findings: Findings, position: Position 
 }
 
 interface Line {
-  /** What positions are counted in. */
+  /** The text that positions refer to. */
   readonly source: string
   readonly findings: Findings
   readonly spans: Span[]
@@ -107,7 +107,7 @@ function list(statements: readonly Statement[], position: Position, line: Line):
   for (const one of statements) {
     const before = position.shell.directories
     statement(one, position, line)
-    // It may have failed, and the next one runs all the same.
+    // It may have failed, and the next one runs anyway.
     position.shell.directories = either(position.shell.directories, before)
   }
 }
@@ -122,7 +122,7 @@ function andOr(node: AndOr, position: Position, line: Line): void {
   const before = shell.directories
   let after = before
   for (const [i, part] of node.commands.entries()) {
-    // Behind `||` something has failed, and nobody knows what.
+    // After `||` something has failed, and it is unknown what.
     if (i > 0 && node.operators[i - 1] !== '&&' && shell.directories !== before) shell.directories = undefined
     visit(part, position, line)
     after = either(shell.directories, after)
@@ -132,7 +132,7 @@ function andOr(node: AndOr, position: Position, line: Line): void {
 
 function pipeline(node: Pipeline, position: Position, line: Line): void {
   for (const { pos, end } of node.prefixes) line.spans.push([pos, end])
-  // Each part is a shell of its own; a lone one behind `!` or `time` may have failed.
+  // Each part has its own shell; a lone one after `!` or `time` may have failed.
   const { directories } = position.shell
   let isMoved = false
   for (const part of node.commands) {
@@ -144,7 +144,7 @@ function pipeline(node: Pipeline, position: Position, line: Line): void {
   pipedLines(node, position, line)
 }
 
-/** `echo 'a line' | sh`: what goes into a shell may be what it runs. */
+/** `echo 'a line' | sh`: input of a shell may be what it runs. */
 function pipedLines({ commands }: Pipeline, position: Position, line: Line): void {
   const simple = commands.flatMap((part) => (part.type === 'Command' ? [{ part, words: wordsOf(part) }] : []))
   const shell = simple.find(({ words }, i) => i > 0 && readsLines(words))
@@ -177,7 +177,7 @@ function command(node: Command, position: Position, line: Line): void {
       env.push([part.name, assignedTo(part, line)])
     } else if (part.type === 'Word' || part.type === 'Assignment') {
       const { value, isGlob, isKnown } = wordOf(part, line)
-      // A plain sh reads `ls &> f touch x` as two commands, and where there is no bash it is what runs.
+      // A plain sh reads `ls &> f touch x` as two commands; it is used where there is no bash.
       if (redirects.some(({ operator }) => operator.startsWith('&>')))
         findings.obstacle('a word behind &>, where not every shell goes on with the same command')
       if (isGlob) globs.push(words.length)
@@ -213,7 +213,7 @@ const lineReader =
 
 const runsInput = 'a shell that runs what it is sent'
 
-/** What a command is given to read. */
+/** The text that a command gets as input. */
 function inputsOf(redirects: readonly Redirection[]): string[] {
   return redirects.flatMap((part) => {
     if (part.type === 'HereDoc') return [part.body.text]
@@ -221,14 +221,14 @@ function inputsOf(redirects: readonly Redirection[]): string[] {
   })
 }
 
-/** Everything that is more than words, lists and pipes. */
+/** Handles all constructs other than words, lists and pipes. */
 function construct(node: SyntaxNode, position: Position, line: Line): void {
   const { findings, source } = line
   const name: string | undefined = known[node.type]
   if (name === undefined) findings.obstacle(`syntax that is not known here, ${node.type}`)
   else if (name !== '' && !(node.type === 'SimpleExpansion' && node.text === '$?')) findings.obstacle(name)
   if (name === undefined || isHollow(node)) findings.unread(source)
-  // A function runs wherever it is called from.
+  // A function may be called from anywhere.
   const moves = inShell.has(node.type) && mayMove(node.type === 'Function' ? source : source.slice(node.pos, node.end))
   const directories = moves ? undefined : position.shell.directories
   const inside: Position = { ...position, isNested: true, shell: { directories } }
@@ -246,12 +246,12 @@ function construct(node: SyntaxNode, position: Position, line: Line): void {
   if (moves) position.shell.directories = undefined
 }
 
-/** What stands inside the words: substitutions, and what they run. */
+/** Visits the insides of words: substitutions and what they run. */
 function visitInside(parts: readonly SyntaxNode[], position: Position, line: Line): void {
   const nested: Position = { ...position, isNested: true, shell: { ...position.shell } }
   const hidden: Line = { ...line, spans: [] }
   for (const part of parts) {
-    // Assignments and redirects were judged where they stand; here it is about what they hold.
+    // Assignments and redirections were handled before; this visits what they contain.
     if (part.type === 'Assignment' || part.type === 'Redirect' || part.type === 'HereString' || part.type === 'HereDoc')
       forEachChild(part, (child) => visit(child, nested, hidden))
     else visit(part, nested, hidden)
@@ -295,15 +295,15 @@ function redirectOf(part: Redirection, line: Line): ReadRedirect {
   const target = plain?.isKnown && !plain.isGlob ? plain.value : undefined
   const problem = redirectProblem({ operator, ...number, target })
   if (problem !== undefined) line.findings.obstacle(problem)
-  // What only the shell knows for sure is still worth a look by whoever protects something.
+  // An uncertain target is reported too, for rules that deny.
   const isTelling = plain && !/[$`{]/.test(withoutHome(plain.value))
   return { operator, ...number, target: target ?? (isTelling ? plain.value : undefined) }
 }
 
-/** Both have to say so, the parser and the text. */
+/** True only if both the parser and the text say so. */
 const isQuoted = ({ quoted, text }: HereDocDelimiter): boolean => quoted && /^[\w.'"\\-]*['"\\][\w.'"\\-]*$/.test(text)
 
-/** Its text holds something that the parser gave no tree for. */
+/** Whether its text contains something that the parser gave no tree for. */
 function isHollow(node: SyntaxNode): boolean {
   if (
     node.type === 'CommandExpansion' ||
@@ -318,10 +318,10 @@ function isHollow(node: SyntaxNode): boolean {
 
 type NodeType = SyntaxNode['type']
 
-/** Typed over the parser's own union, so that a kind of node that is new to us does not compile. */
+/** Typed over the parser's union, so that a new kind of node does not compile. */
 const known: { readonly [Type in NodeType]: string } = constructs
 
-/** What runs in the shell itself, so that a `cd` inside is felt outside. */
+/** Constructs that run in the same shell, so that a `cd` inside has an effect outside. */
 const inShell: ReadonlySet<NodeType> = new Set<NodeType>([
   'If',
   'Elif',

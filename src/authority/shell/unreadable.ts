@@ -1,6 +1,6 @@
-/** Why a text is not even parsed, in words for people; undefined when it may be. */
+/** Why a text is not parsed, in words; undefined if it is. */
 export function unreadable(text: string): string | undefined {
-  // The cheap bound first: a text of a megabyte is not encoded to be measured.
+  // The cheap bound first, so that a long text is not encoded just to measure it.
   if (text.length > mostBytes || new TextEncoder().encode(text).length > mostBytes)
     return `more than ${mostBytes} bytes, too long to be read`
   if (text.includes('\\\n')) return 'a backslash at the end of a line'
@@ -13,8 +13,8 @@ export function unreadable(text: string): string | undefined {
 const mostBytes = 8192
 
 /**
- * Controls but tab and newline; blanks but the ASCII one; halves of characters; what has no width, but for the selectors
- * that make an emoji of a sign.
+ * Control characters except tab and newline; blanks except the ASCII one; lone surrogates; characters without width,
+ * except selectors that make an emoji.
  */
 const invisible =
   /[^\P{Cc}\t\n]|[^\P{Zs} ]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]|(?![\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point}/u

@@ -1,18 +1,18 @@
 import { opaqueWrappers, shells, type Wrapper, wrappers } from './wrappers.ts'
 
-/** What a command that runs another one runs. */
+/** The commands that a wrapper runs. */
 interface Wrapped {
-  /** The inner command may stand in the place of the whole. */
+  /** The inner command may replace the whole. */
   readonly isTransparent: boolean
-  /** The words of each inner command, from and to. */
+  /** The range of words of each inner command. */
   readonly inner: readonly (readonly [from: number, to: number])[]
   /** Shell lines among its words. */
   readonly lines: readonly string[]
-  /** Its flags are not known here: `inner` is every word that could be a program. */
+  /** Its flags are unknown: `inner` is every word that could be a program. */
   readonly isGuess: boolean
 }
 
-/** What is inside a command, or undefined when it runs nothing but itself. `isUnsure` tells of words that are not final. */
+/** The inner commands, or undefined if it runs only itself. `isUnsure` tells which words are not final. */
 export function unwrap(words: readonly string[], isUnsure: (index: number) => boolean): Wrapped | undefined {
   const [written = '', first = ''] = words
   const program = baseName(written)
@@ -35,13 +35,13 @@ export function unwrap(words: readonly string[], isUnsure: (index: number) => bo
   return byTable(words, isUnsure, wrapper, named ? 1 : 2)
 }
 
-/** Whether a command makes commands of text: then what is quoted elsewhere in the line may be one. */
+/** Whether a command runs text: then quoted text elsewhere in the line may be a command. */
 export function runsText([written = '']: readonly string[]): boolean {
   const program = baseName(written)
   return shells.has(program) || /^(eval|source|\.)$/.test(program) || /[$`]/.test(written)
 }
 
-/** Whether a command is a shell, perhaps wrapped, that may read its lines from its input. */
+/** Whether a command is a shell, perhaps wrapped, that may read lines from its input. */
 export function readsLines(words: readonly string[]): boolean {
   const program = baseName(words[0])
   if (/^(ssh|at|batch|crontab)$/.test(program)) return true
@@ -58,10 +58,10 @@ const isInput = /^\/(?:dev|proc\/self)\/(?:stdin|fd\/)/
 
 const baseName = (path = ''): string => path.slice(path.lastIndexOf('/') + 1).toLowerCase()
 
-/** The dynamic linker starts what it is given. */
+/** The dynamic linker runs its argument. */
 const isLoader = /^ld(?:-[\w.-]+)?\.so[.\d]*$/
 
-/** Anybody can call a file `timeout`. */
+/** A path is not a known wrapper: any file can be named `timeout`. */
 const isSystemName = /^(?:\/(?:usr\/(?:local\/)?)?s?bin\/)?[a-z]+$/
 
 function byTable(
@@ -108,7 +108,7 @@ function byTable(
   for (; assigns && words[at]?.includes('='); at++) isBare = false
   for (let own = 0; own < operands; own++) {
     if (isUnsure(at)) return guess(words, start)
-    // Some take their flags behind their own words too.
+    // Some accept flags after their own words too.
     if (words[++at]?.startsWith('-')) return guess(words, start)
   }
   const hasInner = at < words.length
@@ -122,16 +122,16 @@ function byTable(
   return { isTransparent, inner: hasInner ? [[at, words.length]] : [], lines, isGuess: false }
 }
 
-/** `sh -c 'a line' name arguments`. A script in a file is no inner command. */
+/** `sh -c 'a line' name arguments`. A script file is not an inner command. */
 function shell(words: readonly string[]): Wrapped | undefined {
   if (words.some((word) => word.startsWith('--command'))) return guess(words, 1)
   const flag = words.findIndex((word, at) => at > 0 && /^[-+][a-z]*c[a-z]*$/i.test(word))
   const operand = words.findIndex((word, at) => at > 0 && !/^[-+]/.test(word))
-  // Behind the first operand a `-c` is the script's own, unless that operand is the value of an option.
+  // After the first operand a `-c` belongs to the script, unless that operand is the value of an option.
   const isOfScript = operand > 0 && operand < flag && !/^[-+][a-z]*o$|^--/i.test(words[operand - 1]!)
   if (flag < 0 || flag === words.length - 1 || isOfScript) return undefined
   const line = words[flag + 1]!
-  // `-c -o errexit 'a line'`: whichever it is, it is among the rest. A line with `$1` may run what follows it.
+  // `-c -o errexit 'a line'`: the line is among the rest. A line with `$1` may run what follows it.
   if (/^[-+]/.test(line)) return { ...guess(words, flag + 1)!, lines: words.slice(flag + 1) }
   const rest = line.includes('$') ? guess(words, flag + 2) : undefined
   return { isTransparent: false, inner: rest?.inner ?? [], lines: [line, ...(rest?.lines ?? [])], isGuess: true }
@@ -154,7 +154,7 @@ function lines(found: readonly string[]): Wrapped | undefined {
   return found.length > 0 ? { isTransparent: false, inner: [], lines: found, isGuess: false } : undefined
 }
 
-/** Every later word may be the program; one with blanks or syntax in it may be a line, and so may a flag's value. */
+/** Every later word may be the program; one with blanks or syntax may be a line, and so may the value of a flag. */
 function guess(words: readonly string[], start: number): Wrapped | undefined {
   if (start >= words.length) return undefined
   const inner: [number, number][] = []

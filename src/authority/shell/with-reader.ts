@@ -3,7 +3,7 @@ import { createShellReader } from './shell-reader.ts'
 
 export type ReadLine = (line: string) => ShellReading | Promise<ShellReading>
 
-/** Lends a reader of shell lines for a while: the one that was given, or else one whose thread ends afterwards. */
+/** Calls `use` with the given reader, or with a new one whose thread ends afterwards. */
 export async function withReader<T>(given: ReadLine | undefined, use: (read: ReadLine) => Promise<T>): Promise<T> {
   if (given) return use(given)
   const reader = createShellReader()

@@ -1,23 +1,23 @@
-/** How a program that runs another is called. Whatever is not listed here about its own flags counts as unknown. */
+/** The syntax of a program that runs another. Flags not listed count as unknown. */
 export interface Wrapper {
   /**
-   * The inner command does all it would do alone: `always` with the flags below, `bare` only without any.
+   * The inner command behaves as it would alone: `always` with the flags below, `bare` only without flags.
    * Absent: the wrapper changes who runs it, where, or with what.
    */
   readonly transparent?: 'always' | 'bare'
   /** Short flags without a value. */
   readonly flags?: string
-  /** Short flags with one. */
+  /** Short flags with a value. */
   readonly valued?: string
-  /** Long flags, as written; with `=` at the end when they take a value. */
+  /** Long flags; with `=` at the end if they take a value. */
   readonly long?: readonly string[]
   /** Short flags whose value is a shell line. */
   readonly lines?: string
-  /** Words of its own before the command. */
+  /** The number of its own words before the command. */
   readonly operands?: number
-  /** What follows is joined and given to a shell. */
+  /** The following words are joined and run by a shell. */
   readonly isLine?: true
-  /** `A=B` may stand before the command. */
+  /** `A=B` may precede the command. */
   readonly assigns?: true
 }
 
@@ -73,7 +73,7 @@ export const wrappers: ReadonlyMap<string, Wrapper> = new Map<string, Wrapper>([
   ['uvx', {}],
 ])
 
-/** They run what they are given; how their flags are read is not known here. */
+/** Programs that run their arguments, with unknown flags. */
 export const opaqueWrappers: ReadonlySet<string> = new Set(
   `su runuser parallel unshare nsenter setpriv systemd-run systemd-inhibit capsh pkexec gosu su-exec runcon chrt taskset numactl
   prlimit choom cgexec firejail bwrap proot fakeroot fakechroot ltrace gdb valgrind perf faketime unbuffer rlwrap expect
@@ -85,7 +85,7 @@ export const opaqueWrappers: ReadonlySet<string> = new Set(
     .filter(Boolean),
 )
 
-/** How many wrappers are taken off, and how many lines inside lines are read. */
+/** The depth to which wrappers are removed and nested lines are read. */
 export const mostWrappers = 8
 
 /** Programs that read shell lines. */
@@ -108,7 +108,7 @@ export const shells: ReadonlySet<string> = new Set([
   'pwsh',
 ])
 
-/** Built-ins after which later words of the line mean something else, or that evaluate their operands. */
+/** Built-ins that change the meaning of later words, or evaluate their operands. */
 export const shellChangers: ReadonlySet<string> = new Set(
   `export declare typeset readonly local alias unalias set unset shopt enable trap source . eval exec builtin hash read
   mapfile readarray let getopts bind complete compgen compopt fc history`

@@ -1,6 +1,6 @@
 import type { ReadArguments, Word } from './flags.ts'
 
-/** `test` and `[`, in their plain forms: the others evaluate what they are given. */
+/** `test` and `[` in their plain forms: the others evaluate their operands. */
 export function readTest(given: readonly Word[], isBracket: boolean): ReadArguments | string {
   const glob = given.find(({ isGlob }) => isGlob)
   if (glob) return `${glob.text} may be more than one word`
@@ -31,7 +31,7 @@ function isComparison(words: readonly string[]): boolean {
   return words.length === 3 && /^(=|==|!=|<|>|-nt|-ot|-ef|-eq|-ne|-lt|-le|-gt|-ge)$/.test(words[1]!)
 }
 
-/** `-f a -a ! -d b`: tests of files only, in which no word can be taken for anything else. */
+/** `-f a -a ! -d b`: only tests of files, in which no word can be read as anything else. */
 function areJoined(words: readonly string[]): boolean {
   return /^(! )*-[defhLrswx] \.( -[ao] (! )*-[defhLrswx] \.)+$/.test(
     words.map((word) => (isOperator.test(word) ? word : '.')).join(' '),
@@ -50,7 +50,7 @@ export function readPrintf(given: readonly Word[]): ReadArguments | string {
   return looked(given)
 }
 
-/** `echo` prints whatever it is given, flags too. */
+/** `echo` prints all its arguments, flags too. */
 export function readEcho(given: readonly Word[]): ReadArguments {
   return looked(given)
 }

@@ -4,7 +4,7 @@ import type { ReadCommand } from '../reading.ts'
 import { absolutePath, locate, locator, type ShellLocation } from '../shell-location.ts'
 import { gitVerb } from './git.ts'
 
-/** Why a line could destroy what nobody can bring back, in words; asked about in every mode. By what it might do at worst. */
+/** The irreparable damage a line could do at worst, in words. Needs an approval in every mode. */
 export function catastrophic(
   facts: Pick<ShellFacts, 'isWhole' | 'obstacles' | 'commands' | 'words'>,
   location: ShellLocation,
@@ -39,7 +39,7 @@ function ofCommand({ command, effects }: CommandFacts, location: ShellLocation):
     return removal(args.filter((word) => !/^-./.test(word)).slice(0, -1), command, location, 'everything')
   if (program === 'find' && args.some((word) => /^-(delete|exec|execdir|ok|okdir)$/.test(word)) && isRemoval(args)) {
     const starts = startsOf(args)
-    // Without a test it is everything that is found.
+    // Without a test it applies to everything it finds.
     const isChosen = args.some((word) => /^-/.test(word) && !/^-(delete|depth|print|[HLP])$/.test(word))
     return removal(starts, command, location, isChosen ? 'system' : 'everything')
   }
@@ -50,7 +50,7 @@ function isDevice(path: string): boolean {
   return /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|r?disk|dm-|md|mapper\/|loop|k?mem$|port$)/.test(path)
 }
 
-/** `system`: the workspace itself is no loss. */
+/** `system`: changing the workspace itself does not count. */
 function removal(
   words: readonly string[],
   { cwd }: ReadCommand,
@@ -62,7 +62,7 @@ function removal(
   const where = locator(cwd, location)
   const isHomeInside = location.home !== undefined && isWithin(location.home, location.root)
   for (const path of new Set(paths)) {
-    // The usual thing, and there may be very many: a file or folder inside the workspace, named plainly.
+    // The common case, possibly many times: a plainly named path inside the workspace.
     if (!isHomeInside && /^\w[\w.-]*(\/\w[\w.-]*)*$/.test(path) && where(path).isOutside === false) continue
     const lost = lossOf(path, cwd, location, extent)
     if (lost !== undefined) return `it removes or changes ${lost} (${path})`
@@ -77,7 +77,7 @@ function lossOf(
   extent: 'system' | 'everything',
 ): string | undefined {
   const inHome = path.replace(/^\$(HOME|\{HOME\})(?=\/|$)/, '~')
-  // What expands to nothing leaves the rest.
+  // Variables may expand to nothing.
   const bare = inHome.replace(/\$\{[^}]*\}?|\$\([^)]*\)?|\$\w+|\$.?|`[^`]*`?/g, '')
   if (bare !== inHome && !/[^/*?.]/.test(bare)) return 'what only the running shell knows, which may be everything'
   const folder = emptied(bare)
@@ -97,7 +97,7 @@ function lossOf(
 const systemFolder =
   /^\/(bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System|Library|Applications|Volumes)$/
 
-/** The folder that a path empties or removes: of `a/*` it is `a`. Undefined where a pattern leaves something out. */
+/** The folder that a path empties or removes: `a` for `a/*`. Undefined if a pattern excludes something. */
 function emptied(path: string): string | undefined {
   const parts = path.split('/')
   const at = parts.findIndex((part) => /[*?[{]/.test(part))
@@ -135,7 +135,7 @@ function gitClean(args: readonly string[], command: ReadCommand, location: Shell
   return found && `git clean removes files outside of the workspace (${found})`
 }
 
-/** `f() { f | f & }; f`: a function, and in and outside of it the same lone word. */
+/** `f() { f | f & }; f`: a function and, inside and outside of it, the same lone word. */
 function isForkBomb({ obstacles, commands }: Pick<ShellFacts, 'obstacles' | 'commands'>): boolean {
   if (!obstacles.some((obstacle) => obstacle.includes('function'))) return false
   const lone = commands.map(({ command }) => command).filter(({ words }) => words.length === 1)

@@ -1,10 +1,10 @@
 import { isHarmlessAssignment } from '../harmless-assignment.ts'
 import type { ReadCommand } from '../reading.ts'
 
-/** Of the wrappers that can be taken off, those that leave the command where it is: `nohup` and `setsid` let it outlive the call. */
+/** Removable wrappers that do not affect the command. Not `nohup` and `setsid`, which let it outlive the call. */
 const wrappers = /^(env|nice|timeout|stdbuf|time|command)$/
 
-/** Why a command does not mean what its words say: an assignment, or what it is wrapped in. */
+/** Why a command may do more than its words show: an assignment or a wrapper. */
 export function environmentProblem({ env, via }: ReadCommand): string | undefined {
   const assignment = Object.entries(env).find(([name, value]) => !isHarmlessAssignment(name, value))
   if (assignment) return `${assignment[0]}=… can change what a command does`

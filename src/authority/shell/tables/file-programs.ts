@@ -1,6 +1,6 @@
 import type { FlagTable } from './flags.ts'
 
-/** Programs that look at files and folders from outside. */
+/** Programs that list files and folders or show their attributes. */
 export const filePrograms: Readonly<Record<string, FlagTable>> = {
   ls: {
     short: 'aAbBcCdDfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ1',

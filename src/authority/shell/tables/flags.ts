@@ -1,47 +1,47 @@
-/** One word after the program, and whether the shell would still make file names of it. */
+/** One word after the program, and whether the shell would expand it to file names. */
 export interface Word {
   readonly text: string
   readonly isGlob: boolean
 }
 
 /**
- * The flags of a program that only look; every other one refuses. Flags are letters in a row: `l` has no value, `n:`
- * takes one, `f<` a file that it reads, `U?` one that is attached. Long ones the same, with blanks between; `arg::` takes
- * a name and a value.
+ * The read-only flags of a program; every other flag refuses. Flags are letters in a row: `l` has no value, `n:` takes
+ * one, `f<` takes a file that it reads, `U?` takes an attached value. Long flags the same, separated by blanks; `arg::`
+ * takes a name and a value.
  */
 export interface FlagTable {
   readonly short?: string
   readonly long?: string
   /** `-5` is a flag. */
   readonly hasNumbers?: true
-  /** What the other words are: files to read, unless said. `pattern`: the first is none, if no flag gave the pattern. */
+  /** What the other words are. Default: files to read. `pattern`: the first one is a pattern, unless a flag gave it. */
   readonly words?: 'pattern' | 'text' | 'none'
-  /** How many other words there may be. */
+  /** The maximum number of other words. */
   readonly most?: number
-  /** No flag at all of this program can write, run or send, so file names that pose as flags do no harm. */
+  /** No flag of this program can write, run or send, so file names that look like flags are harmless. */
   readonly isTame?: true
-  /** A flag behind another word means something else on another system: an output file, a script. */
+  /** On some systems a flag after another word means something else: an output file, a script. */
   readonly flagsFirst?: true
-  /** Without files it looks at the directory; or only with such a flag. */
+  /** Without files it reads the directory; or only with this flag. */
   readonly readsHere?: true | RegExp
-  /** Some version of it takes the rest of a bundle for more flags where it wants a value: only numbers may be attached. */
+  /** Some version reads the rest of a bundle as flags where a value is expected: only numbers may be attached. */
   readonly valuesApart?: true
-  /** It knows no bundles: one letter in a word. */
+  /** It has no bundles: one letter per word. */
   readonly noBundles?: true
-  /** A last look: why not, if so. */
+  /** A final check: returns why the arguments are refused. */
   readonly check?: (args: ReadArguments) => string | undefined
 }
 
 /** The arguments of a command whose table passed them. */
 export interface ReadArguments {
-  /** With their dashes. */
+  /** The flags, with dashes. */
   readonly flags: readonly { readonly name: string; readonly value?: string }[]
   readonly words: readonly Word[]
   /** Files that it reads. */
   readonly reads: readonly string[]
 }
 
-/** Reads arguments by a table, as getopt would; or says why they are not known to be harmless. */
+/** Parses arguments by a table, as getopt does; a text says why they are not known to be read-only. */
 export function readFlags(table: FlagTable, given: readonly Word[]): ReadArguments | string {
   const flags: { name: string; value?: string }[] = []
   const words: Word[] = []
@@ -53,7 +53,7 @@ export function readFlags(table: FlagTable, given: readonly Word[]): ReadArgumen
     const { text } = word
     if (mayBeFlag && isLoose(word) && !table.isTame)
       return `${text} may turn into a flag: file names begin as they like`
-    // Should a flag in front of the -- have taken it for its value, this would be a flag after all.
+    // If a flag before the -- took it as its value, this would be a flag after all.
     if (!mayBeFlag && !isEnd && /^-./.test(text) && !table.isTame) return `${text} looks like a flag behind --`
     if (!mayBeFlag || text === '-' || !text.startsWith('-')) {
       words.push(word)
@@ -75,7 +75,7 @@ export function readFlags(table: FlagTable, given: readonly Word[]): ReadArgumen
         at += arity.length
         const last = given[at]
         if (!last) return `${name} needs a value`
-        // Where another version of the program takes no value here, this would be a flag of its own.
+        // If another version of the program takes no value here, this would be a flag.
         if (!table.isTame && (last.text.startsWith('-') || isLoose(last)))
           return `${last.text} stands where ${name} takes a value`
       }
@@ -92,7 +92,7 @@ export function readFlags(table: FlagTable, given: readonly Word[]): ReadArgumen
   return table.check?.(args) ?? args
 }
 
-/** Whether file names could make anything of this word: `*.ts`, but not `src/*.ts`. */
+/** Whether expansion could turn this word into a flag: `*.ts`, but not `src/*.ts`. */
 export function isLoose({ text, isGlob }: Word): boolean {
   return isGlob && !/^[\w./]/.test(text)
 }

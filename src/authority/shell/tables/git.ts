@@ -35,7 +35,7 @@ const verbs: Readonly<Record<string, FlagTable>> = {
     long: 'tags always dirty? broken? all long abbrev? match: exclude: exact-match contains candidates: first-parent',
   },
   shortlog: { short: 'ceEnsw?', long: `numbered summary email group: committer: author: ${history}`, hasNumbers: true },
-  // With a word, and no flag that makes it list, it makes a branch.
+  // With a word, and without a flag that lists, it creates a branch.
   branch: {
     short: 'arv',
     long: 'all remotes verbose list show-current contains? no-contains? merged? no-merged? points-at: sort: format: color? no-color column? no-column abbrev? no-abbrev ignore-case',
@@ -56,7 +56,7 @@ const verbs: Readonly<Record<string, FlagTable>> = {
         : undefined
     },
   },
-  // `show` and `update` ask the network.
+  // `show` and `update` use the network.
   remote: {
     short: 'v',
     long: 'verbose',
@@ -71,12 +71,12 @@ const verbs: Readonly<Record<string, FlagTable>> = {
   },
 }
 
-/** Whether there is a table for what git is asked to do, whatever its flags. */
+/** Whether there is a table for this git command, whatever its flags. */
 export function isGitVerb(verb: string): boolean {
   return Object.hasOwn(verbs, verb)
 }
 
-/** The verb of a git command and what follows it; options in front of the verb are given as they are. */
+/** The verb of a git command, the words after it, and the options before it. */
 export function gitVerb(given: readonly Word[]): { options: readonly Word[]; verb: string; rest: readonly Word[] } {
   let at = 0
   while (given[at]?.text.startsWith('-'))
@@ -84,7 +84,7 @@ export function gitVerb(given: readonly Word[]): { options: readonly Word[]; ver
   return { options: given.slice(0, at), verb: given[at]?.text ?? '', rest: given.slice(at + 1) }
 }
 
-/** git, where it only looks. Whether the repository may be trusted is for whoever asks. */
+/** Read-only git commands. The caller checks whether the repository is trusted. */
 export function readGit(given: readonly Word[]): ReadArguments | string {
   const { options, verb, rest } = gitVerb(given)
   const option = options.find(({ text }) => text !== '--no-pager')
@@ -96,7 +96,7 @@ export function readGit(given: readonly Word[]): ReadArguments | string {
     ({ name, value }) => /^--(format|pretty)$/.test(name) && /%[-+ ]?G|%\(sig|signature/i.test(value ?? ''),
   )
   if (signed) return `${signed.value} runs the program that checks signatures`
-  // Other words may be revisions; these can only be files, and not those of the repository.
+  // Other words may be revisions; these can only be files outside of the repository.
   const files = args.words.map(({ text }) => text).filter((text) => /^[/~]|(^|\/)\.\.(\/|$)/.test(text))
   return { ...args, reads: ['.', ...args.reads, ...files] }
 }

@@ -4,7 +4,7 @@ import { isPattern, locator, type ShellLocation } from '../shell-location.ts'
 import type { Word } from './flags.ts'
 import { gitVerb } from './git.ts'
 
-/** What is known of a command that no table passed: what it writes, whether it sends. `unknown` where nothing is. */
+/** The known effects of a command that no table passed: what it writes, whether it sends. `unknown` if nothing is known. */
 export function knownEffects(
   program: string,
   given: readonly Word[],
@@ -30,17 +30,17 @@ export function knownEffects(
   return effects
 }
 
-/** Words that are files by their looks: not flags, not addresses, not sentences. */
+/** Words that look like files: not flags, addresses or sentences. */
 function readBy(program: string, texts: readonly string[]): string[] {
   if (program === 'dd') return texts.filter((text) => text.startsWith('if=')).map((text) => text.slice(3))
-  // `-d@file`, `--data=@file`, `-T/file`: what is sent stands right behind the flag.
+  // `-d@file`, `--data=@file`, `-T/file`: the file to send follows the flag directly.
   const sent = /^(curl|wget)$/.test(program)
     ? texts.flatMap((text) => /(?:@|^--?[\w-]*=?)([~/.][^\s]*)$/.exec(text)?.[1] ?? [])
     : []
   return [...sent, ...texts].filter((text) => /^[^\s-]\S*$/.test(text) && /[./~]/.test(text) && !text.includes('://'))
 }
 
-/** The paths that it writes; none when that is not plain to see; undefined when it is not known to write. */
+/** The paths it writes; none if they are not evident; undefined if it is not known to write. */
 function writtenBy(program: string, texts: readonly string[]): string[] | undefined {
   const plain = texts.filter((text) => !/^-./.test(text))
   const after = (flag: RegExp): string[] =>
@@ -128,7 +128,7 @@ function hostsIn(texts: readonly string[]): (string | undefined)[] {
   return hosts.length === 0 ? [undefined] : hosts
 }
 
-/** It writes or sends, and may run other programs too. */
+/** Programs that write or send, and may run other programs too. */
 function runsMore(program: string, texts: readonly string[]): boolean {
   if (program === 'find') return texts.some((text) => /^-(exec|ok)/.test(text))
   return !/^(rm|rmdir|unlink|mkdir|touch|tee|truncate|shred|mv|mkfifo|cp|ln|install|chmod|chown|chgrp|dd|mktemp|uniq|xxd|ping6?|nslookup|dig|host|whois|curl|wget)$/.test(

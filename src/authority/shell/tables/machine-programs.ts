@@ -1,6 +1,6 @@
 import type { FlagTable } from './flags.ts'
 
-/** Programs that say something about the machine, the time or the user. */
+/** Programs that print facts about the machine, the time or the user. */
 export const machinePrograms: Readonly<Record<string, FlagTable>> = {
   // -s sets the clock, and so does a word that is no format.
   date: {
@@ -19,7 +19,7 @@ export const machinePrograms: Readonly<Record<string, FlagTable>> = {
     words: 'none',
     isTame: true,
   },
-  // A word would set the name, and -f asks the network.
+  // A word would set the name, and -f uses the network.
   hostname: { words: 'none' },
   uptime: { short: 'ps', long: 'pretty since', words: 'none', isTame: true },
   free: { short: 'bghkmtw', long: 'bytes kibi mebi gibi human si total wide', words: 'none', isTame: true },
@@ -41,7 +41,7 @@ export const machinePrograms: Readonly<Record<string, FlagTable>> = {
   },
 }
 
-/** What asks a program for its version and nothing else. Managers that start another version of themselves are not here. */
+/** The words that only print a program's version. Without version managers, which may start another program. */
 const versionWords: Readonly<Record<string, string>> = {
   ...{
     node: '--version -v',
@@ -79,7 +79,7 @@ const versionWords: Readonly<Record<string, string>> = {
   ...{ go: 'version', cargo: '--version -V', rustc: '--version -V' },
 }
 
-/** Whether these are the words of a question for the version. */
+/** Whether these words only print the version. */
 export function isVersionQuery(program: string, args: readonly string[]): boolean {
   if (args.length !== 1 || !Object.hasOwn(versionWords, program)) return false
   return versionWords[program]!.split(' ').includes(args[0]!)

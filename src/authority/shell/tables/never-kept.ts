@@ -1,4 +1,4 @@
-/** Programs that run whatever they are given: an approval of one would be an approval of everything. */
+/** Programs that run their arguments: a grant for one would be a grant for everything. */
 const launchers = new Set(
   [
     'sh bash dash zsh fish ksh mksh csh tcsh ash rbash pwsh powershell busybox toybox',
@@ -12,7 +12,7 @@ const launchers = new Set(
   ].flatMap((names) => names.split(' ')),
 )
 
-/** Whether a person's approval of this command may be kept, if no table has something to say about it. */
+/** Whether an approval of this command may be stored as a grant, if no table covers it. */
 export function mayKeep(program: string, args: readonly string[]): boolean {
   if (launchers.has(program) || /^(python|perl|ruby|lua|php|node)[\d.]+$/.test(program)) return false
   if (program === 'git') return args.length > 0

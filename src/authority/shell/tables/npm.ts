@@ -1,6 +1,6 @@
 import { type ReadArguments, readFlags, type Word } from './flags.ts'
 
-/** npm where its words are plain: `npm test`, which runs what the project says, and `npm ls`. */
+/** npm with plain words: `npm test`, which runs the project's script, and `npm ls`. */
 export function readNpm(given: readonly Word[]): ReadArguments | string {
   const [verb, ...rest] = given
   const name = verb?.text ?? ''
@@ -10,7 +10,7 @@ export function readNpm(given: readonly Word[]): ReadArguments | string {
   return `npm ${name} is not known to be harmless`
 }
 
-/** Whether there is a table for what npm is asked to do, whatever its flags. */
+/** Whether there is a table for this npm command, whatever its flags. */
 export function isNpmVerb(verb: string): boolean {
   return /^(test|t|tst|ls|list|ll)$/.test(verb)
 }

@@ -29,18 +29,18 @@ const tables: Readonly<Record<string, FlagTable>> = {
   ...machinePrograms,
 }
 
-/** What the table of a program says: its arguments as read, or why not; undefined where there is no table. */
+/** Looks up a program: its parsed arguments, or why they are refused; undefined if there is no table. */
 export function lookUp(program: string, given: readonly Word[]): ReadArguments | string | undefined {
   const texts = given.map(({ text }) => text)
   if (isVersionQuery(program, texts) && !given[0]!.isGlob) return { flags: [], words: given, reads: [] }
-  // What git and npm can do is too much for one table: a verb without one is a program without one.
+  // git and npm have a table per verb: a verb without one counts as a program without a table.
   if (program === 'git' && gitVerb(given).options.length === 0 && !isGitVerb(texts[0] ?? '')) return undefined
   if (program === 'npm' && !isNpmVerb(texts[0] ?? '')) return undefined
   if (Object.hasOwn(readers, program)) return readers[program]!(given)
   return Object.hasOwn(tables, program) ? readFlags(tables[program]!, given) : undefined
 }
 
-/** Whether it does nothing that anybody would want to be asked about. */
+/** Whether the command needs no approval at all. */
 export function isNeutral(program: string, given: readonly Word[]): boolean {
   if (program === 'cd') {
     const args = readFlags({ short: 'LP', most: 1 }, given)

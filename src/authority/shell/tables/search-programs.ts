@@ -9,7 +9,7 @@ const grep: FlagTable = {
   readsHere: /^(-r|-R|--recursive|--dereference-recursive)$/,
 }
 
-/** Programs that look for something inside files. */
+/** Programs that search in files. */
 export const searchPrograms: Readonly<Record<string, FlagTable>> = {
   grep,
   egrep: grep,
@@ -21,7 +21,7 @@ export const searchPrograms: Readonly<Record<string, FlagTable>> = {
     words: 'pattern',
     readsHere: true,
   },
-  // It can neither write nor start anything; -f and -L bring code from files, and `env` would show secrets.
+  // It can neither write nor start programs; -f and -L load code from files, and `env` would show secrets.
   jq: {
     short: 'acCejMnrRsS',
     long: 'ascii-output compact-output color-output exit-status join-output monochrome-output null-input raw-output raw-input slurp sort-keys tab indent: stream seq arg:: argjson:: slurpfile:< rawfile:<',

@@ -1,6 +1,6 @@
 /**
- * Reads a sed script made only of what prints and edits in memory; says what it met if there is more in it. `e`, `w`,
- * `r` and their kin run, write and read. Where versions of sed disagree about the end of a part, it refuses.
+ * Accepts sed scripts that only print and edit in memory; returns the part that does more. `e`, `w`, `r` and similar
+ * commands run, write and read. Refuses where versions of sed disagree about the end of a part.
  */
 export function sedScriptProblem(script: string): string | undefined {
   const reader: Reader = { script, at: 0, depth: 0 }
@@ -39,7 +39,7 @@ function command(reader: Reader): string | undefined {
   } else if (/[lqQ]/.test(name)) {
     skip(reader, / *\d*/y)
   } else if (/[aic]/.test(name)) {
-    // On one line, as GNU takes it; others refuse it. With a backslash in it, versions disagree where it ends.
+    // On one line, as GNU accepts it; others refuse it. With a backslash, versions disagree where it ends.
     if (!/[ \t]*[^\s\\][^\n\\]*(\n|$)/y.test(reader.script.slice(reader.at)))
       return `the sed command ${name}, whose text cannot be told apart for certain`
     skip(reader, /[^\n]*/y)
@@ -79,7 +79,7 @@ function opening(reader: Reader): string | undefined {
   return '/|,#:@!%_+=~;'.includes(delimiter) && delimiter !== '' ? delimiter : undefined
 }
 
-/** Up to behind the next delimiter. Some versions of sed do not see one inside brackets, so there must be none. */
+/** Reads up to the next delimiter. Some versions of sed ignore one inside brackets, so there must be none. */
 function part(reader: Reader, delimiter: string): boolean {
   const from = reader.at
   for (; reader.at < reader.script.length; reader.at++) {

@@ -1,14 +1,14 @@
 import { type FlagTable, type ReadArguments, readFlags, type Word } from './flags.ts'
 import { sedScriptProblem } from './sed-script.ts'
 
-// -i writes, -f brings a script from a file.
+// -i writes, -f loads a script from a file.
 const flags: FlagTable = {
   short: 'nErsuze:',
   long: 'quiet silent regexp-extended separate unbuffered null-data expression: posix debug sandbox',
   flagsFirst: true,
 }
 
-/** sed, with every script read. */
+/** sed, with every script checked. */
 export function readSed(given: readonly Word[]): ReadArguments | string {
   const args = readFlags(flags, given)
   if (typeof args === 'string') return args

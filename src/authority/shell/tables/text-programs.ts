@@ -72,7 +72,7 @@ export const textPrograms: Readonly<Record<string, FlagTable>> = {
     most: 1,
     flagsFirst: true,
   },
-  // `@file` would be a file full of flags.
+  // `@file` would be a file of flags.
   strings: {
     short: 'afn:t:e:ws:',
     long: 'all bytes: radix: encoding: print-file-name',
@@ -86,7 +86,7 @@ export const textPrograms: Readonly<Record<string, FlagTable>> = {
     isTame: true,
   },
   hexdump: { short: 'bcCde:f<n:os:vx', long: 'canonical length: skip: no-squeezing', isTame: true },
-  // A second word is a file that it writes, even one that looks like a flag; -r writes too.
+  // A second word is a file that it writes, even if it looks like a flag; -r writes too.
   xxd: { short: 'abc:Ceg:il:ps:u', most: 1, flagsFirst: true, noBundles: true, valuesApart: true },
   md5sum: digest,
   sha1sum: digest,
