@@ -4,29 +4,29 @@ import type { JsonSchema } from '../core/tool.ts'
 import { contractVersion, type ToolAnswer, type ToolContract } from './contract.ts'
 import type { ToolHost } from './host.ts'
 
-/** Whether a value is what the AI SDK's `tool()` gives: something to execute, and a schema, but none of our own fields. */
+/** Whether a value is a tool of the AI SDK: it has `execute` and a schema, but none of our own fields. */
 export function isAiSdkTool(value: unknown): value is AiSdkTool {
   if (!isRecord(value) || 'kind' in value || 'contractVersion' in value || 'lifecycle' in value) return false
   return typeof value.execute === 'function' && ('inputSchema' in value || 'parameters' in value)
 }
 
-/** As much of the AI SDK's tools, of any version, as we use. */
+/** The fields of an AI SDK tool that are used, of any version. */
 interface AiSdkTool {
   readonly description?: unknown
   readonly inputSchema?: unknown
-  /** What `inputSchema` was called once. */
+  /** The earlier name of `inputSchema`. */
   readonly parameters?: unknown
   execute(input: unknown, options: AiSdkCall): unknown
 }
 
 interface AiSdkCall {
   readonly toolCallId: string
-  /** Always empty: a tool gets its input, not the conversation. */
+  /** Always empty: a tool does not get the conversation. */
   readonly messages: readonly never[]
   readonly abortSignal: AbortSignal
 }
 
-/** The contract of such a tool. It goes by the name of its file, and one approval is for all of its calls. */
+/** The contract of an AI SDK tool. Its name is that of its file, and one approval covers all its calls. */
 export async function contractOfAiSdkTool(tool: AiSdkTool, name: string): Promise<ToolContract> {
   const { description } = tool
   const { jsonSchema, parse } = await schemaOf(tool.inputSchema ?? tool.parameters)
@@ -67,7 +67,7 @@ interface ParsedBy {
   parse(input: unknown): Promise<Parsed>
 }
 
-/** A Standard Schema, what `jsonSchema()` gives, a function that gives one of them, or plain JSON Schema. */
+/** Accepts a Standard Schema, the result of `jsonSchema()`, a function that returns one of them, or a JSON Schema. */
 async function schemaOf(given: unknown): Promise<ParsedBy> {
   if (isStandard(given)) {
     const { jsonSchema, validate } = readSchema(given, 'its inputSchema')
@@ -91,7 +91,7 @@ function readValidation(checked: unknown): Parsed {
   return success ? { value } : { problem: error instanceof Error ? error.message : 'the input does not fit' }
 }
 
-/** A tool that streams gives its result last. */
+/** The last value of a streaming tool is its result. */
 async function lastOf(result: unknown): Promise<unknown> {
   const settled = await result
   if (typeof settled !== 'object' || settled === null || !(Symbol.asyncIterator in settled)) return settled

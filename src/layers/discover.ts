@@ -10,22 +10,22 @@ import { fullyVisible } from '../platform/visible-text.ts'
 import type { Versions } from './load-tool.ts'
 import { problemOf } from './problem-of.ts'
 
-/** The layers that tools in files can lie in. */
+/** The layers with tools in files. */
 export type Layer = Extract<ToolOrigin['layer'], 'bundled' | 'global' | 'project'>
 
-/** A file that may be a tool. Nothing of it has run yet. */
+/** A file that may be a tool. None of its code has run. */
 export interface FoundTool extends SourceFiles {
   readonly layer: Layer
   /** The module to load. */
   readonly path: string
-  /** What it is called before it can say so itself: by its manifest, else by its file. */
+  /** Its name before it is loaded: from its manifest, else from its file. */
   readonly id: string
   readonly manifest?: Manifest
-  /** Hashes its files as they are now. */
+  /** Hashes its current files. */
   rehash(): Promise<SourceFiles>
 }
 
-/** Something that lies where tools lie and cannot be one. */
+/** An entry in a tool folder that cannot be a tool. */
 interface Unusable {
   readonly layer: Layer
   readonly path: string
@@ -33,14 +33,14 @@ interface Unusable {
   readonly problem: string
 }
 
-/** Whatever lies where tools lie. */
+/** An entry in a tool folder. */
 export type Found = FoundTool | Unusable
 
 const mostEntries = 500
 
 /**
- * Looks through `<root>/<folder>`: modules, and folders with a `tool.json`. What they are made of may lie anywhere in
- * `root`. The order in which it lies there is lost.
+ * Lists the tools in `<root>/<folder>`: modules, and folders with a `tool.json`. Their files may lie anywhere in `root`.
+ * Sorted by name.
  */
 export async function discover(layer: Layer, root: string, folder: string): Promise<Found[]> {
   const found: Found[] = []
@@ -58,7 +58,7 @@ export async function discover(layer: Layer, root: string, folder: string): Prom
   return found
 }
 
-/** Too many of them are nobody's choice. */
+/** The sorted names in a folder. Throws if there are too many. */
 async function namesIn(folder: string): Promise<readonly string[]> {
   const names: string[] = []
   for await (const { name } of await opendir(folder)) {
@@ -81,12 +81,12 @@ async function inspectEntry({ layer, root, path }: Place, name: string): Promise
     const isFolder = (await stat(real)).isDirectory()
     if (!isFolder && !isModule(name)) return undefined
     const read = isFolder ? await readManifest(root, real) : undefined
-    if (isFolder && !read) return undefined // what modules share may lie in folders of its own
+    if (isFolder && !read) return undefined // a folder of shared modules
     const hash = () => sourceFiles(root, real, readingBudget({ files: 1000, mebibytes: 4 }))
     const files = await hash()
     if (!read) return { layer, path: real, id, rehash: hash, ...files }
     const { manifest, digest } = read
-    if (![...files.files.values()].includes(digest)) throw new Error('its tool.json changed while it was looked at')
+    if (![...files.files.values()].includes(digest)) throw new Error('its tool.json changed while it was read')
     const main = await realpath(resolve(real, manifest.main))
     if (!files.files.has(main)) throw new Error(`"main" in its tool.json is no file of its own: ${manifest.main}`)
     return { layer, path: main, id: fullyVisible(manifest.id), manifest, rehash: hash, ...files }
@@ -97,7 +97,7 @@ async function inspectEntry({ layer, root, path }: Place, name: string): Promise
 
 const isModule = (name: string): boolean => /\.m?[jt]s$/.test(name) && !/\.d\.m?ts$/.test(name)
 
-/** The `tool.json` of a tool that is a folder: what has to be known before any of it runs. */
+/** The `tool.json` of a tool folder: facts needed before its code runs. */
 interface Manifest extends Versions {
   readonly id: string
   readonly category: 'Tool'
@@ -107,7 +107,7 @@ interface Manifest extends Versions {
   readonly main: string
 }
 
-/** Undefined where a folder has none. Throws when it is wrong, naming the field. The digest is that of its file. */
+/** Reads a manifest; undefined if there is none. Throws if it is invalid, naming the field. The digest is that of its file. */
 async function readManifest(
   root: string,
   folder: string,

@@ -10,39 +10,39 @@ import { copyJson, textOf } from '../core/turn.ts'
 import type { SchemaCheck } from '../platform/schema-check.ts'
 import type { StateSlot, ToolConfig, ToolContract } from './contract.ts'
 
-/** All that a tool in a file may use of us. Frozen; during `init` and the other phases there is no session and no call. */
+/** What a tool in a file may access. Frozen. During `init` and the other phases there is no session and no call. */
 export interface ToolHost {
   readonly session: {
     readonly id: string | undefined
     readonly projectRoot: string
-    /** The tool's own slot in this session, and no other. */
+    /** The tool's own state in this session. */
     readonly state: { read(): Promise<unknown>; write(value: unknown): Promise<void> }
   }
-  /** The call under way; `idempotencyKey` is the same when it runs again after a crash. */
+  /** The current call; `idempotencyKey` stays the same if it runs again after a crash. */
   readonly call: { readonly id: string; readonly idempotencyKey: string } | undefined
   readonly config: { readOwn(): ToolConfig }
-  /** One variable that `configSchema['x-env']` names; any other name throws `ExtensionHost/EnvNotDeclared`. */
+  /** A variable declared in `configSchema['x-env']`; any other name throws `ExtensionHost/EnvNotDeclared`. */
   readonly env: { get(name: string): string | undefined }
   readonly audit: { write(event: string, details?: Readonly<Record<string, unknown>>): Promise<void> }
-  /** The only way to ask a person. The time limit stands still meanwhile. */
+  /** The only way to ask a person. The time limit is paused meanwhile. */
   readonly interaction: { request(request: InteractionRequest): Promise<InteractionResponse> }
-  /** Aborted when the turn is cancelled or the time is over. */
+  /** Aborted when the turn is cancelled or the time limit is reached. */
   readonly cancel: { readonly tool: AbortSignal }
   readonly tools: { list(): readonly { readonly name: string; readonly description: string }[] }
   progress(text: string): void
 }
 
-/** The same for all tools in files. */
+/** Services shared by all tools in files. */
 export interface HostServices {
   readonly projectRoot: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly interact?: Interact
   readonly audit?: AuditSink
-  /** Aborted when the project is not trusted any more. */
+  /** Aborted when trust in the project is revoked. */
   readonly revoked?: AbortSignal
 }
 
-/** The tool a host is for. */
+/** The tool that a host belongs to. */
 export interface HostedTool {
   readonly contract: ToolContract
   readonly origin: ToolOrigin
@@ -50,16 +50,16 @@ export interface HostedTool {
   readonly stateCheck: SchemaCheck
 }
 
-/** What is going on: a call of a run, or a phase of the tool's life. */
+/** What the tool is doing: a call of a run, or a lifecycle phase. */
 export interface ToolActivity {
   readonly signal: AbortSignal
   readonly timer: CallTimer
-  /** Nobody waits for it any more. */
+  /** The call or phase has ended. */
   readonly isOver: boolean
   readonly during?: { readonly run: Run; readonly context: ToolContext }
 }
 
-/** The host as one tool sees it, in one moment of its life. */
+/** Creates the host for one activity of one tool. */
 export function createHost(tool: HostedTool, services: HostServices, activity: ToolActivity): ToolHost {
   const { contract, origin, config } = tool
   const { run, context } = activity.during ?? {}
@@ -83,7 +83,7 @@ export function createHost(tool: HostedTool, services: HostServices, activity: T
     },
     audit: {
       async write(event: string, details = {}) {
-        // The event is the tool's own word, so it must not look like one of ours.
+        // The tool chooses the event name, so it must not look like one of ours.
         const about = { class: 'ToolInvocation', event: 'ToolNote', tool: contract.name, origin }
         const where = run && { ...(run.session && { sessionId: run.session.id }), runId: run.id }
         const callId = context && { callId: context.callId }
@@ -97,7 +97,7 @@ export function createHost(tool: HostedTool, services: HostServices, activity: T
   })
 }
 
-/** Permission and trust are asked for by us alone: a tool that could do so could pose as us. */
+/** Kinds of questions for tools. Not permission and trust: a tool could imitate our own prompts. */
 const forTools: ReadonlySet<string> = new Set(['Ask', 'Select', 'Confirm', 'Auth.DeviceCode', 'Auth.Password'])
 
 function requester(name: string, services: HostServices, activity: ToolActivity): ToolHost['interaction']['request'] {
@@ -105,7 +105,7 @@ function requester(name: string, services: HostServices, activity: ToolActivity)
   const interact = context?.interact ?? services.interact
   let answer = context?.answer
   return async (asked) => {
-    // Read once: what is checked is what is asked.
+    // Copied, so that what is checked is what is asked.
     const request = copyJson({ kind: asked.kind, payload: asked.payload })
     if (!forTools.has(request.kind))
       throw new CodedError(
@@ -114,7 +114,7 @@ function requester(name: string, services: HostServices, activity: ToolActivity)
       )
     if (activity.isOver)
       throw new CodedError('ExtensionHost/CallEnded', `${name} asks a question, but its call has ended`)
-    // The question that this call was left open with, put again.
+    // The answer to the question this call was suspended with; the tool asks it again.
     const known = answer && ({ status: 'accepted', value: textOf({ role: 'user', content: answer }) } as const)
     answer = undefined
     if (known) return known
@@ -131,7 +131,7 @@ function deepFrozen(host: ToolHost): ToolHost {
   return Object.freeze(host)
 }
 
-/** What one tool remembers in one session: kept in the log, under its name and layer, in the shape it declares. */
+/** The state of one tool in one session: stored in the log by name and layer, valid by its schema. */
 function stateSlot(
   { contract, origin, stateCheck }: HostedTool,
   logNow: () => Log | undefined,
@@ -152,7 +152,7 @@ function stateSlot(
     async read() {
       const { log, slot } = open()
       const kept = log.transcript.states.get(owner)
-      // A tool that took the name over from another layer does not get what that one knew.
+      // A tool of another layer with the same name does not get this state.
       if (!isKept(kept) || kept.layer !== layer) return undefined
       const isOld = kept.slotVersion !== slot.slotVersion
       const value: unknown = isOld ? slot.migrate?.(copyJson(kept.value), kept.slotVersion) : copyJson(kept.value)
@@ -169,7 +169,7 @@ function stateSlot(
   }
 }
 
-/** What a tool keeps; `undefined` for one that is stateless. */
+/** The declared state; undefined for a stateless tool. */
 export const slotOf = ({ stateSlot }: ToolContract): StateSlot | undefined =>
   stateSlot === 'none' || stateSlot === null ? undefined : stateSlot
 

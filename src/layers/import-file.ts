@@ -7,10 +7,10 @@ import { fullyVisible } from '../platform/visible-text.ts'
 import type { FoundTool } from './discover.ts'
 
 /**
- * Loads a module as it was hashed: its bytes and those of its neighbours are compared when the engine has read them, and
- * a neighbour that was not hashed is refused. Packages are not compared, nor what is imported only later, while the tool
- * runs. The digest is part of each address, so that changed code is not taken for the code that was loaded before. A
- * loop at its top level cannot be interrupted.
+ * Loads a module exactly as it was hashed. The bytes of the module and of its relative imports are compared after the
+ * engine has read them; an import that was not hashed is refused. Packages and later dynamic imports are not compared.
+ * The digest is part of each URL, so that changed code is loaded again. An endless loop at the top level cannot be
+ * interrupted.
  */
 export async function importFile(found: FoundTool): Promise<Record<string, unknown>> {
   const hooks = onlyHashed(found)
@@ -21,7 +21,7 @@ export async function importFile(found: FoundTool): Promise<Record<string, unkno
   }
 }
 
-/** Where Node can do it. */
+/** Registers the checks, if this version of Node supports them. */
 function onlyHashed({ digest, files }: FoundTool): { deregister(): void } | undefined {
   const { registerHooks } = nodeModule as Partial<typeof nodeModule>
   return registerHooks?.({
@@ -36,7 +36,7 @@ function onlyHashed({ digest, files }: FoundTool): { deregister(): void } | unde
       }
       if (isOfPackage(specifier, path)) return resolved
       throw new Error(
-        `it imports ${fullyVisible(specifier)}, which was not looked at before; name it by a plain relative path`,
+        `it imports ${fullyVisible(specifier)}, which was not hashed before; name it by a plain relative path`,
       )
     },
     load(url, context, next) {
@@ -60,7 +60,7 @@ function pathIn(url: string | undefined): string | undefined {
   return url?.startsWith('file:') ? fileURLToPath(new URL(url)) : undefined
 }
 
-/** By its name, or by where it lies. */
+/** Whether an import is from a package, by specifier or by path. */
 function isOfPackage(specifier: string, path: string): boolean {
   return (!/^[./#]/.test(specifier) && !URL.canParse(specifier)) || path.split(sep).includes('node_modules')
 }

@@ -8,26 +8,26 @@ import type { ProjectAccess, ToolCandidate, ToolDiagnostic, ToolListing } from '
 import { ToolSet } from './tool-set.ts'
 
 export interface LayeredToolsOptions {
-  /** The user's own folder. Its tools lie in `tools` there. Default: `~/.libero`. */
+  /** The user's own folder, with tools in `tools`. Default: `~/.libero`. */
   readonly home?: string
-  /** The folder of the project. Its tools lie in `.libero/tools` there. Default: where the process was started. */
+  /** The project folder, with tools in `.libero/tools`. Default: the working directory of the process. */
   readonly projectRoot?: string
-  /** What comes with the program; the layers above may take the place of each by its name. */
+  /** Tools of the program. Higher layers may replace each by name. */
   readonly bundled?: Readonly<Record<string, ToolDef | ToolContract>>
   /**
-   * Whether the project is trusted. Until this says so, its folder is not even listed. `digests` names the tools that the
-   * trust is for. Default: never.
+   * Whether the project is trusted. Otherwise its folder is not even listed. `digests` restricts the trust to some tools.
+   * Default: never.
    */
   readonly mayReadProject?: () => Promise<ProjectAccess>
-  /** When this aborts, the project's tools stop: calls under way are given up on, and none begins any more. */
+  /** When this aborts, the project's tools stop: running calls are abandoned, and no new one starts. */
   readonly revoked?: AbortSignal
-  /** Whether code with this digest may be loaded; asked before any of it runs. Default: yes. */
+  /** Whether code with this digest may be loaded. Called before any of it runs. Default: yes. */
   readonly isAccepted?: (item: ToolCandidate) => boolean | Promise<boolean>
-  /** By tool name. `enabled: false` also switches off what a lower layer or the program itself offers under that name. */
+  /** By tool name. `enabled: false` also disables the tool of that name in lower layers and in the program. */
   readonly config?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  /** Where variables come from; a tool gets those that it declares. Default: the environment of the process. */
+  /** The environment; a tool gets the variables it declares. Default: that of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Whom `init` may ask. */
+  /** Answers questions of `init`. */
   readonly interact?: Interact
   readonly audit?: AuditSink
   readonly coreVersion?: string
@@ -36,21 +36,21 @@ export interface LayeredToolsOptions {
 }
 
 /**
- * What became of a request to reload: held until the turn is over, done before the answer came, or not to be done,
- * because a tool does not allow it or its new code is not accepted.
+ * The outcome of a reload: deferred until the turn ends, done, or refused because a tool does not allow it or its new
+ * code is not accepted.
  */
 export type ReloadOutcome = 'deferred-between-turns' | 'reloaded-in-turn' | 'refused'
 
-/** Tools in files, as a feature of an agent. */
+/** Tools in files, as an extension. */
 export interface LayeredTools extends Extension {
-  /** What was found, by name and layer; there after `warmup`, or the first run. */
+  /** All tools by name and layer; available after `warmup` or the first run. */
   list(): readonly ToolListing[]
   readonly diagnostics: readonly ToolDiagnostic[]
-  /** One tool, or everything, new files included. Rejects with `Validation/ExtensionNotFound` for a name nobody has. */
+  /** Reloads one tool, or all, including new files. Rejects with `Validation/ExtensionNotFound` for an unknown name. */
   reload(name?: string): Promise<ReloadOutcome>
 }
 
-/** Tools from the package, the user's folder and the project's folder. On equal names the last of these is bound. */
+/** Tools from the program, the user's folder and the project's folder. Of equal names the last one wins. */
 export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
   const betweenTurns = new BetweenTurns()
   const runs = new Set<ReturnType<typeof bindTools>>()
@@ -72,7 +72,7 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
     })
   }
 
-  /** No call gets through from now on; the names are given back when no turn is under way. */
+  /** New calls are refused at once; the names are released when no turn is running. */
   function revoke(): void {
     if (loading) void reload().catch(() => {})
   }
@@ -86,7 +86,7 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
     async start(run, hooks) {
       if (run.tools.isFixed) return
       const loaded = await load(run.clock)
-      if (run.cancellation.isCancelled) return // nobody waited, and nobody would say when its turn is over
+      if (run.cancellation.isCancelled) return // its end would not be reported
       const binding = bindTools(loaded, run)
       runs.add(binding)
       betweenTurns.turnStarted(run)
@@ -106,14 +106,14 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
     reload,
     async dispose() {
       options.revoked?.removeEventListener('abort', revoke)
-      // A module that never loads must not hold up the end.
+      // A module that never loads must not block disposal.
       if (!tools) void loading?.then((late) => late.end())
       await tools?.end()
     },
   }
 }
 
-/** Holds work back while any run, or any run of a child, is in the middle of a turn. */
+/** Defers work while any run, or run of a child, is inside a turn. */
 export class BetweenTurns {
   readonly #inTurn = new Set<Run>()
   #held: (() => Promise<unknown>)[] = []
@@ -123,16 +123,16 @@ export class BetweenTurns {
     this.#inTurn.add(run)
   }
 
-  /** Does what was held if this was the last one in a turn. */
+  /** Runs the deferred work if no other run is inside a turn. */
   async turnEnded(run: Run): Promise<void> {
     this.#inTurn.delete(run)
     if (this.#inTurn.size > 0) return
     const held = this.#held
     this.#held = []
-    for (const work of held) await this.#inOrder(work).catch(() => {}) // whoever asked is not there any more
+    for (const work of held) await this.#inOrder(work).catch(() => {}) // its caller no longer waits
   }
 
-  /** Does it now, or says that it will be done when all turns are over. */
+  /** Runs the work now, or defers it until all turns have ended. */
   async run<T>(work: () => Promise<T>): Promise<T | 'deferred-between-turns'> {
     if (this.#inTurn.size === 0) return this.#inOrder(work)
     this.#held.push(work)
@@ -146,7 +146,7 @@ export class BetweenTurns {
   }
 }
 
-/** Puts the tools of all layers into the toolbox of a run; `refresh` does so again where something has changed. */
+/** Adds the tools of all layers to a run; `refresh` applies changes. */
 export function bindTools(tools: ToolSet, run: Run): { refresh(): void } {
   const bound = new Map<string, unknown>()
 
@@ -158,7 +158,7 @@ export function bindTools(tools: ToolSet, run: Run): { refresh(): void } {
       bound.delete(name)
     }
     for (const [name, { key, shadows, bind }] of active) {
-      // What stays the same keeps its place: models are shown a list whose beginning they may have cached.
+      // Unchanged tools keep their position: the list sent to the model may be cached.
       if (bound.get(name) === key) continue
       const below = bound.has(name) ? [] : [run.tools.get(name)].flatMap((tool) => (tool ? [layerOf(tool)] : []))
       run.tools.replace(shadowing(bind(run), [...shadows, ...below]))
@@ -172,7 +172,7 @@ export function bindTools(tools: ToolSet, run: Run): { refresh(): void } {
 
 const layerOf = ({ origin }: ToolDef): ToolOrigin['layer'] => origin?.layer ?? 'host'
 
-/** Whoever is asked about it hears whose name it took. */
+/** Records the replaced layers, so that prompts can show them. */
 function shadowing(tool: ToolDef, shadows: ToolOrigin['layer'][]): ToolDef {
   const { origin } = tool
   return origin && shadows.length > 0 ? { ...tool, origin: { ...origin, replaces: [...new Set(shadows)] } } : tool

@@ -12,10 +12,10 @@ import type { ToolLifecycle } from './contract.ts'
 import { createHost, type HostedTool, type HostServices, type ToolActivity } from './host.ts'
 import { problemOf } from './problem-of.ts'
 
-/** How long a phase of a tool's life may take; the time people need to answer does not count. */
+/** The time limit of a lifecycle phase, without the time people need to answer. */
 const phaseLimitMs = 10_000
 
-/** One life of a tool, from `init` to `dispose`. */
+/** A tool from `init` to `dispose`. */
 export class LiveTool {
   readonly hosted: HostedTool
   readonly #services: HostServices
@@ -30,14 +30,14 @@ export class LiveTool {
     this.#clock = clock
   }
 
-  /** Throws when the tool cannot be used. */
+  /** Runs `init` and `activate`. Throws if the tool cannot be used. */
   async begin(): Promise<void> {
     await this.#phase('init')
     await this.#phase('activate')
     this.#isActive = true
   }
 
-  /** Lets calls under way end and no new ones begin, then lets go. Says what went wrong. Doing it twice is harmless. */
+  /** Refuses new calls, waits for running ones, then disposes. Returns the errors. May be called twice. */
   end(): Promise<string[]> {
     this.#isActive = false
     this.#ending ??= this.#end()
@@ -64,7 +64,7 @@ export class LiveTool {
     try {
       return resultOf(await work, name)
     } catch (error) {
-      // By its type the pipeline knows a call that took too long.
+      // The pipeline recognises a timeout by this type.
       if (error instanceof TimeLimitError)
         throw new TimeLimitError(`ToolTransient/ExecutionTimeout: ${name} took longer than ${limitMs} ms`)
       throw revoked?.aborted ? noTrust(name) : failureOf(error)
@@ -80,7 +80,7 @@ export class LiveTool {
     return this.hosted.contract.execute(input, createHost(this.hosted, this.#services, activity), activity.signal)
   }
 
-  /** The tool's own word about this call, else what is configured. */
+  /** The tool's limit for this call, else the configured one. */
   #limitOf(input: unknown): number {
     const { contract, config } = this.hosted
     const configured = config.timeoutMs ?? defaultTimeoutMs
@@ -125,7 +125,7 @@ function noTrust(name: string): CodedError {
   return new CodedError('Cancellation/TrustRevoked', `${name} was stopped: its project is not trusted any more`)
 }
 
-/** What a tool in a file answered, as a result. Its failure is thrown; its value is not checked, only shown. */
+/** Converts a tool's answer to a result. Throws its failure; the value is not checked. */
 function resultOf(answer: unknown, name: string): ToolResult {
   if (!isRecord(answer) || typeof answer.ok !== 'boolean')
     throw new CodedError(
@@ -138,9 +138,9 @@ function resultOf(answer: unknown, name: string): ToolResult {
   return shown(isPartial ? { value, errors } : value, name)
 }
 
-/** An error whose message says class, code and what happened, and nothing else that the tool threw. */
+/** An error with class, code and message, and nothing else that the tool threw. */
 function failureOf(error: unknown): unknown {
-  // These belong to the pipeline: a call that waits for somebody, and one that nobody waits for.
+  // The pipeline handles these: a suspended call, and one that is no longer awaited.
   if (error instanceof CodedError || error instanceof Suspended || error === waitCancelled) return error
   return coded(error) ?? new CodedError('ToolTerminal/ExecutionFailed', messageOf(error))
 }
@@ -166,7 +166,7 @@ const classes: ReadonlySet<ErrorClass> = new Set([
   'ExtensionHost',
 ])
 
-/** A value that happens to look like one of our result objects is still only a value. */
+/** Wraps objects, so that a value is not mistaken for one of our result objects. */
 function shown(value: unknown, name: string): ToolResult {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value as ToolResult
   try {
@@ -176,13 +176,13 @@ function shown(value: unknown, name: string): ToolResult {
   }
 }
 
-/** A tool in a file, as a run sees it. */
+/** A tool in a file as a `ToolDef` of a run. */
 export function boundTool(live: LiveTool, inputCheck: SchemaCheck, run: Run): ToolDef {
   const { contract, origin } = live.hosted
   const { name, description, inputSchema, outputSchema, gated, deriveApprovalKey } = contract
   const { effects, isConcurrencySafe, replay } = contract
   return {
-    // There is no other place where a model would hear of it.
+    // The description is the only way to show the model the output schema.
     spec: {
       name,
       description: outputSchema

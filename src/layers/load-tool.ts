@@ -10,7 +10,7 @@ import { type HostedTool, slotOf } from './host.ts'
 import { importFile } from './import-file.ts'
 import { validateContract } from './validate-contract.ts'
 
-/** A tool that may be brought to life. */
+/** A loaded and checked tool. */
 export interface LoadedTool extends HostedTool {
   readonly inputCheck: SchemaCheck
 }
@@ -21,19 +21,19 @@ export interface LoadOptions {
   readonly clock: Clock
 }
 
-/** Loads a module and makes sure of everything it says. Whatever is wrong is thrown, in words for whoever put it there. */
+/** Loads a module and checks its contract. Throws on any error. */
 export async function loadTool(found: FoundTool, options: LoadOptions): Promise<LoadedTool> {
   const { manifest, path, digest, layer } = found
-  // Nothing runs that says beforehand that it does not fit.
+  // Code with an incompatible manifest is not run.
   const unfit = manifest && (await versionProblem(manifest, options.coreVersion))
   if (unfit) throw new Error(unfit)
   const { value } = await inTime(contractIn(found), options.clock)
-  // Where the engine does not let us compare what it has read, this says when it may have read something else.
+  // Where the engine does not support comparing the bytes it read, this detects most changes.
   if ((await found.rehash()).digest !== digest) throw new Error('it was changed while it was being loaded; reload it')
   return checkContract(value, { layer, path, digest }, options, manifest)
 }
 
-/** The same for a contract that is at hand. */
+/** Checks a contract. */
 export async function checkContract(
   value: unknown,
   origin: ToolOrigin,
@@ -60,13 +60,13 @@ export async function checkContract(
   }
 }
 
-/** What is configured for a tool. Without a word it is switched on. */
+/** The configuration of a tool. Enabled by default. */
 export function configOf(name: string, { config }: Pick<LoadOptions, 'config'>, own = {}): ToolConfig {
   const configured = Object.hasOwn(config, name) ? config[name] : undefined
   return Object.freeze({ enabled: true, ...own, ...configured }) as ToolConfig
 }
 
-/** How long a module may take to load. */
+/** The time limit for loading a module. */
 const importLimitMs = 10_000
 
 async function inTime<T>(work: Promise<T>, clock: Clock): Promise<T> {
@@ -80,11 +80,11 @@ async function inTime<T>(work: Promise<T>, clock: Clock): Promise<T> {
 
 async function contractIn(found: FoundTool): Promise<{ readonly value: unknown }> {
   const exported = toolIn(await importFile(found))
-  // Wrapped, so that a value which poses as a promise is not waited for.
+  // Wrapped, so that a value with a `then` method is not awaited.
   return isAiSdkTool(exported) ? { value: await contractOfAiSdkTool(exported, found.id) } : { value: exported }
 }
 
-/** The default export, or the one export that can be executed. */
+/** The default export, or the only export with `execute`. */
 function toolIn(module: Record<string, unknown>): unknown {
   if (module.default !== undefined) return module.default
   const tools = Object.values(module).filter((value) => isRecord(value) && typeof value.execute === 'function')
@@ -98,12 +98,12 @@ export interface Versions {
   readonly requiredCoreVersion: string
 }
 
-/** Why a tool of these versions does not fit this library, or undefined if it does. */
+/** Why a tool's versions are incompatible with this library; undefined if they are compatible. */
 export async function versionProblem(tool: Versions, coreVersion: string): Promise<string | undefined> {
   const { default: semver } = await import('semver')
   const { contractVersion: wanted, requiredCoreVersion: range } = tool
   if (!semver.valid(wanted)) return `its contractVersion "${wanted}" is no version such as "${contractVersion}"`
-  // What a later version of the contract promises, this one may not keep.
+  // A later version of the contract may require more than this one offers.
   if (semver.major(wanted) !== semver.major(contractVersion) || semver.gt(wanted, contractVersion))
     return `it was written for version ${wanted} of the tool contract; this is ${contractVersion}`
   if (semver.validRange(range) === null)

@@ -1,14 +1,14 @@
 import { messageOf } from '../core/errors.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
 
-/** What went wrong with foreign code or a foreign file, fit to be shown: whatever was thrown, it is a short, visible text. */
+/** An error of foreign code or a foreign file as a short, visible text, whatever was thrown. */
 export function problemOf(error: unknown): string {
   return fullyVisible(wordsOf(error).slice(0, longest))
 }
 
 const longest = 2000
 
-/** An error may be made so that reading it fails, or gives no text. */
+/** Reading the message of a hostile error may itself throw, or give no text. */
 function wordsOf(error: unknown): string {
   try {
     const words: unknown = messageOf(error)

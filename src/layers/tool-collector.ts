@@ -13,22 +13,22 @@ import type { LiveTool } from './live-tool.ts'
 import { checkContract, configOf, type LoadedTool, type LoadOptions, loadTool } from './load-tool.ts'
 import { problemOf } from './problem-of.ts'
 
-/** Whether a project may be read, and if only some of its tools are meant, the digests of these. */
+/** Whether a project may be read; `digests` restricts it to some of its tools. */
 export type ProjectAccess = boolean | { readonly digests?: readonly string[] }
 
-/** What is about to be loaded. Its name is that of its manifest or file: it has not said its own yet. */
+/** A tool about to be loaded. The name is from its manifest or file, because its code has not run. */
 export interface ToolCandidate extends SourceFiles {
   readonly name: string
   readonly layer: Layer
   readonly path: string
 }
 
-/** Finds and loads the tools of all layers. Whatever is wrong with one is noted on it. */
+/** Finds and loads the tools of all layers. Errors are noted on each tool. */
 export class ToolCollector {
   readonly options: LayeredToolsOptions
   readonly clock: Clock
   readonly #load: LoadOptions
-  /** Of the project's tools, those that may be loaded; undefined for all. */
+  /** The digests of the project's tools that may be loaded; undefined for all. */
   #trusted: readonly string[] | undefined
 
   constructor(options: LayeredToolsOptions) {
@@ -37,7 +37,7 @@ export class ToolCollector {
     this.#load = { config: options.config ?? {}, coreVersion: options.coreVersion ?? coreVersion, clock: this.clock }
   }
 
-  /** What lies in the folders that may be read now. */
+  /** The entries of the folders that may be read now. */
   async discover(): Promise<Found[]> {
     const { home = join(homedir(), '.libero'), projectRoot = process.cwd() } = this.options
     const access = await this.#projectAccess()
@@ -47,7 +47,7 @@ export class ToolCollector {
     return [...found, ...(await discover('project', projectRoot, '.libero/tools'))]
   }
 
-  /** Nothing of it runs unless it is switched on and accepted. */
+  /** Loads a tool. Its code runs only if it is enabled and accepted. */
   async item(found: Found): Promise<ToolItem> {
     const { layer, path, id } = found
     if ('problem' in found) return unusable(id, { layer, path }, found.problem)
@@ -56,7 +56,7 @@ export class ToolCollector {
     if (!configOf(id, this.#load).enabled) return { name: id, origin, state: 'off' }
     try {
       if (!(await this.#isAccepted(found))) return { name: id, origin, state: 'pending', diagnostic: notAccepted }
-      // Its own word, which would also switch off what it shadows, counts only once it is accepted.
+      // Its own setting, which also disables the tools it shadows, counts only once it is accepted.
       if (!configOf(id, this.#load, found.manifest?.config).enabled) return { name: id, origin, state: 'off' }
       const loaded = await loadTool(found, this.#load)
       return { name: loaded.contract.name, origin, loaded, state: loaded.config.enabled ? 'shadowed' : 'off' }
@@ -65,7 +65,7 @@ export class ToolCollector {
     }
   }
 
-  /** The tools that came with the program. */
+  /** The tools of the program. */
   async bundled(): Promise<ToolItem[]> {
     const origin = { layer: 'bundled' } as const
     const entries = Object.entries(this.options.bundled ?? {})
@@ -97,7 +97,7 @@ export class ToolCollector {
     try {
       return (await this.options.mayReadProject?.()) ?? false
     } catch {
-      return false // who cannot say yes has not said it
+      return false // a failing check is not a yes
     }
   }
 }
@@ -114,21 +114,21 @@ const unusable = (name: string, origin: ToolItem['origin'], diagnostic: string):
  */
 export type ToolState = 'active' | 'shadowed' | 'off' | 'pending' | 'unusable' | 'disabled'
 
-/** One tool of one layer, as a person is shown it. */
+/** One tool of one layer, for display. */
 export interface ToolListing {
   readonly name: string
   readonly layer: Layer
   readonly path?: string
   readonly digest?: string
   readonly state: ToolState
-  /** What it says it does; absent where that depends on the input, is not said, or would not be believed. */
+  /** Its declared effects; absent if they depend on the input, are not declared, or are not trusted. */
   readonly effects?: readonly Effect[]
-  /** Whose place it takes. */
+  /** The tools it replaces. */
   readonly shadows?: readonly ToolOrigin[]
   readonly diagnostic?: string
 }
 
-/** Something that somebody should look at. No tool stops a session. */
+/** A problem with a tool. No tool stops a session. */
 export interface ToolDiagnostic {
   readonly tool: string
   readonly layer: Layer
@@ -136,14 +136,14 @@ export interface ToolDiagnostic {
   readonly message: string
 }
 
-/** One tool of one layer, as we keep it. */
+/** One tool of one layer, with its state. */
 export interface ToolItem {
-  /** Its own name once it is loaded, before that the one of its file. */
+  /** Its own name once loaded, before that the name of its file. */
   readonly name: string
   readonly origin: ToolOrigin & { readonly layer: Layer }
   state: ToolState
   diagnostic?: string
-  /** A tool of the program itself. */
+  /** Set for tools of the program. */
   readonly tool?: ToolDef
   loaded?: LoadedTool
   live?: LiveTool
@@ -154,13 +154,13 @@ const layers: readonly string[] = ['project', 'global', 'bundled']
 /** Highest layer first. */
 const byLayer = (a: ToolItem, b: ToolItem): number => layers.indexOf(a.origin.layer) - layers.indexOf(b.origin.layer)
 
-/** All names there are, each with its items, highest layer first; the same whatever the order of the items is. */
+/** The items by name, highest layer first; independent of the order of the items. */
 export function byName(items: readonly ToolItem[]): [string, ToolItem[]][] {
   const names = [...new Set(items.map(({ name }) => name))].sort()
   return names.map((name) => [name, items.filter((item) => item.name === name).sort(byLayer)])
 }
 
-/** An item for people, with those it hides. */
+/** An item for display, with the tools it replaces. */
 export function listingOf(item: ToolItem, items: readonly ToolItem[]): ToolListing {
   const { name, origin, state, diagnostic, tool, loaded } = item
   const effects = origin.layer === 'project' ? undefined : (tool ?? loaded?.contract)?.effects

@@ -16,15 +16,15 @@ import {
   type ToolListing,
 } from './tool-collector.ts'
 
-/** A tool that is bound to a name. `key` is another one after each reload. */
+/** A tool that is bound to a name. `key` changes with each reload. */
 interface ActiveTool {
   readonly key: unknown
-  /** Of the layers below that have a tool of this name. */
+  /** The lower layers with a tool of this name. */
   readonly shadows: ToolOrigin['layer'][]
   bind(run: Run): ToolDef
 }
 
-/** The tools of all layers, which of them has each name, and their lives. */
+/** The tools of all layers, the bindings of names, and their lifecycles. */
 export class ToolSet {
   readonly #collector: ToolCollector
   readonly #services: HostServices
@@ -73,7 +73,7 @@ export class ToolSet {
     return bound
   }
 
-  /** Names that nobody may call, whoever offers them. */
+  /** Names that must not be callable, from any source. */
   disabledNames(): string[] {
     const { config = {} } = this.#collector.options
     const switchedOff = Object.keys(config).filter((name) => config[name]?.enabled === false)
@@ -81,7 +81,7 @@ export class ToolSet {
     return [...switchedOff, ...ours.map(({ name }) => name)]
   }
 
-  /** Whether a tool never wants to be reloaded; that somebody asked is recorded. */
+  /** Whether a tool refuses to be reloaded; the request is recorded. */
   async refusesReload(name: string): Promise<boolean> {
     const items = this.#items.filter((item) => item.name === name)
     if (items.length === 0)
@@ -91,7 +91,7 @@ export class ToolSet {
     return refusing !== undefined
   }
 
-  /** One name or everything. False if something that runs may not be replaced by what lies there now. */
+  /** Reloads one name or all. False if a running tool may not be replaced by the current file. */
   async reload(name?: string): Promise<boolean> {
     const found = await this.#collector.discover()
     let isDone = true
@@ -122,14 +122,14 @@ export class ToolSet {
     }
     const wasBound = item.live !== undefined || item.state === 'disabled'
     await this.#end(item)
-    const next = fresh && wasBound ? await this.#beginAnew(item, fresh) : fresh
+    const next = fresh && wasBound ? await this.#restart(item, fresh) : fresh
     this.#items = this.#items.flatMap((one) => (one === item ? (next ?? []) : one))
     if (!fresh) await this.#record('ExtensionReloaded', item, 'it is not there any more')
     return true
   }
 
-  /** A tool that had its name and cannot have it any more leaves it to nobody. */
-  async #beginAnew({ name }: ToolItem, fresh: ToolItem): Promise<ToolItem> {
+  /** Starts the new version. If it fails, the name stays bound to a disabled tool and passes to no other layer. */
+  async #restart({ name }: ToolItem, fresh: ToolItem): Promise<ToolItem> {
     if (fresh.state === 'off' || (fresh.loaded && fresh.name !== name)) return fresh
     try {
       if (!fresh.loaded) throw new Error(fresh.diagnostic)
@@ -144,9 +144,9 @@ export class ToolSet {
     }
   }
 
-  /** Gives each name to the highest layer that can be brought to life. */
+  /** Binds each name to the highest layer whose tool starts. */
   async #bind(): Promise<void> {
-    // At the same time: one that is slow to begin must not hold up the others.
+    // In parallel: a slow start must not delay the others.
     await Promise.all(byName(this.#items).map(([, items]) => this.#bindName(items)))
   }
 
@@ -158,7 +158,7 @@ export class ToolSet {
     }
     let isTaken = false
     for (const item of items) {
-      if (!isTaken) isTaken = item.state === 'off' || item.state === 'disabled' || (await this.#take(item))
+      if (!isTaken) isTaken = item.state === 'off' || item.state === 'disabled' || (await this.#start(item))
       else if (item.state === 'active') {
         await this.#end(item)
         item.state = 'shadowed'
@@ -166,8 +166,8 @@ export class ToolSet {
     }
   }
 
-  /** Whether an item is bound to its name now. */
-  async #take(item: ToolItem): Promise<boolean> {
+  /** Starts an item; returns whether it is bound to its name. */
+  async #start(item: ToolItem): Promise<boolean> {
     if (item.state !== 'shadowed') return item.state === 'active'
     try {
       await this.#begin(item)
@@ -195,7 +195,7 @@ export class ToolSet {
     for (const problem of problems) await this.#recordFailure({ ...item, diagnostic: problem })
   }
 
-  /** What has failed already is not made worse by an audit that fails too. */
+  /** Records a failure. A failing audit is ignored here. */
   async #recordFailure(item: ToolItem): Promise<void> {
     await this.#record('ExtensionLifecycleFailed', item, item.diagnostic).catch(() => {})
   }
@@ -212,7 +212,7 @@ function resetBundled({ live: _, ...item }: ToolItem): ToolItem {
   return item.state === 'active' || item.state === 'disabled' ? { ...item, state: 'shadowed' } : item
 }
 
-/** Tools of one layer that want the same name: there is no order by which one of them would come first. */
+/** Tools of one layer with the same name: none of them can be preferred. */
 function duplicates(items: readonly ToolItem[]): ToolItem[] {
   const usable = items.filter(({ state }) => state === 'active' || state === 'shadowed')
   return usable.filter(({ origin }) => usable.filter((other) => other.origin.layer === origin.layer).length > 1)

@@ -6,8 +6,8 @@ import { copyJson, deepFreeze } from '../core/turn.ts'
 import type { StateSlot, ToolContract, ToolLifecycle } from './contract.ts'
 
 /**
- * The contract a value is, or an error that names the first field which is missing or wrong. Each field is read once,
- * and what comes back is a copy: the value cannot become something else afterwards.
+ * Checks that a value is a contract. Throws an error that names the first missing or invalid field. Each field is read
+ * once, and the result is a copy: the value cannot change afterwards.
  */
 export function validateContract(value: unknown, where: string): ToolContract {
   if (!isRecord(value))
@@ -19,14 +19,14 @@ export function validateContract(value: unknown, where: string): ToolContract {
     if (given === undefined) throw invalid(`${where}.${field} is missing; it must be ${wanted}`)
     const taken = read(given, `${where}.${field}`)
     if (taken === undefined) throw invalid(`${where}.${field} must be ${wanted}, got ${show(given)}`)
-    // Called on the value, because a tool may be an instance of a class.
+    // Bound to the value, because a tool may be an instance of a class.
     contract[field] = typeof taken === 'function' ? taken.bind(value) : taken
   }
   return Object.freeze(contract) as unknown as ToolContract
 }
 
 interface Field {
-  /** What is kept of a value; `undefined` where it is none. */
+  /** The checked copy of a value; `undefined` if it is invalid. */
   read(value: unknown, where: string): unknown
   readonly wanted: string
   readonly isOptional?: true
@@ -90,7 +90,7 @@ function readSchema(value: unknown): JsonSchema | undefined {
   return isWell ? frozen(value) : undefined
 }
 
-/** Whoever configures tools must be able to switch each off and to limit its time, and slips must not go unseen. */
+/** Requires `enabled` and `timeoutMs`, so that every tool can be disabled and limited, and refuses unknown fields. */
 function readConfigSchema(value: unknown, where: string): JsonSchema | undefined {
   const schema = readSchema(value)
   if (!schema) return undefined

@@ -78,5 +78,5 @@ test.each([
   await at.write('project/package.json', JSON.stringify({ imports: { '#evil': './.libero/tools/lib/evil.mjs' } }))
   await at.write('project/.libero/tools/a.mjs', `${line(join(at.project, '.libero/tools'))}\n${toolFile('a')}`)
   const [[state, why] = []] = await load(at)
-  expect([existsSync(canary), state, why]).toEqual([false, 'unusable', expect.stringContaining('not looked at before')])
+  expect([existsSync(canary), state, why]).toEqual([false, 'unusable', expect.stringContaining('not hashed before')])
 })

@@ -334,7 +334,7 @@ describe('a folder that means harm', () => {
       spy.mockRestore()
       syncBuiltinESMExports()
     }
-    expect(said(layers)).toEqual({ x: 'its tool.json changed while it was looked at' })
+    expect(said(layers)).toEqual({ x: 'its tool.json changed while it was read' })
   })
 
   test('a manifest that nobody accepted switches nothing off', async () => {
