@@ -6,20 +6,20 @@ import { visibleName, withoutHidden } from '../platform/visible-text.ts'
 import type { Skill, SkillsConfig } from './skill.ts'
 import { listResources, readInstructions } from './skill-files.ts'
 
-/** How a skill becomes active. */
+/** The input of an activation. */
 interface Activation {
   readonly skill: Skill
   readonly config: SkillsConfig
   readonly args?: string
-  /** Absent where nobody can judge a command yet; then it stays as it is written, with a note. */
+  /** Runs a command. If absent, commands stay as written, with a note. */
   readonly run?: (command: string) => Promise<string>
 }
 
-/** What the model gets of a skill that becomes active now: its file as it is now, its commands run anew. */
+/** The text the model gets for a skill: its current file, with its commands run. */
 export async function readActivation({ skill, config, args, run = notRun }: Activation): Promise<string> {
   await requireTrust(skill, config)
   const instructions = await readInstructions(skill)
-  // What was read may not be what was trusted: a digest is compared after the reading.
+  // Checked again, because the file may have changed between the check and the read.
   await requireTrust(skill, config)
   const text = await fillPlaceholders(instructions, { run, ...(args !== undefined && { args }) })
   return skillContent(skill, text, skill.folder === undefined ? [] : await listResources(skill.folder))
@@ -29,7 +29,7 @@ async function notRun(command: string): Promise<string> {
   return `!\`${command}\` [not run yet: call skills_use for this skill to have its commands run]`
 }
 
-/** Runs commands as calls of the shell tool: the same gates, the same authority, the same place as for any other. */
+/** Runs commands as calls of the shell tool, with the same gates, authority and execution context. */
 export function commandsOf(
   skill: Skill,
   run: Run,
@@ -48,13 +48,13 @@ export function commandsOf(
 
 const shellName = 'shell'
 
-/** A command is to inform, not to work: it gets less time and room than the model's own. */
+/** Commands only provide information, so they get less time and output than the model's own. */
 function limitsOf({ properties }: Readonly<Record<string, unknown>>): object {
   const isOurs = typeof properties === 'object' && properties !== null && 'timeout' in properties
   return isOurs ? { timeout: 20_000, maxOutputBytes: 16_384, metadata: false } : {}
 }
 
-/** The folder's name becomes part of a command only where it cannot be anything but a name. */
+/** Inserts the folder into a command only if its name contains no special characters. */
 function withFolder(command: string, { folder }: Skill, { host: { execution } }: Run): string | undefined {
   if (command.search(folderName) < 0) return command
   const isHere = execution?.capabilities.hostPrograms === true
@@ -64,18 +64,18 @@ function withFolder(command: string, { folder }: Skill, { host: { execution } }:
 
 const folderName = /\$(?:\{(?:CLAUDE_)?SKILL_DIR\}|(?:CLAUDE_)?SKILL_DIR\b)/g
 
-/** What a text is made of, as its author wrote it. */
+/** A part of a text: literal text or a command. */
 type Part = { readonly text: string } | { readonly command: string; readonly written: string }
 
-/** How the parts of a text become what a model reads. */
+/** How placeholders are filled. */
 interface FillOptions {
-  /** What the user or the model said beside the skill's name. Only text gets it, never a command. */
+  /** The arguments of the skill. They are inserted into text only, never into a command. */
   readonly args?: string
-  /** The output of a command, or a note in its place. */
+  /** Returns the output of a command, or a note. */
   run(command: string): Promise<string>
 }
 
-/** The commands a text wants to have run, `` !`like this` ``, and what stands between them. */
+/** Splits a text into commands, `` !`like this` ``, and the text between them. */
 function partsOf(text: string): readonly Part[] {
   const parts: Part[] = []
   let end = 0
@@ -87,12 +87,12 @@ function partsOf(text: string): readonly Part[] {
   return [...parts, { text: text.slice(end) }]
 }
 
-// The `!` that ends a piece of code, as in `a!` and `b`, is none; nor is one behind a backslash.
+// A `!` that ends a code span, as in `a!` and `b`, is not a command; nor is one after a backslash.
 const placeholder = /(?<![^\s([{:=>"'*_|,])!`(?=\S)([^`\n]{1,4000})(?<=\S)`/g
 
 /**
- * The text with its commands replaced by their output. Each is run once, and only what the author wrote is looked at:
- * what comes out of a command, or in as an argument, is never read as a placeholder.
+ * Replaces commands by their output. Each runs once. Only the author's text is scanned: the output of a command and the
+ * arguments are never read as placeholders.
  */
 async function fillPlaceholders(text: string, filling: FillOptions): Promise<string> {
   const filled: string[] = []
@@ -107,7 +107,7 @@ async function fillPlaceholders(text: string, filling: FillOptions): Promise<str
   return filled.join('') + unusedArguments(text, filling)
 }
 
-/** Arguments that no text asks for are told at its end. */
+/** Arguments without a placeholder are appended. */
 function unusedArguments(text: string, { args = '' }: FillOptions): string {
   const isUsed = partsOf(text).some((part) => 'text' in part && part.text.search(inText) >= 0)
   return args === '' || isUsed ? '' : `\n\nArguments: ${args}`
@@ -120,7 +120,7 @@ const mostOutput = 16_384
 
 /** `$ARGUMENTS`, `${ARGUMENTS}`, `$1`, `${1}`, `$@`, `$*`. */
 const wantsArguments = /\$(?:\{?(?:ARGUMENTS|[1-9])\b|[@*])/
-// Pasted into a line, an argument could become a command; run without them, the line could mean something else.
+// Inserted into a line, an argument could become a command; without its arguments, the line could mean something else.
 const noArguments = '[not run: arguments are never put into a command; run it yourself, with the arguments quoted]'
 
 function withArguments(text: string, args: string | undefined): string {
@@ -135,7 +135,7 @@ function bounded(output: string): string {
   return trimmed.length > mostOutput ? `${trimmed.slice(0, mostOutput)}\n[cut: ${trimmed.length} characters]` : trimmed
 }
 
-/** What a model is given of a skill, between tags that nothing inside can close. */
+/** The text of a skill for the model, between tags that its content cannot close. */
 function skillContent(skill: Skill, instructions: string, resources: readonly string[]): string {
   const { name, folder, compatibility, allowedTools } = skill
   const facts = [
@@ -150,7 +150,7 @@ function skillContent(skill: Skill, instructions: string, resources: readonly st
   return `<skill_content name="${attribute(name)}">\n${sealed(inside)}\n</skill_content>`
 }
 
-/** Beyond this, instructions leave no room for the work. */
+/** Longer instructions would leave no room for the work. */
 const mostInstructions = 200_000
 
 function cut(text: string): string {
@@ -163,14 +163,14 @@ function resourceList(resources: readonly string[]): string {
   return `Files (skills_read shows one, skills_run_script runs a script):\n${files.join('\n')}`
 }
 
-/** Only our own tags are escaped: instructions are full of code. */
+/** Escapes only our own tags: instructions contain code. */
 const sealed = (text: string): string => text.replace(/<(?=\s*\/?\s*skill_content)/gi, '&lt;')
 
 const attribute = (text: string): string => visibleName(text).replace(/[&<>"]/g, (sign) => entities[sign] ?? sign)
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** Throws unless a skill may be used now: what a project brings is asked about each time, because trust can be taken back. */
+/** Throws unless a skill may be used now. Skills of a project are checked each time, because trust can be revoked. */
 export async function requireTrust(skill: Skill, { trustProjectSkills = true }: SkillsConfig): Promise<void> {
   if (skill.source !== 'project') return
   const refused = `The skill "${skill.name}" comes from this project`

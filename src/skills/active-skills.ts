@@ -5,26 +5,26 @@ import type { SessionTurn } from '../core/turn.ts'
 import type { Skill, SkillsConfig } from './skill.ts'
 import { nameKey } from './skill-name.ts'
 
-/** Who made a skill active. */
+/** How a skill became active. */
 type ActivatedBy = 'model' | 'explicit' | 'resume'
 
-/** A skill whose instructions count. */
+/** An active skill. */
 export interface ActiveSkill {
   readonly skill: Skill
   readonly via: ActivatedBy
-  /** What the model was given of it, word for word. */
+  /** The exact text the model got. */
   content: string
-  /** It stood in the system prompt of a run that was suspended, and so nowhere in the conversation. */
+  /** It was in the system prompt of a suspended run, so it is not in the conversation. */
   readonly wasInSystemPrompt?: boolean
-  /** It was asked for again, and told that there is nothing new. */
+  /** The model requested it again and was told that it is unchanged. */
   wasRepeated?: boolean
 }
 
-/** The skills of one run that are active, in the order in which they became so. */
+/** The active skills of one run, in order of activation. */
 export class ActiveSkills {
   readonly #active = new Map<string, ActiveSkill>()
   readonly #most: number
-  /** Calls in which a skill's own commands are run, by the skill they belong to: it does not bind those. */
+  /** Calls that run a skill's own commands, by call id. The skill's `allowed-tools` do not apply to them. */
   readonly runningCommands = new Map<string, Skill>()
 
   constructor(most = Number.POSITIVE_INFINITY) {
@@ -39,7 +39,7 @@ export class ActiveSkills {
     return [...this.#active.values()]
   }
 
-  /** Throws when there are as many as there may be. */
+  /** Throws if the limit is reached. */
   checkLimit({ name }: Skill): void {
     if (this.#active.size < this.#most || this.get(name)) return
     const names = this.all.map(({ skill }) => skill.name).join(', ')
@@ -60,7 +60,7 @@ export class ActiveSkills {
     return active
   }
 
-  /** Takes all of them out. */
+  /** Removes and returns all. */
   clear(): readonly ActiveSkill[] {
     const { all } = this
     this.#active.clear()
@@ -68,15 +68,15 @@ export class ActiveSkills {
   }
 }
 
-/** By run, so that those of a parent can be found from its children, whoever put them together. */
+/** By run, so that children can find the skills of their parents. */
 const byRun = new WeakMap<Run, ActiveSkills>()
 
-/** Says which skills are those of a run. */
+/** Registers the active skills of a run. */
 export function bindSkills(run: Run, active: ActiveSkills): void {
   byRun.set(run, active)
 }
 
-/** What is active in a run, and in each run above it. */
+/** The active skills of a run and of each parent. */
 export function activeInChain(run: Run): readonly ActiveSkills[] {
   const found: ActiveSkills[] = []
   for (let one: Run | undefined = run; one; one = one.parent) {
@@ -86,35 +86,35 @@ export function activeInChain(run: Run): readonly ActiveSkills[] {
   return found
 }
 
-/** What the three tools know of the run they belong to. */
+/** What the three tools need of their run. */
 export interface RunSkills {
   readonly run: Run
   readonly config: SkillsConfig
   readonly skills: readonly Skill[]
   readonly active: ActiveSkills
-  /** Makes a skill active, and tells. */
+  /** Activates a skill and calls the hooks. */
   activate(active: ActiveSkill): Promise<void>
 }
 
-/** A skill by its name, whoever may activate it. */
+/** Finds a skill by name. */
 export function findSkill(skills: readonly Skill[], name: string): Skill | undefined {
   return skills.find((skill) => nameKey(skill.name) === nameKey(name))
 }
 
-/** The skill, where it is active in this run. */
+/** The skill, if it is active in this run; otherwise throws. */
 export function activeSkill({ active }: RunSkills, name: string): Skill {
   const found = active.get(name)
   if (!found) throw new Error(`the skill "${name}" is not active; call skills_use({ "name": "${name}" }) first`)
   return found.skill
 }
 
-/** The skills that a conversation has been given, latest last, with the very text it was given. Those that are gone are left out. */
+/** The skills a conversation contains, latest last, with the exact text. Skills that no longer exist are left out. */
 export function activeSkillsIn({ transcript }: Log, skills: readonly Skill[]): readonly ActiveSkill[] {
   const found = new Map<string, ActiveSkill>()
   for (const [name, content] of successes(transcript.turns)) {
     const skill = findSkill(skills, name)
     if (!skill || skill.isHidden) continue
-    // Asked for twice, the second answer may be that there is nothing new; a long one may stand in a file of its own.
+    // A repeated request may only answer that nothing changed; a long text may be in a file.
     const isWhole = content.startsWith('<skill_content ')
     const known = isWhole ? content : (found.get(skill.name)?.content ?? '')
     found.delete(skill.name)
@@ -128,7 +128,7 @@ function* successes(turns: readonly SessionTurn[]): Iterable<readonly [name: str
   for (const { content } of turns)
     for (const block of content) {
       if (block.type === 'tool_call') {
-        asked.delete(block.id) // some services count their calls anew in every turn
+        asked.delete(block.id) // some services reuse call ids in every turn
         if (block.name === 'skills_use') asked.set(block.id, String(block.input.name))
       }
       if (block.type !== 'tool_result') continue

@@ -6,12 +6,12 @@ import { matchesGlob } from './path-globs.ts'
 
 type Gate = HookContexts['tool:gate']
 
-/** These are how skills are used at all, so no skill can rule them out. */
+/** The tools for skills themselves, which no skill can exclude. */
 const skillTools: readonly string[] = ['skills_use', 'skills_read', 'skills_run_script']
 
 /**
- * `allowed-tools` of the active skills, as a gate: what none of those that say something about tools allows is refused.
- * It only ever refuses. A child is bound by its own skills and by those of every run above it.
+ * A gate for `allowed-tools` of the active skills. It refuses calls that no skill with `allowed-tools` allows, and never
+ * allows anything by itself. A child is bound by its own skills and by those of its parents.
  */
 export function allowedTools(run: Run): (gate: Gate) => void {
   return (gate) => {
@@ -30,7 +30,7 @@ export function allowedTools(run: Run): (gate: Gate) => void {
   }
 }
 
-/** Whether an entry such as `read_file`, `Bash(git:*)` or `mcp__github__get_issue` covers a call. In doubt it does not. */
+/** Whether an entry such as `read_file`, `Bash(git:*)` or `mcp__github__get_issue` covers a call. If in doubt, no. */
 export function allows(entry: string, gate: Gate, run: { readonly host: Pick<Run['host'], 'handle'> }): boolean {
   if (entry === '*') return true
   const [, name = '', , pattern] = /^([^()]+)(\((.*)\))?$/s.exec(entry.trim()) ?? []
@@ -39,15 +39,15 @@ export function allows(entry: string, gate: Gate, run: { readonly host: Pick<Run
   try {
     return covers(pattern.trim(), gate, run)
   } catch {
-    return false // a tool that cannot say what its call is about is not covered by what is
+    return false // a tool that fails to describe its call is not covered
   }
 }
 
-/** The canonical names that a written one may mean here. */
+/** The tool names that a written name may mean. */
 function namesOf(written: string, { name, displayName, tool }: Gate): readonly string[] {
   if (written === name || written === displayName) return [name]
   if (tool?.mcp && (written === `mcp__${tool.mcp.server}` || isMcpName(written, tool.mcp))) return [name]
-  // A server's tool may have to be looked up before it can be called.
+  // A server's tool may have to be searched before it can be called.
   if (name === 'tool_search' && written.startsWith('mcp_')) return [name]
   const key = written.toLowerCase()
   return Object.hasOwn(commonNames, key) ? commonNames[key]! : []
@@ -56,7 +56,7 @@ function namesOf(written: string, { name, displayName, tool }: Gate): readonly s
 const isMcpName = (written: string, { server, tool }: { server: string; tool: string }): boolean =>
   written === `mcp__${server}__${tool}` || written === `mcp__${server}__*`
 
-/** What skills that were written for other agents call our tools. */
+/** Names of our tools in skills written for other agents. */
 const commonNames: Readonly<Record<string, readonly string[]>> = {
   bash: ['shell'],
   bashoutput: ['shell_output'],
@@ -78,7 +78,7 @@ const commonNames: Readonly<Record<string, readonly string[]>> = {
   askuserquestion: ['ask_user'],
 }
 
-/** Whether all that a call is about lies within what stands in the parentheses. */
+/** Whether a pattern in parentheses covers the whole call. */
 function covers(
   pattern: string,
   { tool, input }: Gate,
@@ -91,7 +91,7 @@ function covers(
   return hosts.length > 0 && hosts.every((host) => pattern === `domain:${host}`)
 }
 
-/** `git:*` and `git *` cover what begins with that command, and nothing but it; anything else is the whole line. */
+/** `git:*` and `git *` cover a single command that begins with it; any other pattern is the whole line. */
 function coversLine(pattern: string, line: string): boolean {
   const command = line.trim()
   const [, prefix] = /^(.*?)(?::\*| \*)$/s.exec(pattern) ?? []
@@ -101,7 +101,7 @@ function coversLine(pattern: string, line: string): boolean {
   return begins && !couldHoldMore.test(command)
 }
 
-// Strict: also where it stands in quotes. Whoever needs it names the whole line.
+// Strict: refused also inside quotes. A skill can name the whole line instead.
 const couldHoldMore = /[;&|`<>(){}\n\r\0\\]|\$/
 
 function coversPath(pattern: string, path: string, cwd: string): boolean {

@@ -7,8 +7,8 @@ import { resolveSkills } from './resolve-skills.ts'
 import type { Skill, SkillsConfig } from './skill.ts'
 
 /**
- * The names and descriptions of skills as a model gets them, by name, so that the same skills give the same bytes. Empty
- * where there are none; hidden ones are left out. Who has very many gets shorter descriptions, in the end names alone.
+ * The catalogue for the model: names and descriptions sorted by name, so that the same skills give the same bytes. Empty
+ * if there are none; hidden skills are left out. With very many skills, descriptions are shortened or dropped.
  */
 export function buildCatalog(skills: readonly Skill[]): string {
   const offered = skills.filter(({ isHidden }) => !isHidden).toSorted((a, b) => compareTexts(a.name, b.name))
@@ -20,7 +20,7 @@ export function buildCatalog(skills: readonly Skill[]): string {
   return ''
 }
 
-/** Some 16,000 tokens: every request pays for them. */
+/** About 16,000 tokens, which every request contains. */
 const mostCharacters = 65_536
 
 function entryOf({ name, description }: Skill, most: number): string {
@@ -39,13 +39,13 @@ function escaped(text: string): string {
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-/** What there is, and what a model is told of it. */
+/** The skills and their catalogue. */
 export interface Catalog {
   readonly skills: readonly Skill[]
   readonly catalog: string
 }
 
-/** Finds the skills of an agent once, for whoever asks first; all others wait for the same. A failure is tried again. */
+/** Finds the skills of an agent once; concurrent callers share the result. A failure is retried. */
 export function createCatalog(config: SkillsConfig): (hooks: Hooks<HookContexts>) => Promise<Catalog> {
   let resolving: Promise<Catalog> | undefined
   return (hooks) => {

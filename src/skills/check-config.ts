@@ -2,7 +2,7 @@ import { show } from '../core/behavior.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { SkillDefinition, SkillsConfig } from './skill.ts'
 
-/** Throws on a `skills` option that is none, naming the field and the nearest one there is. */
+/** Throws on an invalid `skills` option, naming the field and a similar known one. */
 export function checkSkillsConfig(config: unknown): asserts config is SkillsConfig {
   for (const [name, value] of Object.entries(config as object)) {
     if (!Object.hasOwn(fields, name))

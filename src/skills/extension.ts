@@ -21,25 +21,25 @@ import { createSkillsRead } from './tools/skills-read.ts'
 import { createSkillsRunScript } from './tools/skills-run-script.ts'
 import { createSkillsUse } from './tools/skills-use.ts'
 
-/** What a host needs of an agent to activate a skill of it. */
+/** The part of an agent that activation needs. */
 type Host = Pick<Agent, 'hooks' | 'log' | 'steer'>
 type Reason = HookContexts['skills:deactivate']['reason']
 
 /** The skills of an agent. */
 export interface Skills {
   readonly extension: Extension
-  /** For the run under way, or else for the next one. */
+  /** Activates a skill for the current run, else for the next one. */
   activate(agent: Host, name: string): Promise<void>
-  /** Of a skill that is not active there is nothing to do. */
+  /** Does nothing if the skill is not active. */
   deactivate(agent: Host, name: string): Promise<void>
-  /** Nothing is active any more when the call returns; then it is told. */
+  /** Deactivates all skills before it returns; the hooks follow. */
   reset(agent: Host): Promise<void>
 }
 
-/** The `skills` option: a catalogue in the system prompt, three tools, and a gate for what active skills do not allow. */
+/** The `skills` option: a catalogue in the system prompt, three tools, and a gate for `allowed-tools`. */
 export function createSkills(config: SkillsConfig): Skills {
   const catalog = createCatalog(config)
-  // Of the agent itself: what is activated before a run counts in it. Each child has its own.
+  // Of the agent itself: a skill activated before a run is active in it. Each child has its own.
   const own = new ActiveSkills(config.maxActive)
   const seen = new WeakSet<Log>()
   const suspended = new WeakMap<Log, readonly ActiveSkill[]>()
@@ -81,9 +81,9 @@ export function createSkills(config: SkillsConfig): Skills {
       if (own.get(name)) return
       own.checkLimit(skill)
       const content = await readActivation({ skill, config })
-      if (own.get(name)) return // by somebody else, meanwhile
+      if (own.get(name)) return // activated concurrently
       await activate(agent.hooks, own, { skill, via: 'explicit', content })
-      // The system prompt of a run under way stays as it is, and cached.
+      // The system prompt of a running agent stays unchanged, and cached.
       if (running) await agent.steer(`${activatedNote}\n\n${content}`)
     },
 
@@ -100,7 +100,7 @@ export function createSkills(config: SkillsConfig): Skills {
     },
   }
 
-  /** What the conversation says is active, where no run of ours has said it yet, and what was active when one was suspended. */
+  /** Reactivates the skills of the conversation on the first run, and those of a suspended run. */
   async function resume({ run, skills, active, activate }: RunSkills): Promise<void> {
     const left = suspended.get(run.log) ?? []
     suspended.delete(run.log)
@@ -123,7 +123,7 @@ async function deactivate(hooks: Run['hooks'], all: readonly ActiveSkill[], reas
   for (const { skill } of all) await hooks.tell('skills:deactivate', { skill, reason })
 }
 
-/** The catalogue and the tools belong together. Without one they are of use only to what is active already, such as a hidden skill. */
+/** Adds the catalogue and the tools. Without a catalogue the tools are needed only if a skill is already active. */
 function addCatalogAndTools(host: RunSkills, { catalog }: Catalog): void {
   const { run, active } = host
   if (run.tools.isFixed || (catalog === '' && active.all.length === 0)) return
@@ -139,7 +139,7 @@ const howTo =
 const section = 'active skills'
 const activatedNote = 'The user has activated a skill. Its instructions hold for the work that follows:'
 
-/** What a person activated before the run is part of its system prompt. */
+/** Adds skills that a person activated before the run to the system prompt. */
 function setActiveSection(run: Run, active: ActiveSkills): void {
   const contents = active.all.filter(isInSystemPrompt).map(({ content }) => content)
   if (contents.length > 0 || run.system.sections.has(section))
@@ -148,7 +148,7 @@ function setActiveSection(run: Run, active: ActiveSkills): void {
 
 const isInSystemPrompt = (one: ActiveSkill): boolean => one.via === 'explicit' || one.wasInSystemPrompt === true
 
-/** What is not in the system prompt survives a summary word for word. */
+/** Keeps skills that are not in the system prompt through compaction, word for word. */
 function pinContents(run: Run, hooks: HookScope<HookContexts>, active: ActiveSkills): void {
   const prompt = run.system.sections.get(section) ?? ''
   hooks.hook('compaction:before', ({ pins }) => {

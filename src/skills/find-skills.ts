@@ -9,32 +9,32 @@ import { parseSkill } from './parse-skill.ts'
 import type { Skill, SkillProblem } from './skill.ts'
 import { readHead } from './skill-files.ts'
 
-/** A folder in which skills are looked for, and whose they are. One that is not there holds none. */
+/** A folder to search for skills, and its owner. A missing folder has none. */
 export interface SkillRoot {
   readonly path: string
-  /** Of a project, nothing is opened before `mayOpen` says yes, and no link is followed that leads out of the root. */
+  /** In a project nothing is opened before `mayOpen` allows it, and links out of the root are not followed. */
   readonly source: 'project' | 'user'
 }
 
-/** What is found where, and what was not as it should be. */
+/** The skills found, and the problems. */
 export interface FoundSkills {
   readonly skills: readonly Skill[]
   readonly problems: readonly SkillProblem[]
 }
 
-/** Says whether what lies directly in a root of a project may be opened. */
+/** Whether an entry directly in a project's root may be opened. */
 export type MayOpen = (entry: string) => boolean | Promise<boolean>
 
-/** How skills are looked for. */
+/** Options of the search. */
 export interface FindOptions {
   readonly mayOpen?: MayOpen
-  /** As many folders as are looked into, of each root. */
+  /** The maximum number of folders per root. */
   readonly mostFolders?: number
 }
 
 /**
- * Looks for skills in folders, at most four levels down, in the order of the roots, then of depth, then of names. A
- * folder with a SKILL.md is a skill and is not searched further.
+ * Searches folders for skills, at most four levels deep, in the order of roots, depth and names. A folder with a
+ * SKILL.md is a skill and is not searched further.
  */
 export async function findSkills(
   roots: readonly SkillRoot[],
@@ -51,7 +51,7 @@ export async function findSkills(
 }
 
 const mostDepth = 4
-/** More at once do not make a disk faster. */
+/** Concurrent reads. More do not make a disk faster. */
 const width = 16
 
 async function searchRoot(root: SkillRoot, { mayOpen, mostFolders }: Required<FindOptions>): Promise<FoundSkills> {
@@ -63,11 +63,11 @@ async function searchRoot(root: SkillRoot, { mayOpen, mostFolders }: Required<Fi
   const first = await readSkillFolder({ path: real, name: basename(real) }, { source: root.source, isRoot: true })
   let level = await permitted(root, { ...first, real }, mayOpen)
   for (let depth = 0; depth <= mostDepth; depth++) {
-    for (const look of level) {
-      problems.push(...look.problems)
-      if (look.skill) skills.push(look.skill)
+    for (const contents of level) {
+      problems.push(...contents.problems)
+      if (contents.skill) skills.push(contents.skill)
     }
-    const below = level.flatMap((look) => look.below).filter(({ path }) => !seen.has(path) && seen.add(path))
+    const below = level.flatMap((contents) => contents.below).filter(({ path }) => !seen.has(path) && seen.add(path))
     if (below.length === 0 || depth === mostDepth) break
     const room = mostFolders - seen.size + below.length
     if (room < below.length) problems.push(skipped(root.path, `more than ${mostFolders} folders: the rest is left out`))
@@ -78,27 +78,27 @@ async function searchRoot(root: SkillRoot, { mayOpen, mostFolders }: Required<Fi
   return { skills, problems }
 }
 
-/** Asks about each entry of a project's root, one after the other: a person may be asked. */
+/** Checks each entry of a project's root, one after the other: a person may be asked. */
 async function permitted(
   root: SkillRoot,
-  look: FolderContents & { real: string },
+  contents: FolderContents & { real: string },
   mayOpen: MayOpen,
 ): Promise<FolderContents[]> {
-  if (root.source === 'user') return [look]
+  if (root.source === 'user') return [contents]
   const below: SkillFolder[] = []
   const refused: string[] = []
-  for (const folder of look.below) {
-    if (await isPermitted(entriesBehind(folder, look.real), root, mayOpen))
+  for (const folder of contents.below) {
+    if (await isPermitted(entriesBehind(folder, contents.real), root, mayOpen))
       below.push({ ...folder, entry: join(root.path, folder.name) })
     else refused.push(folder.name)
   }
-  if (refused.length === 0) return [{ ...look, below }]
+  if (refused.length === 0) return [{ ...contents, below }]
   const names = fullyVisible(refused.slice(0, 5).join(', ')) + (refused.length > 5 ? ', …' : '')
   const problem = skipped(root.path, `${names}: left out and not opened, for the project is not trusted with it`)
-  return [{ ...look, below, problems: [...look.problems, problem] }]
+  return [{ ...contents, below, problems: [...contents.problems, problem] }]
 }
 
-/** An entry, and the one it is a link into. */
+/** The names to check: of the entry, and of the entry it links into. */
 function entriesBehind({ path, name }: SkillFolder, real: string): ReadonlySet<string> {
   return new Set([name, relative(real, path).split(sep)[0]!])
 }
@@ -112,15 +112,15 @@ async function isPermitted(names: ReadonlySet<string>, { path }: SkillRoot, mayO
   }
 }
 
-/** A folder on the way: where it really lies, and what it is called. */
+/** A folder of the search: its real path and its name. */
 interface SkillFolder {
   readonly path: string
   readonly name: string
-  /** The entry of a project's root that it is, or is in. */
+  /** The entry of a project's root that it is or lies in. */
   readonly entry?: string
 }
 
-/** What looking into one folder gives. */
+/** The result of reading one folder. */
 interface FolderContents {
   readonly skill?: Skill
   readonly problems: readonly SkillProblem[]
@@ -134,7 +134,7 @@ interface Where {
 
 type SkillRootSource = 'project' | 'user'
 
-/** Looks into one folder: it is a skill, or there are folders to go on with. */
+/** Reads one folder: it is a skill, or has folders to search. */
 async function readSkillFolder(folder: SkillFolder, { source, isRoot }: Where): Promise<FolderContents> {
   const problems: SkillProblem[] = []
   const entries = await readdir(folder.path, { withFileTypes: true }).catch((error) => {
@@ -205,12 +205,12 @@ async function foldersAmong(
   return places
 }
 
-/** Each takes its time, and nobody has been asked yet. */
+/** A bound on links, which are resolved before a person is asked. */
 const mostLinks = 500
 
 /**
- * Where a link leads. The user's own may lead anywhere. One of a project could show the model any file of the user, and
- * below an entry also what nobody was asked about.
+ * Resolves a link. The user's own links may lead anywhere. Those of a project must stay inside their folder: otherwise
+ * they could expose any file of the user, or entries that were not allowed.
  */
 async function linked(path: string, source: SkillRootSource, within: string): Promise<string> {
   const target = await realpath(path).catch(() => {
@@ -220,12 +220,12 @@ async function linked(path: string, source: SkillRootSource, within: string): Pr
   throw new CodedError('Validation/SkillUnreadable', 'it is a link that leads out of its folder, and is not followed')
 }
 
-/** Something that is left out, and why. */
+/** A problem because of which something is left out. */
 function skipped(path: string, problem: string): SkillProblem {
   return { path, problem, isSkipped: true }
 }
 
-/** Does something with each of many, a few at a time; what comes of them is in their order. */
+/** Maps a list with limited concurrency, in order. */
 async function eachBounded<T, R>(all: readonly T[], width: number, work: (one: T) => Promise<R>): Promise<R[]> {
   const results = new Array<R>(all.length)
   let next = 0

@@ -1,18 +1,18 @@
 import { messageOf } from '../core/errors.ts'
 
-/** What stands between the two `---` lines, as fields; values are text, lists and maps of text, as they are written. */
+/** The fields between the two `---` lines; values are texts, lists and maps of texts, as written. */
 interface FrontMatter {
   readonly fields?: ReadonlyMap<string, unknown>
-  /** Why there are none. */
+  /** Why the fields could not be read. */
   readonly failure?: string
-  /** What had to be mended to read it. */
+  /** What was repaired to read it. */
   readonly repaired?: string
 }
 
-/** As much as is looked at; the largest honest ones have two or three thousand characters. */
+/** The size limit; the largest known ones have about three thousand characters. */
 export const mostFrontMatter = 16 * 1024
 
-/** Parts a file at the first two `---` lines, the first of which has to begin it. */
+/** Splits a file at the first two `---` lines. The file must begin with the first. */
 export function splitFrontMatter(
   text: string,
 ): { readonly yaml: string; readonly body: string } | { readonly failure: string } {
@@ -28,7 +28,7 @@ export function splitFrontMatter(
   return { yaml: yaml.replaceAll('\r\n', '\n'), body: bodyAfter(text, end.lastIndex) }
 }
 
-/** Reads YAML without tags, and with aliases only where they are few. Values with a colon that should be in quotes are mended. */
+/** Reads YAML without tags and with few aliases. Unquoted values with a colon are repaired. */
 export async function readFrontMatter(yaml: string): Promise<FrontMatter> {
   const first = await fieldsOf(yaml)
   if (first.fields) return first
@@ -39,18 +39,18 @@ export async function readFrontMatter(yaml: string): Promise<FrontMatter> {
   return { ...second, repaired: 'a value has a colon in it and was read as text; put it in quotes' }
 }
 
-/** The same without mending anything. */
+/** Reads fields without repairs. */
 export async function fieldsOf(yaml: string): Promise<FrontMatter> {
   const fields = plainFields(yaml)
   return fields ? { fields } : parseYaml(yaml)
 }
 
-/** What YAML itself makes of it. */
+/** Reads fields with the YAML parser. */
 export async function parseYaml(yaml: string): Promise<FrontMatter> {
   if (isTooDeep(yaml)) return { failure: 'its front matter cannot be read: too much in it lies within something else' }
   const { isMap, isScalar, parseDocument } = await import('yaml')
   try {
-    // Everything is text by this schema: a version of 1.0 stays 1.0. Keys are compared here, which takes linear time.
+    // In this schema every value is a text: a version of 1.0 stays 1.0. Duplicate keys are checked below, in linear time.
     const document = parseDocument(yaml, {
       schema: 'failsafe',
       uniqueKeys: false,
@@ -74,12 +74,12 @@ export async function parseYaml(yaml: string): Promise<FrontMatter> {
   }
 }
 
-/** A parser that has to go down thousands of levels takes its time before it gives up, and there may be many such files. */
+/** Refuses deep nesting, on which the parser takes long before it gives up. */
 function isTooDeep(yaml: string): boolean {
   return (yaml.match(/[[{]/g)?.length ?? 0) > 300 || /(?:[?-] ){30}/.test(yaml)
 }
 
-/** Puts quotes around plain values with a colon, of top-level fields and of those below `metadata`. */
+/** Quotes plain values with a colon, of top-level fields and of those below `metadata`. */
 function quoteColons(yaml: string): string {
   const lines = yaml.split('\n')
   let section = ''
@@ -96,7 +96,7 @@ function quoteColons(yaml: string): string {
   return lines.join('\n')
 }
 
-/** A value goes on in lines that are indented more than its key. */
+/** A value continues in lines that are indented more than its key. */
 function lastLineOf(lines: readonly string[], start: number, indent: number): number {
   let last = start
   while (/^ +\S/.test(lines[last + 1] ?? '') && lines[last + 1]!.search(/\S/) > indent) last++
@@ -112,8 +112,8 @@ function short(text: string): string {
 }
 
 /**
- * The fields of front matter that says nothing but `key: words`, as nearly all of it does, exactly as YAML has them;
- * undefined where there is anything else. It spares the loading of a parser and most of the time to find many skills.
+ * The fields of front matter that consists only of `key: words`, as nearly all does, exactly as YAML reads them;
+ * undefined if there is anything else. It avoids loading the parser, and most of the time to find many skills.
  */
 export function plainFields(yaml: string): Map<string, unknown> | undefined {
   const fields = new Map<string, unknown>()
@@ -136,7 +136,7 @@ export function plainFields(yaml: string): Map<string, unknown> | undefined {
 
 const fieldLine = /^( {2})?([a-z][a-z0-9-]{0,40}):(?: (.*))?$/
 
-/** Printable ASCII that can mean nothing else, in quotes or not. */
+/** Printable ASCII with no other meaning in YAML, quoted or not. */
 function plainValue(text: string): string | undefined {
   const value = text.trim()
   const [, double, single] = /^(?:"([^"\\]*)"|'([^']*)')$/.exec(value) ?? []

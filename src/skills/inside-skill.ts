@@ -5,7 +5,7 @@ import { isWithin } from '../platform/source-files.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
 import type { Skill } from './skill.ts'
 
-/** Why a path is none of a skill's own, by its letters alone; undefined where it may be one. */
+/** Why a path cannot be a file of a skill, by its text alone; undefined if it may be one. */
 export function pathProblem(path: string): string | undefined {
   const shown = `"${fullyVisible(path.slice(0, 200))}"`
   if (path.trim() === '') return 'the path is empty; name a file of the skill'
@@ -16,7 +16,7 @@ export function pathProblem(path: string): string | undefined {
     : `${shown} leads out of the skill's folder; give a path inside it, such as scripts/run.sh`
 }
 
-/** Opens a regular file of a skill and hands it over. Links count by where they lead, which has to be inside. */
+/** Opens a regular file of a skill and passes it to `use`. Links must lead to a file inside the folder. */
 export async function withSkillFile<T>(
   { name, folder }: Skill,
   path: string,
@@ -35,8 +35,8 @@ export async function withSkillFile<T>(
   try {
     const info = await file.stat()
     if (!info.isFile()) throw new Error(`${shown} is no regular file`)
-    // A folder on the way may have become a link meanwhile. Linux knows what is open; elsewhere, who can do that twice
-    // between these lines gets past this.
+    // A parent folder may have been replaced by a link meanwhile. Linux knows the path of an open file; on other systems a
+    // folder that is swapped twice between these lines is not detected.
     const opened = await readlink(`/proc/self/fd/${file.fd}`).catch(() => real)
     if (opened !== real) throw new Error(`${shown} changed while it was being opened`)
     const now = (await realpath(real)) === real ? await lstat(real) : undefined

@@ -4,18 +4,18 @@ import type { Extension } from '../core/run.ts'
 import type { Skills } from './extension.ts'
 import type { SkillsConfig } from './skill.ts'
 
-/** What an agent with skills can do beside the rest. */
+/** The methods that skills add to an agent. */
 export interface SkillActions {
-  /** Makes a skill active in the run under way, or else in the next one, as if its user had typed its name. */
+  /** Activates a skill in the current run, else in the next one, as if the user had typed its name. */
   activateSkill(name: string): Promise<void>
   deactivateSkill(name: string): Promise<void>
 }
 
-/** The skills of an agent, loaded when they are first needed: at warmup, by a run, or by whoever activates one. */
+/** The skills of an agent, loaded on first use: at warmup, by a run, or by an activation. */
 export interface LazySkills {
   readonly extension: Extension
   load(): Promise<Skills>
-  /** What was loaded, if anything was. */
+  /** The loaded skills, if they were loaded. */
   loaded(): Promise<Skills | undefined>
 }
 
@@ -34,7 +34,7 @@ export function lazySkills(config: SkillsConfig): LazySkills {
   }
 }
 
-/** Gives an agent its skills; one without says so when it is asked for them. */
+/** Adds the methods to an agent; without skills they throw. */
 export function withSkills<A extends Agent>(agent: A, skills: LazySkills | undefined): A & SkillActions {
   if (!skills) return Object.assign(agent, { activateSkill: noSkills, deactivateSkill: noSkills })
   const { reset, destroy } = agent
@@ -52,7 +52,7 @@ export function withSkills<A extends Agent>(agent: A, skills: LazySkills | undef
     deactivateSkill: async (name: string) => (await skills.loaded())?.deactivate(agent, name),
     reset() {
       const resetting = reset().then(async () => (await skills.loaded())?.reset(agent))
-      resetting.catch(() => {}) // whoever awaits it sees it
+      resetting.catch(() => {}) // the caller sees the error if it awaits
       return resetting
     },
   })

@@ -6,7 +6,7 @@ import { isThinkingLevel, type ThinkingLevel, thinkingBudgets } from '../core/th
 import type { ActiveSkills } from './active-skills.ts'
 import type { Skill, SkillProblem } from './skill.ts'
 
-/** While a skill is active, its `model` and `thinking` hold for the turns of its run; of several, the latest that says something. */
+/** Applies `model` and `thinking` of active skills to the turns of the run; the latest skill that sets one wins. */
 export function applyOverrides(run: Run, hooks: HookScope<HookContexts>, active: ActiveSkills): void {
   let asked: { readonly level: ThinkingLevel; readonly budget: number } | undefined
   const known = new Map<string, boolean>()
@@ -18,7 +18,7 @@ export function applyOverrides(run: Run, hooks: HookScope<HookContexts>, active:
     asked = level && { level, budget: level === 'off' ? 0 : thinkingBudgets[level] }
     if (asked) request.thinkingBudget = asked.budget
   })
-  // What a request is prepared with has a budget and no level, and some services go by the level.
+  // The hook sets only a budget, but some services need the level.
   const provider = plainProvider(run.provider)
   run.provider = {
     ...provider,
@@ -31,14 +31,14 @@ export function applyOverrides(run: Run, hooks: HookScope<HookContexts>, active:
 
 type Level = keyof typeof thinkingBudgets | 'off'
 
-/** Whether any of them could change a request. */
+/** Whether any skill sets `model` or `thinking`. */
 export const haveOverrides = (skills: readonly Skill[]): boolean => skills.some((one) => hasModel(one) || hasLevel(one))
 
 const hasModel = ({ model }: Skill): boolean =>
   model !== undefined && model !== 'inherit' && /^[\w./:@+[\]-]{1,200}$/.test(model)
 const hasLevel = ({ thinking }: Skill): boolean => isThinkingLevel(thinking) && thinking !== 'adaptive'
 
-/** A model that the provider has never heard of would end the run. Providers that keep no list are believed. */
+/** Ignores models unknown to the provider, which would end the run. Providers without a list accept any. */
 async function isKnown({ provider }: Run, model: string, known: Map<string, boolean>): Promise<boolean> {
   if (!provider.contextWindow || model === provider.meta.defaultModel) return true
   const found = known.get(model) ?? (await provider.contextWindow(model)) !== undefined
@@ -46,7 +46,7 @@ async function isKnown({ provider }: Run, model: string, known: Map<string, bool
   return found
 }
 
-/** What skills ask for in a way that is ignored. */
+/** Problems with invalid `model` or `thinking` values. */
 export function overrideProblems(skills: readonly Skill[]): readonly SkillProblem[] {
   return skills.flatMap((skill) => {
     const path = skill.path ?? `inline:${skill.name}`

@@ -3,20 +3,20 @@ import { readFrontMatter, splitFrontMatter } from './front-matter.ts'
 import type { Skill, SkillProblem } from './skill.ts'
 import { nameFaults, normalName, whyDangerous } from './skill-name.ts'
 
-/** What a SKILL.md says of its skill; who found it knows where it lies. */
+/** The fields of a SKILL.md. The caller adds its location. */
 export type SkillFacts = Omit<Skill, 'source' | 'folder' | 'path' | 'entry' | 'instructions'>
 
-/** A SKILL.md that was read. `skill` is absent where it cannot be used; `problems` say why, or what is not as it should be. */
+/** A parsed SKILL.md. `skill` is absent if it cannot be used; `problems` give reasons and warnings. */
 export interface ParsedSkill {
   readonly skill?: SkillFacts
-  /** The text below the front matter, without what only a machine can see. */
+  /** The text below the front matter, without invisible characters. */
   readonly instructions: string
   readonly problems: readonly SkillProblem[]
 }
 
 /**
- * Reads a SKILL.md leniently: it is left out only where it has no description, cannot be read, or has a name that could
- * be taken for a path or markup. Another odd name is used as it is written.
+ * Parses a SKILL.md leniently: it is skipped only if it has no description, cannot be read, or has a name that could be
+ * taken for a path or markup. Other unusual names are used as written.
  */
 export async function parseSkill(
   text: string,
@@ -26,15 +26,15 @@ export async function parseSkill(
   const parts = splitFrontMatter(text)
   if ('failure' in parts) return { instructions: '', problems: [{ path, problem: parts.failure, isSkipped: true }] }
   const instructions = withoutHidden(parts.body).text
-  const { fields, failure = '', repaired: mended } = await readFrontMatter(parts.yaml)
+  const { fields, failure = '', repaired } = await readFrontMatter(parts.yaml)
   if (!fields) return { instructions, problems: [{ path, problem: fullyVisible(failure), isSkipped: true }] }
   const notes = new Notes(path)
-  if (mended) notes.warn(mended)
+  if (repaired) notes.warn(repaired)
   const skill = factsOf(fields, notes, folderName)
   return { ...(skill && { skill }), instructions, problems: notes.problems }
 }
 
-/** The fields that the standard knows, and those that Libero reads besides. */
+/** The fields of the standard, and those that Libero reads besides. */
 export const standardFields: readonly string[] = [
   'name',
   'description',
@@ -45,7 +45,7 @@ export const standardFields: readonly string[] = [
 ]
 export const ownFields: readonly string[] = ['paths', 'model', 'thinking', 'disable-model-invocation']
 
-/** How long texts may be by the standard. */
+/** Length limits of the standard. */
 export const mostDescription = 1024
 export const mostCompatibility = 500
 
@@ -102,7 +102,7 @@ function nameOf(written: string, notes: Notes, folderName?: string): string | un
   return name
 }
 
-/** A name is not cleaned: what is hidden in it makes it dangerous. */
+/** Removes invisible characters, except from a name, which they make dangerous. */
 function textOf(value: unknown, field: string, notes: Notes): string {
   if (value === undefined) return ''
   if (typeof value !== 'string') {
@@ -127,7 +127,7 @@ function metadataOf(value: unknown, notes: Notes): Readonly<Record<string, strin
   return undefined
 }
 
-/** An empty value says nothing; an empty list says: none. */
+/** An empty value is ignored; an empty list means none. */
 function listOf(value: unknown, field: string, notes: Notes): readonly string[] | undefined {
   if (value === undefined) return undefined
   const words = wordsOf(value, field === 'paths' ? 'commas' : 'blanks and commas').map(
@@ -147,7 +147,7 @@ function asText(value: unknown): string {
   }
 }
 
-/** By aliases a value can contain itself, several times. */
+/** Aliases can make a value contain itself, so the size is bounded. */
 function plain(value: unknown, left: { parts: number }): unknown {
   if (left.parts-- <= 0) throw new RangeError('too large')
   if (Array.isArray(value)) return value.map((one) => plain(one, left))
@@ -155,7 +155,7 @@ function plain(value: unknown, left: { parts: number }): unknown {
   return value
 }
 
-/** The words of a value that is a list, or a text with blanks or commas between them. What is in parentheses stays together. */
+/** The words of a list, or of a text separated by blanks or commas. Text in parentheses stays together. */
 function wordsOf(value: unknown, separators: 'blanks and commas' | 'commas' = 'blanks and commas'): string[] {
   if (Array.isArray(value)) return value.filter((item) => typeof item === 'string').flatMap((item) => item.trim() || [])
   if (typeof value !== 'string') return []
@@ -176,7 +176,7 @@ function wordsOf(value: unknown, separators: 'blanks and commas' | 'commas' = 'b
   return [...words, word].flatMap((one) => one.trim() || [])
 }
 
-// In `Bash (git:*)` the blank parts nothing: of two words the first would allow every command.
+// In `Bash (git:*)` the blank does not separate: as two words, the first would allow every command.
 const blankBefore = /(?<=[^\s,])[ \t]+(?=\()/g
 
 // Globs have commas in braces: src/**/*.{ts,tsx}

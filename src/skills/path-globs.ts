@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { Skill } from './skill.ts'
 
 /**
- * Says of paths with `/` whether they match a glob of `**`, `*`, `?` and braces. Takes time in proportion to both,
- * whatever they say; a glob of more than 256 characters matches nothing.
+ * Compiles a glob of `**`, `*`, `?` and braces for paths with `/`. Matching takes time proportional to both lengths. A
+ * glob of more than 256 characters matches nothing.
  */
 function compileGlob(glob: string): (path: string) => boolean {
   const globs = glob.length > 256 ? [] : alternatives(glob).map(partsOf)
@@ -14,19 +14,19 @@ function compileGlob(glob: string): (path: string) => boolean {
   }
 }
 
-/** The same for one path. */
+/** Matches one path. */
 export function matchesGlob(path: string, glob: string): boolean {
   return compileGlob(glob)(path)
 }
 
-/** Without a slash it may be a file in any folder, as people mean by `*.py`. */
+/** A glob without a slash matches in any folder, as expected of `*.py`. */
 function partsOf(glob: string): readonly string[] {
   const clean = glob.replace(/^\.?\//, '')
   const parts = (clean.endsWith('/') ? `${clean}**` : clean).split('/')
   return parts.length === 1 ? ['**', ...parts] : parts
 }
 
-/** Row by row: which beginnings of the path the beginning of the glob matches. */
+/** Computes, per part of the glob, which prefixes of the path match. */
 function matchesParts(path: readonly string[], glob: readonly string[]): boolean {
   let reached = path.map(() => false).concat(false)
   reached[0] = true
@@ -41,7 +41,7 @@ function matchesParts(path: readonly string[], glob: readonly string[]): boolean
   return reached[path.length]!
 }
 
-/** Only the last star has to be tried again. */
+/** Backtracks to the last star only. */
 function matchesPart(name: string, glob: string): boolean {
   let [n, g, star, from] = [0, 0, -1, 0]
   while (n < name.length) {
@@ -60,7 +60,7 @@ function matchesPart(name: string, glob: string): boolean {
   return g === glob.length
 }
 
-/** What braces stand for, one pair after the other; too many are taken as they are written. */
+/** Expands braces; too many alternatives are left as written. */
 function alternatives(glob: string): readonly string[] {
   let open = [glob]
   for (let round = 0; round < 8; round++) {
@@ -77,8 +77,8 @@ function alternatives(glob: string): readonly string[] {
 }
 
 /**
- * Those skills whose `paths` match a file below a folder. Looks at names only, and at so many; where there are more, a
- * skill stays: to be offered one that is not needed costs little.
+ * The skills whose `paths` match a file below a folder. Reads names only, up to a bound; beyond it all skills stay: an
+ * unneeded one costs little.
  */
 export async function wherePathsMatch(skills: readonly Skill[], cwd: string): Promise<ReadonlySet<Skill>> {
   const open = new Map(
@@ -95,7 +95,8 @@ export async function wherePathsMatch(skills: readonly Skill[], cwd: string): Pr
       if (++seen > mostEntries || performance.now() > deadline) return new Set(skills)
       const path = next.inside === '' ? entry.name : `${next.inside}/${entry.name}`
       if (entry.isDirectory()) {
-        if (next.depth < mostDepth && !unlooked.has(entry.name)) queue.push({ inside: path, depth: next.depth + 1 })
+        if (next.depth < mostDepth && !skippedFolders.has(entry.name))
+          queue.push({ inside: path, depth: next.depth + 1 })
         continue
       }
       for (const [skill, globs] of open) {
@@ -110,6 +111,6 @@ export async function wherePathsMatch(skills: readonly Skill[], cwd: string): Pr
 
 const mostEntries = 10_000
 const mostDepth = 12
-/** A slow disk, or globs that are made to take long. */
+/** For slow disks and hostile globs. */
 const mostMilliseconds = 3000
-const unlooked = new Set(['.git', 'node_modules'])
+const skippedFolders = new Set(['.git', 'node_modules'])

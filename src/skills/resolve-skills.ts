@@ -10,17 +10,17 @@ import { wherePathsMatch } from './path-globs.ts'
 import type { Skill, SkillDefinition, SkillProblem, SkillsConfig } from './skill.ts'
 import { nameFaults, nameKey, normalName, whyDangerous } from './skill-name.ts'
 
-/** The skills there are, by name, and what was not as it should be. */
+/** The skills by name, and the problems. */
 export interface ResolvedSkills {
   readonly skills: readonly Skill[]
   readonly problems: readonly SkillProblem[]
-  /** Found and usable, but not offered: excluded, not enabled, or for files that are not here. */
+  /** Usable but not offered: excluded, not enabled, or for other files than those present. */
   readonly leftOut: readonly { readonly skill: Skill; readonly why: 'excluded' | 'not enabled' | 'paths' }[]
 }
 
 /**
- * Finds the skills that a configuration means. Of those with the same name the first counts: what the program wrote, then
- * `scan`, the project's, the user's. With `enabled: false` nothing is looked at.
+ * Finds the skills for a configuration. Of equal names the first wins: those of the program, then `scan`, the project's,
+ * the user's. With `enabled: false` nothing is searched.
  */
 export async function resolveSkills(config: SkillsConfig = {}): Promise<ResolvedSkills> {
   if (config.enabled === false) return { skills: [], problems: [], leftOut: [] }
@@ -46,17 +46,17 @@ export async function resolveSkills(config: SkillsConfig = {}): Promise<Resolved
   }
 }
 
-/** The usual folders, in the order in which they count, and those of `scan` before them. */
+/** The folders of `scan`, then the usual ones, in order of precedence. */
 async function rootsOf(
   { scan = [], claude = false, home, liberoHome }: SkillsConfig,
   cwd: string,
 ): Promise<{ roots: readonly SkillRoot[]; problems: readonly SkillProblem[] }> {
-  const person = home ?? homedir()
-  const own = liberoHome ?? ((home === undefined && process.env.LIBERO_HOME) || join(person, '.libero'))
+  const homeFolder = home ?? homedir()
+  const own = liberoHome ?? ((home === undefined && process.env.LIBERO_HOME) || join(homeFolder, '.libero'))
   const user = [
-    join(person, '.agents/skills'),
+    join(homeFolder, '.agents/skills'),
     join(own, 'skills'),
-    ...(claude ? [join(person, '.claude/skills')] : []),
+    ...(claude ? [join(homeFolder, '.claude/skills')] : []),
   ]
   const names = ['.agents/skills', '.libero/skills', ...(claude ? ['.claude/skills'] : [])]
   const theirs = await Promise.all(user.map((path) => real(resolve(cwd, path))))
@@ -64,7 +64,7 @@ async function rootsOf(
   const problems: SkillProblem[] = []
   for (const path of [...scan, ...names].map((name) => resolve(cwd, name))) {
     const target = await real(path)
-    // In the home folder, what looks like the project's is the user's own.
+    // In the home folder, the project's folders are the user's own.
     if (theirs.some((folder) => isWithin(folder, target))) {
       if (!names.some((name) => resolve(cwd, name) === path)) roots.push({ path, source: 'user' })
     } else if (!isWithin(cwd, path)) roots.push({ path, source: isWithin(cwd, target) ? 'project' : 'user' })
@@ -99,7 +99,7 @@ function firstOfEach(skills: readonly Skill[]): { kept: Skill[]; shadowed: Skill
   for (const skill of skills) {
     const first = kept.get(nameKey(skill.name))
     if (!first) kept.set(nameKey(skill.name), skill)
-    // One folder can be reached in two ways.
+    // The same file may be found twice.
     else if (first.path === undefined || first.path !== skill.path)
       shadowed.push({
         path: skill.path ?? `inline:${skill.name}`,
@@ -126,7 +126,7 @@ function choose(
   return { chosen, leftOut }
 }
 
-/** Where a path leads, or itself where there is nothing. */
+/** The real path, or the path itself if it does not exist. */
 function real(path: string): Promise<string> {
   return realpath(path).catch(() => path)
 }

@@ -8,15 +8,15 @@ import { fullyVisible, withoutHidden } from '../platform/visible-text.ts'
 import { mostFrontMatter, splitFrontMatter } from './front-matter.ts'
 import type { Skill } from './skill.ts'
 
-/** As large as a SKILL.md may be. */
+/** The size limit of a SKILL.md. */
 const mostBytes = 1024 * 1024
 
-/** The beginning of a SKILL.md, with all of its front matter unless that is too long. Links are not followed. */
+/** The beginning of a SKILL.md, including its front matter unless that is too long. Links are not followed. */
 export async function readHead(path: string): Promise<string> {
   return withFile(path, async (file, size) => {
     const first = await readUpTo(file, Math.min(size, 4096))
     if (first.length === size || /\n---[ \t]*\r?\n/.test(first.toString('latin1'))) return decode(first)
-    // Of a character there are at most four bytes.
+    // A character has at most four bytes.
     return decode(await readUpTo(file, Math.min(size, 4 * mostFrontMatter + 64)))
   })
 }
@@ -26,7 +26,7 @@ export async function readWhole(path: string): Promise<string> {
   return withFile(path, async (file, size) => decode(await readUpTo(file, size)))
 }
 
-// Descriptors in place of FileHandle, which takes three times as long for many small files.
+// Descriptors instead of FileHandle, which takes three times as long for many small files.
 const [openFile, statFile, readFrom, closeFile] = [promisify(open), promisify(fstat), promisify(read), promisify(close)]
 
 async function withFile(path: string, look: (file: number, size: number) => Promise<string>): Promise<string> {
@@ -53,7 +53,7 @@ async function readUpTo(file: number, size: number): Promise<Buffer> {
   return buffer.subarray(0, length)
 }
 
-/** A character that was cut in two can only stand behind the front matter. */
+/** Only text after the front matter can be cut inside a character. */
 function decode(bytes: Buffer): string {
   return bytes.toString('utf8')
 }
@@ -64,7 +64,7 @@ function refusal(path: string, why: string, cause?: unknown): CodedError {
   })
 }
 
-/** What a skill tells a model to do, without its front matter, as its file says it now. */
+/** The current instructions of a skill, without front matter. */
 export async function readInstructions({ name, path, instructions }: Skill): Promise<string> {
   if (instructions !== undefined) return withoutHidden(instructions).text.trim()
   if (path === undefined)
@@ -78,12 +78,12 @@ export async function readInstructions({ name, path, instructions }: Skill): Pro
   return withoutHidden(parts.body).text
 }
 
-/** As many files of a skill as are named. */
+/** The maximum number of listed files. */
 const mostResources = 200
 
 /**
- * The files that come with a skill, by their paths in its folder with `/`: names only, none is opened. Without its
- * SKILL.md, files that begin with a dot, links, and names that hide something. At most 200.
+ * The files of a skill, as paths in its folder with `/`. Reads names only. Leaves out SKILL.md, dot files, links, and
+ * names with invisible characters. At most 200.
  */
 export async function listResources(folder: string): Promise<readonly string[]> {
   const found: string[] = []

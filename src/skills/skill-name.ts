@@ -1,16 +1,16 @@
 import { fullyVisible } from '../platform/visible-text.ts'
 
-/** A name as it is used: composed characters, no blanks around it. Nothing else is changed: it is used as it is listed. */
+/** Normalises a name: composed characters, trimmed. */
 export function normalName(name: string): string {
   return name.normalize('NFKC').trim()
 }
 
-/** What names are compared by: two that differ only in case would be one folder on many machines. */
+/** The key for comparing names, ignoring case: names that differ only in case are one folder on many machines. */
 export function nameKey(name: string): string {
   return normalName(name).toLowerCase()
 }
 
-/** Why a name cannot be used at all; undefined where it is harmless, in the standard's form or not. */
+/** Why a name cannot be used; undefined if it is harmless, standard or not. */
 export function whyDangerous(name: string): string | undefined {
   const shown = `"${fullyVisible(name.slice(0, 100))}"`
   const advice = 'use lower-case letters, digits and hyphens'
@@ -21,7 +21,7 @@ export function whyDangerous(name: string): string | undefined {
   return undefined
 }
 
-/** How a name departs from the standard, in the order of the standard's rules. */
+/** How a name violates the standard, in the order of its rules. */
 export function nameFaults(name: string, folderName?: string): string[] {
   const length = [...name].length
   const isFolders = folderName === undefined || normalName(folderName) === name
@@ -35,7 +35,7 @@ export function nameFaults(name: string, folderName?: string): string[] {
   ].map((fault) => fullyVisible(fault))
 }
 
-/** Longer ones are nobody's honest mistake. */
+/** Longer names are refused. */
 const mostHarmless = 128
 const harmless = /^[\p{L}\p{N}_-][\p{L}\p{M}\p{N} ._+#&(),@'-]*$/u
 const deviceName = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?$/i

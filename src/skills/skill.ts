@@ -1,9 +1,9 @@
-/** Where a skill comes from. A project's beats the user's; what the host program wrote beats both. */
+/** The origin of a skill. The project's wins over the user's; the host program's wins over both. */
 export type SkillSource = 'project' | 'user' | 'inline' | 'builtin'
 
-/** A skill as the catalogue knows it: its front matter, and where the rest lies. */
+/** A skill: its front matter and location. */
 export interface Skill {
-  /** `[a-z0-9-]{1,64}` by the standard; others are loaded with a warning where they are harmless. */
+  /** `[a-z0-9-]{1,64}` by the standard; other harmless names are accepted with a warning. */
   readonly name: string
   readonly description: string
   readonly source: SkillSource
@@ -11,24 +11,24 @@ export interface Skill {
   readonly folder?: string
   /** The file with the instructions. */
   readonly path?: string
-  /** Of a project's skill: what `trustProjectSkills` was asked about, which is the skill's folder or one above it. */
+  /** For a project's skill: the path given to `trustProjectSkills`, which is the skill's folder or a parent. */
   readonly entry?: string
-  /** Only of inline skills; others are read when they are activated. */
+  /** Only of inline skills; other instructions are read on activation. */
   readonly instructions?: string
   readonly license?: string
   readonly compatibility?: string
   readonly metadata?: Readonly<Record<string, string>>
-  /** As written, such as `Bash(git:*)` or `read_file`. Absent: the skill says nothing about tools. */
+  /** As written, such as `Bash(git:*)` or `read_file`. Absent: the skill does not restrict tools. */
   readonly allowedTools?: readonly string[]
-  /** Globs; the skill is offered only where one of them matches a file of the working directory. */
+  /** Globs. The skill is offered only if one matches a file of the working directory. */
   readonly paths?: readonly string[]
   readonly model?: string
   readonly thinking?: string
-  /** Only people activate it; the model is not told. */
+  /** Only a person can activate it; the model does not see it. */
   readonly isHidden?: boolean
 }
 
-/** What `defineSkill` takes. */
+/** The input of `defineSkill`. */
 export interface SkillDefinition {
   readonly name: string
   readonly description: string
@@ -40,41 +40,41 @@ export interface SkillDefinition {
   readonly paths?: readonly string[]
 }
 
-/** Something that was not as it should be; `isSkipped` where the skill was not loaded for it. */
+/** A problem with a skill; `isSkipped` if the skill was not loaded because of it. */
 export interface SkillProblem {
   /** The folder or file. */
   readonly path: string
   readonly problem: string
   readonly isSkipped: boolean
-  /** The field of the front matter, where it is about one. */
+  /** The affected field of the front matter, if any. */
   readonly field?: string
 }
 
-/** The `skills` option of `createAgent`. `{}` means: look in the usual folders. */
+/** The `skills` option of `createAgent`. `{}` searches the usual folders. */
 export interface SkillsConfig {
-  /** Further folders of skills, looked at before the usual ones; relative to `cwd`. */
+  /** Additional folders, searched before the usual ones; relative to `cwd`. */
   readonly scan?: readonly string[]
   /** Skills without a folder. */
   readonly write?: readonly SkillDefinition[]
-  /** Names that are left out. */
+  /** Names to leave out. */
   readonly exclude?: readonly string[]
   /** false: none at all; a list: only these names. */
   readonly enabled?: boolean | readonly string[]
-  /** How many may be active at once. Default: no limit. */
+  /** The maximum number of active skills. Default: no limit. */
   readonly maxActive?: number
-  /** Whether those of the project count. Asked before a folder is opened, and again before its commands run. Default true. */
+  /** Whether skills of the project may be used. Called before a folder is opened, and again before its commands run. Default true. */
   readonly trustProjectSkills?: boolean | ((folder: string) => boolean | Promise<boolean>)
-  /** Also look in `.claude/skills`. Default false. */
+  /** Also search `.claude/skills`. Default false. */
   readonly claude?: boolean
   /** Default: the working directory of this process. */
   readonly cwd?: string
   /** Default: the home folder. */
   readonly home?: string
-  /** The user's own folder of Libero, with `skills` in it. Default: `.libero` in `home`; without `home`, `$LIBERO_HOME` counts first. */
+  /** The user's Libero folder, which contains `skills`. Default: `.libero` in `home`; if `home` is not given, `$LIBERO_HOME` first. */
   readonly liberoHome?: string
 }
 
-/** Checks a skill that a program writes, and lets TypeScript see it. */
+/** Returns the skill unchanged, with its type checked. */
 export function defineSkill<const S extends SkillDefinition>(skill: S): S {
   return skill
 }

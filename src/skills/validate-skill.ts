@@ -8,7 +8,7 @@ import type { SkillProblem } from './skill.ts'
 import { readWhole } from './skill-files.ts'
 import { nameFaults, normalName, whyDangerous } from './skill-name.ts'
 
-/** What the standard has against a skill, strictly; an empty list where it is as it should be. */
+/** Checks a skill strictly against the standard; an empty list if it is valid. */
 export async function validateSkill(folder: string): Promise<readonly SkillProblem[]> {
   const path = resolve(folder)
   try {
@@ -86,7 +86,7 @@ function textFaults(
   return length > most ? [[field, `${field} has ${length} characters, where ${most} is the limit`]] : []
 }
 
-/** Not in the standard, and a reason not to publish it. */
+/** Hidden characters: not mentioned in the standard, but a reason not to publish. */
 function hiddenIn(text: string): readonly Fault[] {
   const { hidden } = withoutHidden(text)
   return hidden === 0 ? [] : [['', `it has ${hidden} hidden characters, which no reader sees`]]

@@ -13,7 +13,7 @@ const description = `Reads a file that comes with an active skill, such as refer
 interface SkillsReadInput {
   readonly name: string
   readonly path: string
-  /** The first line that is wanted, counted from 1. */
+  /** The first line, counted from 1. */
   readonly offset?: number
 }
 
@@ -43,7 +43,7 @@ export function createSkillsRead(host: RunSkills): ToolDef<SkillsReadInput> {
     },
     deriveApprovalKey: ({ name }) => boundedKey(folderOf(name) ?? name),
     timeoutMs: 30_000,
-    // Nobody is asked about what could not be read anyway.
+    // No approval is requested for a file that cannot be read.
     check({ name, path }) {
       const problem = findSkill(host.skills, String(name)) ? pathProblem(String(path)) : `there is no skill "${name}"`
       return problem === undefined ? undefined : { valid: false, error: problem }
@@ -53,7 +53,7 @@ export function createSkillsRead(host: RunSkills): ToolDef<SkillsReadInput> {
   }
 }
 
-/** As base64 it is a third more, and has to be an image that services take. */
+/** Base64 adds a third, and services limit the size of images. */
 const mostBytes = Math.floor((maxImageBase64 / 4) * 3)
 const mostShown = 65_536
 

@@ -16,7 +16,7 @@ interface SkillsRunScriptInput {
   readonly args?: readonly string[]
 }
 
-/** The tool by which a model runs the scripts of a skill. What it declares is the very line that runs. */
+/** The tool by which a model runs the scripts of a skill. It declares exactly the line that runs. */
 export function createSkillsRunScript(host: RunSkills): ToolDef<SkillsRunScriptInput> {
   return {
     spec: {
@@ -35,7 +35,7 @@ export function createSkillsRunScript(host: RunSkills): ToolDef<SkillsRunScriptI
     replay: 'opaque',
     effects: ['exec'],
     commandLine: (input) => ({ command: lineOf(findSkill(host.skills, input.name), input) }),
-    // Another project may have a skill of the same name, and other arguments may mean another thing.
+    // Another project may have a skill of the same name, and other arguments may have another effect.
     deriveApprovalKey: (input) => boundedKey(lineOf(findSkill(host.skills, input.name), input)),
     timeoutMs: 0, // a script has its own limit
     check(input) {
@@ -58,7 +58,7 @@ function problemOf({ skills }: RunSkills, input: Readonly<Record<string, unknown
   return areTexts ? pathProblem(String(script)) : 'args must be a list of texts'
 }
 
-/** The interpreter is chosen by the ending; what has none we know is run as a program. Arguments are words, never code. */
+/** Chooses the interpreter by extension; otherwise runs the file as a program. Arguments are quoted. */
 function lineOf(skill: Skill | undefined, { script, args = [] }: SkillsRunScriptInput): string {
   const path = posix.join(skill?.folder ?? '/', script)
   const interpreter = interpreters[posix.extname(script).toLowerCase()]
@@ -84,7 +84,7 @@ async function runScript(host: RunSkills, input: SkillsRunScriptInput, ctx: Tool
   if (!shell || !hostPrograms)
     throw new Error(`scripts of skills cannot be run here: commands run in "${execution.type}", where the skill is not`)
   await requireTrust(skill, host.config)
-  // The interpreter opens the script by its path: whoever can write to the folder can still change it after this.
+  // The interpreter opens the script by path, so a process that can write to the folder can still change it after this.
   await withSkillFile(skill, input.script, async () => {})
   const env = { SKILL_DIR: skill.folder ?? '' }
   const result = await execution.exec(handle, lineOf(skill, input), { timeout: limitMs, signal, env })

@@ -27,7 +27,7 @@ export function createSkillsUse(host: RunSkills): ToolDef<SkillsUseInput> {
         required: ['name'],
       },
     },
-    // Commands that a skill wants to have run are calls of their own, and keep their results if this one runs again.
+    // The commands of a skill are calls of their own, and keep their results if this call runs again.
     replay: 'keyed',
     effects: [],
     deriveApprovalKey: ({ name }) => name,
@@ -52,7 +52,7 @@ async function use(host: RunSkills, input: SkillsUseInput, ctx: ToolContext): Pr
     await host.activate({ skill, via: 'model', content })
     return { output: content, details }
   }
-  // Whoever asks once more after that has lost sight of it.
+  // A model that asks a third time gets the full text again.
   if (before.content === content && !before.wasRepeated) {
     before.wasRepeated = true
     return {
@@ -64,7 +64,7 @@ async function use(host: RunSkills, input: SkillsUseInput, ctx: ToolContext): Pr
   return { output: content, details }
 }
 
-/** A hidden one is there once a person has activated it: its commands wait for this call. */
+/** A hidden skill is available after a person activated it: the model then runs its commands by this call. */
 function offered({ skills, active }: RunSkills, name: string): Skill {
   const skill = findSkill(skills, name)
   if (skill && (!skill.isHidden || active.get(name))) return skill
