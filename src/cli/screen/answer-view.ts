@@ -1,7 +1,7 @@
 import { visibleText } from '../../platform/visible-text.ts'
 import { createBlockStream, type Piece } from './markdown/block-stream.ts'
 import { codeLines } from './markdown/blocks.ts'
-import { createMarkdownRenderer } from './markdown/render-markdown.ts'
+import { createMarkdownRenderer, type MarkdownRenderer } from './markdown/render-markdown.ts'
 import { wrapLine } from './markdown/spans.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -60,7 +60,7 @@ const widest = 120
 function renderedAnswer(terminal: Terminal, out: AnswerOutput): AnswerView {
   const { answerPaint: paint } = terminal
   let blocks = createBlockStream()
-  let renderer: ReturnType<typeof createMarkdownRenderer> | undefined
+  let render: MarkdownRenderer | undefined
   let isPrinted = false
   let before: Piece | undefined
 
@@ -77,8 +77,8 @@ function renderedAnswer(terminal: Terminal, out: AnswerOutput): AnswerView {
       else out.more(text)
     } else {
       if (isMore) endPlain()
-      renderer ??= createMarkdownRenderer(paint)
-      const lines = renderer.render(piece.text, Math.min(terminal.columns - 1, widest))
+      render ??= createMarkdownRenderer(paint)
+      const lines = render(piece.text, Math.min(terminal.columns - 1, widest))
       if (lines.length > 0) out.block(`${lines.join('\n')}\n`)
     }
     before = piece
@@ -95,7 +95,7 @@ function renderedAnswer(terminal: Terminal, out: AnswerOutput): AnswerView {
   const reset = (): void => {
     blocks = createBlockStream()
     before = undefined
-    renderer = undefined
+    render = undefined
     isPrinted = false
   }
   return {
@@ -127,21 +127,11 @@ function renderedAnswer(terminal: Terminal, out: AnswerOutput): AnswerView {
 
 const plain = (text: string): string => text
 
-interface Printer extends AnswerOutput {
-  /** Prints lines about the run to stderr. */
-  lines(lines: readonly string[]): void
-  /** Queues everything until `release`. */
-  hold(): void
-  release(): void
-  /** Whether a blank line separates the last output from output of this kind. */
-  needsBlankLine(kind: 'answer' | 'line'): boolean
-}
-
 /**
  * Prints answers and lines about the run, with blank lines between them. Calls `prepare` before it prints, so that the
  * same text is not live at the same time.
  */
-export function createPrinter(terminal: Terminal, prepare: () => void = () => {}): Printer {
+export function createPrinter(terminal: Terminal, prepare: () => void = () => {}) {
   let last: 'nothing' | 'answer' | 'line' = 'nothing'
   let queue: (() => void)[] | undefined
   const printOrQueue = (print: () => void): void => {
@@ -154,30 +144,35 @@ export function createPrinter(terminal: Terminal, prepare: () => void = () => {}
   const needsBlankLine = (kind: 'answer' | 'line'): boolean =>
     kind === 'answer' ? last !== 'nothing' : last === 'answer' && terminal.isStdoutTerminal
   return {
-    block: (text) =>
+    /** Starts a block of the answer. */
+    block: (text: string): void =>
       printOrQueue(() => {
         terminal.answer(needsBlankLine('answer') ? `\n${text}` : text)
         last = 'answer'
       }),
-    more: (text) =>
+    /** Continues the answer. */
+    more: (text: string): void =>
       printOrQueue(() => {
         terminal.answer(text)
         last = 'answer'
       }),
-    lines: (lines) =>
+    /** Prints lines about the run to stderr. */
+    lines: (lines: readonly string[]): void =>
       printOrQueue(() => {
         if (lines.length === 0) return
         terminal.line(`${needsBlankLine('line') ? '\n' : ''}${lines.join('\n')}`)
         last = 'line'
       }),
-    hold() {
+    /** Queues everything until `release`. */
+    hold(): void {
       queue ??= []
     },
-    release() {
+    release(): void {
       const queued = queue ?? []
       queue = undefined
       for (const print of queued) print()
     },
+    /** Whether a blank line separates the last output from output of this kind. */
     needsBlankLine,
   }
 }

@@ -8,27 +8,6 @@ import { formatDuration, formatSize } from './format.ts'
 import type { Paint } from './paint.ts'
 import { cutToWidth, textWidth } from './text-width.ts'
 
-/** The calls of an agent: open ones as live lines, finished ones as lines that stay. */
-interface CallsView {
-  /** Adds calls that an earlier run left open: their results do not contain their names. */
-  expect(calls: readonly ToolCallBlock[]): void
-  /** Returns the lines to print. */
-  show(event: ShownEvent): string[]
-  /** A line for each open call, and one for its progress. */
-  live(options: LiveOptions): string[]
-  readonly isBusy: boolean
-  /** Ends all calls; returns lines for those that wait for approval. */
-  end(): string[]
-}
-
-type ShownEvent = Exclude<AgentEvent, { type: 'child' }>
-
-interface LiveOptions {
-  readonly spinner: string
-  readonly now: number
-  readonly most: number
-}
-
 interface CallsOptions {
   readonly paint: Paint
   readonly cwd: string
@@ -51,7 +30,8 @@ interface Call {
   isRefused?: true
 }
 
-export function createCallsView({ paint, cwd, now, columns }: CallsOptions): CallsView {
+/** The calls of an agent: open ones as live lines, finished ones as lines that stay. */
+export function createCallsView({ paint, cwd, now, columns }: CallsOptions) {
   const calls = new Map<string, Call>()
 
   const add = ({ id, name, input }: ToolCallBlock, at?: number): void => {
@@ -120,10 +100,12 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions): Cal
   }
 
   return {
-    expect(open) {
+    /** Adds calls that an earlier run left open: their results do not contain their names. */
+    expect(open: readonly ToolCallBlock[]): void {
       for (const call of open) add(call)
     },
-    show(event) {
+    /** Returns the lines to print. */
+    show(event: Exclude<AgentEvent, { type: 'child' }>): string[] {
       if (event.durable) return entry(event.entry)
       if (event.type === 'tool_start') {
         calls.set(event.callId, { name: shownName(event.displayName), title: '', written: 0, since: now() })
@@ -134,7 +116,8 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions): Cal
         for (const [id, call] of calls) if (call.written !== undefined) calls.delete(id)
       return []
     },
-    live({ spinner, now: at, most }) {
+    /** A line for each open call, and one for its progress. */
+    live(spinner: string, at: number, most: number): string[] {
       const all = [...calls.values()]
       const withProgress = all.length + all.filter(({ progress }) => progress).length <= most
       const shown = all.length > most ? all.slice(0, Math.max(0, most - 1)) : all
@@ -144,10 +127,11 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions): Cal
       ])
       return shown.length < all.length ? [...lines, paint.dim(`… and ${all.length - shown.length} more`)] : lines
     },
-    get isBusy() {
+    get isBusy(): boolean {
       return calls.size > 0
     },
-    end() {
+    /** Ends all calls; returns lines for those that wait for approval. */
+    end(): string[] {
       const waiting = [...calls.values()].filter(({ isWaiting }) => isWaiting)
       calls.clear()
       return waiting.flatMap((call) => titled(paint.yellow('?'), call, 'waits for approval'))

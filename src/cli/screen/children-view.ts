@@ -5,14 +5,6 @@ import { callTitle } from './describe-call.ts'
 import type { Paint } from './paint.ts'
 import { textTail } from './phase-view.ts'
 
-/** A live line for each child agent, with its current activity. */
-interface ChildrenView {
-  show(event: ChildEvent): void
-  live(spinner: string): string[]
-  readonly isBusy: boolean
-  end(): void
-}
-
 interface Child {
   readonly name: string
   readonly depth: number
@@ -21,7 +13,8 @@ interface Child {
   said: string
 }
 
-export function createChildrenView(paint: Paint, cwd: string): ChildrenView {
+/** A live line for each child agent, with its current activity. */
+export function createChildrenView(paint: Paint, cwd: string) {
   const children = new Map<string, Child>()
   let count = 0
   const childOf = ({ id, depth }: ChildEvent['child']): Child => {
@@ -32,7 +25,7 @@ export function createChildrenView(paint: Paint, cwd: string): ChildrenView {
     return child
   }
   return {
-    show({ child: info, event }) {
+    show({ child: info, event }: ChildEvent): void {
       const child = childOf(info)
       if (!event.durable) {
         if (event.type === 'turn_started' || event.type === 'stream_void') child.said = ''
@@ -48,15 +41,15 @@ export function createChildrenView(paint: Paint, cwd: string): ChildrenView {
       const last = toolCallsOf(entry.turn).at(-1)
       if (last) child.activity = `${visibleName(last.name)} ${callTitle(last.input, cwd)}`
     },
-    live: (spinner) =>
+    live: (spinner: string): string[] =>
       [...children.values()].map(
         ({ name, depth, activity, said }) =>
           `${'  '.repeat(Math.min(depth, 4))}${paint.cyan(spinner)} ${name} ${paint.dim(activity || textTail(said))}`,
       ),
-    get isBusy() {
+    get isBusy(): boolean {
       return children.size > 0
     },
-    end: () => children.clear(),
+    end: (): void => children.clear(),
   }
 }
 

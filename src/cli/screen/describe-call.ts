@@ -19,16 +19,21 @@ export function callOutcome({ output, outcome, isError, details }: CallResult): 
   const text = textOf(output)
   const facts = isRecord(details) ? details : {}
   const isGood = !isError && (outcome === 'done' || outcome === 'substituted')
-  const word = words[outcome]
   const code = exitOf(facts)
   if (!isGood)
-    return { isGood, summary: word ?? code ?? 'failed', problem: problemOf(text, { isCommand: code !== undefined }) }
-  if (typeof facts.diff === 'string' && facts.diff !== '')
-    return { isGood, summary: changes(facts.diff), problem: [], diff: facts.diff }
+    return {
+      isGood,
+      summary: outcomeLabels[outcome] ?? code ?? 'failed',
+      problem: problemOf(text, { isCommand: code !== undefined }),
+    }
+  if (typeof facts.diff === 'string' && facts.diff !== '') {
+    const { added, removed } = diffCounts(facts.diff)
+    return { isGood, summary: `+${added} −${removed}`, problem: [], diff: facts.diff }
+  }
   return { isGood, summary: code ?? size(output, text, facts), problem: [] }
 }
 
-const words: Partial<Record<CallOutcome, string>> = {
+const outcomeLabels: Partial<Record<CallOutcome, string>> = {
   blocked: 'not allowed',
   timeout: 'timed out',
   unknown_tool: 'no such tool',
@@ -67,11 +72,6 @@ const exitLine = /^[[(].*\bexit\b.*[\])]$/
 /** Lines shown of a failed command. */
 const lastLines = 4
 
-function changes(diff: string): string {
-  const { added, removed } = diffCounts(diff)
-  return `+${added} −${removed}`
-}
-
 function size(output: ToolOutput, text: string, facts: Readonly<Record<string, unknown>>): string {
   const { total, count, lines, exitCode } = facts
   const others = typeof output === 'string' ? 0 : output.filter(({ type }) => type !== 'text').length
@@ -82,7 +82,7 @@ function size(output: ToolOutput, text: string, facts: Readonly<Record<string, u
   if (typeof count === 'number') return pluralize(count, 'name')
   const written = typeof exitCode === 'number' ? withoutExit(text) : text
   if (written.trim() === '') return 'done'
-  const found = linesIn(written)
+  const found = written.replace(/\n$/, '').split('\n').length
   return found === 1 && written.trim().length <= 60 ? visibleName(written.trim()) : pluralize(found, 'line')
 }
 
@@ -92,17 +92,11 @@ function withoutExit(text: string): string {
   return exitLine.test(text.slice(at).trim()) ? text.slice(0, at) : text
 }
 
-function linesIn(text: string): number {
-  let lines = text === '' || text.endsWith('\n') ? 0 : 1
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++
-  return lines
-}
-
 /** The main argument of a call on one line: the command, the path, the pattern; else the whole input as JSON. */
 export function callTitle(input: Readonly<Record<string, unknown>>, cwd: string): string {
-  const main = mainArgument(input)
-  if (!main) return visibleName(compact(input))
-  const { key, value } = main
+  const key = mainKeys.find((name) => typeof input[name] === 'string' && input[name] !== '')
+  if (key === undefined) return visibleName(compactJson(input))
+  const value = String(input[key])
   const shown = isPath.test(key) ? relativeTo(cwd, value) : value.slice(0, longest)
   const { path } = input
   const where = key === 'pattern' && typeof path === 'string' && path !== '' ? ` in ${relativeTo(cwd, path)}` : ''
@@ -113,16 +107,6 @@ function relativeTo(cwd: string, path: string): string {
   const folder = cwd.endsWith('/') ? cwd : `${cwd}/`
   if (path === cwd) return '.'
   return (path.startsWith(folder) ? path.slice(folder.length) : path).slice(0, longest)
-}
-
-function mainArgument(
-  input: Readonly<Record<string, unknown>>,
-): { readonly key: string; readonly value: string } | undefined {
-  for (const key of mainKeys) {
-    const value = input[key]
-    if (typeof value === 'string' && value !== '') return { key, value }
-  }
-  return undefined
 }
 
 /** The most informative first. */
@@ -144,12 +128,11 @@ const isPath = /^(?:path|file)/
 const longest = 1000
 
 /** Cuts long texts before it writes JSON, not after. */
-function compact(input: Readonly<Record<string, unknown>>): string {
+function compactJson(input: Readonly<Record<string, unknown>>): string {
   const keys = Object.keys(input)
   if (keys.length === 0) return ''
   try {
-    const short = JSON.stringify(input, (_, value: unknown) => shortened(value))
-    return short.slice(0, longest)
+    return JSON.stringify(input, (_, value: unknown) => shortened(value)).slice(0, longest)
   } catch {
     return keys.join(', ').slice(0, longest)
   }

@@ -1,13 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
 
-/** Schedules drawing: at once or with the next frame after a change, and repeatedly while something is animated. */
-interface Frames {
-  /** Reports that there is something new to draw. */
-  changed(): void
-  /** Stops drawing until the next change. */
-  stop(): void
-}
-
 interface FramesOptions {
   draw(): void
   /** Whether the picture changes without further calls. */
@@ -15,7 +7,8 @@ interface FramesOptions {
   readonly clock: Clock
 }
 
-export function createFrames({ draw, isAnimated, clock }: FramesOptions): Frames {
+/** Schedules drawing: at once or with the next frame after a change, and repeatedly while something is animated. */
+export function createFrames({ draw, isAnimated, clock }: FramesOptions) {
   let drawnAt = Number.NEGATIVE_INFINITY
   let due = Number.POSITIVE_INFINITY
   let cancel: (() => void) | undefined
@@ -37,7 +30,9 @@ export function createFrames({ draw, isAnimated, clock }: FramesOptions): Frames
     due = Number.POSITIVE_INFINITY
   }
   return {
-    changed: () => (clock.now() - drawnAt >= frameMs ? frame() : at(drawnAt + frameMs)),
+    /** Reports that there is something new to draw. */
+    changed: (): void => (clock.now() - drawnAt >= frameMs ? frame() : at(drawnAt + frameMs)),
+    /** Stops drawing until the next change. */
     stop,
   }
 }

@@ -2,25 +2,7 @@ import { visibleName } from '../../platform/visible-text.ts'
 import type { Paint } from './paint.ts'
 
 /** A live line about the model, shown while nothing of its answer can be: waiting, thinking, stalled. */
-interface PhaseView {
-  /** `attempt` counts from 1. */
-  asked(now: number, attempt?: number): void
-  /** Sets the name of the model. */
-  model(name: string): void
-  /** Something else must be ready before the model is asked. */
-  waiting(text: string, now: number): void
-  thinking(delta: string): void
-  /** A part of the answer is shown, and more is expected. */
-  answering(now: number): void
-  /** Nothing is expected of the model. */
-  idle(): void
-  live(now: number, spinner: string): string[]
-  readonly isBusy: boolean
-  /** The line to show while the model has been asked and has not answered yet. */
-  awaited(now: number): string | undefined
-}
-
-export function createPhaseView(paint: Paint): PhaseView {
+export function createPhaseView(paint: Paint) {
   let phase: 'idle' | 'asked' | 'thinking' | 'waiting' | 'answering' = 'idle'
   let awaited = ''
   let askedAt = 0
@@ -39,42 +21,46 @@ export function createPhaseView(paint: Paint): PhaseView {
     return seconds > 0 ? `${what}, ${seconds} s` : what
   }
   return {
-    model(name) {
+    model(name: string): void {
       model = visibleName(name)
     },
-    asked(now, which = 1) {
+    asked(now: number, which = 1): void {
       phase = 'asked'
       attempt = which
       askedAt = now
       thought = ''
     },
-    waiting(text, now) {
+    /** Something else must be ready before the model is asked. */
+    waiting(text: string, now: number): void {
       if (phase !== 'waiting') askedAt = now
       phase = 'waiting'
       awaited = text
     },
-    thinking(delta) {
+    thinking(delta: string): void {
       phase = 'thinking'
       thought = (thought + delta).slice(-keptThought)
     },
-    answering(now) {
+    /** A part of the answer is shown, and more is expected. */
+    answering(now: number): void {
       phase = 'answering'
       askedAt = now
       thought = ''
     },
-    idle() {
+    /** Nothing is expected of the model. */
+    idle(): void {
       phase = 'idle'
       thought = ''
     },
-    live(now, spinner) {
+    live(now: number, spinner: string): string[] {
       // No line is needed while the answer grows.
       const isStill = phase === 'idle' || (phase === 'answering' && now - askedAt < stalledMs)
       return isStill ? [] : [`${paint.cyan(spinner)} ${paint.dim(words(now))}`]
     },
-    get isBusy() {
+    get isBusy(): boolean {
       return phase !== 'idle'
     },
-    awaited: (now) => (phase === 'asked' ? words(now) : undefined),
+    /** The line to show while the model has been asked and has not answered yet. */
+    awaited: (now: number): string | undefined => (phase === 'asked' ? words(now) : undefined),
   }
 }
 

@@ -86,10 +86,7 @@ function fullScreen({ terminal, cwd, clock = unrefClock }: ScreenOptions): Scree
     const now = clock.now()
     const spinner = spinners[Math.floor(now / 100) % spinners.length]!
     const asked = phase.live(now, spinner)
-    return [...asked, ...calls.live({ spinner, now, most: most - asked.length }), ...children.live(spinner)].slice(
-      0,
-      most,
-    )
+    return [...asked, ...calls.live(spinner, now, most - asked.length), ...children.live(spinner)].slice(0, most)
   }
   const draw = (): void => {
     if (!isInteractive || isPaused || isClosed) return

@@ -5,8 +5,8 @@ import { createMarkdownRenderer } from './render-markdown.ts'
 
 const plain = createPaint({ colours: false })
 const colours = createPaint({ colours: true })
-const shown = (text: string, width = 60): string[] => createMarkdownRenderer(plain).render(text, width)
-const painted = (text: string): string => createMarkdownRenderer(colours).render(text, 60).join('\n')
+const shown = (text: string, width = 60): string[] => createMarkdownRenderer(plain)(text, width)
+const painted = (text: string): string => createMarkdownRenderer(colours)(text, 60).join('\n')
 
 test('UI-09 a table with too many empty cells is shown as it was written', () => {
   const text = `${'a|'.repeat(300)}\n${'-|'.repeat(300)}\n${'b|\n'.repeat(1000)}`
@@ -139,9 +139,9 @@ describe('links', () => {
   })
 
   test('link definitions apply to later blocks', () => {
-    const renderer = createMarkdownRenderer(plain)
-    renderer.render('[1]: https://host.test/', 60)
-    expect(renderer.render('[r][1]', 60)).toEqual(['r (https://host.test/)'])
+    const render = createMarkdownRenderer(plain)
+    render('[1]: https://host.test/', 60)
+    expect(render('[r][1]', 60)).toEqual(['r (https://host.test/)'])
   })
 })
 
@@ -172,7 +172,7 @@ describe('UI-01 no text can control the terminal', () => {
 
 describe('without the library, or beyond its limits', () => {
   test('text is shown as it was written', () => {
-    expect(createMarkdownRenderer(plain, 'none').render('**a**\n\x1b[2J\n', 60)).toEqual(['**a**', '␛[2J'])
+    expect(createMarkdownRenderer(plain, 'none')('**a**\n\x1b[2J\n', 60)).toEqual(['**a**', '␛[2J'])
   })
 
   test('UI-09 text that nests too deeply is shown as it was written', () => {
@@ -187,6 +187,6 @@ describe('without the library, or beyond its limits', () => {
 
   test('UI-09 text with too many tokens is shown as it was written', () => {
     const many = Array.from({ length: 21_000 }, () => ({ type: 'text', raw: 'x', text: 'x' }))
-    expect(createMarkdownRenderer(plain, () => many).render('all of it', 60)).toEqual(['all of it'])
+    expect(createMarkdownRenderer(plain, () => many)('all of it', 60)).toEqual(['all of it'])
   })
 })

@@ -3,30 +3,28 @@ import type { Token, Tokens, TokensList } from 'marked'
 import type { Paint } from '../paint.ts'
 import { plainLines, renderBlocks } from './blocks.ts'
 
-interface MarkdownRenderer {
-  /** Markdown as lines for a terminal. Text that takes too long to parse is returned as it was written. */
-  render(text: string, width: number): string[]
-}
-
-/** A renderer for one answer: link definitions (`[1]: https://…`) apply to the blocks after them. */
+/**
+ * Renders the markdown of one answer as lines for a terminal. Link definitions (`[1]: https://…`) apply to the blocks
+ * after them. Text that takes too long to parse is returned as it was written.
+ */
 export function createMarkdownRenderer(paint: Paint, lexer: Lexer | 'none' = loadLexer()): MarkdownRenderer {
   const links: TokensList['links'] = {}
   let spentMs = 0
-  return {
-    render(text, width) {
-      if (lexer === 'none' || spentMs > mostMs || hasTooManyMarks(text)) return plainLines(text)
-      const began = performance.now()
-      try {
-        const tokens = lexer(text, links)
-        return hasTooManyTokens(tokens) ? plainLines(text) : renderBlocks(tokens, { paint, width })
-      } catch {
-        return plainLines(text) // a stack overflow: nested too deeply
-      } finally {
-        spentMs += performance.now() - began
-      }
-    },
+  return (text, width) => {
+    if (lexer === 'none' || spentMs > mostMs || hasTooManyMarks(text)) return plainLines(text)
+    const began = performance.now()
+    try {
+      const tokens = lexer(text, links)
+      return hasTooManyTokens(tokens) ? plainLines(text) : renderBlocks(tokens, { paint, width })
+    } catch {
+      return plainLines(text) // a stack overflow: nested too deeply
+    } finally {
+      spentMs += performance.now() - began
+    }
   }
 }
+
+export type MarkdownRenderer = (text: string, width: number) => string[]
 
 /** Splits a text into tokens. Knows `links`, and adds those that the text defines. */
 type Lexer = (text: string, links: TokensList['links']) => readonly Token[]
