@@ -5,15 +5,12 @@ import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../text.ts'
 import { findSession } from './find-session.ts'
-import { requireId, withStore } from './open-store.ts'
+import { requireId, type SessionArgs, withStore } from './open-store.ts'
 import { isAgentId } from './session-id.ts'
 import { pendingAnswers } from './session-state.ts'
 import { toolChangeLines } from './tool-change.ts'
 
-interface AnswerArgs {
-  readonly values: { readonly note?: string; readonly text?: string; readonly json?: boolean }
-  readonly words: readonly string[]
-}
+type AnswerArgs = SessionArgs<{ readonly note?: string; readonly text?: string; readonly json?: boolean }>
 
 /** `libero sessions answer`: lists the calls that need an answer, or answers one of them. */
 export async function answer({ values, words }: AnswerArgs, io: Io): Promise<number> {

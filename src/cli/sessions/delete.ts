@@ -5,17 +5,12 @@ import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { pluralize } from '../screen/format.ts'
 import { findSession } from './find-session.ts'
-import { requireId, withStore } from './open-store.ts'
+import { requireId, type SessionArgs, withStore } from './open-store.ts'
 import { isBeingWritten } from './session-state.ts'
 import { openSummaryCache, type SessionSummary, summarize } from './summary.ts'
 
-interface DeleteArgs {
-  readonly values: { readonly yes?: boolean }
-  readonly words: readonly string[]
-}
-
 /** `libero sessions delete`. Finds all ids and asks the person before it deletes the first one. */
-export async function remove({ values, words }: DeleteArgs, io: Io): Promise<number> {
+export async function remove({ values, words }: SessionArgs<{ readonly yes?: boolean }>, io: Io): Promise<number> {
   requireId(words, 'delete')
   const canAsk = io.stdin.isTTY === true && io.stderr.isTTY === true
   if (!values.yes && !canAsk)

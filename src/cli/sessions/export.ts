@@ -7,21 +7,18 @@ import { visibleName } from '../../platform/visible-text.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { findSession } from './find-session.ts'
-import { requireId, withStore } from './open-store.ts'
+import { requireId, type SessionArgs, withStore } from './open-store.ts'
 import { readTranscriptView } from './transcript-view/transcript-view.ts'
 
-interface ExportArgs {
-  readonly values: {
-    readonly format?: string
-    readonly output?: string
-    readonly force?: boolean
-    readonly 'with-secrets'?: boolean
-  }
-  readonly words: readonly string[]
+interface ExportValues {
+  readonly format?: string
+  readonly output?: string
+  readonly force?: boolean
+  readonly 'with-secrets'?: boolean
 }
 
 /** `libero sessions export`. */
-export async function exportOne({ values, words }: ExportArgs, io: Io): Promise<number> {
+export async function exportOne({ values, words }: SessionArgs<ExportValues>, io: Io): Promise<number> {
   const asked = requireId(words, 'export')
   const { output } = values
   const path = output === undefined || output === '-' ? undefined : resolve(io.cwd, output)
@@ -54,18 +51,13 @@ function refuseExisting(path: string, name: string): void {
     throw new CliError(`${visibleName(name)} is there already; choose another name, or replace it with --force`)
 }
 
-async function exportText(
-  store: SessionStore,
-  id: string,
-  format: string,
-  redactor: Redactor | undefined,
-): Promise<string> {
+async function exportText(store: SessionStore, id: string, format: string, redactor?: Redactor): Promise<string> {
   if (format === 'jsonl') return exportLines(store, id, redactor)
   const transcript = await readTranscriptView(store, id, redactor)
-  if (format === 'html')
-    return (await import('./page/transcript-page.ts')).transcriptPage(transcript, {
-      isRedacted: redactor !== undefined,
-    })
+  if (format === 'html') {
+    const { transcriptPage } = await import('./page/transcript-page.ts')
+    return transcriptPage(transcript, { isRedacted: redactor !== undefined })
+  }
   return (await import('./markdown/transcript-markdown.ts')).transcriptMarkdown(transcript)
 }
 

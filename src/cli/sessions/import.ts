@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import { createIds } from '../../core/clock.ts'
 import { codeOf, messageOf } from '../../core/errors.ts'
+import { isRecord } from '../../core/is-record.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import { importSession } from '../../sessions/export.ts'
@@ -11,17 +12,12 @@ import { createSession } from '../../sessions/session.ts'
 import { turnEntries } from '../../sessions/stored-session.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
-import { withStore } from './open-store.ts'
+import { type SessionArgs, withStore } from './open-store.ts'
 import { folderEntry } from './session-folder.ts'
 import { newSessionId } from './session-id.ts'
 
-interface ImportArgs {
-  readonly values: { readonly from?: string }
-  readonly words: readonly string[]
-}
-
 /** `libero sessions import`. */
-export async function importOne({ values, words }: ImportArgs, io: Io): Promise<number> {
+export async function importOne({ values, words }: SessionArgs<{ readonly from?: string }>, io: Io): Promise<number> {
   const [file] = words
   if (file === undefined) throw new UsageError('sessions import needs a file, or - for stdin')
   const text = await readInput(file, io)
@@ -31,10 +27,7 @@ export async function importOne({ values, words }: ImportArgs, io: Io): Promise<
     try {
       return from === 'libero' ? await importOwn(store, text, io) : await importForeign(store, text, from, io)
     } catch (error) {
-      if (error instanceof CliError) throw error
-      throw new CliError(`${shown} cannot be imported: ${fullyVisible(messageOf(error))}`, exitCodes.error, {
-        cause: error,
-      })
+      throw error instanceof CliError ? error : cannotImport(shown, fullyVisible(messageOf(error)), error)
     }
   })
   io.out(id)
@@ -46,18 +39,18 @@ async function readInput(file: string, { cwd, stdin }: Io): Promise<string> {
   try {
     return await readFile(resolve(cwd, file), 'utf8')
   } catch (error) {
-    const why = { ENOENT: 'there is no such file', EISDIR: 'it is a folder', EACCES: 'it may not be read' }[
-      codeOf(error) ?? ''
-    ]
-    throw new CliError(
-      `${visibleName(file)} cannot be imported: ${why ?? fullyVisible(messageOf(error))}`,
-      exitCodes.error,
-      {
-        cause: error,
-      },
-    )
+    throw cannotImport(visibleName(file), readProblems[codeOf(error) ?? ''] ?? fullyVisible(messageOf(error)), error)
   }
 }
+
+const readProblems: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'it may not be read',
+}
+
+const cannotImport = (what: string, why: string, cause: unknown): CliError =>
+  new CliError(`${what} cannot be imported: ${why}`, exitCodes.error, { cause })
 
 async function detectProgram(text: string, shown: string): Promise<string> {
   if (isOwn(text)) return 'libero'
@@ -75,19 +68,19 @@ async function detectProgram(text: string, shown: string): Promise<string> {
 }
 
 function isOwn(text: string): boolean {
-  const [first = ''] = text.slice(0, 100_000).trimStart().split('\n', 1)
   try {
-    const header: unknown = JSON.parse(first)
-    return typeof header === 'object' && header !== null && 'libero' in header
+    const header: unknown = JSON.parse(firstLine(text.slice(0, 100_000)))
+    return isRecord(header) && 'libero' in header
   } catch {
     return false
   }
 }
 
+const firstLine = (text: string): string => text.trimStart().split('\n', 1)[0]!
+
 /** Keeps the id of the session, unless it is taken or hard to type. */
 async function importOwn(store: SessionStore, text: string, io: Io): Promise<string> {
-  const [first = ''] = text.trimStart().split('\n', 1)
-  const { id: name } = JSON.parse(first) as { id?: unknown }
+  const { id: name } = JSON.parse(firstLine(text)) as { id?: unknown }
   const isTaken = typeof name === 'string' && (await store.list()).some(({ id, head }) => id === name && head > 0)
   const isHardToType = typeof name === 'string' && name !== '' && !/^\w[\w.:@~-]{0,199}$/.test(name)
   const { id, tornAt } = await importSession(store, text, isTaken || isHardToType ? { id: newSessionId() } : {})

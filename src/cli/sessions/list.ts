@@ -7,23 +7,21 @@ import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
 import { jsonText } from '../text.ts'
 import { newestFirst } from './find-session.ts'
-import { withStore } from './open-store.ts'
+import { type SessionArgs, withStore } from './open-store.ts'
 import { realFolder } from './session-folder.ts'
-import { liveState, stateLabels } from './session-state.ts'
+import { liveState, type SessionState, stateLabels } from './session-state.ts'
 import { openSummaryCache, type SessionSummary } from './summary.ts'
 
 const defaultLimit = 30
 
-interface ListArgs {
-  readonly values: { readonly all?: boolean; readonly limit?: string; readonly json?: boolean }
-}
+type ListArgs = SessionArgs<{ readonly all?: boolean; readonly limit?: string; readonly json?: boolean }>
 
 /** `libero sessions list`. Reads only as many sessions as it shows. */
 export async function list({ values }: ListArgs, io: Io): Promise<number> {
   const limit = Number(values.limit ?? defaultLimit)
   const isAll = values.all === true
   const { shown, hasMore, others } = await withStore(io, (store) =>
-    newest(store, { limit, cwd: isAll ? undefined : realFolder(io.cwd), io }),
+    newest(store, limit, isAll ? undefined : realFolder(io.cwd), io),
   )
   if (values.json) {
     io.out(jsonText(shown))
@@ -40,15 +38,8 @@ export async function list({ values }: ListArgs, io: Io): Promise<number> {
   return exitCodes.done
 }
 
-interface Newest {
-  readonly shown: SessionSummary[]
-  readonly hasMore: boolean
-  /** The number of sessions of other folders. */
-  readonly others: number
-}
-
-/** The most recent sessions, without empty ones. */
-async function newest(store: SessionStore, { limit, cwd, io }: ListQuery): Promise<Newest> {
+/** The most recent sessions of a folder, or of all, without empty ones; `others` counts those of other folders. */
+async function newest(store: SessionStore, limit: number, cwd: string | undefined, io: Io) {
   const all = await store.list()
   const summaries = await openSummaryCache(store, io)
   const shown: SessionSummary[] = []
@@ -74,18 +65,9 @@ async function withLiveState(store: SessionStore, summary: SessionSummary): Prom
   }
 }
 
-interface ListQuery {
-  readonly limit: number
-  /** Only sessions of this folder. */
-  readonly cwd: string | undefined
-  readonly io: Pick<Io, 'home' | 'env'>
-}
+type Dated = Pick<SessionSummary, 'id' | 'createdAt' | 'updatedAt'>
 
-const damaged = ({
-  id,
-  createdAt,
-  updatedAt,
-}: Pick<SessionSummary, 'id' | 'createdAt' | 'updatedAt'>): SessionSummary => ({
+const damaged = ({ id, createdAt, updatedAt }: Dated): SessionSummary => ({
   id,
   ...(createdAt !== undefined && { createdAt }),
   ...(updatedAt !== undefined && { updatedAt }),
@@ -94,43 +76,40 @@ const damaged = ({
   state: 'failed',
 })
 
-function table(
-  sessions: readonly SessionSummary[],
-  { stdout, env }: Pick<Io, 'stdout' | 'env'>,
-  isAll: boolean,
-): string[] {
+function table(sessions: readonly SessionSummary[], { stdout, env }: Io, isAll: boolean): string[] {
   const paint = createPaint({ colours: hasColours(stdout, env) })
   const now = Date.now()
-  const rows = sessions.map((one) => [
-    visibleName(one.id),
-    one.updatedAt === undefined ? '' : timeAgo(one.updatedAt, now),
-    pluralize(one.prompts, 'prompt'),
-    stateLabels[one.state],
-    visibleName(one.title),
-    ...(isAll ? [visibleName(one.cwd ?? '')] : []),
-  ])
-  const widths = [0, 1, 2, 3, ...(isAll ? [4] : [])].map((i) => Math.max(0, ...rows.map((row) => textWidth(row[i]!))))
-  return rows.map((row, n) => {
-    const cells = row.map((cell, i) =>
-      paintCell(paint, sessions[n]!, i, widths[i] === undefined ? cell : padded(cell, widths[i])),
-    )
+  const columns: Column[] = [
+    { text: ({ id }) => visibleName(id), style: () => paint.bold },
+    { text: ({ updatedAt }) => (updatedAt === undefined ? '' : timeAgo(updatedAt, now)), style: () => paint.dim },
+    { text: ({ prompts }) => pluralize(prompts, 'prompt'), style: () => paint.dim },
+    { text: ({ state }) => stateLabels[state], style: ({ state }) => paint[stateStyles[state] ?? 'dim'] },
+    { text: ({ title }) => visibleName(title), style: () => String },
+    ...(isAll ? [{ text: ({ cwd }: SessionSummary) => visibleName(cwd ?? ''), style: () => paint.dim }] : []),
+  ]
+  const widths = columns.map(({ text }) => Math.max(0, ...sessions.map((one) => textWidth(text(one)))))
+  return sessions.map((one) => {
+    const cells = columns.map(({ text, style }, i) => {
+      const isLast = i === columns.length - 1
+      return style(one)(isLast ? text(one) : padded(text(one), widths[i]!))
+    })
     const line = cells.join('  ').trimEnd()
     return stdout.isTTY ? cutToWidth(line, stdout.columns ?? 80) : line
   })
 }
 
-const padded = (cell: string, width: number): string => cell + ' '.repeat(Math.max(0, width - textWidth(cell)))
-
-function paintCell(
-  paint: ReturnType<typeof createPaint>,
-  { state }: SessionSummary,
-  column: number,
-  cell: string,
-): string {
-  if (column === 0) return paint.bold(cell)
-  if (column === 1 || column === 2 || column === 5) return paint.dim(cell)
-  if (column !== 3) return cell
-  if (state === 'waiting' || state === 'answered' || state === 'parked') return paint.yellow(cell)
-  if (state === 'failed' || state === 'interrupted') return paint.red(cell)
-  return state === 'running' ? paint.cyan(cell) : paint.dim(cell)
+interface Column {
+  text(session: SessionSummary): string
+  style(session: SessionSummary): (text: string) => string
 }
+
+const stateStyles: Partial<Record<SessionState, 'yellow' | 'red' | 'cyan'>> = {
+  waiting: 'yellow',
+  answered: 'yellow',
+  parked: 'yellow',
+  failed: 'red',
+  interrupted: 'red',
+  running: 'cyan',
+}
+
+const padded = (cell: string, width: number): string => cell + ' '.repeat(Math.max(0, width - textWidth(cell)))

@@ -48,13 +48,8 @@ async function cannotOpen(path: string, error: unknown): Promise<CliError> {
     return new CliError(explainStore(error, { foreign: visibleName }), undefined, { cause: error })
   }
   const what = folderProblems[codeOf(error) ?? ''] ?? messageOf(error)
-  return new CliError(
-    `The sessions at ${path} cannot be opened: ${what}; make its folder writable, ${elsewhere}`,
-    undefined,
-    {
-      cause: error,
-    },
-  )
+  const message = `The sessions at ${path} cannot be opened: ${what}; make its folder writable, ${elsewhere}`
+  return new CliError(message, undefined, { cause: error })
 }
 
 const folderProblems: Readonly<Record<string, string>> = {
@@ -78,6 +73,12 @@ export async function withStore<T>(
   } finally {
     await store.close?.()
   }
+}
+
+/** The arguments of a command of `libero sessions`. */
+export interface SessionArgs<Values> {
+  readonly values: Values
+  readonly words: readonly string[]
 }
 
 /** The first word of a command, which must be a session's id. */

@@ -6,15 +6,13 @@ import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { findSession } from './find-session.ts'
 import { forkSession } from './open-session.ts'
-import { requireId, withStore } from './open-store.ts'
-
-interface ResumeArgs {
-  readonly values: { readonly fork?: boolean; readonly unpark?: boolean }
-  readonly words: readonly string[]
-}
+import { requireId, type SessionArgs, withStore } from './open-store.ts'
 
 /** `libero sessions resume`: runs `libero run` in the session. */
-export async function resume({ values, words }: ResumeArgs, io: Io): Promise<number> {
+export async function resume(
+  { values, words }: SessionArgs<{ readonly fork?: boolean; readonly unpark?: boolean }>,
+  io: Io,
+): Promise<number> {
   const asked = requireId(words, 'resume')
   const id = await withStore(io, async (store) => {
     const found = await findSession(store, asked)
@@ -26,13 +24,8 @@ export async function resume({ values, words }: ResumeArgs, io: Io): Promise<num
   return command.run!({ values: runValues as ParsedArgs['values'], words: words.slice(1) }, io)
 }
 
-interface ForkArgs {
-  readonly values: { readonly at?: string }
-  readonly words: readonly string[]
-}
-
 /** `libero sessions fork`. */
-export async function fork({ values, words }: ForkArgs, io: Io): Promise<number> {
+export async function fork({ values, words }: SessionArgs<{ readonly at?: string }>, io: Io): Promise<number> {
   const asked = requireId(words, 'fork')
   const at = values.at === undefined ? undefined : Number(values.at)
   const id = await withStore(io, async (store) => {

@@ -5,7 +5,7 @@ import { formatDate } from '../screen/format.ts'
 import { createPaint, hasColours, type Paint } from '../screen/paint.ts'
 import { jsonText } from '../text.ts'
 import { findSession } from './find-session.ts'
-import { requireId, withStore } from './open-store.ts'
+import { requireId, type SessionArgs, withStore } from './open-store.ts'
 import { liveState } from './session-state.ts'
 import { callStatus, decisionWords, describeCall } from './transcript-view/call-words.ts'
 import { editDiff } from './transcript-view/edit-diff.ts'
@@ -23,13 +23,11 @@ import {
 /** Lines of each input and output without `--full`. */
 const fewLines = 8
 
-interface ShowArgs {
-  readonly values: { readonly full?: boolean; readonly json?: boolean }
-  readonly words: readonly string[]
-}
-
 /** `libero sessions show`. */
-export async function show({ values, words }: ShowArgs, io: Io): Promise<number> {
+export async function show(
+  { values, words }: SessionArgs<{ readonly full?: boolean; readonly json?: boolean }>,
+  io: Io,
+): Promise<number> {
   const asked = requireId(words, 'show')
   const transcript = await withStore(io, async (store) => {
     const read = await readTranscriptView(store, await findSession(store, asked))
