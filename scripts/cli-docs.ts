@@ -8,19 +8,19 @@ import { knownProviders } from '../src/cli/models/providers.ts'
 import { helpFlag } from '../src/cli/parse.ts'
 import { head } from './cli-docs-head.ts'
 
-/** Where the page is. */
+/** The path of the page. */
 export const cliDocsPath = fileURLToPath(new URL('../docs/cli.md', import.meta.url))
 
-/** docs/cli.md, from the commands themselves. */
+/** The text of docs/cli.md, generated from the commands. */
 export async function cliDocs(): Promise<string> {
   const all = await Promise.all(commands.map((listed) => listed.load()))
   const list = commands.map(({ name, summary }) => `| [\`libero ${name}\`](#libero-${name}) | ${cell(summary)} |`)
   return [
     head,
-    '## Variables of the environment',
+    '## Environment variables',
     ['| variable | what it does |', '|---|---|', ...variables()].join('\n'),
     '## Settings',
-    'In `config.json` of your own folder, or in `.libero/config.json` of a project that you trust. A project can only make things stricter: of its file count `mode`, `ask`, `deny`, `"profile": "plan"`, `"sandbox": true`, smaller limits and `withoutTools`; all else is left out with a warning, so that no project moves your keys or your traffic.',
+    'Settings are in `config.json` of your own folder, or in `.libero/config.json` of a project that you trust. A project can only make settings stricter: it may set `mode`, `ask`, `deny`, `"profile": "plan"`, `"sandbox": true`, smaller limits and `withoutTools`; other settings are left out with a warning, so that no project can redirect your keys or your traffic.',
     ['| key | what it is | values |', '|---|---|---|', ...settings()].join('\n'),
     'The schema is published with the package, for editors (`"$schema"`) and programs:',
     `\`\`\`ts\n${snippet}\n\`\`\``,
@@ -41,13 +41,13 @@ function variables(): string[] {
   const keys = [...knownProviders({}).values()].filter(({ env }) => env.length > 0)
   return [
     ...Object.entries({
-      LIBERO_HOME: 'Your own folder, in place of `~/.libero`: settings, keys, trusted projects, sessions',
-      LIBERO_DEBUG: '`1` adds the stack to an error',
-      NO_COLOR: 'Anything: no colours, also on a terminal',
-      FORCE_COLOR: 'Colours also where there is no terminal; `0` for none',
-      TERM: '`dumb`: no colours and no moving lines',
-      CI: 'Anything: no moving lines',
-      DOCKER_HOST: 'Where Docker is, for `--context docker`',
+      LIBERO_HOME: 'Your own folder, instead of `~/.libero`: settings, keys, trusted projects, sessions',
+      LIBERO_DEBUG: '`1` adds the stack trace to an error',
+      NO_COLOR: 'If set: no colours, even on a terminal',
+      FORCE_COLOR: 'Colours even without a terminal; `0` for none',
+      TERM: '`dumb`: no colours and no live lines',
+      CI: 'If set: no live lines',
+      DOCKER_HOST: 'The address of Docker, for `--context docker`',
     }).map(([name, says]) => `| \`${name}\` | ${says} |`),
     ...keys.map(({ name, env }) => `| ${env.map((one) => `\`${one}\``).join(', ')} | The key of ${name} |`),
   ]
@@ -77,7 +77,7 @@ function section(command: Command, path: string, level: number): string[] {
 
 const says = ({ says: text, multiple }: Flag): string => cell(`${text}${multiple ? ' (repeatable)' : ''}`)
 
-/** A bar would end the cell, also between backticks. */
+/** A bar would end the cell, even in backticks. */
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 
 if (import.meta.main) {

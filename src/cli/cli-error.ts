@@ -1,6 +1,6 @@
 import type { StopSignal } from './io.ts'
 
-/** A failure with its one sentence for a person, its next step, and the exit code it means. */
+/** A failure with a message for a person, which names the next step, and an exit code. */
 export class CliError extends Error {
   readonly exitCode: number
   constructor(message: string, exitCode: number = exitCodes.error, options?: ErrorOptions) {
@@ -10,9 +10,9 @@ export class CliError extends Error {
   }
 }
 
-/** It was called in a way that means nothing. */
+/** The command was called with invalid arguments or settings. */
 export class UsageError extends CliError {
-  /** The command whose help says more, where it is not the one that was called. */
+  /** The command whose help to refer to, if it is not the one that was called. */
   readonly see?: string
   constructor(message: string, options: ErrorOptions & { readonly see?: string } = {}) {
     super(message, exitCodes.usage, options)
@@ -20,22 +20,22 @@ export class UsageError extends CliError {
   }
 }
 
-/** What `libero` ends with; scripts rely on these. */
+/** The exit codes of `libero`; scripts rely on them. */
 export const exitCodes = {
   done: 0,
   error: 1,
   usage: 2,
-  /** Somebody has to allow something, and nobody could be asked. The session waits for the answer. */
+  /** A call needs an approval, and there was nobody to ask. The session waits for the answer. */
   permission: 3,
   budget: 4,
   hungUp: 129,
   interrupted: 130,
-  /** Whoever read the answer went away. */
+  /** The reader of stdout closed it. */
   closed: 141,
   terminated: 143,
 } as const
 
-/** What a signal ends a program with. */
+/** The exit code for each signal. */
 export const stopCodes: Readonly<Record<StopSignal, number>> = {
   SIGINT: exitCodes.interrupted,
   SIGTERM: exitCodes.terminated,

@@ -1,17 +1,17 @@
 import type { Io } from './io.ts'
 
-/** A flag as it is parsed, shown in the help, completed by shells and written into docs/cli.md. */
+/** A flag of a command, for the parser, the help, the shell completions and docs/cli.md. */
 export interface Flag {
-  /** `optional` takes the next word only where it can be meant: neither a flag nor a sentence. */
+  /** `optional`: the value may be missing; the next word is the value unless it is a flag or has blanks. */
   readonly type: 'boolean' | 'string' | 'optional'
   readonly short?: string
   /** May be given several times. */
   readonly multiple?: true
-  /** What the value is, as the help calls it: `file`, `id`. */
+  /** The placeholder of the value in the help: `file`, `id`. */
   readonly value?: string
-  /** The only values there are. */
+  /** The allowed values. */
   readonly choices?: readonly string[]
-  /** It is a whole number of at least so much. */
+  /** The value is a whole number of at least this. */
   readonly min?: number
   /** One sentence without a full stop. */
   readonly says: string
@@ -19,7 +19,7 @@ export interface Flag {
 
 export type Flags = Readonly<Record<string, Flag>>
 
-/** What was given; an `optional` flag without a value is `true`. */
+/** The values of parsed flags; an `optional` flag without a value is `true`. */
 export type Values<F extends Flags> = {
   readonly [Name in keyof F]?: F[Name] extends { multiple: true } ? readonly string[] : ValueOf<F[Name]>
 }
@@ -37,26 +37,26 @@ export interface ParsedArgs<F extends Flags = Flags> {
   readonly words: readonly string[]
 }
 
-/** One command: what the help says of it, and what it does. Heavy things are imported inside `run`. */
+/** One command. Its dependencies are imported lazily, inside `run`. */
 export interface Command<F extends Flags = Flags> {
   readonly name: string
-  /** One line in the list of commands, without a full stop. */
+  /** One line for the list of commands, without a full stop. */
   readonly summary: string
-  /** What the words after it are, as the usage line shows them: `[task]`, `<id> [file]`. */
+  /** Its arguments, as the usage line shows them: `[task]`, `<id> [file]`. */
   readonly words?: string
-  /** At most so many words; default as many as one likes, 0 where `words` is absent. */
+  /** The maximum number of arguments; default unlimited, 0 if `words` is absent. */
   readonly maxWords?: number
   /** Further paragraphs of the help. */
   readonly details?: readonly string[]
   readonly flags?: F
   readonly examples?: readonly Example[]
-  /** A mistake in how it was called prints its help too. */
+  /** A usage error prints the whole help. */
   readonly helpOnUsageError?: true
-  /** Commands of its own: `libero sessions list`. */
+  /** Subcommands: `libero sessions list`. */
   readonly commands?: readonly Command[]
-  /** Which of them it is where none is named. */
+  /** The subcommand to run if none is named. */
   readonly defaultCommand?: string
-  /** Returns the exit code. Throws `CliError` and `UsageError` for people; anything else is named by `explainFailure`. */
+  /** Returns the exit code. Throws `CliError` and `UsageError` with messages for people; `explainFailure` describes other errors. */
   run?(given: ParsedArgs<F>, io: Io): Promise<number>
 }
 
@@ -65,7 +65,7 @@ interface Example {
   readonly says: string
 }
 
-/** Says of an object that it is a command, and lets TypeScript read its flags. */
+/** Types `run` by the flags of the command. */
 export function defineCommand<const F extends Flags>(command: Command<F>): Command {
   return command as unknown as Command
 }

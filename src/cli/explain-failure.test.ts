@@ -65,37 +65,37 @@ const cases: readonly (readonly [what: string, error: unknown, sentence: string,
   [
     'an empty account',
     failed('HTTP 402: credit is too low', {}, AgentQuotaError),
-    'the account at openai has nothing left to spend (HTTP 402: credit is too low): add credit there, or choose another with --provider',
+    'the account at openai has no credit left (HTTP 402: credit is too low): add credit there, or choose another with --provider',
     1,
   ],
   [
     'a rate limit',
     later,
-    'openai wants no more requests for now (HTTP 429: slow down): try again in 90 seconds: libero --continue',
+    'openai limits the rate of requests (HTTP 429: slow down): try again in 90 seconds: libero --continue',
     1,
   ],
   [
     'a rate limit without an end',
     failed('HTTP 429', {}, AgentRateLimitError),
-    'openai wants no more requests for now (HTTP 429): try again in a while: libero --continue',
+    'openai limits the rate of requests (HTTP 429): try again later: libero --continue',
     1,
   ],
   [
     'a full context',
     failed('HTTP 400: prompt is too long', {}, AgentContextExceededError),
-    'the conversation does not fit into the context of "gpt-9": begin a new one, or choose a model with more room (see: libero models openai)',
+    'the conversation exceeds the context window of "gpt-9": start a new one, or choose a model with a larger window (see: libero models openai)',
     1,
   ],
   [
     'an overloaded service',
     failed('HTTP 529: Overloaded', { retryable: true }),
-    'openai failed (HTTP 529: Overloaded): try again in a while: libero --continue',
+    'openai failed (HTTP 529: Overloaded): try again later: libero --continue',
     1,
   ],
   [
     'a wrong address',
     failed('HTTP 404: an HTML page'),
-    'openai does not know the address it was asked at (HTTP 404: an HTML page): check its baseURL',
+    'openai has no such address (HTTP 404: an HTML page): check its baseURL',
     1,
   ],
   [
@@ -113,7 +113,7 @@ const cases: readonly (readonly [what: string, error: unknown, sentence: string,
   [
     'a server that is not there',
     unreachable('ECONNREFUSED', { address: '127.0.0.1', port: 11434 }),
-    'nobody answers for openai at 127.0.0.1:11434 (ECONNREFUSED): start it, or check its address (to work without: --provider offline)',
+    'openai does not accept connections at 127.0.0.1:11434 (ECONNREFUSED): start it, or check its address (to work without: --provider offline)',
     1,
   ],
   [
@@ -131,19 +131,19 @@ const cases: readonly (readonly [what: string, error: unknown, sentence: string,
   [
     'a strange certificate',
     unreachable('SELF_SIGNED_CERT_IN_CHAIN'),
-    'the certificate of openai was not accepted (SELF_SIGNED_CERT_IN_CHAIN): behind a proxy that looks into connections, name its certificate in NODE_EXTRA_CA_CERTS; also check the clock of this machine',
+    'the certificate of openai was not accepted (SELF_SIGNED_CERT_IN_CHAIN): behind a proxy that inspects connections, name its certificate in NODE_EXTRA_CA_CERTS; also check the clock of this machine',
     1,
   ],
   [
     'a session in use',
     sessionBusy('s1', 'pid 7'),
-    'session s1 is being written by another program (pid 7): wait for it, or work in a copy: libero --resume s1 --fork',
+    'session s1 is being written by another program (pid 7): wait for it, or continue in a copy: libero --resume s1 --fork',
     1,
   ],
   [
     'a session that was taken',
     leaseLost('s1'),
-    'another program took session s1 over, or deleted it: to go on with it when that has ended: libero --resume s1',
+    'another program took over or deleted session s1: to continue it when that program has ended: libero --resume s1',
     1,
   ],
   [
@@ -155,13 +155,13 @@ const cases: readonly (readonly [what: string, error: unknown, sentence: string,
   [
     'a session that is not there',
     new Error('There is no session "nope" in this store; list() names those it has'),
-    'there is no session "nope": see those there are with: libero sessions',
+    'there is no session "nope": list them with: libero sessions',
     1,
   ],
   [
     'a file without permission',
     coded('EACCES', { path: '/desk/project/x' }),
-    'no permission for /desk/project/x: check who owns it and what its rights are (ls -l)',
+    'no permission for /desk/project/x: check its owner and its permissions (ls -l)',
     1,
   ],
   [
@@ -173,10 +173,10 @@ const cases: readonly (readonly [what: string, error: unknown, sentence: string,
   [
     'a read-only disk',
     new Error('cannot', { cause: coded('EROFS', { path: '/desk/x' }) }),
-    '/desk/x is on a disk that cannot be written: choose another folder (LIBERO_HOME, --cwd)',
+    '/desk/x is on a read-only disk: choose another folder (LIBERO_HOME, --cwd)',
     1,
   ],
-  ['a missing file', coded('ENOENT', { path: '/desk/x' }), 'there is no /desk/x: check the path', 1],
+  ['a missing file', coded('ENOENT', { path: '/desk/x' }), '/desk/x does not exist: check the path', 1],
   [
     'a wrong rule',
     new CodedError('Validation/InvalidRule', 'allow[0] "shel:ls" is no rule'),
@@ -186,7 +186,7 @@ const cases: readonly (readonly [what: string, error: unknown, sentence: string,
   [
     'an audit that cannot be written',
     new CodedError('Session/AuditWriteFailed', 'no room'),
-    'nothing was done, since the audit cannot be written: no room',
+    'nothing was done, because the audit cannot be written: no room',
     1,
   ],
   [
@@ -222,11 +222,11 @@ const cases: readonly (readonly [what: string, error: unknown, sentence: string,
   [
     'a budget',
     new AgentBudgetError('cost', 'The budget is used up: 1 of 1'),
-    'a limit was reached (The budget is used up: 1 of 1): to go on with a higher one: libero --continue, with another --max-cost',
+    'a limit was reached (The budget is used up: 1 of 1): to continue with a higher one: libero --continue, with another --max-cost',
     4,
   ],
-  ['Ctrl-C', new AgentAbortedError('The run was aborted'), 'it was interrupted; to go on: libero --continue', 130],
-  ['Ctrl-C in a dialog', new DOMException('left', 'AbortError'), 'it was interrupted', 130],
+  ['Ctrl-C', new AgentAbortedError('The run was aborted'), 'interrupted; to continue: libero --continue', 130],
+  ['Ctrl-C in a dialog', new DOMException('left', 'AbortError'), 'interrupted', 130],
   ['a usage error', new UsageError('--schema x.json is no JSON'), '--schema x.json is no JSON', 2],
   ['an error of ours', new CliError('no', 3), 'no', 3],
   ['anything else', new RangeError('too big'), 'too big', 1],
@@ -234,28 +234,33 @@ const cases: readonly (readonly [what: string, error: unknown, sentence: string,
   ['a thrown nothing', undefined, 'a thrown undefined', 1],
 ]
 
-test.each(cases)('%s ends in one sentence with the next step, and its exit code', (_, error, message, exitCode) => {
-  expect(explainFailure(error, context)).toEqual({ message, exitCode })
-})
+test.each(cases)(
+  '%s is explained in one message with the next step, and its exit code',
+  (_, error, message, exitCode) => {
+    expect(explainFailure(error, context)).toEqual({ message, exitCode })
+  },
+)
 
-test('a limit in dollars for a model without a price says what else can be limited', () => {
+test('a cost limit for a model without a price suggests another limit', () => {
   const error = failed('behavior.limits.cost cannot be kept: …', { providerCode: 'unknown_price', retryable: false })
-  expect(explain(error)).toMatch(/^--max-cost cannot be kept, .* "gpt-9" of openai costs: limit it with --max-turns/)
+  expect(explain(error)).toMatch(
+    /^--max-cost cannot be enforced, .* "gpt-9" of openai is unknown: limit the run with --max-turns/,
+  )
 })
 
-test('a long blank in what a service said takes no longer than its words', () => {
+test('long white space in a message of a service costs no extra time', () => {
   expect(explain(new Error(`one${' '.repeat(500_000)}two`))).toMatch(/^one {500,}…$/)
   expect(explain(new Error('one \r\n\n two\n'))).toBe('one two')
 })
 
-describe('a model that the service does not have is named, with where to look', () => {
+describe('an unknown model is named, with the command that lists models', () => {
   test.each([
     ['Anthropic', failed('HTTP 404: model: gpt-9', { providerCode: 'not_found_error' })],
     ['OpenAI', failed('HTTP 400: The requested model does not exist', { providerCode: 'model_not_found' })],
     ['Google', failed('HTTP 404: models/gpt-9 is not found for API version v1beta', { providerCode: 'NOT_FOUND' })],
     ['OpenRouter', failed('HTTP 400: gpt-9 is not a valid model ID', { providerCode: '400' })],
     ['Ollama', failed(`HTTP 404: model 'gpt-9' not found`)],
-  ])('as %s says it', (_, error) => {
+  ])('as %s reports it', (_, error) => {
     expect(explain(error)).toMatch(
       /^openai has no model "gpt-9" \(HTTP 4.*\): choose one with --model \(see: libero models openai\)$/,
     )
@@ -277,23 +282,23 @@ test.each([
   expect(exitCode).toBe(1)
 })
 
-test('the address that was asked is named, also where only words tell it', () => {
+test('the address of the request is named, even if only the message contains it', () => {
   const cause = coded('ECONNREFUSED')
   const error = failed('No answer from 127.0.0.1:1: connect ECONNREFUSED; check', {
     providerCode: 'ECONNREFUSED',
     cause,
   })
-  expect(explain(error)).toContain('nobody answers for openai at 127.0.0.1:1 (ECONNREFUSED)')
+  expect(explain(error)).toContain('openai does not accept connections at 127.0.0.1:1 (ECONNREFUSED)')
 })
 
-test('a wrong key from the environment is to be corrected there', () => {
+test('for a wrong key from the environment, the variable is named', () => {
   const error = failed('HTTP 401', {}, AgentAuthError)
   expect(explain(error, { env: { OPENAI_API_KEY: 'sk-wrong-key-12345678' } })).toContain(
     'correct OPENAI_API_KEY, or unset it and run: libero login openai',
   )
 })
 
-test('no sentence shows a secret, by its shape or from the environment', () => {
+test('no message shows a secret, whether recognized by its shape or from the environment', () => {
   const secret = 'hunter2-hunter2'
   const env = { MY_TOKEN: secret, LIBERO_DEBUG: '1' }
   for (const error of [
@@ -308,13 +313,13 @@ test('no sentence shows a secret, by its shape or from the environment', () => {
   }
 })
 
-test('control characters are seen and do nothing, lines become one, and there is an end to it', () => {
+test('control characters are made visible, lines are joined, and long messages are cut', () => {
   expect(explain(new Error('a\u001b]0;x\u0007b\nc\u202ed'))).toBe('a␛]0;x\\x07b c\\u202ed')
   expect(explain(coded('EACCES', { path: '/desk/\u001b[2J' }))).toContain('/desk/␛[2J')
   expect(explain(new Error('x'.repeat(100_000))).length).toBeLessThan(1000)
 })
 
-test('a stack is shown only to whoever asks for it', () => {
+test('a stack is shown only with LIBERO_DEBUG', () => {
   const error = new Error('outer', { cause: new Error('inner') })
   expect(explain(error)).toBe('outer')
   expect(explain(error, { env: { LIBERO_DEBUG: '1' } })).toMatch(
@@ -322,13 +327,13 @@ test('a stack is shown only to whoever asks for it', () => {
   )
 })
 
-test('an error that refers to itself is explained all the same', () => {
+test('an error that is its own cause is explained', () => {
   const error = new Error('round') as Error & { cause?: unknown }
   error.cause = error
   expect(explain(error, { env: { LIBERO_DEBUG: '1' } })).toContain('round')
 })
 
-test('R09 a service that was given up on is called too slow, with how long it was waited for', () => {
+test('R09 a service that timed out is called too slow, with the time waited', () => {
   const said = 'no answer began for 300 s; for a model that needs longer raise firstEventMs of withWatchdog (0 = off)'
   expect(explain(failed(said, { providerCode: 'stalled', cause: coded('ETIMEDOUT') }))).toBe(
     'openai is too slow (no answer began for 300 s): check the network, then: libero --continue',

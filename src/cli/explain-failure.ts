@@ -16,9 +16,9 @@ import { explainProvider } from './failures/provider-failure.ts'
 import { explainLease, explainMissing, explainStore } from './failures/session-failure.ts'
 import { explainContext, explainSystem } from './failures/system-failure.ts'
 
-/** What is known of a command when it fails. */
+/** What is known about the command that failed. */
 export interface FailureContext {
-  /** Holds `LIBERO_DEBUG`, and the keys that must not be shown. */
+  /** Contains `LIBERO_DEBUG`, and keys that must not be shown. */
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly provider?: string
   readonly model?: string
@@ -27,14 +27,13 @@ export interface FailureContext {
   readonly now?: number
 }
 
-/** What a failure is explained with. */
 export interface ExplainContext extends FailureContext {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Words of somebody else's, fit for a terminal: no secrets, nothing invisible, one line, and an end to it. */
+  /** Makes a foreign text safe for a terminal: without secrets and control characters, on one line, of limited length. */
   foreign(text: string): string
 }
 
-/** One sentence with the next step, for whatever a command can end with, and the exit code it means. */
+/** The message for a person about any error of a command, with the next step, and its exit code. */
 export function explainFailure(error: unknown, context: FailureContext = {}): { message: string; exitCode: number } {
   const { env = {} } = context
   const redactor = createRedactor({ env })
@@ -54,8 +53,8 @@ function oneLine(text: string): string {
 
 function sentence(error: unknown, by: ExplainContext): string {
   if (error instanceof CliError) return error.message
-  if (error instanceof AgentAbortedError) return 'it was interrupted; to go on: libero --continue'
-  if (isInterrupted(error)) return 'it was interrupted'
+  if (error instanceof AgentAbortedError) return 'interrupted; to continue: libero --continue'
+  if (isInterrupted(error)) return 'interrupted'
   if (error instanceof AgentBudgetError) return explainBudget(error, by)
   if (error instanceof StoreError) return explainStore(error, by)
   if (error instanceof SessionBusyError || error instanceof SessionParkedError || error instanceof LeaseLostError)
@@ -73,29 +72,29 @@ function sentence(error: unknown, by: ExplainContext): string {
 
 function explainShape(error: unknown): string | undefined {
   if (!(error instanceof AgentProviderError) || error.providerCode !== 'output_invalid') return undefined
-  return 'the model did not answer in the shape that --schema asks for; try again, or another model'
+  return 'the answer of the model does not match --schema; try again, or use another model'
 }
 
-/** A run that was stopped, or a dialog. */
+/** A run or a dialog was stopped. */
 const isInterrupted = (error: unknown): boolean =>
   error instanceof AgentAbortedError || (error instanceof Error && error.name === 'AbortError')
 
 function explainBudget({ limit, message }: AgentBudgetError, { foreign }: ExplainContext): string {
   const flag = limit === 'cost' ? '--max-cost' : limit === 'turns' ? '--max-turns' : `limits.${foreign(limit)}`
-  return `a limit was reached (${foreign(message)}): to go on with a higher one: libero --continue, with another ${flag}`
+  return `a limit was reached (${foreign(message)}): to continue with a higher one: libero --continue, with another ${flag}`
 }
 
-/** Without its class and code, which are for programs. */
+/** The message without class and code, which are for programs. */
 function explainCoded({ class: kind, code, message }: CodedError, { foreign }: ExplainContext): string {
   const said = foreign(message.replace(`${kind}/${code}: `, ''))
-  if (code === 'AuditWriteFailed') return `nothing was done, since the audit cannot be written: ${said}`
+  if (code === 'AuditWriteFailed') return `nothing was done, because the audit cannot be written: ${said}`
   const isSetting =
     /^(?:Invalid(?:Rule|Pattern|Setting|SecurityMode|AuthorityOption)|UnknownSetting|AllowlistWithoutMode)$/
   if (isSetting.test(code) && ofFlag.test(said)) return said.replace(ofFlag, '--$1 $2 ')
   return isSetting.test(code) ? `a setting cannot be used: ${said} (see: libero config, libero policy --help)` : said
 }
 
-/** A rule that was given as a flag. */
+/** An error about a rule that was given as a flag. */
 const ofFlag = /^the launch settings' (allow|deny)\[\d+\], (.*?), (?=is |has |names )/
 
 function exitCodeOf(error: unknown): number {

@@ -5,21 +5,21 @@ import { helpFlag } from './parse.ts'
 /** `libero --help`. */
 export function overview(commands: readonly CommandEntry[]): string {
   return [
-    'libero: an agent that works on your files, asks before it harms, and never loses a session',
+    'libero: an agent that works on your files, asks before risky actions, and keeps every session',
     '',
     'usage:',
-    '  libero "task"             work on a task here',
+    '  libero "task"             work on a task in this folder',
     '  libero <command> --help   what a command does, with examples',
-    '  libero                    a guided demo, where there is no key yet',
+    '  libero                    a conversation; the demo if no model is set up',
     '',
     'commands:',
     ...table(commands.map(({ name, summary }) => [name, summary])),
     '',
-    'exit codes: 0 done, 1 error, 2 usage, 3 permission required, 4 budget, 130 interrupted',
+    'exit codes: 0 success, 1 failure (reason on stderr), 2 usage error, 3 permission required, 4 limit reached, 130 interrupted',
   ].join('\n')
 }
 
-/** `libero <command> --help`, from the command itself. */
+/** `libero <command> --help`. */
 export function helpOf(command: Command, path: string): string {
   const { summary, details = [], flags = {}, examples = [], commands = [] } = command
   return [
@@ -64,7 +64,7 @@ export function signature(name: string, { type, short, value, choices, multiple 
 
 const sentence = ({ says, multiple }: Flag): string => `${says}${multiple ? ' (repeatable)' : ''}`
 
-/** Two columns; a left side that is too long has its right side on the next line. */
+/** Two columns. If the left cell is too long, the right one goes to the next line. */
 function table(rows: readonly (readonly [string, string])[]): string[] {
   const width = Math.min(28, Math.max(...rows.map(([left]) => left.length)))
   return rows.flatMap(([left, right]) =>

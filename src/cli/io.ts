@@ -1,30 +1,30 @@
 import type { Readable, Writable } from 'node:stream'
 
-/** Everything a command touches of the outside world; tests hand in their own. */
+/** A command's access to the outside world; tests replace it. */
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown }
-  /** Known without opening it: there is nothing to read, as from `/dev/null`. */
+  /** stdin is known to be empty, as `/dev/null` is, without opening it. */
   readonly isStdinEmpty?: boolean
-  /** The answer, and nothing else. */
+  /** For the answer only. */
   readonly stdout: Output
-  /** Everything that is about the answer: progress, questions, notices, errors. */
+  /** For everything else: progress, questions, notices, errors. */
   readonly stderr: Output
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   /** The user's own folder: `$LIBERO_HOME`, else `~/.libero`. */
   readonly home: string
-  /** Where the person is at home; what `~` means. */
+  /** The home folder of the person: `~`. */
   readonly userHome: string
   readonly fetch: typeof globalThis.fetch
-  /** Hears of SIGINT, SIGTERM and SIGHUP, in place of dying of them. Returns how to stop. */
+  /** Listens for SIGINT, SIGTERM and SIGHUP, which then do not end the process. Returns a function that stops listening. */
   onSignal(listener: (signal: StopSignal) => void): () => void
-  /** Hears of errors that nobody caught, in place of dying of them. Returns how to stop. */
+  /** Listens for uncaught errors, which then do not end the process. Returns a function that stops listening. */
   onCrash(listener: (error: unknown) => void): () => void
-  /** Ends the process at once; what it started is ended with it. */
+  /** Ends the process at once, with the processes it started. */
   quit(exitCode: number): void
-  /** A line on stdout. */
+  /** Prints a line on stdout. */
   out(line: string): void
-  /** A line on stderr. */
+  /** Prints a line on stderr. */
   err(line: string): void
 }
 

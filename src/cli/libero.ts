@@ -5,7 +5,7 @@ import type { Io } from './io.ts'
 import { parse } from './parse.ts'
 import { programName } from './text.ts'
 
-/** `libero …`, whole. Resolves with the exit code. */
+/** The command line: runs `libero <args>` and resolves with the exit code. */
 export async function libero(args: readonly string[], io: Io): Promise<number> {
   let meant: ResolvedCommand | undefined
   try {
@@ -25,7 +25,7 @@ interface Called {
 
 const version = ['--version', '-v', 'version']
 const help = ['--help', '-h', 'help']
-/** Other names that people know. */
+/** Names of commands in other programs. */
 const aliases: Readonly<Record<string, string>> = { '--rpc': 'rpc', auth: 'login', session: 'sessions' }
 
 async function resolveCommand(args: readonly string[], io: Io): Promise<Called | number> {
@@ -46,7 +46,7 @@ async function resolveCommand(args: readonly string[], io: Io): Promise<Called |
   return exitCodes.usage
 }
 
-/** A lone word, or one before a word that the command nearest to it knows: it was hardly meant as a task. */
+/** The command that was probably meant, if the words look like a misspelled command rather than a task. */
 async function misspelledCommand(first: string, rest: readonly string[]): Promise<string | undefined> {
   if (rest.length > 3 || ![first, ...rest].every((word) => /^[\w-]+$/.test(word)) || first.startsWith('-'))
     return undefined
@@ -56,11 +56,10 @@ async function misspelledCommand(first: string, rest: readonly string[]): Promis
   if (meant === undefined || rest.length === 0) return meant
   const { commands: own = [] } = await named(meant).load()
   if (own.some(({ name }) => name === rest[0])) return [meant, ...rest].join(' ')
-  const isOfName = rest.length === 1 && takesName.includes(meant)
-  return isOfName ? [meant, ...rest].join(' ') : undefined
+  return rest.length === 1 && takesName.includes(meant) ? [meant, ...rest].join(' ') : undefined
 }
 
-/** Commands that are followed by the name of something. */
+/** Commands that take a name as their argument. */
 const takesName = ['login', 'logout', 'completion']
 
 const find = (name: string): CommandEntry | undefined => commands.find((one) => one.name === name)
@@ -86,11 +85,11 @@ async function showHelp([topic, ...path]: readonly string[], io: Io): Promise<nu
 }
 
 interface ResolvedCommand extends Called {
-  /** As it is typed after `libero`. */
+  /** The words after `libero` that name the command. */
   readonly path: string
 }
 
-/** The command of a command, as far down as the words name one. */
+/** The subcommand that the words name, or the default one. */
 function subcommandOf(meant: ResolvedCommand): ResolvedCommand {
   const { commands: own = [], defaultCommand } = meant.command
   const [first, ...rest] = meant.args

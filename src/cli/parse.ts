@@ -4,12 +4,12 @@ import { fullyVisible } from '../platform/visible-text.ts'
 import { UsageError } from './cli-error.ts'
 import type { Command, Flag, Flags, ParsedArgs } from './command.ts'
 
-/** Every command has it. */
+/** The flag that every command has. */
 export const helpFlag = { type: 'boolean', short: 'h', says: 'Show this help' } as const satisfies Flag
 
 /**
- * Reads the words after a command. A flag counts only where a flag stands: a value is never looked at again, and
- * nothing after `--` is a flag.
+ * Parses the words after a command. The value of a flag is never read as a flag itself, and nothing after `--` is a
+ * flag.
  */
 export function parse(
   args: readonly string[],
@@ -32,7 +32,7 @@ export function parse(
     const inline = token.inlineValue ? token.value : undefined
     const next = flag.type === 'boolean' ? undefined : (inline ?? args[token.index + 1])
     if (flag.type === 'boolean' && inline !== undefined)
-      // What stands there is not shown: it may be a key, as in --key-stdin=…
+      // The value is not shown: it may be a key, as in --key-stdin=…
       throw new UsageError(`${token.rawName} takes no value; leave out the = and what follows it`)
     if (flag.type === 'boolean') values[token.name] = true
     else if (flag.type === 'optional' && inline === undefined && !canBeValue(next)) values[token.name] = true
@@ -42,7 +42,7 @@ export function parse(
           `${token.rawName} needs ${flag.choices ? `one of ${flag.choices.join(', ')}` : `a ${flag.value ?? 'value'}`}${next === undefined ? '' : `; for one that begins with a dash write ${token.rawName}=${fullyVisible(next)}`}`,
         )
       if (inline === undefined && skip === token.index + 1)
-        throw new UsageError(`two flags of ${shown(args[token.index]!)} need a value; write them apart`)
+        throw new UsageError(`two flags of ${shown(args[token.index]!)} need a value; write them separately`)
       if (inline === undefined) skip = token.index + 1
       setValue(values, token.name, checked(flag, token.rawName, next), flag)
     }
@@ -51,8 +51,8 @@ export function parse(
   if (found.length > most && values.help !== true)
     throw new UsageError(
       most === 0
-        ? `${name} takes no words, got ${shown(found[0]!)}`
-        : `${name} takes ${words}, got ${found.length} words`,
+        ? `${name} takes no arguments, got ${shown(found[0]!)}`
+        : `${name} takes ${words}, got ${found.length} arguments`,
     )
   const { help = false, ...rest } = values
   return { values: rest as ParsedArgs['values'], words: found, help: help === true }
@@ -62,31 +62,31 @@ function tokensOf(args: readonly string[], flags: Flags) {
   try {
     return parseArgs({ args: [...args], options: optionsOf(flags), strict: false, tokens: true }).tokens
   } catch (error) {
-    // It takes `-abc` apart letter by letter, and a text that begins with a dash may be long.
+    // parseArgs splits `-abc` letter by letter and overflows its stack on a long text that begins with a dash.
     throw error instanceof RangeError ? dashError(args.find(isFlag) ?? '') : error
   }
 }
 
-/** A list of points, say. */
+/** For a text that begins with a dash, such as a list. */
 const dashError = (word: string): UsageError =>
-  new UsageError(`${shown(word)} begins with a dash and is no flag; put -- before words like that`)
+  new UsageError(`${shown(word)} begins with a dash but is not a flag; put -- before such arguments`)
 
 type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>
 
-/** All are parsed as switches, so that what follows stays a word of its own and we decide whose it is. */
+/** All flags are parsed as switches, so that `parse` itself decides which word is a value. */
 function optionsOf(flags: Flags): Options {
   return Object.fromEntries(
     Object.entries(flags).map(([name, { short }]) => [name, { type: 'boolean' as const, ...(short && { short }) }]),
   )
 }
 
-/** Dashes that a text program made of two; nobody begins a task with them, and a model would be asked about the flag. */
+/** Rejects a flag whose hyphens a text editor replaced by a typographic dash: it would become part of the task. */
 function withoutTypographicDash(word: string): string {
   const [, flag] = /^[\u2010-\u2015\u2212]-?([a-z][\w-]*(?:=.*)?)$/s.exec(word) ?? []
   if (flag === undefined) return word
   const meant = fullyVisible(flag.length === 1 ? `-${flag}` : `--${flag}`)
   throw new UsageError(
-    `${shown(word)} begins with a dash that is no hyphen; write ${meant}, or put -- before it if it is no flag`,
+    `${shown(word)} begins with a dash that is not a hyphen; write ${meant}, or put -- before it if it is not a flag`,
   )
 }
 

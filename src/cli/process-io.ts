@@ -5,16 +5,15 @@ import { isatty } from 'node:tty'
 import { CliError, exitCodes } from './cli-error.ts'
 import type { Io, Output, StopSignal } from './io.ts'
 
-/** What is known of a process besides. */
 interface ProcessIo extends Io {
-  /** Why stdout did not take everything; a standard stream forgets it. */
+  /** The first error of stdout, which the stream itself does not keep. */
   readonly outputError: unknown
 }
 
-/** The process itself, as commands see it. */
+/** The `Io` of this process. */
 export function processIo(): ProcessIo {
   const { stdout, stderr, env } = process
-  // A reader that went away is no reason to die of an error nobody can see; who writes an answer listens for it.
+  // A reader that closed stderr must not crash the process.
   stderr.on('error', () => {})
   let outputError: unknown
   stdout.on('error', (error) => {
@@ -24,7 +23,7 @@ export function processIo(): ProcessIo {
     get outputError() {
       return outputError
     },
-    // Opened by whoever reads from it: that takes a while.
+    // Opening stdin takes a while, so only a command that reads it does so.
     get stdin() {
       return process.stdin
     },
@@ -53,7 +52,7 @@ export function processIo(): ProcessIo {
   }
 }
 
-/** Whether a descriptor is known to give nothing, as `/dev/null` is: a device, and no terminal. */
+/** Whether a descriptor is a device but not a terminal, as `/dev/null` is. */
 function isNullDevice(fd: number): boolean {
   try {
     return fstatSync(fd).isCharacterDevice() && !isatty(fd)
@@ -62,22 +61,24 @@ function isNullDevice(fd: number): boolean {
   }
 }
 
-/** Asked for only when it is needed: the help can be read anywhere. */
+/** Called only when needed: the help works in any folder. */
 function currentFolder(): string {
   try {
     return process.cwd()
   } catch (cause) {
-    throw new CliError('this folder is gone, or may not be read: go to another one with cd', exitCodes.error, { cause })
+    throw new CliError('this folder was deleted or cannot be read: change to another one with cd', exitCodes.error, {
+      cause,
+    })
   }
 }
 
-/** An empty HOME is none: what lies here would count as the user's own. */
+/** An empty HOME is ignored: files of the current folder would be taken for the user's own. */
 function homeFolder(): string {
   try {
     const named = homedir()
     return isAbsolute(named) ? named : userInfo().homedir
   } catch (cause) {
-    throw new CliError('this user has no home folder: set HOME to a folder of yours', exitCodes.error, { cause })
+    throw new CliError('this user has no home folder: set HOME to one of your folders', exitCodes.error, { cause })
   }
 }
 
@@ -99,16 +100,16 @@ function onCrash(listener: (error: unknown) => void): () => void {
   }
 }
 
-/** Ends the process once everything that was written has been read, or cannot be any more. */
+/** Ends the process when all output was read, or its reader is gone. */
 export async function endWith(exitCode: number, io: Pick<ProcessIo, 'outputError'>): Promise<never> {
   await Promise.all([drained(process.stdout), drained(process.stderr)])
-  await new Promise(setImmediate) // an error of the last write is told a tick later
+  await new Promise(setImmediate) // an error of the last write is emitted a tick later
   process.exit(
     io.outputError !== undefined && exitCode === exitCodes.done ? await reportOutputError(io.outputError) : exitCode,
   )
 }
 
-/** What was asked for came to its end, and nobody has it. */
+/** The command succeeded, but its output was lost. */
 async function reportOutputError(outputError: unknown): Promise<number> {
   const { exitCode, error } = (await import('./failures/output-failure.ts')).outputFailure(outputError)
   if (error) process.stderr.write(`libero: ${error.message}\n`)

@@ -5,7 +5,7 @@ import { readStdin } from './run/read-task.ts'
 /** How long bare `libero` waits for a task on stdin. */
 const stdinWaitMs = 300
 
-/** `libero` without a word: a task that was piped in, else the demo where no model is set up, else a conversation. */
+/** `libero` without arguments: runs a task piped in on stdin, else the demo if no model is set up, else a conversation. */
 export async function start(io: Io): Promise<number> {
   const piped = await readStdin(io, stdinWaitMs)
   const { command: run } = await import('./commands/run.ts')
@@ -21,6 +21,6 @@ export async function start(io: Io): Promise<number> {
     const { command: demo } = await import('./commands/demo.ts')
     return demo.run!({ values: {}, words: [] }, io)
   }
-  if (!io.stdin.isTTY) throw new UsageError('there is no task; say it as in: libero "list the files here"')
+  if (!io.stdin.isTTY) throw new UsageError('there is no task; write it as in: libero "list the files here"')
   return run.run!({ values: {}, words: [] }, io)
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { programName } from './text.ts'
 
-test('it is called as it was called', () => {
+test('the program name is the command that started it', () => {
   const repository = 'file:///desk/libero/src/cli/program-name.ts'
   const installed = 'file:///lib/node_modules/libero/dist/chunks/cli.js'
   expect(programName({ env: { npm_lifecycle_event: 'start' } }, repository)).toBe('npm start --')

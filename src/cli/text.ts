@@ -1,6 +1,6 @@
 import { visibleName } from '../platform/visible-text.ts'
 import type { Io } from './io.ts'
-/** JSON for programs that does nothing to a terminal either: what it would obey, or hide, is spelled out. */
+/** JSON in which characters that a terminal would obey or hide are escaped. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value, null, 2).replace(
     unseen,
@@ -10,13 +10,13 @@ export function jsonText(value: unknown): string {
 
 const unseen = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
 
-/** The beginning of a text, on one line of a list. */
+/** The beginning of a text, for one line of a list. */
 export function shortLine(text: string): string {
   const line = visibleName(text.replace(/\s+/g, ' '))
   return line.length > 100 ? `${line.slice(0, 99)}…` : line
 }
 
-/** How this very program was started, for those who are told what to type next: installed it is a program, in its repository npm starts it. */
+/** How to call this program: `libero` if installed, else the npm command that started it. */
 export function programName({ env }: Pick<Io, 'env'>, own: string = import.meta.url): string {
   if (env.npm_lifecycle_event === 'start' && !own.includes('/node_modules/')) return 'npm start --'
   return env.npm_command === 'exec' ? 'npx libero' : 'libero'

@@ -4,62 +4,39 @@ import { exitCodes, stopCodes } from './cli-error.ts'
 import { outputFailure } from './failures/output-failure.ts'
 import type { Io } from './io.ts'
 
-/** Does something until it is over or a signal comes, and says which exit code that is. */
-export async function untilStopped(io: Io, serve: (signal: AbortSignal) => Promise<void>): Promise<number> {
+/** How long work may take to end after a signal. */
+const graceMs = 5000
+
+/**
+ * Works until the work is done, a signal arrives, or an error is not caught. Resolves with the exit code: that of the
+ * signal, else the one that `work` returns, else success.
+ */
+export async function untilStopped(io: Io, work: (signal: AbortSignal) => Promise<number | void>): Promise<number> {
   const stopping = new AbortController()
-  let exitCode: number = exitCodes.done
+  let stopCode: number | undefined
   let grace: NodeJS.Timeout | undefined
   const stop = (code: number): void => {
-    if (!stopping.signal.aborted) exitCode = code
+    stopCode ??= code
     grace ??= setTimeout(() => io.quit(code), graceMs).unref()
     stopping.abort()
   }
   const offs = [
     io.onSignal((signal) => stop(stopCodes[signal])),
     io.onCrash((error) => {
-      io.err(`libero: something failed that nobody was waiting for: ${visibleText(messageOf(error))}`)
+      io.err(`libero: an error was not caught: ${visibleText(messageOf(error))}`)
       stop(exitCodes.error)
     }),
   ]
   try {
-    await serve(stopping.signal)
-    return exitCode
+    const exitCode = await work(stopping.signal)
+    return stopCode ?? exitCode ?? exitCodes.done
   } finally {
     clearTimeout(grace)
     for (const off of offs) off()
   }
 }
 
-/** How long tools may take to end after a signal. */
-const graceMs = 5000
-
-/** What a signal to this program does to work under way. */
-export interface OnStop {
-  readonly signal: AbortSignal
-  /** What to end with when it was stopped. */
-  readonly exitCode: number
-  /** Nobody is waiting for it any more. */
-  off(): void
-}
-
-/** Listens for signals to this program. */
-export function onStop(io: Io): OnStop {
-  const stopped = new AbortController()
-  let exitCode: number = exitCodes.interrupted
-  const off = io.onSignal((signal) => {
-    exitCode = stopCodes[signal]
-    stopped.abort()
-  })
-  return {
-    signal: stopped.signal,
-    get exitCode() {
-      return exitCode
-    },
-    off,
-  }
-}
-
-/** Does something until a signal comes or nobody reads any more what is printed, and says which exit code that is. */
+/** The same, until the reader of stdout closes it, too. */
 export async function untilUnread(io: Io, work: (signal: AbortSignal) => Promise<void>): Promise<number> {
   const unread = new AbortController()
   let exitCode: number | undefined
@@ -73,5 +50,32 @@ export async function untilUnread(io: Io, work: (signal: AbortSignal) => Promise
     return exitCode ?? stopped
   } finally {
     io.stdout.off('error', onError)
+  }
+}
+
+/** A listener for signals to this process. */
+interface StopListener {
+  /** Aborts at a signal. */
+  readonly signal: AbortSignal
+  /** The exit code for that signal. */
+  readonly exitCode: number
+  /** Stops listening. */
+  off(): void
+}
+
+/** Listens for signals to this process. */
+export function onStop(io: Io): StopListener {
+  const stopped = new AbortController()
+  let exitCode: number = exitCodes.interrupted
+  const off = io.onSignal((signal) => {
+    exitCode = stopCodes[signal]
+    stopped.abort()
+  })
+  return {
+    signal: stopped.signal,
+    get exitCode() {
+      return exitCode
+    },
+    off,
   }
 }

@@ -84,8 +84,8 @@ describe('libero agents', () => {
     await desk.libero(['agents', 'send', id, 'ask me: tea or coffee?', ...offline])
     const answer = (...words: string[]) => desk.libero(['agents', 'answer', id, ...words, ...offline])
     const [{ callId }] = JSON.parse((await answer('--json')).out)
-    const there = `waits; there is ${callId} (ask-question)`
-    const hint = 'Put an answer of several words into quotes\nSee: libero agents answer --help\n'
+    const there = `waits; waiting: ${callId} (ask-question)`
+    const hint = 'Put an answer of several words in quotes\nSee: libero agents answer --help\n'
     for (const words of [
       ['wrongcall', 'tea'],
       ['wrongcall', 'green', 'tea'],
@@ -128,7 +128,7 @@ describe('libero agents', () => {
     const id = await make(desk)
     const { working, closed } = await atWork(desk, id)
     working.child.kill('SIGINT')
-    const err = expect.stringContaining(`The agent was stopped; go on with: libero agents send ${id} "…"`)
+    const err = expect.stringContaining(`The agent was stopped; continue with: libero agents send ${id} "…"`)
     expect(await working.ended).toMatchObject({ code: 130, err })
     closed.open()
     expect((await desk.libero(['agents'])).out).toContain('stopped')
@@ -343,7 +343,9 @@ describe('rewind, cancel and delete', () => {
     })
     const back = await agents('rewind', 'helper', name!, '--yes')
     expect(back).toMatchObject({ code: 0, out: 'hello\n' })
-    expect(back.err).toMatch(new RegExp(`Taken back, with the 3 messages after it.*libero agents send ${id} "…"`, 's'))
+    expect(back.err).toMatch(
+      new RegExp(`Undone: the message and the 3 messages after it.*libero agents send ${id} "…"`, 's'),
+    )
     expect(JSON.parse((await agents('show', 'helper', '--json')).out).messages).toEqual([])
   })
 
@@ -355,10 +357,10 @@ describe('rewind, cancel and delete', () => {
     expect(await rewind('\r')).toMatchObject({
       code: 0,
       out: '',
-      err: expect.stringContaining('Nothing was taken back'),
+      err: expect.stringContaining('Nothing was undone'),
     })
     expect(await rewind('\x03')).toMatchObject({ code: 130, out: '', err: expect.stringContaining('Nothing was done') })
-    const asked = expect.stringMatching(/ {2}hello\n.*Take this back, with the message after it\? \[y\/N\]/s)
+    const asked = expect.stringMatching(/ {2}hello\n.*Undo this message and the message after it\? \[y\/N\]/s)
     expect(await rewind('y\r')).toMatchObject({ code: 0, out: 'hello\n', err: asked })
   })
 
@@ -404,7 +406,7 @@ describe('rewind, cancel and delete', () => {
     expect((await agents('answer', 'helper')).out).toContain(`    runs in: ${desk.cwd}\n`)
     expect(await other('answer', 'helper', '--allow', ...offline)).toMatchObject({
       code: 1,
-      err: expect.stringContaining(`web-fetch is to run in ${desk.cwd}, and this is ${desk.home}; allow it there`),
+      err: expect.stringContaining(`web-fetch is to run in ${desk.cwd}, but this is ${desk.home}; allow it there`),
     })
     expect(await agents('answer', 'helper', '--allow', ...offline)).toMatchObject({ code: 0 })
     await agents('send', 'helper', 'fetch http://127.0.0.1:1/x', ...offline)
@@ -420,7 +422,7 @@ describe('rewind, cancel and delete', () => {
     await asked.until(/▸ 1\. tea.*Esc: no answer/s)
     expect(await agents('answer', id, 'tea', ...offline)).toMatchObject({ code: 0 })
     expect(await asked.ended).toBe(0)
-    expect(asked.text()).toMatch(/closed: it was answered elsewhere.*goes on in another program; follow it with/s)
+    expect(asked.text()).toMatch(/closed: it was answered elsewhere.*continues in another program; follow it with/s)
   })
 
   test('watch names running sub-agents, the cost, and removed messages', async () => {
@@ -440,7 +442,7 @@ describe('rewind, cancel and delete', () => {
     await working
     await expect.poll(() => io.said.err, { timeout: 5000 }).toContain('2 turns')
     await agents('rewind', 'helper', '--yes')
-    await expect.poll(() => io.said.err, { timeout: 5000 }).toContain('What was said last was taken back.')
+    await expect.poll(() => io.said.err, { timeout: 5000 }).toContain('The last message was undone.')
     io.signal('SIGINT')
     const { code, out, err } = await watching
     expect(code).toBe(0)
@@ -473,7 +475,7 @@ describe('rewind, cancel and delete', () => {
     const back = JSON.parse((await agents('rollback', 'sc', messages[0].id.slice(0, 8), '--yes', '--json')).out)
     expect(back).toMatchObject({ restored: ['a.txt'], deleted: ['c.txt'], conflicts: [{ path: 'b.txt' }], failed: [] })
     expect([text('a.txt'), text('b.txt'), existsSync(join(desk.cwd, 'c.txt'))]).toEqual(['mine', 'mine now', false])
-    expect((await agents('show', 'sc')).out).toContain('[its files were put back]')
+    expect((await agents('show', 'sc')).out).toContain('[its file changes were undone]')
     expect((await agents('rollback', 'sc', '--undo', '--yes')).out).toBe('restored  a.txt\nrestored  c.txt\n')
     expect([text('a.txt'), text('b.txt'), text('c.txt')]).toEqual(['its', 'mine now', 'its'])
     expect((await agents('rollback', 'sc', '--undo', '--yes')).err).toContain('nothing is to be undone')
@@ -512,7 +514,7 @@ describe('definitions', () => {
     expect((await desk.libero(['agents'])).out).toContain(`${id}  scout`)
     const { code, err } = await desk.libero(['agents', 'send', id, 'hi', ...offline])
     expect(code).toBe(1)
-    expect(err).toContain('the definition "scout" of this agent is not there')
+    expect(err).toContain('the definition "scout" of this agent does not exist')
     expect(await desk.libero(['agents', 'delete', id, '--yes'])).toMatchObject({ code: 0 })
   })
 })
@@ -558,8 +560,8 @@ describe('wikis', () => {
     wiki(desk)
     await desk.libero(['config', 'set', 'wikis.notes', '{"folder": "notes"}'])
     expect(await attach('garden/Plans')).toMatchObject(refused('there is no wiki "garden"; there is notes'))
-    expect(await attach('notes/Plan')).toMatchObject(refused('there is no such page; did you mean "Plans"?'))
-    expect(await attach('notes/Something else')).toMatchObject(refused('there is no such page; none has'))
+    expect(await attach('notes/Plan')).toMatchObject(refused('the page does not exist; did you mean "Plans"?'))
+    expect(await attach('notes/Something else')).toMatchObject(refused('the page does not exist; none has'))
     const made = await desk.libero(['agents', 'new', 'librarian', 'read this', '--attach', 'notes/Plan'])
     expect(made).toMatchObject(refused('did you mean "Plans"?'))
     expect(service.requests).toHaveLength(before)

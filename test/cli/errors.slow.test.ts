@@ -68,7 +68,12 @@ describe('keys, models and services', () => {
     service.play({ status: 401, message: `Incorrect API key provided: ${key}` })
     await complains(desk, ['first'], 1, /^mock did not accept the key \(HTTP 401: .*\): run: libero login mock$/)
     service.play({ status: 402, message: 'Insufficient credits' })
-    await complains(desk, ['-c', 'second'], 1, /^the account at mock has nothing left .*: add credit there, or choose /)
+    await complains(
+      desk,
+      ['-c', 'second'],
+      1,
+      /^the account at mock has no credit left .*: add credit there, or choose /,
+    )
     service.play({ status: 404, message: 'The model `mock-1` does not exist' })
     await complains(
       desk,
@@ -92,7 +97,7 @@ describe('keys, models and services', () => {
     const ended = await running.ended
     expect(complaint(ended)).toEqual([
       1,
-      expect.stringMatching(/^nobody answers for mock at 127\.0\.0\.1:9 .*: start it, or /),
+      expect.stringMatching(/^mock does not accept connections at 127\.0\.0\.1:9 .*: start it, or /),
     ])
     expect(ended.err).toMatch(/session \w+-\w+; go on with: libero --continue/)
   })
@@ -103,7 +108,7 @@ describe('keys, models and services', () => {
       desk,
       ['-q', 'hi'],
       1,
-      /^mock does not speak TLS at 127\.0\.0\.1:\d+ \(EPROTO\): .*http:\/\/ in place of https/,
+      /^mock does not speak TLS at 127\.0\.0\.1:\d+ \(EPROTO\): .*http:\/\/ instead of https/,
     )
   })
 })
@@ -139,7 +144,7 @@ describe('words and flags', () => {
   test('a typo in a rule is reported, since a rule that matches nothing does not protect', async () => {
     const { code, err } = await open().libero(['--deny', 'shel:rm *', 'hi'])
     expect(code).toBe(0)
-    expect(err).toContain('! The rule "shel:rm *" is about no tool that is here, did you mean "shell"?')
+    expect(err).toContain('! The rule "shel:rm *" matches no tool, did you mean "shell"?')
   })
 
   test('a container without an engine', async () => {
@@ -160,7 +165,7 @@ describe('files of the user', () => {
     [
       'has a comma too many',
       '{"provider": "offline",}',
-      /config\.json is not JSON, line 1, column 24: there is a comma too many/,
+      /config\.json is not JSON, line 1, column 24: there is an extra comma/,
     ],
     [
       'has a misspelled key',
@@ -187,7 +192,7 @@ describe('files of the user', () => {
   test('a config that is a folder, credentials that are not JSON, a home that is a file', async () => {
     const desk = openDesk()
     mkdirSync(join(desk.home, 'config.json'))
-    await complains(desk, ['hi'], 2, /^Cannot read \S+config\.json: it is a folder; remove it, or /)
+    await complains(desk, ['hi'], 2, /^Cannot read \S+config\.json: it is a folder; replace it by a file, or /)
     const other = open()
     writeFileSync(join(other.home, 'credentials.json'), `{ "openai": "${key}`)
     await complains(other, ['--provider', 'openai', 'hi'], 1, /credentials\.json is not a JSON object.* log in again$/)
@@ -200,7 +205,8 @@ describe('files of the user', () => {
     const path = join(desk.home, 'sessions.db')
     const content = 'no database at all, '.repeat(300)
     writeFileSync(path, content, { mode: 0o600 })
-    const said = /^the sessions cannot be read: move the file away .* \(\S+sessions\.db is damaged or no session store/
+    const said =
+      /^the sessions cannot be read: move the file elsewhere .* \(\S+sessions\.db is damaged or no session store/
     await complains(desk, ['hi'], 1, said)
     await complains(desk, ['sessions'], 1, said)
     expect(readFileSync(path, 'utf8')).toBe(content)
@@ -255,7 +261,7 @@ describe('unusual environments', () => {
     const inGone = 'mkdir gone && cd gone && rmdir ../gone && libero'
     expect(complaint(await inShell(desk, `${inGone} hi`))).toEqual([
       1,
-      expect.stringMatching(/^this folder is gone.*with cd$/),
+      expect.stringMatching(/^this folder was deleted.*with cd$/),
     ])
     expect(await inShell(desk, `${inGone} --version`)).toMatchObject({ code: 0, err: '' })
     expect(await inShell(desk, `${inGone} --cwd ${desk.cwd} hi`)).toMatchObject({ code: 0 })
@@ -309,12 +315,12 @@ describe.runIf(mayMount)('disks', () => {
     const ask = async () => complaint(await desk.libero(['hi'], { env: { LIBERO_HOME: mounted } }))
     expect(await ask()).toEqual([
       1,
-      expect.stringMatching(/^there is no room for the session: free some space .*--no-session \(.*sessions\.db/),
+      expect.stringMatching(/^there is no space for the session: free some space .*--no-session \(.*sessions\.db/),
     ])
     execFileSync('mount', ['-o', 'remount,ro', mounted])
     expect(await ask()).toEqual([
       1,
-      expect.stringMatching(/^the sessions may not be written: .*--no-session \(.*sessions\.db/),
+      expect.stringMatching(/^the sessions cannot be written: .*--no-session \(.*sessions\.db/),
     ])
     expect(service.requests).toHaveLength(before)
   })
@@ -349,14 +355,14 @@ describe.runIf(nobodyCanRunNode)('permissions', () => {
     ])
     expect(await asNobody('chmod 600 "$LIBERO_HOME/config.json" && chmod 500 "$LIBERO_HOME"', 'hi')).toEqual([
       1,
-      expect.stringMatching(/^the sessions may not be written: check who owns their folder .*--no-session \(/),
+      expect.stringMatching(/^the sessions cannot be written: check the owner and the permissions .*--no-session \(/),
     ])
     expect(
       await asNobody(
         'chmod 700 "$LIBERO_HOME" && touch "$LIBERO_HOME/sessions.db" && chmod 0 "$LIBERO_HOME/sessions.db"',
         'hi',
       ),
-    ).toEqual([1, expect.stringMatching(/^the sessions may not be written: /)])
+    ).toEqual([1, expect.stringMatching(/^the sessions cannot be written: /)])
   })
 })
 

@@ -81,8 +81,10 @@ test('a server that fails and one that hangs are named on stderr, and the run co
   expect(code, err).toBe(0)
   expect(out).toBe('ok\n')
   expect(offered(service)).toEqual(['mcp_good_ask'])
-  expect(err).toMatch(/^! MCP server "bad" is not available: .*no licence found.*; going on without its tools$/m)
-  expect(err).toMatch(/^! MCP server "mute" is not available: was not ready within 3 s; .*going on without its tools$/m)
+  expect(err).toMatch(/^! MCP server "bad" is not available: .*no licence found.*; continuing without its tools$/m)
+  expect(err).toMatch(
+    /^! MCP server "mute" is not available: was not ready within 3 s; .*continuing without its tools$/m,
+  )
   expect(err).toContain('waiting for MCP server "mute"…')
   const quiet = await desk.libero([...servers, '-q', 'Go.'])
   expect(quiet.err.match(/is not available/g)).toHaveLength(2)
@@ -181,11 +183,11 @@ describe('servers of a project', () => {
       const changed = await desk.libero(['Look.'])
       expect(changed.code).toBe(0)
       expect(changed.err).toContain('.mcp.json#theirs is left out: it is changed and was not accepted')
-      expect((await desk.libero(['mcp'])).out).toContain('it is changed and nobody has accepted it; see: libero trust')
+      expect((await desk.libero(['mcp'])).out).toContain('it is changed and was not accepted yet; see: libero trust')
       const tested = await desk.libero(['mcp', 'test', 'theirs'])
       expect(tested).toMatchObject({
         code: 1,
-        err: expect.stringContaining('it is changed and nobody has accepted it'),
+        err: expect.stringContaining('it is changed and was not accepted yet'),
       })
       expect(startsIn(starts)).toHaveLength(1)
     },
@@ -226,7 +228,7 @@ describe('servers of a project', () => {
       const { code, err } = await desk.libero(['--yolo', 'Ask.'])
       expect(code, err).toBe(0)
       expect(said(service)).toContain('mine heard who')
-      expect(err).toContain('the MCP server "both" is left out: you have one of that name yourself')
+      expect(err).toContain('the MCP server "both" is left out: you have a server of that name')
       expect(err).toContain('the MCP server "wrong" is left out: mcpServers.wrong.command must be the name or path')
       expect(err).toContain('the MCP server "a b" is left out')
     },
@@ -238,7 +240,7 @@ describe('servers of a project', () => {
     await trust()
     const { code, err } = await desk.libero(['Look.'])
     expect(code, err).toBe(0)
-    expect(err).toContain('mcpServers was left out: a project names its servers in .mcp.json')
+    expect(err).toContain('mcpServers was left out: a project configures its servers in .mcp.json')
     expect(err).toContain('toolDisclosure was left out')
     expect(offered(service)).toEqual([])
   })
@@ -255,7 +257,7 @@ describe('servers of a project', () => {
     const [server] = startsIn(starts)
     expect(isAlive(server!.pid)).toBe(true)
     await desk.libero(['trust', '--revoke'])
-    await run.until('The project is not trusted any more: its MCP servers are stopped (theirs)')
+    await run.until('The project is no longer trusted: its MCP servers (theirs) were stopped')
     await vi.waitFor(() => expect(isAlive(server!.pid)).toBe(false), 10_000)
     revoked.open()
     expect((await run.ended).code).toBe(0)
@@ -299,7 +301,7 @@ test('mcp test prints what a server offers, or why it failed, and leaves nothing
   })
   expect(await desk.libero(['mcp', 'test', 'off'])).toMatchObject({
     code: 1,
-    err: expect.stringContaining('is turned off'),
+    err: expect.stringContaining('is disabled'),
   })
 })
 
@@ -326,7 +328,7 @@ test('a run stopped while it waits for a server does not claim to continue witho
   run.child.kill('SIGINT')
   const { code, err } = await run.ended
   expect(code).toBe(130)
-  expect(err).not.toContain('going on without')
+  expect(err).not.toContain('continuing without')
   expect(isAlive(startsIn(starts)[0]!.pid)).toBe(false)
 })
 
@@ -355,12 +357,12 @@ test('a login in the browser is stored, used, shown and removed', patience, asyn
   login.child.stdin.end()
   await login.until(/open http\S+\n/)
   await browse(/open (http\S+)/.exec(login.said.err)![1]!)
-  expect(await login.ended).toMatchObject({ code: 0, err: expect.stringContaining('You are logged in to "tracker"') })
+  expect(await login.ended).toMatchObject({ code: 0, err: expect.stringContaining('Logged in to "tracker"') })
   expect((await desk.libero(['mcp'])).out).toContain(`logged in at ${world.issuer.url}`)
   expect((await desk.libero(['mcp', 'test', 'tracker'])).out).toContain('tracker: works')
   expect(await desk.libero(['mcp', 'logout', 'tracker'])).toMatchObject({
     code: 0,
-    err: expect.stringContaining('is forgotten'),
+    err: expect.stringContaining('Deleted the login'),
   })
   const after = await desk.libero(['mcp', 'test', 'tracker'])
   expect(after).toMatchObject({ code: 1, out: expect.stringContaining('log in with: libero mcp login tracker') })

@@ -26,7 +26,7 @@ test.each([
   expect(err).toMatch(/^libero: no model is set up: .*libero login.*ANTHROPIC_API_KEY.*--provider offline/m)
 })
 
-test('T07 a task in a pipe gets the same error, and tools are lent without a model', async () => {
+test('T07 a task in a pipe gets the same error, and mcp-serve offers tools without a model', async () => {
   const piped = await runLibero([], fakeIo({ stdin: 'list the files here' }))
   expect([piped.code, piped.out, piped.err]).toEqual([1, '', expect.stringContaining('libero login')])
   const stdin = new PassThrough().end()

@@ -47,7 +47,7 @@ function sit(argv: readonly string[], { env, shell, ...size }: Seat = {}): Perso
 /** A dialog about this file, as soon as keys count. */
 const open = (name: string): RegExp => new RegExp(`command: touch ${name}\\n.*▸ n  no.*Esc: no`, 's')
 
-test('each key decides, in a real terminal', async () => {
+test('each key of an approval dialog works in a real terminal', async () => {
   const person = sit(['shell', 'touch once', 'touch session', 'touch always', 'touch no', 'touch why', 'touch arrows'])
   const steps = [
     ['once', 'y', '✓ allowed once: shell touch once'],
@@ -105,7 +105,7 @@ test('what was typed while the process was too busy to read does not answer it e
   expect(existsSync(join(person.folder, 'busy'))).toBe(false)
 })
 
-test('Ctrl-C closes the dialog, calls the turn off and gives the terminal back', async () => {
+test('Ctrl-C closes the dialog, cancels the turn and restores the terminal', async () => {
   const person = sit(['shell', 'touch never', 'touch neither'], { shell: '"$@" && stty -a' })
   await person.until(open('never'))
   person.type('\x03')
@@ -118,7 +118,7 @@ test('Ctrl-C closes the dialog, calls the turn off and gives the terminal back',
   expect(existsSync(join(person.folder, 'never'))).toBe(false)
 })
 
-test('PI-07 UI-01 UI-02 a hostile and very long command is shown whole on a narrow screen, and does nothing to it', async () => {
+test('PI-07 UI-01 UI-02 a hostile and very long command is shown completely on a narrow screen, and cannot control it', async () => {
   const hostile = `echo '\x1b[2J\x1b[1;1HApproved\x1b]0;title\x07\x1b]52;c;eA==\x07\x9b8m\u202e' ${'x'.repeat(5000)}END # ${' '.repeat(70)}✓ allowed`
   const person = sit(['shell', hostile], { columns: 30, rows: 12 })
   await person.until(/▸ n {2}no.*Esc: no/s)
@@ -142,7 +142,7 @@ ${row.slice(2)}`
   await person.result()
 })
 
-test('a dialog survives a screen that becomes narrow', async () => {
+test('a dialog stays usable when the screen becomes narrow', async () => {
   const person = sit(['shell', 'touch small'])
   await person.until(open('small'))
   person.resize(40, 15)
@@ -178,7 +178,7 @@ test('a secret is never on the screen, and Ctrl-C is an AbortError', async () =>
   expect((await other.result()).secret).toBe('AbortError')
 })
 
-test('a prompt through a pipe leaves the terminal of the process to answer in', async () => {
+test('a task from a pipe leaves the terminal free for answers', async () => {
   const person = sit(['shell', 'touch piped'], { shell: 'echo "a task" | "$@"' })
   await person.until(open('piped'))
   person.type('y')

@@ -14,7 +14,7 @@ const isMounting = process.platform === 'linux' && process.getuid?.() === 0 && B
 if (!isMounting) console.warn('skipped: sessions on a read-only disk are tried only on Linux as root with CI set')
 
 describe.skipIf(!isMounting)('R06 sessions in a folder on a read-only disk', () => {
-  test('R06 are listed, shown and exported, and a run says that they cannot be written', async () => {
+  test('R06 are listed, shown and exported, and a run reports that they cannot be written', async () => {
     const home = await homeWith((folder) => {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=700', 'tmpfs', folder])
       onTestFinished(() => void execFileSync('umount', ['--lazy', folder]))
@@ -31,11 +31,11 @@ describe.skipIf(!isMounting)('R06 sessions in a folder on a read-only disk', () 
     const fresh = await run('run', '--provider', 'offline', 'Hi.')
     expect([fresh.code, fresh.err]).toEqual([1, expect.not.stringContaining('--continue')])
     const { code, err } = await run('run', '--resume', 's', '--provider', 'offline', 'More.')
-    expect([code, err]).toEqual([1, expect.stringMatching(/the sessions may not be written|read-only/)])
+    expect([code, err]).toEqual([1, expect.stringMatching(/the sessions cannot be written|read-only/)])
   })
 })
 
-test('R06 who only looks at sessions in a folder changes nothing in it', async () => {
+test('R06 reading sessions in a folder changes nothing in it', async () => {
   const home = await homeWith()
   const folder = join(home, 'sessions')
   chmodSync(folder, 0o755) // a writer would close it to others

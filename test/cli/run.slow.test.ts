@@ -26,7 +26,7 @@ describe('libero "task"', () => {
     expect(err).not.toContain('\u001b')
   })
 
-  test('A233 takes the task from --prompt, words or stdin, and fails without one', async () => {
+  test('A233 takes the task from --prompt, arguments or stdin, and fails without one', async () => {
     const desk = open()
     const told = async (args: string[], stdin = ''): Promise<unknown> => {
       service.play([{ say: 'ok' }])
@@ -41,7 +41,7 @@ describe('libero "task"', () => {
     expect(await told(['run', '--prompt', 'a', 'b'])).toBe(2)
   })
 
-  test('T06 a piped prompt that does not fit is an error with the size that would, and is not sent shortened', async () => {
+  test('T06 a piped prompt that is too long is an error that names the limit, and is not sent in part', async () => {
     const desk = open()
     const message =
       "This model's maximum context length is 8192 tokens. However, your messages resulted in 12345 tokens."
@@ -57,14 +57,14 @@ describe('libero "task"', () => {
     expect(service.requests).toHaveLength(2)
   })
 
-  test('R07 of an answer that broke off and came again, a pipe gets the whole one alone', async () => {
+  test('R07 if an answer broke off and was repeated, a pipe gets only the complete one', async () => {
     service.play([{ say: 'Half an ' }, 'break'], [{ say: 'A whole answer.' }])
     const { code, out, err } = await open().libero(['x'])
     expect({ code, out }).toEqual({ code: 0, out: 'A whole answer.\n' })
     expect(err).toContain('the service broke off')
   })
 
-  test('keeps the session: --continue goes on with it, --fork in a copy', async () => {
+  test('stores the session: --continue continues it, --fork in a copy', async () => {
     const desk = open()
     await desk.libero(['remember: blue'])
     const again = await desk.libero(['-c', 'which colour?'])
@@ -77,7 +77,7 @@ describe('libero "task"', () => {
     expect(JSON.parse(out)).toHaveLength(2)
   })
 
-  test('T10 a session goes on with the model it was on, and says so, unless another is named', async () => {
+  test('T10 a session continues with its previous model, with a notice, unless another is named', async () => {
     const desk = open()
     await desk.libero(['-m', 'mock-2', 'one'])
     expect((await desk.libero(['-c', 'two'])).err).toContain('mock mock-2 (the model of this session)')
@@ -88,7 +88,7 @@ describe('libero "task"', () => {
     expect(service.requests.at(-1).model).toBe('mock-1')
   })
 
-  test('what has no effect is said', async () => {
+  test('a flag without effect is reported', async () => {
     const { code, err } = await open().libero(['--thinking', 'high', 'hi'])
     expect(code).toBe(0)
     expect(err).toContain('--thinking high has no effect with mock')
@@ -108,7 +108,7 @@ describe('libero "task"', () => {
     expect(await desk.libero(['--schema', 's.json', 'how many?'])).toMatchObject({ code: 0, out: '{"n":7}\n' })
   })
 
-  test('--image sends a picture, by what its bytes are', async () => {
+  test('--image sends an image, with the type found in its bytes', async () => {
     const desk = open()
     desk.write('no.png', 'this is text')
     const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -125,7 +125,7 @@ describe('libero "task"', () => {
     })
   })
 
-  test('--cwd works there', async () => {
+  test('--cwd sets the working folder', async () => {
     const desk = open()
     desk.write('sub/a.txt', 'deep')
     service.play([{ call: 'read_file', args: { path: 'a.txt' } }], [{ say: 'ok' }])
@@ -137,7 +137,7 @@ describe('libero "task"', () => {
     })
   })
 
-  test('--profile plan looks and changes nothing', async () => {
+  test('--profile plan reads and changes nothing', async () => {
     const desk = open()
     service.play([{ call: 'shell', args: { command: 'touch evil' } }], [{ say: 'ok' }])
     expect(await desk.libero(['--profile', 'plan', 'x'])).toMatchObject({ code: 0 })
@@ -152,7 +152,7 @@ describe('libero "task"', () => {
 describe('permission', () => {
   const makesFile: readonly Step[] = [{ call: 'shell', args: { command: 'echo made > made.txt' } }]
 
-  test('B044 with nobody to ask it halts with 3, does nothing, and can be answered and gone on with', async () => {
+  test('B044 with nobody to ask the run halts with 3, does nothing, and can be answered and continued', async () => {
     const desk = open()
     service.play(makesFile, [{ say: 'Made it.' }])
     const halted = await desk.libero(['make a file'])
@@ -165,7 +165,7 @@ describe('permission', () => {
     expect(readFileSync(join(desk.cwd, 'made.txt'), 'utf8')).toBe('made\n')
   })
 
-  test('--allow lets it pass, --deny tells the model no', async () => {
+  test('--allow permits a call, --deny refuses it', async () => {
     const desk = open()
     service.play([{ call: 'shell', args: { command: 'mkdir one' } }], [{ say: 'ok' }])
     const allow = ['--allow', 'shell:mkdir *', '--allow', 'fs.write:one']
@@ -177,7 +177,7 @@ describe('permission', () => {
     expect(existsSync(join(desk.cwd, 'made.txt'))).toBe(false)
   })
 
-  test('B045 --yolo says yes, and still refuses what cannot be undone', async () => {
+  test('B045 --yolo approves calls, and still refuses irreversible ones', async () => {
     const desk = open()
     service.play(makesFile, [{ call: 'shell', args: { command: 'rm -rf ~' } }], [{ say: 'ok' }])
     expect(await desk.libero(['--yolo', 'x'])).toMatchObject({ code: 0 })
@@ -185,7 +185,7 @@ describe('permission', () => {
     expect(existsSync(desk.home)).toBe(true)
   })
 
-  test('TR-13 nothing of a project that nobody trusts is used, and it is said how to trust it', async () => {
+  test('TR-13 nothing of an untrusted project is used, and a notice says how to trust it', async () => {
     const desk = open()
     desk.write(
       '.libero/tools/evil.js',
@@ -206,8 +206,8 @@ describe('permission', () => {
   })
 })
 
-describe('it ends', () => {
-  test('with 4 when the turns are used up', async () => {
+describe('a run ends', () => {
+  test('with 4 when the limit of turns is reached', async () => {
     const desk = open()
     desk.write('a', 'x')
     service.play([{ call: 'read_file', args: { path: 'a' } }])
@@ -216,7 +216,7 @@ describe('it ends', () => {
     expect(err).toContain('--continue')
   })
 
-  test('FD-04 Ctrl-C once stops, keeps the session and ends with 130', async () => {
+  test('FD-04 with 130 after one Ctrl-C, and the session is kept', async () => {
     const desk = open()
     const held = gate()
     service.play([{ say: 'I am ' }, { hang: held }])
@@ -249,7 +249,7 @@ describe('it ends', () => {
     await eventually(() => pids.every((pid) => !isAlive(pid)) || undefined)
   })
 
-  test('FD-04 Ctrl-C twice quits at once', async () => {
+  test('FD-04 at once after two Ctrl-C', async () => {
     const desk = open()
     service.play([{ call: 'shell', args: { command: 'trap "" TERM; echo $$ > pid; sleep 60; sleep 60' } }])
     const running = desk.start(['--yolo', 'x'])
@@ -261,7 +261,7 @@ describe('it ends', () => {
     await eventually(() => !isAlive(pid) || undefined)
   })
 
-  test('FC-06 a reader that goes away stops it without a word', async () => {
+  test('FC-06 without a message if the reader closes stdout', async () => {
     const desk = open()
     const held = gate()
     service.play([{ say: 'a' }, { hang: held }, { flood: 'word ', times: 5000 }])

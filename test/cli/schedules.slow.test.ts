@@ -27,7 +27,9 @@ test('D045 schedules are added, listed, changed, paused and removed', async () =
       activeHours: { from: '22:00', to: '06:00', timeZone: 'Europe/Berlin' },
     },
   ])
-  expect((await desk.libero(['schedules'])).out).toContain('every 15m, from 22:00 to 06:00 Europe/Berlin, 5 times')
+  expect((await desk.libero(['schedules'])).out).toContain(
+    'every 15m, from 22:00 to 06:00 Europe/Berlin, at most 5 times',
+  )
   await desk.libero(['schedules', 'update', id.slice(0, 4), '--cron', '0 23 * * 1-5', 'plan the day'])
   expect(await listed(desk)).toMatchObject([{ when: { type: 'cron' }, message: 'plan the day', maxRuns: 5 }])
   await desk.libero(['schedules', 'update', id, '--any-time', '--no-max', '--cron', '0 9 * * *'])
@@ -42,19 +44,19 @@ test('D045 schedules are added, listed, changed, paused and removed', async () =
 })
 
 test.each([
-  [['--every', '5s', 'x'], 'a minute (1m) is the least'],
-  [['--every', 'soon', 'x'], 'write how long as 90s'],
+  [['--every', '5s', 'x'], 'the minimum is a minute (1m)'],
+  [['--every', 'soon', 'x'], 'write the interval as 90s'],
   [['--at', '2020-01-01T09:00Z', 'x'], 'lies in the past'],
   [['--at', '2030-01-01T09:00', 'x'], 'does not say in which time zone'],
   [['--cron', '0 9 * *', 'x'], 'must have five fields'],
   [['--cron', '0 9 * * *', '--every', '1h', 'x'], 'choose one of them'],
   [['--every', '1h', '--hours', 'night', 'x'], '--hours night: write it as'],
-  [['--at', '2030-01-01T09:00Z', '--every', '90s', 'x'], 'has to be whole minutes'],
+  [['--at', '2030-01-01T09:00Z', '--every', '90s', 'x'], 'must be whole minutes'],
   [['--every', '1h', '--once', '--max', '2', 'x'], '--once and --max do not go together'],
   [['--every', '1h'], 'See: libero schedules add --help'],
-  [['--every', '1h'], 'say what the agent is told'],
-  [['x'], 'it is not said when'],
-])('what cannot be meant is refused with what would be right: %j', async (words, why) => {
+  [['--every', '1h'], 'the schedule needs a message'],
+  [['x'], 'the schedule needs a time'],
+])('invalid arguments are refused with a correction: %j', async (words, why) => {
   const desk = openDesk()
   await make(desk)
   const { code, err } = await desk.libero(['schedules', 'add', 'helper', ...words])
@@ -63,11 +65,11 @@ test.each([
   expect(await listed(desk)).toEqual([])
 })
 
-test('D031 a reminder is an alarm, and schedules run wakes the agent that has one', async () => {
+test('D031 a reminder sets an alarm, and schedules run wakes its agent', async () => {
   const desk = openDesk()
   const told = await desk.libero(['agents', 'new', 'assistant', 'remind me in 10 minutes to stretch', ...offline])
   expect(told).toMatchObject({ code: 0, out: expect.stringContaining('The alarm is set for') })
-  expect(told.err).toMatch(/It wakes in (?:9|10) min\. Nobody wakes agents just now/)
+  expect(told.err).toMatch(/It wakes in (?:9|10) min\. No scheduler is running/)
   const [alarm] = await listed(desk)
   expect(alarm).toMatchObject({ kind: 'alarm', message: '[Alarm Clock] stretch', deleteAfterRun: true })
   await dueNow(desk, alarm)
@@ -76,7 +78,7 @@ test('D031 a reminder is an alarm, and schedules run wakes the agent that has on
   await running.until(`${alarm.agentId}: done`)
   const second = desk.start(['schedules', 'run', ...offline])
   await second.until('Another program wakes agents already')
-  expect((await desk.libero(['schedules'])).err).not.toContain('Nobody wakes agents')
+  expect((await desk.libero(['schedules'])).err).not.toContain('No scheduler is running')
   for (const one of [second, running]) {
     one.child.kill('SIGINT')
     expect(await one.ended).toMatchObject({ code: 0, err: expect.stringContaining('Stopped.') })
@@ -84,7 +86,7 @@ test('D031 a reminder is an alarm, and schedules run wakes the agent that has on
   expect(await listed(desk)).toEqual([])
 })
 
-/** Nobody waits for ten minutes: the alarm was set in the past. */
+/** The alarm is set in the past, so that the test does not wait for it. */
 async function dueNow(desk: Desk, { id, agentId, message }: { id: string; agentId: string; message: string }) {
   const store = createSqliteStore({ path: `${desk.home}/sessions.db` })
   const then = Date.now() - 60_000
@@ -94,7 +96,7 @@ async function dueNow(desk: Desk, { id, agentId, message }: { id: string; agentI
   await store.close()
 }
 
-test('an agent that needs somebody when it is woken waits for libero agents answer', async () => {
+test('a woken agent that needs an answer waits for libero agents answer', async () => {
   const desk = openDesk()
   const agentId = await make(desk)
   await dueNow(desk, { id: 'drink', agentId, message: 'ask me: tea or coffee?' })
@@ -106,7 +108,7 @@ test('an agent that needs somebody when it is woken waits for libero agents answ
   expect(answered).toMatchObject({ code: 0, out: expect.stringContaining('The user chose: tea') })
 })
 
-test('an agent that was at work when schedules run was stopped goes on with the next one', async () => {
+test('an agent that was working when schedules run was stopped continues at the next start', async () => {
   const service = await startMockService()
   onTestFinished(() => service.close())
   const desk = openDesk(service.url)
@@ -119,7 +121,7 @@ test('an agent that was at work when schedules run was stopped goes on with the 
   first.child.kill('SIGINT')
   expect(await first.ended).toMatchObject({ code: 0 })
   closed.open()
-  expect((await desk.libero(['agents'])).out).toContain('has something to do')
+  expect((await desk.libero(['agents'])).out).toContain('has work to do')
   const second = desk.start(['schedules', 'run'])
   await second.until('Nothing new.')
   second.child.kill('SIGTERM')

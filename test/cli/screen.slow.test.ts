@@ -22,7 +22,7 @@ const left = async (pty: PseudoTerminal): Promise<{ readonly code: number; reado
 })
 
 describe('a run on a terminal', () => {
-  test('shows what is under way and leaves what was done', async () => {
+  test('shows running work in live lines and finished work permanently', async () => {
     const pty = play('story')
     await pty.see('asking the model')
     pty.type('x')
@@ -101,7 +101,7 @@ Done: see the docs (https://docs.test/a).
     expect(screen.match(/word0\b/g)).toHaveLength(1)
   })
 
-  test('has no colours where nobody wants them', async () => {
+  test('has no colours if they are turned off', async () => {
     const pty = unwatched('story', { env: { NO_COLOR: '1' } })
     const { screen } = await left(pty)
     expect(screen).toContain('I run the tests and mend what is broken.')
@@ -117,7 +117,7 @@ Done: see the docs (https://docs.test/a).
   })
 })
 
-test('a retry takes back what was not finished, and says so', async () => {
+test('a retry removes unfinished text, with a notice', async () => {
   const pty = play('retry')
   await pty.see('First block.\n\nA tail that is')
   pty.type('x')
@@ -128,7 +128,7 @@ test('a retry takes back what was not finished, and says so', async () => {
   expect(screen).toContain('trying again\n\nIt worked.\n')
 })
 
-test('while a dialog is open nothing moves, and afterwards all is there', async () => {
+test('output waits while a dialog is open, and is shown afterwards', async () => {
   const pty = play('paused')
   await pty.see('shell rm x  waits for approval')
   pty.type('x')
@@ -143,7 +143,7 @@ test('while a dialog is open nothing moves, and afterwards all is there', async 
   expect(screen).toMatch(/^Said meanwhile\.\n\n\? shell rm x {2}waits for approval\n/)
 })
 
-test('a screen that changes its size while lines are live is clean again with the next frame', async () => {
+test('after a resize with live lines, the next frame redraws the screen correctly', async () => {
   const pty = play('long', { columns: 100, rows: 40 })
   await pty.see('word149')
   pty.resize(50, 40)
@@ -159,7 +159,7 @@ test('a screen that changes its size while lines are live is clean again with th
   expect(screen).toMatch(/^word0 word1 word2/)
 })
 
-test('UI-01 UI-02 sequences in what models, tools, files and errors say are seen and do nothing', async () => {
+test('UI-01 UI-02 escape sequences from models, tools, files and errors are shown and have no effect', async () => {
   const pty = play('hostile', { columns: 120, rows: 60 })
   const { code, screen } = await left(pty)
   expect(code).toBe(0)

@@ -78,7 +78,7 @@ function agentOf(
 }
 
 describe('libero sessions list', () => {
-  test('shows those of this folder, newest first, and with --all those of others', async () => {
+  test('shows the sessions of this folder, newest first, and with --all those of other folders', async () => {
     const desk = openHome()
     const none = await desk.libero([])
     expect([none.code, none.out, none.err]).toEqual([
@@ -101,7 +101,7 @@ describe('libero sessions list', () => {
     expect(away.err).toBe('No session was begun in this folder; libero sessions list --all shows 3 of others\n')
   })
 
-  test('as JSON it is a list for programs, and --limit shortens it', async () => {
+  test('--json prints a list, and --limit shortens it', async () => {
     const desk = openHome()
     await desk.begun('First')
     const second = await desk.begun('Second')
@@ -120,7 +120,7 @@ describe('libero sessions list', () => {
     ])
   })
 
-  test('SE-03 a secret of the variables is in no title, not even the beginning of it, nor in what is kept', async () => {
+  test('SE-03 no title contains a secret of the environment or its beginning, nor does the cache', async () => {
     const desk = openHome()
     const env = { HOUSE_TOKEN: 'blue-door-77-and-a-long-way-home' }
     await desk.begun(`Knock at the house with the words ${env.HOUSE_TOKEN}`)
@@ -129,7 +129,7 @@ describe('libero sessions list', () => {
     expect(readFileSync(join(desk.home, 'session-list.json'), 'utf8')).not.toContain('blue-door')
   })
 
-  test('what is kept of the list holds no longer than it is true, and may be lost', async () => {
+  test('cached summaries are used only while they are valid, and may be deleted', async () => {
     const desk = openHome()
     const kept = join(desk.home, 'session-list.json')
     const id = await desk.begun('Hello')
@@ -153,7 +153,7 @@ describe('libero sessions list', () => {
     expect(readFileSync(kept, 'utf8')).not.toContain('Hello')
   })
 
-  test('FD-11 one that is damaged hides no other, though its summary was kept', async () => {
+  test('FD-11 a damaged session does not hide others, even if its summary was cached', async () => {
     const desk = openHome()
     const [good, bad] = [await desk.begun('Hello'), await waiting(desk)]
     await desk.libero([])
@@ -166,7 +166,7 @@ describe('libero sessions list', () => {
     expect(out).toMatch(new RegExp(`^${good}.*done +Hello$`, 'm'))
   })
 
-  test('tells what runs elsewhere from what was interrupted', async () => {
+  test('distinguishes sessions that run in another process from interrupted ones', async () => {
     const desk = openHome()
     const id = await desk.begun('Hello')
     await desk.with(async (store) => {
@@ -186,7 +186,7 @@ describe('libero sessions list', () => {
 })
 
 describe('libero sessions show', () => {
-  test('UI-01 shows what was said and done, and no escape sequence of anybody else', async () => {
+  test('UI-01 shows messages and tool calls, without their escape sequences', async () => {
     const desk = openHome()
     const id = await desk.with(async (store) => {
       const { session } = await openSession(store, { cwd: desk.cwd })
@@ -210,7 +210,7 @@ describe('libero sessions show', () => {
     expect(['\x1b', '\x9b', '\u202e'].filter((sign) => json.includes(sign))).toEqual([])
   })
 
-  test('sub-agents are told under their call, and at the end where somebody went back to before it', async () => {
+  test('sub-agents are shown under their call, or at the end if that call was undone', async () => {
     const desk = openHome()
     const id = await desk.with(async (store) => {
       const { session } = await openSession(store, { cwd: desk.cwd })
@@ -227,7 +227,7 @@ describe('libero sessions show', () => {
     expect(out).toMatch(/sub-agent Dig for me[\s\S]*│ Dug\./)
   })
 
-  test('an id that is missing or wrong is one sentence', async () => {
+  test('a missing or wrong id means one message', async () => {
     const desk = openHome()
     const id = await desk.begun('Hello')
     const missing = await desk.libero(['show'])
@@ -241,7 +241,7 @@ describe('libero sessions show', () => {
 })
 
 describe('libero sessions answer', () => {
-  test('shows exactly what waits, and an answer counts in the next run', async () => {
+  test('shows exactly what waits, and the next run uses the answer', async () => {
     const desk = openHome()
     const id = await waiting(desk)
     expect((await desk.libero([])).out).toContain('waits for you')
@@ -262,7 +262,7 @@ describe('libero sessions answer', () => {
     expect((await desk.libero(['show', id])).out).toContain('Allowed by user')
   })
 
-  test('a refusal is told to the model with its reason', async () => {
+  test('the model receives a refusal with its reason', async () => {
     const desk = openHome()
     const id = await waiting(desk)
     const given = await desk.libero(['answer', id, '1', 'deny', '--note', 'keep it'])
@@ -276,7 +276,7 @@ describe('libero sessions answer', () => {
     expect(said.join('\n')).not.toContain('gone')
   })
 
-  test('calls of sub-agents that are called the same are told apart by their session', async () => {
+  test('calls of sub-agents with the same id are distinguished by their session', async () => {
     const desk = openHome()
     const id = await desk.with(async (store) => {
       const { session } = await openSession(store, { cwd: desk.cwd })
@@ -301,7 +301,7 @@ describe('libero sessions answer', () => {
     expect(left.map(({ sessionId }) => sessionId)).toEqual([owners[0]])
   })
 
-  test('what cannot be meant is refused', async () => {
+  test('invalid arguments are refused', async () => {
     const desk = openHome()
     const id = await waiting(desk)
     const answers = await Promise.all(
@@ -348,7 +348,7 @@ describe('libero sessions answer', () => {
   })
 })
 
-test('libero sessions fork prints the id of a copy, up to an entry if one is named', async () => {
+test('libero sessions fork prints the id of a copy, up to a given entry', async () => {
   const desk = openHome()
   const id = await desk.begun('Hello')
   const { out } = await desk.libero(['fork', id])
@@ -365,7 +365,7 @@ test('libero sessions fork prints the id of a copy, up to an entry if one is nam
 })
 
 describe('libero sessions export and import', () => {
-  test('the format is that of the file’s name; what is there is not replaced by mistake', async () => {
+  test('the format follows the name of the file; an existing file is not overwritten by mistake', async () => {
     const desk = openHome()
     const id = await desk.begun('Hello')
     for (const [file, begins] of [
@@ -390,7 +390,7 @@ describe('libero sessions export and import', () => {
     expect((await desk.libero(['export', id, '-f', 'html'])).out.startsWith('<!doctype html>')).toBe(true)
   })
 
-  test('SE-03 secrets are in no export, and the page has no strangers in it', async () => {
+  test('SE-03 exports contain no secrets, and the page loads nothing from elsewhere', async () => {
     const desk = openHome()
     const id = await desk.begun(`<img src=x onerror=alert(1)> my key is ${secret}, and HOUSE_TOKEN is blue-door-77`)
     const env = { HOUSE_TOKEN: 'blue-door-77' }
@@ -403,7 +403,7 @@ describe('libero sessions export and import', () => {
     expect((await desk.libero(['export', id, '-f', 'jsonl', '--with-secrets'])).out).toContain(secret)
   })
 
-  test('what was exported can be imported, under its own name or a new one', async () => {
+  test('an exported session can be imported, under its own id or a new one', async () => {
     const desk = openHome()
     const id = await desk.begun('Hello')
     await desk.libero(['export', id, '-o', 's.jsonl'])
@@ -461,23 +461,26 @@ describe('libero sessions export and import', () => {
         },
       ],
     ],
-  ])('a session of %s is known by its look, and belongs to the folder it was begun in', async (program, lines) => {
-    const desk = openHome()
-    writeFileSync(join(desk.cwd, 'theirs.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-    for (const args of [
-      ['import', 'theirs.jsonl'],
-      ['import', 'theirs.jsonl', '--from', program],
-    ]) {
-      const { code, out } = await desk.libero(args)
-      expect(code).toBe(0)
-      const session = await desk.with((store) => loadSession(store, out.trim()))
-      expect(texts(session.turns)).toEqual(['user: Hi'])
-    }
-    const listed = await desk.libero(['list', '--json'], { cwd: '/desk/shop' })
-    expect(JSON.parse(listed.out)).toHaveLength(2)
-  })
+  ])(
+    'a session of %s is recognized by its content, and belongs to the folder where it started',
+    async (program, lines) => {
+      const desk = openHome()
+      writeFileSync(join(desk.cwd, 'theirs.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+      for (const args of [
+        ['import', 'theirs.jsonl'],
+        ['import', 'theirs.jsonl', '--from', program],
+      ]) {
+        const { code, out } = await desk.libero(args)
+        expect(code).toBe(0)
+        const session = await desk.with((store) => loadSession(store, out.trim()))
+        expect(texts(session.turns)).toEqual(['user: Hi'])
+      }
+      const listed = await desk.libero(['list', '--json'], { cwd: '/desk/shop' })
+      expect(JSON.parse(listed.out)).toHaveLength(2)
+    },
+  )
 
-  test('a file that is none is refused, and leaves nothing behind', async () => {
+  test('a file that is not a session is refused, and nothing is stored', async () => {
     const desk = openHome()
     writeFileSync(join(desk.cwd, 'notes.txt'), 'dear diary\nhello\n')
     writeFileSync(join(desk.cwd, 'empty.jsonl'), `${JSON.stringify({ type: 'session', id: 'pi', cwd: '/desk' })}\n`)
@@ -495,7 +498,7 @@ describe('libero sessions export and import', () => {
     expect(JSON.parse((await desk.libero(['list', '--all', '--json'])).out)).toEqual([])
   })
 
-  test.each(['a\x1b[2J', '-rf', '../a', 'a b'])('a name that nobody could type is not kept: %j', async (name) => {
+  test.each(['a\x1b[2J', '-rf', '../a', 'a b'])('an id that cannot be typed is replaced: %j', async (name) => {
     const desk = openHome()
     const lines = (await desk.libero(['export', await desk.begun('Hello'), '-f', 'jsonl'])).out.split('\n')
     const head = { ...(JSON.parse(lines[0]!) as object), id: name }
@@ -507,7 +510,7 @@ describe('libero sessions export and import', () => {
     expect(err.includes('\x1b')).toBe(false)
   })
 
-  test('UI-01 an error that quotes the file sends nothing of it to the terminal', async () => {
+  test('UI-01 an error that quotes the file sends no control characters to the terminal', async () => {
     const desk = openHome()
     writeFileSync(join(desk.cwd, 'a.jsonl'), '\x1b]0;owned\x07{')
     const { code, err } = await desk.libero(['import', 'a.jsonl', '--from', 'libero'])
@@ -516,7 +519,7 @@ describe('libero sessions export and import', () => {
 })
 
 describe('libero sessions delete', () => {
-  test('T10 needs a yes, of a person or of the flag, and counts prompts: turns are those of the model', async () => {
+  test('T10 needs a confirmation, by a person or by the flag, and shows the number of prompts and turns', async () => {
     const desk = openHome()
     const [one, two] = [await desk.begun('One'), await desk.begun('Two')]
     const silent = await desk.libero(['delete', one])
@@ -540,7 +543,7 @@ describe('libero sessions delete', () => {
   })
 })
 
-test('a run that ended for want of a permission is found, allowed, gone on with, sent to somebody and deleted', async () => {
+test('a run that ended for lack of an approval is found, allowed, continued, exported and deleted', async () => {
   const desk = openDesk()
   desk.write('old.txt', 'x')
   const run = await desk.libero(['--provider', 'offline', 'run rm old.txt'])

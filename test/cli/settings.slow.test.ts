@@ -87,7 +87,7 @@ const cases: () => { readonly [Key in keyof Required<Config>]: Case } = () => ({
   preset: {
     config: { preset: 'basic' },
     check: (seen) => expect(namesOf(seen)).not.toContain('grep'),
-    except: { commands: ofDefinitions, says: 'an agent of libero agents has those of its definition' },
+    except: { commands: ofDefinitions, says: 'agents of libero agents have the tools of their definitions' },
   },
   system: {
     config: { system: 'Speak like a captain.' },
@@ -134,7 +134,7 @@ const cases: () => { readonly [Key in keyof Required<Config>]: Case } = () => ({
   sessions: {
     config: { sessions: 'elsewhere.db' },
     check: ({ io }) => expect(existsSync(join(io.home, 'elsewhere.db'))).toBe(true),
-    except: { commands: ['rpc', 'mcp-serve'], says: 'libero rpc and libero mcp-serve keep none' },
+    except: { commands: ['rpc', 'mcp-serve'], says: 'libero rpc and libero mcp-serve store none' },
   },
   mcpServers: { config: { mcpServers: servers! }, check: (seen) => expect(namesOf(seen)).toContain('mcp_demo_ask') },
   toolDisclosure: {

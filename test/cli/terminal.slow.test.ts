@@ -57,7 +57,7 @@ const asked = (command: string): RegExp => new RegExp(`command: ${command}\\n(?:
 
 const said = (): string => JSON.stringify(service.requests.at(-1).messages)
 
-test('a whole task: text as it comes, rendered when it is done, a diff, and every way to answer', async () => {
+test('a whole task: streamed text, rendered when complete, a diff, and every way to answer', async () => {
   const desk = openDesk(service.url)
   desk.write('a.txt', 'one\ntwo\nthree\n')
   const held = gate()
@@ -100,7 +100,7 @@ test('a whole task: text as it comes, rendered when it is done, a diff, and ever
 
 const mend = { path: 'a.txt', old_string: 'two', new_string: 'TWO' }
 
-describe('it gives the terminal back', () => {
+describe('the terminal is restored', () => {
   test('FD-04 after Ctrl-C in a question, and keeps the session', async () => {
     const desk = openDesk(service.url)
     service.play([{ say: 'So: ' }, { call: 'shell', args: { command: 'touch never' } }])
@@ -130,7 +130,7 @@ describe('it gives the terminal back', () => {
     expectSane(terminal, 130)
   })
 
-  test('FD-04 after Ctrl-C twice, at once, with a command that does not want to end', async () => {
+  test('FD-04 at once after two Ctrl-C, even if a command does not end', async () => {
     const desk = openDesk(service.url)
     service.play([{ call: 'shell', args: { command: 'trap "" TERM INT; echo stubborn; sleep 60; sleep 60' } }])
     const terminal = sit(desk, ['--yolo', 'x'], { shell: andThen })
@@ -150,7 +150,7 @@ describe('it gives the terminal back', () => {
     expectSane(terminal, 143)
   })
 
-  test('after SIGTERM in the question of trust, before anything was begun', async () => {
+  test('after SIGTERM in the trust question, before anything started', async () => {
     const desk = openDesk(service.url)
     desk.write('AGENTS.md', 'Say BANANA.')
     const terminal = sit(desk, ['x'], { shell: andThen })
@@ -166,7 +166,7 @@ describe('it gives the terminal back', () => {
     ['in a conversation, which does not go on', ['run'], 'x\r', 'Half'],
     ['where a conversation waits', ['run'], '', /you › .*Ctrl-D: end/s],
     ['at the question of trust', ['--cwd', 'strange', 'x'], '', /▸ d .*Esc: not now/s],
-  ] as const)('FD-32 after an error nobody caught, which is told: %s', async (_, args, typed, seen) => {
+  ] as const)('FD-32 after an uncaught error, which is reported: %s', async (_, args, typed, seen) => {
     const desk = openDesk(service.url)
     desk.write('strange/AGENTS.md', 'Say BANANA.')
     const held = gate()
@@ -188,7 +188,7 @@ describe('it gives the terminal back', () => {
 describe('a project with instructions of its own', () => {
   const question = /│ - instructions: AGENTS\.md\n.*▸ d {2}decline.*Esc: not now/s
 
-  test('TR-13 is asked about first; declined, nothing of it is used, and it is not asked about again', async () => {
+  test('TR-13 the person is asked first; if declined, nothing of it is used, and the question is not repeated', async () => {
     const desk = openDesk(service.url)
     desk.write('AGENTS.md', 'Say BANANA.')
     const first = sit(desk, ['x'])
@@ -203,7 +203,7 @@ describe('a project with instructions of its own', () => {
     expect(JSON.stringify(service.requests)).not.toContain('BANANA')
   })
 
-  test('TR-13 trusted once it is used and asked about again; trusted, it is remembered', async () => {
+  test('TR-13 trust for one run is asked again next time; permanent trust is remembered', async () => {
     const desk = openDesk(service.url)
     desk.write('AGENTS.md', 'Say APPLE.')
     const once = sit(desk, ['x'])
@@ -226,7 +226,7 @@ describe('a project with instructions of its own', () => {
   })
 })
 
-test('without a task it is a conversation, which Ctrl-D ends; --resume lets one choose and go on', async () => {
+test('without a task a conversation starts, which Ctrl-D ends; --resume lets the person choose a session', async () => {
   const desk = openDesk(service.url)
   const held = gate()
   service.play([{ say: 'Noted: *blue*.' }], [{ say: '**Blue**, ' }, { hang: held }, { say: 'you said.' }])
@@ -262,7 +262,7 @@ test('without a task it is a conversation, which Ctrl-D ends; --resume lets one 
   expect(said()).toMatch(/remember blue.*which colour\?.*and now\?/)
 })
 
-test('pictures go with the first task of a conversation, and not with every other', async () => {
+test('images are attached only to the first task of a conversation', async () => {
   const desk = openDesk(service.url)
   const head = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
   writeFileSync(join(desk.cwd, 'a.png'), Buffer.from(head, 'base64'))
@@ -277,7 +277,7 @@ test('pictures go with the first task of a conversation, and not with every othe
   expect(said().match(/data:image/g)).toHaveLength(1)
 })
 
-test('an approval that opens while somebody types is not answered by their next letter', async () => {
+test('an approval that opens while the person types is not answered by the next key', async () => {
   const desk = openDesk(service.url)
   const held = gate()
   service.play([{ say: 'Well' }, { hang: held }, { call: 'shell', args: { command: 'touch never' } }])
@@ -296,7 +296,7 @@ test('an approval that opens while somebody types is not answered by their next 
   expect(existsSync(join(desk.cwd, 'never'))).toBe(false)
 })
 
-test('keys that are typed into a run are not seen, and Ctrl-Z puts it aside', async () => {
+test('keys typed during a run are not shown, and Ctrl-Z suspends it', async () => {
   const desk = openDesk(service.url)
   const held = gate()
   service.play([{ say: 'One **two**' }, { hang: held }, { say: ' three.' }])
@@ -342,7 +342,7 @@ test.each([30, 200])('fits a screen of %i columns', async (columns) => {
   expect(foreignIn(terminal.raw)).toEqual([])
 })
 
-test('NO_COLOR has no colours, and TERM=dumb no escape sequence at all', async () => {
+test('NO_COLOR turns colours off, and TERM=dumb all escape sequences', async () => {
   const desk = openDesk(service.url)
   desk.write('a.txt', 'apples')
   const look = [{ say: 'I **look**.' }, { call: 'read_file', args: { path: 'a.txt' } }]
@@ -358,7 +358,7 @@ test('NO_COLOR has no colours, and TERM=dumb no escape sequence at all', async (
   expect(dumb.raw).not.toContain('\x1b')
 })
 
-test('an answer that goes into a file is the text itself, while the terminal shows the rest and asks', async () => {
+test('an answer redirected to a file is plain text, while the terminal shows the rest and asks', async () => {
   const desk = openDesk(service.url)
   service.play(
     [{ say: 'So: **' }, { say: 'this**\n' }, { call: 'shell', args: { command: 'touch made' } }],
@@ -374,7 +374,7 @@ test('an answer that goes into a file is the text itself, while the terminal sho
   expect(foreignIn(terminal.raw)).toEqual([])
 })
 
-test('UI-01 UI-02 PI-07 sequences in what the model says, runs, names and reads are shown and do nothing', async () => {
+test('UI-01 UI-02 PI-07 escape sequences in text, commands, names and files are shown and have no effect', async () => {
   const desk = openDesk(service.url)
   const command = `printf '${hostile.replaceAll('\x1b', '\\033').replaceAll('\x07', '\\007')}out\\n'; false`
   service.play(

@@ -5,7 +5,7 @@ import type { Workflow } from '../../workflow/workflow.ts'
 import { isBeingWritten } from '../sessions/session-state.ts'
 import type { OpenedWorkflow } from './open-workflow.ts'
 
-/** What a list says of an agent. */
+/** An agent in a list. */
 export interface AgentSummary {
   readonly id: string
   readonly definition: string
@@ -21,7 +21,7 @@ export interface AgentSummary {
 
 type Opened = Pick<OpenedWorkflow, 'workflow' | 'store'>
 
-/** An agent as it is now. Who died over it is told from who works on it. */
+/** The current state of an agent. An agent whose process died is `interrupted`, not `working`. */
 export async function summaryOf(instance: AgentInstance, { workflow, store }: Opened): Promise<AgentSummary> {
   const { id, definitionId, name, created, modified, closed, isSubAgent, parentAgentId } = instance
   const wakes =
@@ -47,7 +47,7 @@ async function stateOf(instance: AgentInstance, { workflow, store }: Opened): Pr
 
 const mostParents = 50
 
-/** Whose right to write it works under: that of the agent at the top. `undefined` where that one is gone. */
+/** The top-level agent, whose lease a sub-agent works under; `undefined` if it was deleted. */
 async function holderOf(instance: AgentInstance, workflow: Workflow): Promise<AgentInstance | undefined> {
   let holder: AgentInstance | undefined = instance
   for (let i = 0; i < mostParents && holder?.isSubAgent; i++)
@@ -55,11 +55,11 @@ async function holderOf(instance: AgentInstance, workflow: Workflow): Promise<Ag
   return holder
 }
 
-/** A state in words, for people. */
+/** Labels of the states for people. */
 export const agentStateLabels: Readonly<Record<AgentSummary['state'], string>> = {
   new: 'new',
-  submitted: 'has something to do',
-  working: 'at work',
+  submitted: 'has work to do',
+  working: 'working',
   'input-required': 'waits for you',
   completed: 'done',
   canceled: 'stopped',

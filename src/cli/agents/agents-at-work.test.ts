@@ -33,7 +33,7 @@ function openLogs() {
   }
 }
 
-test('what work took is counted from its beginning on, with what its sub-agents took, and no other agent', async () => {
+test('usage is counted from the start of the work, including sub-agents but no other agent', async () => {
   const { store, write } = openLogs()
   await write('agent-a', 1, turn())
   await write('agent-a', 100, turn(), { type: 'usage', runId: 'r', cause: 'title', usage: { input: 3, output: 2 } })
@@ -44,7 +44,7 @@ test('what work took is counted from its beginning on, with what its sub-agents 
   expect(stats.turnUsage).toHaveLength(2)
 })
 
-test('sub-agents are followed with theirs from the call that starts them to its result', async () => {
+test('sub-agents and their own are followed from the call that starts them until its result', async () => {
   const { store, write } = openLogs()
   const all = new AbortController()
   const seen: string[] = []
@@ -83,7 +83,7 @@ test('a sub-agent has a live line on the screen as long as it works', () => {
   expect(view.live('*')).toEqual([])
 })
 
-test('files are kept where a definition runs scripts or has servers', () => {
+test('snapshots are needed if a definition runs scripts or has MCP servers', () => {
   const withPlugin = (toolId: string, enabled = true) => ({
     id: 'a',
     config: { plugins: [{ id: 'x', toolId, enabled }] },

@@ -22,14 +22,14 @@ interface Answering {
   readonly words: readonly string[]
 }
 
-/** `libero agents answer`: what an agent waits for, the answer to it, and the work that comes of it. */
+/** `libero agents answer`: shows what an agent waits for, or answers it and lets the agent continue. */
 export async function answer({ values, words }: Answering, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents answer')
   const given = words.slice(1)
   const { allow, deny, note, ...working } = values
   checkFlags(values)
-  const isThere = io.stdin.isTTY === true && io.stderr.isTTY === true && !values.json
-  if (given.length === 0 && !allow && !deny && !isThere) return showWaiting(asked, values, io)
+  const hasPerson = io.stdin.isTTY === true && io.stderr.isTTY === true && !values.json
+  if (given.length === 0 && !allow && !deny && !hasPerson) return showWaiting(asked, values, io)
   return workWithAgent({
     values: working,
     io,
@@ -48,8 +48,7 @@ export async function answer({ values, words }: Answering, io: Io): Promise<numb
 
 function checkFlags({ allow, deny, note }: Answering['values']): void {
   if (allow && deny) throw new UsageError('--allow and --deny do not go together; choose one of them')
-  if (note !== undefined && !allow && !deny)
-    throw new UsageError('--note is said with --allow or --deny; add one of them')
+  if (note !== undefined && !allow && !deny) throw new UsageError('--note needs --allow or --deny; add one of them')
 }
 
 async function showWaiting(asked: string, { json }: { readonly json?: boolean }, io: Io): Promise<number> {
@@ -63,13 +62,12 @@ async function showWaiting(asked: string, { json }: { readonly json?: boolean },
   })
 }
 
-/** What an agent waits for. */
 interface Asked {
   readonly agentId: string
   readonly waiting: readonly PendingApproval[]
 }
 
-/** One word is the answer, or with a decision the call that is meant; of two, the first is the call. */
+/** Reads the words: one is the answer or, with --allow or --deny, the call; of two, the first is the call. */
 function meant(
   asked: Asked,
   words: readonly string[],
@@ -79,35 +77,35 @@ function meant(
   const [named, ...more] = callsNamed(words[0] ?? '', waiting)
   if (named && more.length > 0)
     throw new UsageError(
-      `${more.length + 1} calls are named "${fullyVisible(named.callId)}": ${namesOf([named, ...more], asked)}; say which one by its whole name`,
+      `${more.length + 1} calls are named "${fullyVisible(named.callId)}": ${namesOf([named, ...more], asked)}; name the call by its whole id`,
     )
   const isDecision = allow === true || deny === true
   if (!named && words.length > (isDecision ? 0 : 1))
     throw notWaiting(words[0]!, asked, isDecision ? '' : `. ${quoting}`)
   if (isDecision && words.length > 1)
-    throw new UsageError('--allow and --deny decide about a call; what the model is told with it goes into --note')
+    throw new UsageError('--allow and --deny take only the call; put a note to the model into --note')
   if (words.length > 2) throw new UsageError(`the answer has ${words.length - 1} words. ${quoting}`)
   const text = (named ? words[1] : words[0]) ?? ''
   const fitting = named ? [named] : waiting.filter(({ isQuestion }) => isQuestion !== isDecision)
   const [call] = fitting
   if (fitting.length > 1)
-    throw new UsageError(`${fitting.length} calls wait: ${namesOf(fitting, asked)}; say which one before the answer`)
+    throw new UsageError(`${fitting.length} calls wait: ${namesOf(fitting, asked)}; name the call before the answer`)
   if (!call || call.isQuestion === isDecision) throw wrongKind(call ?? waiting[0]!)
-  if (call.isQuestion && text === '') throw new UsageError('the answer is empty; say it in words')
+  if (call.isQuestion && text === '') throw new UsageError('the answer is empty; write some text')
   return { call, text: isDecision ? undefined : text }
 }
 
-const quoting = 'Put an answer of several words into quotes'
+const quoting = 'Put an answer of several words in quotes'
 
 function notWaiting(word: string, asked: Asked, hint: string): UsageError {
   const there = namesOf(asked.waiting, asked)
-  return new UsageError(`no call "${fullyVisible(word.slice(0, 100))}" waits; there is ${there}${hint}`)
+  return new UsageError(`no call "${fullyVisible(word.slice(0, 100))}" waits; waiting: ${there}${hint}`)
 }
 
 function wrongKind({ isQuestion, name }: PendingApproval): UsageError {
   return isQuestion
-    ? new UsageError('the agent put a question; answer it in words, as in: libero agents answer <agent> "yes"')
-    : new UsageError(`${fullyVisible(name)} waits for a permission; say --allow or --deny`)
+    ? new UsageError('the agent asks a question; answer it with text, as in: libero agents answer <agent> "yes"')
+    : new UsageError(`${fullyVisible(name)} waits for an approval; add --allow or --deny`)
 }
 
 const namesOf = (calls: readonly PendingApproval[], { agentId, waiting }: Asked): string =>

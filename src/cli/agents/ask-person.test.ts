@@ -16,8 +16,8 @@ const permission: PendingApproval = {
   request: { payload: { consent: { lines: ['tool: zx-script', 'runs in: /desk/app', 'runs in: an argument'] } } },
 }
 
-/** Somebody who answers this, one after the other. */
-function somebody(...values: readonly unknown[]) {
+/** A person who gives these answers, one after the other. */
+function personWho(...values: readonly unknown[]) {
   const prompts: Prompt[] = []
   const person: Interactor = {
     name: 'user',
@@ -30,8 +30,8 @@ function somebody(...values: readonly unknown[]) {
 }
 const at = (cwd: string) => ({ cwd, signal: new AbortController().signal })
 
-test('Enter alone is no answer: the question is put again, with how to leave it for later', async () => {
-  const { person, asked } = somebody('', '  ', 'green')
+test('an empty answer repeats the question, with a hint how to leave it for later', async () => {
+  const { person, asked } = personWho('', '  ', 'green')
   const reply = await askPerson(person, question, at('/desk'))
   const said: unknown[] = []
   const workflow = { answerQuestion: async (...given: unknown[]) => said.push(...given) } as unknown as Workflow
@@ -40,13 +40,13 @@ test('Enter alone is no answer: the question is put again, with how to leave it 
   expect(asked()).toEqual(['Which tea?', ...Array(2).fill(expect.stringContaining('leave it for later with Esc'))])
 })
 
-test('a permission names its folder, and is not given in another one', async () => {
-  const { person, asked } = somebody(true, true)
+test('an approval names its folder, and is refused in another one', async () => {
+  const { person, asked } = personWho(true, true)
   const reply = await askPerson(person, permission, at('/desk/app'))
   expect(reply?.allowed).toBe(permission)
   expect(asked()[0]).toContain('runs in: /desk/app\n')
   const elsewhere = askPerson(person, permission, at('/desk/other'))
-  await expect(elsewhere).rejects.toThrow('zx-script is to run in /desk/app, and this is /desk/other; allow it there')
+  await expect(elsewhere).rejects.toThrow('zx-script is to run in /desk/app, but this is /desk/other; allow it there')
 })
 
 async function openTwo() {
@@ -66,7 +66,7 @@ async function openTwo() {
 }
 
 test.each(['answered', 'spoken over', 'cancelled', 'deleted'])(
-  'a question that is %s elsewhere is not asked any more',
+  'a question that is %s elsewhere is withdrawn here',
   async (how) => {
     const { there, agentId, call, isGone } = await openTwo()
     if (how === 'answered') await there.answerQuestion(agentId, call.approvalId, 'yes')

@@ -9,22 +9,22 @@ import { CliError } from '../cli-error.ts'
 import type { OpenedWorkflow } from './open-workflow.ts'
 import { folderLines, questionIn, reasonText, requireAskedFolder } from './waiting-words.ts'
 
-/** What somebody said to what waits; for a workflow, which goes on with it. */
+/** The person's reply to a waiting call. */
 export interface Reply {
-  /** The call that may be made now. */
+  /** The call that the person allowed. */
   readonly allowed?: PendingApproval
   give(workflow: Workflow, agentId: string): ReturnType<Workflow['answerQuestion']>
 }
 
 interface AskOptions {
   readonly signal: AbortSignal
-  /** Where an allowed call would run. */
+  /** The folder in which an allowed call would run. */
   readonly cwd: string
 }
 
 /**
- * Asks the person at the terminal what an agent waits for; `undefined` is a person who does not want to say. Rejects
- * where a call is allowed that was asked for in another folder.
+ * Asks the person at the terminal about a waiting call; `undefined` if the person does not answer. Rejects if the
+ * person allows a call that is to run in another folder.
  */
 export async function askPerson(
   person: Interactor,
@@ -49,7 +49,7 @@ export async function askPerson(
   }
 }
 
-/** Enter alone is a slip more often than an answer: the question is put again. */
+/** An empty answer is probably a slip, so the question is repeated. */
 async function askForWords(ask: Interact, call: PendingApproval, signal: AbortSignal): Promise<string | undefined> {
   const payload = payloadOf(call)
   let hint = ''
@@ -85,7 +85,7 @@ function payloadOf(call: PendingApproval): Record<string, unknown> {
   return { kind, prompt: questionIn(input), options: input.options, multiSelect, allowFreeform, questionId }
 }
 
-/** As `ask-question` reads it: a label, own words, or a list of both. */
+/** The answer as `ask-question` expects it: a label, a text, or a JSON list of both. */
 function wordsOf(value: unknown): string {
   if (Array.isArray(value)) return JSON.stringify(value.map(labelOf))
   return labelOf(value)
@@ -99,11 +99,11 @@ interface Question {
   readonly agentId: string
   readonly call: PendingApproval
   readonly cwd: string
-  /** Takes the question away. It is aborted when this is over, too. */
+  /** Closes the prompt. Aborted at the end in any case. */
   readonly closing: AbortController
 }
 
-/** Asks the person what an agent waits for, until that is `answered` elsewhere, or is not asked any more. */
+/** Asks the person about a waiting call, until it is answered here, or `answered` in another process, or withdrawn. */
 export async function askUntilAnswered(
   opened: Pick<OpenedWorkflow, 'workflow' | 'store'>,
   { person, agentId, call, cwd, closing }: Question,
@@ -122,7 +122,7 @@ export async function askUntilAnswered(
   }
 }
 
-/** A dialog that was closed is no answer, and says so itself. */
+/** A closed dialog is not an answer, and has reported itself. */
 function noReply(error: unknown): undefined {
   if (error instanceof CliError) throw error
 }
@@ -134,8 +134,8 @@ interface PendingCall {
 }
 
 /**
- * Whether a call stopped waiting before `signal` came: somebody answered it elsewhere, spoke over it, or stopped its
- * agent. Never rejects: a prompt that cannot be looked after is one all the same.
+ * Whether a call stopped waiting before `signal` aborted: it was answered in another process, replaced by a new message,
+ * or its agent was stopped. Never rejects: if the call cannot be followed, the prompt stays open.
  */
 export async function untilAnsweredElsewhere(
   { workflow, store }: Pick<OpenedWorkflow, 'workflow' | 'store'>,
@@ -151,9 +151,9 @@ export async function untilAnsweredElsewhere(
     for await (const _ of store.watch(id, { after, signal })) if (!signal.aborted && !(await isPending())) return true
     return false
   }
-  // What a sub-agent waits for is answered in its own log, or left behind in that of its parent.
+  // A call of a sub-agent is answered in its own log, or dropped in the log of its parent.
   const both = [...new Set([agentId, call.sessionId])].map(async (id) => {
-    if (!(await follow(id))) throw new Error('it is not followed any more')
+    if (!(await follow(id))) throw new Error('no longer followed')
     return true
   })
   return Promise.any(both).catch(() => false)

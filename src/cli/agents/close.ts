@@ -18,13 +18,13 @@ export async function close({ words }: Ending, io: Io): Promise<number> {
   return withWorkflow(io, async (opened) => {
     for (const { id, closed } of await meant(opened, words, 'close')) {
       await opened.workflow.closeAgent(id)
-      io.err(closed ? `${fullyVisible(id)} was closed before` : `Closed ${fullyVisible(id)}; its schedules are gone`)
+      io.err(closed ? `${fullyVisible(id)} was closed already` : `Closed ${fullyVisible(id)} and removed its schedules`)
     }
     return exitCodes.done
   })
 }
 
-/** `libero agents delete`. All are looked up, and the person is asked, before the first one goes. */
+/** `libero agents delete`. Finds all agents and asks for confirmation before deleting the first one. */
 export async function remove({ values, words }: Ending, io: Io): Promise<number> {
   requireAgent(words, 'agents delete')
   if (!values.yes) requireTerminal(io, 'agents delete asks before it deletes')
@@ -60,10 +60,10 @@ function isWanted(agents: readonly AgentInstance[], io: Io): Promise<boolean> {
   for (const { id, definitionId, name = '' } of agents)
     io.err(`  ${fullyVisible(id)}  ${fullyVisible(definitionId)}  ${fullyVisible(name)}`.trimEnd())
   const asked = agents.length === 1 ? 'this agent' : `these ${agents.length} agents`
-  return confirm(`Delete ${asked} and all that was said for good?`, io)
+  return confirm(`Delete ${asked} and all messages permanently?`, io)
 }
 
-/** `libero agents cancel`: stops what an agent does, wherever it works, and denies what it waits for. */
+/** `libero agents cancel`: stops an agent, in whichever process it runs, and denies what it waits for. */
 export async function cancel({ words }: { readonly words: readonly string[] }, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents cancel')
   return withWorkflow(io, async (opened) => {
@@ -75,7 +75,7 @@ export async function cancel({ words }: { readonly words: readonly string[] }, i
     await opened.workflow.cancelAgent(agent.id)
     const state = await stateOf()
     if (state === 'working')
-      throw new CliError(`Agent ${id} is at work in another program and was not stopped; end that program`)
+      throw new CliError(`Agent ${id} is working in another program and was not stopped; end that program`)
     io.err(outcome(agent, { before, state }))
     return exitCodes.done
   })
@@ -87,7 +87,7 @@ function outcome(
 ): string {
   const id = fullyVisible(agentId)
   if (before === 'input-required' && state !== before)
-    return `Stopped ${id}; what it waited for is denied. Go on with: libero agents send ${id} "…"`
-  if (before !== state) return `Stopped ${id}; go on with: libero agents send ${id} "…"`
-  return `There was nothing to stop: agent ${id} is not at work (${agentStateLabels[state]})`
+    return `Stopped ${id}; what it waited for is denied. Continue with: libero agents send ${id} "…"`
+  if (before !== state) return `Stopped ${id}; continue with: libero agents send ${id} "…"`
+  return `There was nothing to stop: agent ${id} is not working (${agentStateLabels[state]})`
 }

@@ -2,13 +2,13 @@ import { createInterface } from 'node:readline/promises'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 
-/** Refuses where nobody can be asked: `asking` says who asks before what. */
+/** Throws without a terminal; `asking` names the command and what it asks about. */
 export function requireTerminal({ stdin, stderr }: Pick<Io, 'stdin' | 'stderr'>, asking: string): void {
   if (stdin.isTTY === true && stderr.isTTY === true) return
   throw new UsageError(`${asking}, and there is no terminal to ask on; add --yes`)
 }
 
-/** Asks the person at the terminal. Only yes is yes; Ctrl-C and a closed terminal end the command, with nothing done. */
+/** Asks the person at the terminal for a yes. Ctrl-C and a closed terminal end the command with nothing done. */
 export async function confirm(question: string, { stdin, stderr }: Pick<Io, 'stdin' | 'stderr'>): Promise<boolean> {
   const reader = createInterface({ input: stdin, output: stderr })
   const left = new AbortController()

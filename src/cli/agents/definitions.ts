@@ -33,17 +33,17 @@ export async function definitions({ values }: { values: { readonly json?: boolea
 /** A definition and where it comes from. */
 export interface FoundDefinition {
   readonly definition: AgentDefinition
-  /** Its file, or that it comes with Libero. */
+  /** Its file, or `built in`. */
   readonly from: string
 }
 
 export interface FoundDefinitions {
   readonly found: readonly FoundDefinition[]
-  /** For people: which files are left out, and why. */
+  /** Messages for people: which files are left out, and why. */
   readonly problems: readonly string[]
 }
 
-/** Those that come with Libero, and the user's own in `<home>/agents/*.json`. One of his takes the place of a built-in. */
+/** The built-in definitions, and the user's own in `<home>/agents/*.json`, which replace built-in ones of the same id. */
 export async function readDefinitions({ home }: { readonly home: string }): Promise<FoundDefinitions> {
   const folder = join(home, 'agents')
   const own = new Map<string, FoundDefinition>()
@@ -71,7 +71,9 @@ async function filesIn(folder: string, problems: string[]): Promise<string[]> {
   } catch (error) {
     const code = codeOf(error)
     if (code !== 'ENOENT')
-      problems.push(`${fullyVisible(folder)} cannot be read (${code ?? messageOf(error)}); make it a folder of yours`)
+      problems.push(
+        `${fullyVisible(folder)} cannot be read (${code ?? messageOf(error)}); make it a folder that you own`,
+      )
     return []
   }
 }
@@ -81,13 +83,13 @@ async function readDefinition(path: string): Promise<AgentDefinition> {
   const { $schema: _, ...fields } = (value ?? {}) as Record<string, unknown>
   const definition: unknown = Array.isArray(value) || typeof value !== 'object' ? value : fields
   checkDefinition(definition)
-  // A plugin that is not there is found now, not when somebody speaks to the agent.
+  // Report a missing plugin now, not at the first message to the agent.
   const plugins = new Map(builtInPlugins.map((plugin) => [plugin.toolId, plugin]))
   setUpPlugins(definition.config?.plugins ?? [], plugins, { agentId: 'agent-', clock: systemClock })
   return definition
 }
 
-/** One line, and its file is named once. */
+/** The message on one line, without the path that precedes it. */
 function said(error: unknown, path: string): string {
   const shown = fullyVisible(path)
   const text = messageOf(error).replace(`Cannot read ${shown}: `, '').replace(`${shown} is`, 'it is')

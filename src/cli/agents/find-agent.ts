@@ -7,7 +7,7 @@ import { CliError, UsageError } from '../cli-error.ts'
 import { isBeingWritten } from '../sessions/session-state.ts'
 import type { OpenedWorkflow } from './open-workflow.ts'
 
-/** The agent that somebody means by an id, the beginning of one that no other has, with or without `agent-`, or its name. */
+/** Finds an agent by its id, by a unique beginning of the id, with or without `agent-`, or by its name. */
 export async function findAgent(workflow: Pick<Workflow, 'listAgents'>, asked: string): Promise<AgentInstance> {
   const all = await workflow.listAgents({ closed: true, subAgents: true })
   const exact = all.find(({ id }) => id === asked || id === agentPrefix + asked)
@@ -19,14 +19,14 @@ export async function findAgent(workflow: Pick<Workflow, 'listAgents'>, asked: s
   throw meant.length > 1 ? ambiguous(asked, meant) : unknown(asked, all)
 }
 
-/** The same for who wants to say something to it: nobody but its parent speaks to a sub-agent. */
+/** The same for an agent to send a message to. Throws for a sub-agent: only its parent sends messages to it. */
 export async function findTopLevelAgent(workflow: Pick<Workflow, 'listAgents'>, asked: string): Promise<AgentInstance> {
   const agent = await findAgent(workflow, asked)
-  refuseSubAgent(agent, `speak to that one. What it did: libero agents show ${fullyVisible(agent.id)}`)
+  refuseSubAgent(agent, `send the message to that one. What it did: libero agents show ${fullyVisible(agent.id)}`)
   return agent
 }
 
-/** What is done to a sub-agent is done to its parent: `instead` says so. */
+/** Throws for a sub-agent; `instead` says what to do with its parent. */
 export function refuseSubAgent({ id, isSubAgent, parentAgentId = '' }: AgentInstance, instead: string): void {
   if (isSubAgent) throw new CliError(`${fullyVisible(id)} is a sub-agent of ${fullyVisible(parentAgentId)}; ${instead}`)
 }
@@ -39,7 +39,7 @@ export function requireAgent(words: readonly string[], command: string): string 
   return asked
 }
 
-/** Who types a beginning means one that can be spoken to. */
+/** Of several matches, open top-level agents are preferred. */
 function preferred(agents: readonly AgentInstance[]): readonly AgentInstance[] {
   const open = agents.filter(({ closed, isSubAgent }) => !closed && !isSubAgent)
   return open.length > 0 ? open : agents
@@ -58,15 +58,15 @@ function unknown(asked: string, all: readonly AgentInstance[]): CliError {
   const [meant] = nearest(asked, names, 1)
   const hint = meant === undefined ? '' : ` (did you mean ${fullyVisible(meant)}?)`
   return new CliError(
-    `There is no agent "${fullyVisible(asked.slice(0, 100))}"${hint}; libero agents --all names those there are, libero agents new makes one`,
+    `There is no agent "${fullyVisible(asked.slice(0, 100))}"${hint}; libero agents --all lists them, libero agents new creates one`,
   )
 }
 
-/** Refuses what cannot be done to an agent that another program works on. */
+/** Throws if another program is working on the agent. */
 export async function requireIdle({ store }: Pick<OpenedWorkflow, 'store'>, agentId: string): Promise<void> {
   if (!(await isBeingWritten(store, agentId))) return
   const id = fullyVisible(agentId)
   throw new CliError(
-    `Agent ${id} is at work in another program; stop it first: libero agents cancel ${id}. Nothing was done`,
+    `Agent ${id} is working in another program; stop it first: libero agents cancel ${id}. Nothing was done`,
   )
 }

@@ -11,21 +11,21 @@ const other = 'fedcba9876543210fedc-1'
 const messages = [said(one), said('x', { role: 'assistant' }), said(two), said(other), said('n', { hidden: true })]
 const found = (asked?: string): string => findMessage(messages, asked, 'agent-a').id
 
-test('a message is named by six letters of its id and the number at the end; other ids stay as they are', () => {
+test('the short form of an id is its first six letters and its last number; other ids are unchanged', () => {
   expect([messageName(two), messageName('mine')]).toEqual(['012345-12', 'mine'])
 })
 
-test('without a name the last one is meant that is for people', () => {
+test('by default it finds the last message that is not hidden', () => {
   expect(found()).toBe(other)
 })
 
-test('it is found by its id, its name, or a beginning that no other has', () => {
+test('a message is found by its id, its short form, or a unique beginning of the id', () => {
   expect([one, '012345-1', '012345-12', 'fedc'].map(found)).toEqual([one, one, two, other])
 })
 
-test('what several have is refused with their names, and so is what nobody said to the agent', () => {
+test('an ambiguous beginning is refused with the candidates, and so is a message that is not to the agent', () => {
   expect(() => found('0123')).toThrow('"0123" may be 012345-1, 012345-12; type more of it')
-  expect(() => found('zz')).toThrow('Agent agent-a has no message "zz"; libero agents show agent-a names them')
-  expect(() => found('x')).toThrow('"x" was not said to agent agent-a')
+  expect(() => found('zz')).toThrow('Agent agent-a has no message "zz"; libero agents show agent-a prints the names')
+  expect(() => found('x')).toThrow('"x" is not a message to agent agent-a')
   expect(() => findMessage([], undefined, 'agent-a')).toThrow('there is nothing to go back to')
 })

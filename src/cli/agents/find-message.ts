@@ -2,20 +2,20 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
 import { CliError } from '../cli-error.ts'
 
-/** What a person, or a schedule, said to an agent: what one can go back to. */
+/** A message of a person or a schedule to an agent, to which one can go back. */
 export const isUserMessage = ({ role, hidden }: Pick<AgentInstanceMessage, 'role' | 'hidden'>): boolean =>
   role === 'user' && !hidden
 
-/** Ids made in one process differ only in the number at their end. */
+/** Ids of one process differ only in the number at the end. */
 const madeHere = /^([0-9a-f]{6})[0-9a-f]{14}(-\d+)$/
 
-/** An id to be typed: `3f2a1b-7` for `3f2a1b…-7`. */
+/** The short form of an id, to type: `3f2a1b-7` for `3f2a1b…-7`. */
 export const messageName = (id: string): string => {
   const [, begin = id, end = ''] = madeHere.exec(id) ?? []
   return fullyVisible(begin + end)
 }
 
-/** The message that somebody means by its id, its name, or the beginning of one that no other has; without, the last. */
+/** Finds a message by its id, its short form, or a unique beginning of the id; by default the last one. */
 export function findMessage(
   messages: readonly AgentInstanceMessage[],
   asked: string | undefined,
@@ -24,7 +24,7 @@ export function findMessage(
   const said = messages.filter(isUserMessage)
   const last = said.at(-1)
   const agent = fullyVisible(agentId)
-  if (!last) throw new CliError(`Nothing was said to agent ${agent} yet; there is nothing to go back to`)
+  if (!last) throw new CliError(`Agent ${agent} has no messages yet; there is nothing to go back to`)
   if (asked === undefined) return last
   const meant = said.filter(({ id }) => id === asked || messageName(id) === asked)
   const begun = meant.length > 0 || asked === '' ? meant : said.filter(({ id }) => id.startsWith(asked))
@@ -36,6 +36,6 @@ export function findMessage(
   }
   if (first) return first
   const isOther = messages.some(({ id }) => id === asked)
-  const why = isOther ? `"${shown}" was not said to agent ${agent}` : `Agent ${agent} has no message "${shown}"`
-  throw new CliError(`${why}; libero agents show ${agent} names them behind their dates`)
+  const why = isOther ? `"${shown}" is not a message to agent ${agent}` : `Agent ${agent} has no message "${shown}"`
+  throw new CliError(`${why}; libero agents show ${agent} prints the names after the dates`)
 }

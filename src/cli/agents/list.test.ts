@@ -9,7 +9,7 @@ const agent = {
 const linesAt = (columns: number): string[] =>
   table([agent], { stdout: { isTTY: true, columns } as Io['stdout'], env: { NO_COLOR: '1' } })
 
-test('where columns do not fit beside each other, state and name come first and the id is whole', () => {
+test('on a narrow terminal state and name come first, and the id is not cut', () => {
   expect(linesAt(120)).toEqual([expect.stringMatching(/^agent-zovumu-fuviko {2}assistant .* waits for you {2}helper$/)])
   expect(linesAt(28).slice(0, 2)).toEqual(['waits for you  helper', '  agent-zovumu-fuviko'])
 })

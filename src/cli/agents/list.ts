@@ -24,7 +24,7 @@ export async function list({ values }: Listing, io: Io): Promise<number> {
     for (const instance of [...found].sort((a, b) => b.modified - a.modified))
       await summaryOf(instance, opened).then(
         (summary) => summaries.push(summary),
-        // One that is damaged hides no other.
+        // A damaged agent does not hide the others.
         (error) => io.err(`${fullyVisible(instance.id)} cannot be read: ${fullyVisible(messageOf(error))}`),
       )
     if (json) {
@@ -33,7 +33,9 @@ export async function list({ values }: Listing, io: Io): Promise<number> {
     }
     for (const line of table(summaries, io)) io.out(line)
     if (summaries.length === 0)
-      io.err('There are no agents yet; make one with: libero agents new assistant "remind me in 10 minutes to stretch"')
+      io.err(
+        'There are no agents yet; create one with: libero agents new assistant "remind me in 10 minutes to stretch"',
+      )
     return exitCodes.done
   })
 }
@@ -71,7 +73,7 @@ export function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io,
   })
 }
 
-/** Where the columns do not fit beside each other: what an agent does and who it is first, then how to name it. */
+/** For a narrow terminal: state and name first, then id, definition and time on their own lines. */
 function stacked([id, definition, when, state, about]: readonly string[]): string[] {
   return [about === '' ? `${state}  ${definition}` : `${state}  ${about}`, `  ${id}`, `  ${definition}  ${when}`]
 }

@@ -11,11 +11,11 @@ const fewLines = 8
 export interface MessageStyle {
   readonly paint: Paint
   readonly cwd: string
-  /** Results of tools in all their length. */
+  /** Show results of tools in full. */
   readonly isFull: boolean
 }
 
-/** A message for a terminal. None for what is not for people. */
+/** The lines of a message for a terminal; none for a hidden one. */
 export function messageLines(message: AgentInstanceMessage, { paint, cwd, isFull }: MessageStyle): string[] {
   const { id, role, content, hidden, created = 0, metadata = {} } = message
   if (hidden && !isFull) return []
@@ -41,12 +41,12 @@ export function messageLines(message: AgentInstanceMessage, { paint, cwd, isFull
   return ['', head(paint.blue('Agent')), ...lines, ...calls]
 }
 
-/** What was said, and when, on one line. */
+/** A message and its date on one line. */
 export function messageTitle({ id, content, created = 0 }: AgentInstanceMessage): string {
   return `  ${messageName(id)}  ${formatDate(created)}  ${cutToWidth(visibleName(content.replace(/\s+/g, ' ')), 80)}`
 }
 
-/** A call that is made. */
+/** A tool call on one line. */
 export function callLine(
   { name, input }: { readonly name: string; readonly input: Readonly<Record<string, unknown>> },
   { paint, cwd, isFull }: MessageStyle,
@@ -59,6 +59,6 @@ function attached({ metadata: { file, wikiTiddlers = [], rolledBack } = {} }: Ag
   return [
     ...(file ? [`[${fullyVisible(file.mediaType)}]`] : []),
     ...wikiTiddlers.map((page) => `[${fullyVisible(page.workspaceName)}/${fullyVisible(page.tiddlerTitle)}]`),
-    ...(rolledBack ? ['[its files were put back]'] : []),
+    ...(rolledBack ? ['[its file changes were undone]'] : []),
   ]
 }

@@ -6,7 +6,7 @@ import { CliError } from '../cli-error.ts'
 import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
 
-/** The wikis that the user's settings name; nothing of them is read before an agent asks. */
+/** The wikis of the user's settings. They are read only when an agent uses them. */
 export async function openWikis(
   { wikis = {} }: Pick<Config, 'wikis'>,
   io: Pick<Io, 'home' | 'userHome'>,
@@ -27,7 +27,7 @@ export async function openWikis(
   }
 }
 
-/** Where a wiki of the settings lies: `~` is the user's home, and a relative path begins where the settings are. */
+/** The path of a wiki in the settings: `~` is the user's home, and a relative path starts at the settings' folder. */
 export function wikiFolder(folder: string, { home, userHome }: Pick<Io, 'home' | 'userHome'>): string {
   if (folder === '~' || folder.startsWith('~/')) return join(userHome, folder.slice(1))
   return isAbsolute(folder) ? folder : join(home, folder)

@@ -20,34 +20,34 @@ import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import { type FoundDefinitions, readDefinitions } from './definitions.ts'
 import { openWikis } from './open-wikis.ts'
 
-/** The user's agents, with everything they stand on. */
+/** The user's agents, with what they depend on. */
 export interface OpenedWorkflow {
   readonly workflow: Workflow
   readonly store: SessionStore
   readonly definitions: FoundDefinitions
-  /** The user's wikis; absent where the settings name none. */
+  /** The user's wikis; absent if the settings name none. */
   readonly knowledge?: KnowledgeStore
-  /** What the agents of a definition work with; `undefined` where nobody works, or it is not to be had. */
+  /** The model of the agents of a definition; `undefined` without `work`, or if it is not available. */
   modelOf(definitionId?: string): ChosenModel | undefined
-  /** For a person, before it starts. */
+  /** Messages for a person at the start. */
   readonly notices: readonly string[]
   close(): Promise<void>
 }
 
 export interface OpenWorkflowOptions {
-  /** Flags of whoever lets agents work. Without them, agents can be looked at and not worked with. */
+  /** The flags of a command that runs agents. Without them, agents can only be inspected. */
   readonly work?: WorkValues
-  /** Who can be asked. Without one an agent halts where it would ask. */
+  /** The person to ask. Without one, an agent halts where it would ask. */
   readonly person?: Interactor
-  /** What failed where nobody was waiting for it. Default: a line on stderr. */
+  /** Receives errors of background work. Default: a line on stderr. */
   readonly onError?: (error: Error) => void
-  /** This program has become the one that wakes agents. */
+  /** Called when this process becomes the one that wakes agents. */
   readonly onWaking?: () => void
-  /** Files can be put back. Default: they are kept where somebody works whose definition lets it change them. */
+  /** Keep file snapshots for a rollback. Default: if agents run and one of the definitions can change files. */
   readonly snapshots?: 'kept'
 }
 
-/** Opens the user's agents. They are his own: what holds for them is said by his settings, not by those of a project. */
+/** Opens the user's agents. The user's settings apply to them; those of a project do not. */
 export async function openWorkflow(
   io: Io,
   { work, person, onError = reportTo(io), onWaking, snapshots }: OpenWorkflowOptions = {},
@@ -81,7 +81,7 @@ export async function openWorkflow(
     },
     ...workflowOptions(assembly),
     onError: (error) => {
-      // That another program writes is said by whoever finds the agent at work there.
+      // The caller reports an agent that another program is working on.
       if (!(error instanceof SessionBusyError)) onError(error)
     },
     ...(knowledge && { knowledge }),
@@ -108,7 +108,7 @@ export async function openWorkflow(
   }
 }
 
-/** Opens the user's agents for the time of some work. */
+/** Opens the user's agents, calls `work`, and closes them. */
 export async function withWorkflow<T>(
   io: Io,
   work: (opened: OpenedWorkflow) => Promise<T>,
@@ -130,14 +130,14 @@ const reportTo =
   }
 
 interface Models {
-  /** An error where none is set up: definitions may name their own. */
+  /** The default model; an error if none is set up, because definitions may name their own. */
   readonly standard: ChosenModel | NoModelError
   readonly definitions: readonly AgentDefinition[]
-  /** Of definitions that name a model; an error where it is not to be had. */
+  /** By id of a definition that names a model; an error if the model is not available. */
   readonly own: ReadonlyMap<string, ChosenModel | CliError>
 }
 
-/** A flag counts more than a definition, a definition more than the settings. */
+/** A flag overrides a definition, a definition overrides the settings. */
 async function modelsFor(
   { found }: FoundDefinitions,
   { provider, model }: WorkValues,
@@ -167,12 +167,12 @@ async function modelsFor(
   return { standard, definitions, own }
 }
 
-/** To stop or close an agent takes its engine, but no model. */
+/** Stopping or closing an agent needs a provider, but makes no request. */
 const noProvider: Provider = {
   meta: { name: 'none', defaultModel: 'none' },
-  // biome-ignore lint/correctness/useYield: it has nothing to say
+  // biome-ignore lint/correctness/useYield: it always fails
   async *stream() {
-    throw new Error('no model was chosen, since nobody was to work')
+    throw new Error('no model was chosen, because this command does not run agents')
   },
 }
 
@@ -182,7 +182,7 @@ function providerOf({ id }: AgentDefinition, models: Models): Provider {
   return chosen.provider
 }
 
-/** What stands for definitions that agents were made of and that are not there now, so that one can still look at the agents. */
+/** Placeholders for definitions of agents that no longer exist, so that the agents can still be inspected. */
 async function missingDefinitions(store: SessionStore, known: readonly AgentDefinition[]): Promise<AgentDefinition[]> {
   const ids = new Set(known.map(({ id }) => id))
   const named = new Set((await new Directory(store).list()).map(({ definitionId }) => definitionId))
@@ -191,14 +191,14 @@ async function missingDefinitions(store: SessionStore, known: readonly AgentDefi
 
 function definitionMissing({ id }: AgentDefinition, { home }: Pick<Io, 'home'>): never {
   throw new CliError(
-    `the definition "${fullyVisible(id)}" of this agent is not there; put it back into ${fullyVisible(home)}/agents (libero agents definitions says what is wrong)`,
+    `the definition "${fullyVisible(id)}" of this agent does not exist; restore it in ${fullyVisible(home)}/agents (libero agents definitions lists problems)`,
   )
 }
 
-/** Plugins that write into the folder an agent works in. Wikis lie elsewhere. */
+/** Plugins that write into the working folder of an agent. Wikis are elsewhere. */
 const writing: ReadonlySet<string> = new Set(['zx-script'])
 
-/** Whether an agent of this definition can change files where it works: else there is no need to keep them. */
+/** Whether an agent of this definition can change files in its working folder, so that snapshots are needed. */
 export function mayChangeFiles({ config = {}, mcpServers = [] }: AgentDefinition): boolean {
   const { plugins = [] } = config
   return mcpServers.length > 0 || plugins.some(({ toolId, enabled = true }) => enabled && writing.has(toolId))

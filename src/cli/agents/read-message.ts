@@ -18,7 +18,7 @@ export interface MessageValues {
   readonly attach?: readonly string[]
 }
 
-/** What somebody says to an agent: words, or what is piped in, with a file and pages of wikis. */
+/** The message to an agent: text from arguments or stdin, with a file and wiki pages. */
 export async function readMessage(
   words: readonly string[],
   { file, attach = [] }: MessageValues,
@@ -35,7 +35,7 @@ export async function readMessage(
   }
 }
 
-/** `notes/My page`: the wiki, and everything behind the first slash. */
+/** `notes/My page`: the wiki, and the title after the first slash. */
 function readPage(named: string): AttachedTiddler {
   const slash = named.indexOf('/')
   const [workspaceName, tiddlerTitle] = [named.slice(0, slash), named.slice(slash + 1)]
@@ -47,20 +47,20 @@ function readPage(named: string): AttachedTiddler {
 async function readAttached(named: string, cwd: string): Promise<AttachedFile> {
   const shown = fullyVisible(named)
   const bytes = await readFile(resolve(cwd, named)).catch((error: unknown) => {
-    const why = codeOf(error) === 'ENOENT' ? 'there is no such file' : `it cannot be read (${codeOf(error)})`
-    throw new UsageError(`--file ${shown}: ${why}; name a picture or a PDF`, { cause: error })
+    const why = codeOf(error) === 'ENOENT' ? 'the file does not exist' : `it cannot be read (${codeOf(error)})`
+    throw new UsageError(`--file ${shown}: ${why}; name an image or a PDF`, { cause: error })
   })
   if (bytes.length > mostBytes)
-    throw new CliError(`--file ${shown} has ${bytes.length} bytes, and a file may have ${mostBytes}; make it smaller`)
+    throw new CliError(`--file ${shown} has ${bytes.length} bytes, and the limit is ${mostBytes}; make it smaller`)
   const data = bytes.toString('base64')
   const name = basename(named)
   const image = imageInfo(data)
   if (image) return { name, mediaType: image.type, data }
   if (bytes.subarray(0, 5).toString('latin1') === '%PDF-') return { name, mediaType: 'application/pdf', data }
-  throw new UsageError(`--file ${shown} is no PNG, JPEG, GIF, WebP or PDF; put a text into the message itself`)
+  throw new UsageError(`--file ${shown} is not a PNG, JPEG, GIF, WebP or PDF; put text into the message itself`)
 }
 
-/** Refuses pages that are not there, before anything is said: a model would get a remark in their place, and a person nothing. */
+/** Throws if a page does not exist, before the message is sent: later only the model would be told. */
 export async function checkPages(
   knowledge: KnowledgeStore | undefined,
   pages: readonly AttachedTiddler[] = [],
@@ -77,7 +77,7 @@ async function checkPage(
   if (!knowledge || names.length === 0) {
     const name = /^[\w-]{1,40}$/.test(workspaceName) ? workspaceName : 'notes'
     throw new UsageError(
-      `${flag}: there are no wikis here; name one with: libero config set wikis.${name} '{"folder": "~/${name}"}'`,
+      `${flag}: no wikis are configured; add one with: libero config set wikis.${name} '{"folder": "~/${name}"}'`,
     )
   }
   if (!names.includes(workspaceName))
@@ -95,10 +95,11 @@ async function pageProblem(
 ): Promise<string | undefined> {
   const wiki = await knowledge.open(workspaceName)
   const page = await wiki.get(tiddlerTitle)
-  if (page) return hasText(page) ? undefined : `it holds ${shown(page.type ?? '')}, not text; name another page`
+  if (page)
+    return hasText(page) ? undefined : `the page contains ${shown(page.type ?? '')}, not text; name another page`
   const near = (await similarTitles(wiki, tiddlerTitle)).map((one) => `"${shown(one)}"`)
-  const hint = near.length > 0 ? `did you mean ${near.join(' or ')}?` : 'none has a title like that'
-  return `there is no such page; ${hint}`
+  const hint = near.length > 0 ? `did you mean ${near.join(' or ')}?` : 'none has a similar title'
+  return `the page does not exist; ${hint}`
 }
 
 const mostNamed = 10

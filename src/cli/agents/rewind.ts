@@ -15,10 +15,10 @@ interface Rewinding {
   readonly words: readonly string[]
 }
 
-/** `libero agents rewind`: what was said goes to stdout, so that it can be sent again. */
+/** `libero agents rewind`: undoes a message and prints its text, so that it can be sent again. */
 export async function rewind({ values, words }: Rewinding, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents rewind')
-  if (!values.yes) requireTerminal(io, 'agents rewind asks before it takes a message back')
+  if (!values.yes) requireTerminal(io, 'agents rewind asks before it undoes a message')
   return withWorkflow(io, async (opened) => {
     const { workflow } = opened
     const { id: agentId } = await findTopLevelAgent(workflow, asked)
@@ -28,8 +28,8 @@ export async function rewind({ values, words }: Rewinding, io: Io): Promise<numb
     const after = messages.slice(messages.indexOf(message) + 1).filter(({ hidden }) => !hidden).length
     if (!values.yes) {
       io.err(messageTitle(message))
-      if (!(await confirm(`Take this back${withRest(after)}?`, io))) {
-        io.err('Nothing was taken back')
+      if (!(await confirm(`Undo this message${withRest(after)}?`, io))) {
+        io.err('Nothing was undone')
         return exitCodes.done
       }
     }
@@ -42,27 +42,27 @@ export async function rewind({ values, words }: Rewinding, io: Io): Promise<numb
 
 function withRest(after: number): string {
   if (after === 0) return ''
-  return after === 1 ? ', with the message after it' : `, with the ${formatCount(after)} messages after it`
+  return after === 1 ? ' and the message after it' : ` and the ${formatCount(after)} messages after it`
 }
 
-interface TakenBack {
+interface Undone {
   readonly content: UserContent
   readonly message: AgentInstanceMessage
   readonly after: number
   readonly agentId: string
 }
 
-function tell({ content, message, after, agentId }: TakenBack, io: Io): void {
+function tell({ content, message, after, agentId }: Undone, io: Io): void {
   const { text, file, wikiTiddlers = [] } = content
   const id = fullyVisible(agentId)
   if (text !== '') io.out(io.stdout.isTTY ? fullyVisible(text, { lines: 'kept' }) : text)
-  io.err(`Taken back${withRest(after)}.`)
+  io.err(`Undone: the message${withRest(after)}.`)
   const came = [
     ...(file ? [`--file ${JSON.stringify(file.name ?? file.mediaType)}`] : []),
     ...wikiTiddlers.map((page) => `--attach ${JSON.stringify(`${page.workspaceName}/${page.tiddlerTitle}`)}`),
   ]
-  if (came.length > 0) io.err(`It came with ${fullyVisible(came.join(' '))}`)
-  io.err(`Say it again, or something else: libero agents send ${id} "…"`)
+  if (came.length > 0) io.err(`Its attachments: ${fullyVisible(came.join(' '))}`)
+  io.err(`To send it again or another message: libero agents send ${id} "…"`)
   if (message.metadata?.beforeCommitMap)
-    io.err(`Files stay as they are; to put them back: libero agents rollback ${id} ${fullyVisible(message.id)}`)
+    io.err(`Files were not changed; to restore them: libero agents rollback ${id} ${fullyVisible(message.id)}`)
 }

@@ -22,7 +22,7 @@ interface RollingBack {
   readonly words: readonly string[]
 }
 
-/** `libero agents rollback`: files as they were before a message; all else stays. */
+/** `libero agents rollback`: restores files to their state before a message. */
 export async function rollback({ values, words }: RollingBack, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents rollback')
   const { plan: isPlan = false, force = false, undo: isUndo = false, yes = false, json } = values
@@ -60,12 +60,12 @@ interface RollbackRequest {
   readonly json?: boolean
 }
 
-/** Says what would be done, and asks whether it should, unless only that was wanted to be known. */
+/** Shows the plan and asks for confirmation; with --plan only shows it. */
 async function isConfirmed({ workflow }: OpenedWorkflow, going: RollbackRequest, io: Io): Promise<boolean> {
   const { agentId, messageId, plan: isPlan = false, force = false, undo: isUndo = false, json } = going
-  if (isUndo) return isWanted('Take back that files were put back?', io)
+  if (isUndo) return isWanted('Undo the rollback?', io)
   const plan = await workflow.planRollback(agentId, messageId).catch((error: unknown) => {
-    // What the last work changed is found out by force, and cannot be planned.
+    // With --force, work that was cut off can be rolled back, but not planned.
     if (force && !isPlan && error instanceof RollbackError && isForced.has(error.code)) return undefined
     throw rollbackFailure(error)
   })
@@ -73,11 +73,11 @@ async function isConfirmed({ workflow }: OpenedWorkflow, going: RollbackRequest,
   if (isPlan && json) say(jsonText({ agentId, messageId, ...plan }))
   else if (plan) for (const line of planLines(plan, { force })) say(line)
   if (isPlan || (plan && isNothing(plan, { force }))) return false
-  const question = force ? 'Put them back, whoever changed them since?' : 'Put them back?'
+  const question = force ? 'Restore them, including files changed since?' : 'Restore them?'
   return isWanted(question, io)
 }
 
-/** What is no obstacle to `force`. */
+/** Problems that `--force` overrides. */
 const isForced: ReadonlySet<RollbackProblem> = new Set(['already_back', 'cut_off'])
 
 async function isWanted(question: string, io: Io): Promise<boolean> {
@@ -86,7 +86,7 @@ async function isWanted(question: string, io: Io): Promise<boolean> {
   return isSure
 }
 
-/** A message that was taken back is named by its whole id: what it did to files is known all the same. */
+/** The message to go back to. A message that was undone is named by its whole id; its file changes are still known. */
 async function meant(
   { workflow }: OpenedWorkflow,
   agentId: string,
@@ -105,7 +105,7 @@ const wholeId = /^[0-9a-f]{20}-\d+$/
 const isNothing = ({ restore, delete: removed, conflicts }: RollbackPlan, { force }: { readonly force: boolean }) =>
   restore.length + removed.length === 0 && (!force || conflicts.length === 0)
 
-const nothingChanged = 'no file is other than it was before that message'
+const nothingChanged = 'no file has changed since that message'
 
 function planLines(plan: RollbackPlan, { force }: { readonly force: boolean }): string[] {
   const { restore, delete: removed, conflicts } = plan
@@ -127,7 +127,7 @@ function resultLines(
     ...deleted.map((path) => `deleted   ${fullyVisible(path)}`),
     ...conflictLines(conflicts, { force, word: 'kept    ' }),
     ...failed.map(
-      (path) => `failed    ${fullyVisible(path)}: it could not be put back; see who uses it, and do it again`,
+      (path) => `failed    ${fullyVisible(path)}: it could not be restored; see which program uses it, and try again`,
     ),
   ]
 }
@@ -137,27 +137,26 @@ function conflictLines(
   { force, word }: { readonly force: boolean; readonly word: string },
 ): string[] {
   const lines = conflicts.map(({ path, why }) => `${word}  ${fullyVisible(path)}: ${fullyVisible(why)}`)
-  return lines.length > 0 && !force ? [...lines, 'What is kept goes back too with --force'] : lines
+  return lines.length > 0 && !force ? [...lines, 'Add --force to restore these files too'] : lines
 }
 
-/** The words of the API name its methods; here it is a flag, and a folder that one is in. */
+/** Rewords an error of the API, which names methods, for the command line. */
 function rollbackFailure(error: unknown): CliError {
   const said = fullyVisible(messageOf(error).slice(0, 600))
   const told = (text: string): CliError => new CliError(text, undefined, { cause: error })
-  if (!(error instanceof RollbackError))
-    return told(`${said}; go to the folder where the agent worked, and do it there`)
+  if (!(error instanceof RollbackError)) return told(`${said}; run this in the folder where the agent worked`)
   switch (error.code) {
     case 'already_back':
-      return told(`the files went back to before that message already; ${byForce}`)
+      return told(`the files were already restored to their state before that message; ${byForce}`)
     case 'cut_off':
-      return told(`what the work on the last message changed is not known, it was cut off; ${byForce}`)
+      return told(`the work on the last message was cut off, so its changes are unknown; ${byForce}`)
     case 'not_kept':
       return told(
-        `${said}; files are kept where an agent can change them, in a git repository (libero agents rollback --help)`,
+        `${said}; snapshots are taken in a git repository, if an agent can change files (libero agents rollback --help)`,
       )
     default:
       return told(said)
   }
 }
 
-const byForce = '--force goes back all the same, and cannot be planned'
+const byForce = '--force rolls back nevertheless, but cannot be planned'

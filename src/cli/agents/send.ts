@@ -19,7 +19,7 @@ interface Sending {
 export async function send({ values, words }: Sending, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents send')
   const content = await readMessage(words.slice(1), values, io)
-  if (!content) throw new UsageError('agents send needs something to say, as in: libero agents send bafitu "thank you"')
+  if (!content) throw new UsageError('agents send needs a message, as in: libero agents send bafitu "thank you"')
   return workWithAgent({
     values,
     io,
@@ -36,7 +36,7 @@ interface Making {
   readonly words: readonly string[]
 }
 
-/** `libero agents new`. The id goes to stdout where nothing else does, so that a script can go on with it. */
+/** `libero agents new`. Without a message, the id goes to stdout for scripts. */
 export async function create({ values, words }: Making, io: Io): Promise<number> {
   const [definitionId, ...rest] = words
   if (definitionId === undefined || definitionId === '')
@@ -63,7 +63,7 @@ export async function create({ values, words }: Making, io: Io): Promise<number>
 async function make({ workflow, definitions }: OpenedWorkflow, id: string, name: string | undefined): Promise<string> {
   const known = definitions.found.map(({ definition }) => definition.id)
   if (!known.includes(id)) {
-    const why = definitions.problems.length > 0 ? `; files that cannot be used: libero agents definitions` : ''
+    const why = definitions.problems.length > 0 ? `; for invalid files see: libero agents definitions` : ''
     throw new CliError(
       `There is no definition "${fullyVisible(id.slice(0, 100))}"${didYouMean(id, known) || `; there are ${known.join(', ')}`}${why}`,
     )

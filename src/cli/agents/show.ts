@@ -34,7 +34,7 @@ export async function show({ values, words }: Showing, io: Io): Promise<number> 
       ['agent', id],
       ['definition', definition],
       ...(parent === undefined ? [] : [['sub-agent of', parent]]),
-      ['begun', formatDate(created)],
+      ['created', formatDate(created)],
       ['state', agentStateLabels[state]],
       ...(nextWake === undefined ? [] : [['wakes', timeIn(nextWake, Date.now())]]),
     ]

@@ -4,13 +4,13 @@ import type { TurnUsage } from '../../core/turn.ts'
 import { type AgentStats, addUsage, noUsage } from '../../core/usage.ts'
 import { withSpill } from '../../sessions/spill.ts'
 
-/** A span of work: from when on, and how long it took. */
+/** A span of work: its start and its duration. */
 export interface WorkSpan {
   readonly since: number
   readonly elapsed: number
 }
 
-/** What the work of an agent took since a moment, as its log and those of its sub-agents say. */
+/** The usage of an agent and its sub-agents since a time, from their logs. */
 export async function usageSince(
   given: SessionStore,
   agentId: string,

@@ -9,7 +9,7 @@ const waits = (sessionId: string, callId: string): PendingApproval => ({
 const command = (call: PendingApproval, ...others: readonly PendingApproval[]): string | undefined =>
   waitingLines(call, 'agent-a', [call, ...others]).at(-1)
 
-test('a call is answered by its short name, unless that might mean one of a sub-agent', () => {
+test('a call is named by its short id, unless a call of a sub-agent has the same', () => {
   const own = waits('agent-a', 'call_0')
   const child = waits('agent-a/dig', 'call_0')
   expect(command(own)).toBe('To answer: libero agents answer agent-a call_0 --allow (or --deny)')

@@ -7,7 +7,7 @@ import { CliError } from '../cli-error.ts'
 import { cutToWidth } from '../screen/text-width.ts'
 import { toolChangeLines } from '../sessions/tool-change.ts'
 
-/** What waits, on a line of a list. */
+/** A waiting call, on a line of a list. */
 export function waitingTitle(call: Pick<PendingApproval, 'isQuestion' | 'name' | 'input'>): string {
   const what = call.isQuestion
     ? `asks: ${questionIn(call.input)}`
@@ -15,7 +15,7 @@ export function waitingTitle(call: Pick<PendingApproval, 'isQuestion' | 'name' |
   return cutToWidth(visibleName(what.slice(0, 500)), 100)
 }
 
-/** What waits for a person, whole, and how to answer it. Drawn from the call itself: what is seen is what is allowed. */
+/** A waiting call in full, and how to answer it. Made from the call itself, so that the person sees what is allowed. */
 export function waitingLines(call: PendingApproval, agentId: string, waiting: readonly PendingApproval[]): string[] {
   const name = fullyVisible(agentId)
   const answered = fullyVisible(nameOfCall(call, agentId, waiting))
@@ -33,23 +33,23 @@ export function waitingLines(call: PendingApproval, agentId: string, waiting: re
   ]
 }
 
-/** Where it would run, as a prompt says it. */
+/** The folder in which a call would run, as a line of a prompt. */
 export function folderLines(call: PendingApproval): string[] {
   const folder = askedFolder(call)
   return folder === undefined ? [] : [`runs in: ${fullyVisible(folder)}`]
 }
 
-/** What a person types: short, unless it might mean another call. Those of sub-agents come and go. */
+/** The name of a call to type: the short id if it is unique, else the whole one. */
 export function nameOfCall(call: PendingApproval, agentId: string, waiting: readonly PendingApproval[]): string {
   const isShort = call.sessionId === agentId && callsNamed(call.callId, waiting).length === 1
   return isShort ? call.callId : call.approvalId
 }
 
-/** A reason that only repeats that it waits is none. */
+/** The reason, unless it only repeats that an approval is needed. */
 export const reasonText = ({ reason }: Pick<PendingApproval, 'reason'>): string =>
   reason === 'permission-required' ? '' : ` (${fullyVisible(reason)})`
 
-/** The same for programs. */
+/** A waiting call as JSON. */
 export function waitingJson(call: PendingApproval): object {
   const { callId, approvalId, name, input, reason, isQuestion, sessionId } = call
   const folder = askedFolder(call)
@@ -77,7 +77,7 @@ function optionsIn({ options }: Readonly<Record<string, unknown>>): string[] {
   })
 }
 
-/** The folder that a call was shown to run in; `undefined` for a question, and where the folder is not told. */
+/** The folder that the approval request shows for a call; `undefined` for a question, or if it shows none. */
 export function askedFolder({ request, callId }: Pick<PendingApproval, 'request' | 'callId'>): string | undefined {
   const payload = isRecord(request) && isRecord(request.payload) ? request.payload : {}
   const calls = Array.isArray(payload.calls) ? payload.calls.filter(isRecord) : []
@@ -89,13 +89,13 @@ export function askedFolder({ request, callId }: Pick<PendingApproval, 'request'
 
 const runsIn = 'runs in: '
 
-/** A permission is one for a folder: given in another one it would not count, and the call be asked about again for that one. */
+/** Throws unless this is the folder of the call: an approval is valid for one folder only. */
 export function requireAskedFolder(call: PendingApproval, cwd: string): void {
   const folder = askedFolder(call)
   if (folder === undefined || isSameFolder(folder, cwd)) return
   const [where, here] = [fullyVisible(folder), fullyVisible(cwd)]
   throw new CliError(
-    `${fullyVisible(call.name)} is to run in ${where}, and this is ${here}; allow it there (cd ${where}), or deny it with --deny. Nothing was done`,
+    `${fullyVisible(call.name)} is to run in ${where}, but this is ${here}; allow it there (cd ${where}), or deny it with --deny. Nothing was done`,
   )
 }
 

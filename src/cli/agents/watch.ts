@@ -23,7 +23,7 @@ interface Watching {
   readonly words: readonly string[]
 }
 
-/** `libero agents watch`: what was said, and what is said from now on, whoever works on it. Until Ctrl-C. */
+/** `libero agents watch`: shows the messages of an agent and follows it until Ctrl-C, in whichever process it runs. */
 export async function watchAgent({ values, words }: Watching, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents watch')
   return withWorkflow(io, async (opened) => {
@@ -60,7 +60,7 @@ async function follow(
   const told = new Set<string>()
   const look = async (): Promise<void> => {
     for (const message of await workflow.getMessages(agentId)) print(message)
-    // What a sub-agent waits for is asked by its parent.
+    // The parent asks for what a sub-agent waits for.
     const waiting = isSubAgent ? [] : await workflow.pending(agentId)
     for (const call of waiting) {
       if (told.has(call.approvalId)) continue
@@ -77,7 +77,7 @@ async function follow(
       await look()
       for (const entry of entries) {
         if (entry.type === 'run_started') begun = entry.at
-        if (entry.type === 'rewind' && entry.seq > after && !isJson) io.err('What was said last was taken back.')
+        if (entry.type === 'rewind' && entry.seq > after && !isJson) io.err('The last message was undone.')
         if (entry.type === 'run_ended' && entry.seq > after && !isJson)
           await sayCost({ store, agentId, io, span: { since: begun, elapsed: entry.at - begun } })
       }
@@ -101,7 +101,7 @@ async function sayCost({ store, agentId, io, span }: Costs): Promise<void> {
   for (const line of costLines({ stats, model: '' }, columns)) io.err(paint.dim(line))
 }
 
-/** A sub-agent is named when it begins, with what it does from then on. */
+/** Prints the start of a sub-agent and its tool calls. */
 function childPrinter({ full }: { readonly full?: boolean }, io: Io): FollowChildrenOptions['onEntry'] {
   const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
   return ({ id, depth }, entry) => {
@@ -113,7 +113,7 @@ function childPrinter({ full }: { readonly full?: boolean }, io: Io): FollowChil
   }
 }
 
-/** Each message once; as lines of JSON again whenever it changes. */
+/** Prints each message once; as JSON again whenever it changes. */
 function printer(
   { full, json }: { readonly full?: boolean; readonly json?: boolean },
   io: Io,
@@ -129,7 +129,7 @@ function printer(
   }
 }
 
-/** A sub-agent at work; `depth` is 1 for one of the agent itself. */
+/** A working sub-agent; `depth` is 1 for a child of the agent itself. */
 export interface WorkingChild {
   readonly id: string
   readonly depth: number
@@ -139,11 +139,11 @@ export interface FollowChildrenOptions {
   readonly store: SessionStore
   readonly agentId: string
   readonly signal: AbortSignal
-  /** What it wrote into its log. */
+  /** Receives each entry of a sub-agent's log. */
   onEntry(child: WorkingChild, entry: LogEntry): void
 }
 
-/** Follows the sub-agents that an agent's messages start, and theirs, by their logs: whichever process lets them work. */
+/** Follows the sub-agents that an agent's messages start, and their own, by their logs, in whichever process they run. */
 export function followChildren(options: FollowChildrenOptions): (message: AgentInstanceMessage) => void {
   const { agentId, signal, onEntry } = options
   const store = withSpill(options.store)
@@ -154,7 +154,7 @@ export function followChildren(options: FollowChildrenOptions): (message: AgentI
     if (followed.has(child.id)) return
     const stop = new AbortController()
     followed.set(child.id, stop)
-    // It is only for show: where it cannot be followed the work goes on all the same.
+    // Only for display: if a child cannot be followed, the work continues.
     void followChild(child, AbortSignal.any([signal, stop.signal])).catch(() => {})
   }
 

@@ -17,11 +17,11 @@ import { type OpenedWorkflow, openWorkflow } from './open-workflow.ts'
 import { usageSince, type WorkSpan } from './usage-since.ts'
 import { waitingJson, waitingLines } from './waiting-words.ts'
 
-/** An agent, and what it is to be told; without words it is only asked what it waits for. */
+/** An agent and the work to start; without `work`, the person is only asked about what the agent waits for. */
 export interface AgentTask {
   readonly agentId: string
   work?(): Promise<AgentInstanceLatestStatus>
-  /** The call that it may make now. */
+  /** The call that was allowed, if any. */
   readonly allowed?: PendingApproval
 }
 
@@ -31,7 +31,7 @@ interface Working {
   begin(opened: OpenedWorkflow): Promise<AgentTask>
 }
 
-/** Lets an agent work in the foreground, as `libero run` does: the answer to stdout, all else to stderr. Ctrl-C stops it. */
+/** Runs an agent in the foreground, as `libero run` does: the answer goes to stdout, the rest to stderr. Ctrl-C stops it. */
 export async function workWithAgent({ values, io, begin }: Working): Promise<number> {
   const terminal = createTerminal(io)
   const screen = createScreen({ terminal, cwd: io.cwd, ...(values.json && { isQuiet: true }) })
@@ -46,12 +46,12 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
   const watching = superviseRuns(
     restoringTerminal(io, leave),
     () => {
-      // Nothing runs while a person is asked: who leaves then leaves the question, too.
+      // Nothing runs while a person is asked: Ctrl-C then only closes the question.
       if (asking.stop) asking.stop()
       else if (task) void opened?.workflow.cancelAgent(task.agentId).catch(() => {})
     },
     (text) => {
-      if (!asking.stop) screen.notice(text) // who leaves a question stops nothing
+      if (!asking.stop) screen.notice(text) // closing a question stops nothing
     },
   )
   try {
@@ -78,7 +78,7 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
   }
 }
 
-/** What takes the question away that the person has before them, while there is one. */
+/** Closes the question that the person sees, while there is one. */
 interface Asking {
   stop?: () => void
 }
@@ -94,13 +94,13 @@ interface Scene {
 interface Outcome {
   readonly status: AgentInstanceLatestStatus
   readonly span: WorkSpan
-  /** Another program did the last of it, or does it still: it was told here, or what it waited for answered there. */
+  /** Another process did the last part, or still works: it received the message, or the question was answered there. */
   readonly elsewhere: 'told' | 'answered' | undefined
   /** The call that was allowed last. */
   readonly allowed: PendingApproval | undefined
 }
 
-/** Works, and asks the person at the terminal whatever it waits for, until it waits for nothing. */
+/** Works, and asks the person at the terminal about everything the agent waits for, until it waits for nothing. */
 async function converse(
   opened: OpenedWorkflow,
   { agentId, work, allowed: allowedFirst }: AgentTask,
@@ -110,13 +110,13 @@ async function converse(
   const chosen = modelOf((await workflow.getAgent(agentId))?.definitionId)
   if (work && chosen) screen.notice(`${fullyVisible(agentId)}, ${fullyVisible(chosen.name)} (${chosen.why})`)
   let allowed: PendingApproval | undefined
-  /** What the log said last, whoever wrote it. */
+  /** The last status in the log, from any process. */
   let told: AgentInstanceLatestStatus | undefined
   const unsubscribe = workflow.subscribe(agentId, (update) => {
     if (update.type === 'status') told = update.status
   })
   const unfollow = await workflow.follow(agentId, (event) => {
-    // While a person is asked, another program may work on it: what it says is said there. More runs may come after one.
+    // While a person is asked, another process may work on the agent and prints its output. Several runs may follow.
     if (!asking.stop && !(event.durable && event.entry.type === 'run_ended')) screen.show(event)
   })
   const expectCall = (call: PendingApproval | undefined): void => {
@@ -140,7 +140,7 @@ async function converse(
       elsewhere = status.state === 'submitted' ? 'told' : undefined
       return elsewhere && told && isOver(told) ? told : status
     } finally {
-      elapsed += performance.now() - begun // without the time that a person takes to answer
+      elapsed += performance.now() - begun // without the time for answers of a person
     }
   }
   try {
@@ -207,32 +207,33 @@ async function conclude({
   if (state === 'submitted')
     io.err(`${elsewhereWords[elsewhere ?? 'told'](agentId)}; follow it with: libero agents watch ${agentId}`)
   if (message?.role === 'agent') io.err(fullyVisible(message.content))
-  if (state === 'canceled') io.err(`The agent was stopped; go on with: libero agents send ${fullyVisible(agentId)} "…"`)
+  if (state === 'canceled')
+    io.err(`The agent was stopped; continue with: libero agents send ${fullyVisible(agentId)} "…"`)
   if (waiting.some(({ approvalId }) => approvalId === allowed?.approvalId))
-    io.err('It is asked again: what it would run or write, or a rule, has changed since it was asked for.')
+    io.err('It is asked again: what the call would run or write, or a rule, has changed since the request.')
   for (const call of waiting) for (const line of waitingLines(call, agentId, waiting)) io.err(line)
   if (state === 'completed') await sayWaking(opened, agentId, io)
   return watching.exitCode ?? exitCodeOf(status, waiting)
 }
 
 const elsewhereWords = {
-  told: (agentId: string) => `Another program works on ${agentId} just now and was told`,
-  answered: (agentId: string) => `${agentId} goes on in another program`,
+  told: (agentId: string) => `Another program is working on ${agentId} and received the message`,
+  answered: (agentId: string) => `${agentId} continues in another program`,
 }
 
-/** As at the end of a run; what somebody else lets it do is not ours to count. */
+/** Prints the cost of this process' work, as at the end of a run. */
 async function sayCost(
   { workflow, store, modelOf }: OpenedWorkflow,
   agentId: string,
   { span, screen }: { readonly span: WorkSpan; readonly screen: Screen },
 ): Promise<void> {
   const chosen = modelOf((await workflow.getAgent(agentId))?.definitionId)
-  // An agent that has done its work has not failed because its log cannot be read again.
+  // If the log cannot be read again, the work has still succeeded.
   const stats = await usageSince(store, agentId, span).catch(() => undefined)
   if (stats && chosen) screen.end({ stats, provider: chosen.name, model: chosen.model })
 }
 
-/** Who set an alarm counts on being woken. */
+/** Says when a schedule wakes the agent next, and whether a scheduler is running. */
 async function sayWaking({ workflow, store }: OpenedWorkflow, agentId: string, io: Io): Promise<void> {
   const wakes = (await workflow.schedules.list(agentId)).flatMap(({ nextRunAt }) => nextRunAt ?? [])
   if (wakes.length === 0) return
@@ -240,7 +241,7 @@ async function sayWaking({ workflow, store }: OpenedWorkflow, agentId: string, i
   io.err(`It wakes ${timeIn(Math.min(...wakes), Date.now())}.${isWoken ? '' : ` ${noSchedulerNotice}`}`)
 }
 
-/** Programs get what became of it, and the same exit codes. */
+/** Prints the outcome as JSON. The exit codes are the same. */
 async function printJson({ opened, task, status, io, watching }: Ended): Promise<number> {
   const { agentId } = task
   const { state, message } = status
@@ -251,7 +252,7 @@ async function printJson({ opened, task, status, io, watching }: Ended): Promise
   return watching.exitCode ?? exitCodeOf(status, waiting)
 }
 
-/** What a process ends with whose agent ended so. */
+/** The exit code for the final status of an agent. */
 export function exitCodeOf({ state, message }: AgentInstanceLatestStatus, waiting: readonly PendingApproval[]): number {
   if (state === 'canceled') return exitCodes.interrupted
   if (state === 'failed') return exitCodes.error
@@ -259,10 +260,10 @@ export function exitCodeOf({ state, message }: AgentInstanceLatestStatus, waitin
   return state === 'input-required' && waiting.length > 0 ? exitCodes.permission : exitCodes.done
 }
 
-/** Words of a service may hold what nobody should see. */
+/** The error without secrets that a provider's message may contain. */
 async function failure({ message }: AgentInstanceLatestStatus, { env }: Io): Promise<CliError> {
   const { explainFailure } = await import('../explain-failure.ts')
-  const said = message?.role === 'error' ? message.content : 'nobody knows why'
+  const said = message?.role === 'error' ? message.content : 'unknown reason'
   return new CliError(
     `the agent failed: ${explainFailure(new Error(said), { env: { ...env, LIBERO_DEBUG: '' } }).message}`,
   )

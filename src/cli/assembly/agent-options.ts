@@ -16,24 +16,24 @@ import type { Assembly } from './assemble.ts'
 import { loadPreset } from './preset-of.ts'
 import { ruleTypos } from './rule-typos.ts'
 
-/** What one command says beside what all commands have in common. */
+/** The options of one command, in addition to the common ones. */
 export interface CommandOptions {
   readonly maxTurns?: string | undefined
   readonly maxCost?: string | undefined
   readonly schema?: JsonSchema
-  /** In place of the usual system prompt. */
+  /** Replaces the default system prompt. */
   readonly prompt?: string | undefined
   /** Added to the system prompt. */
   readonly system?: string | undefined
-  /** In place of the preset's tools of the same names. */
+  /** Replaces the preset's tools of the same names. */
   readonly tools?: Readonly<Record<string, ToolDef>>
   readonly toolAliases?: Readonly<Record<string, string>>
-  /** Whether tools in files of the user and the project are left out. */
+  /** Leaves out tools in files of the user and the project. */
   readonly withoutFiles?: boolean
   readonly extensions?: readonly Extension[]
 }
 
-/** One agent, but for its model and its session. */
+/** The options of one agent, except its model and its session. */
 export interface AssembledAgent {
   readonly options: Omit<AgentOptions, 'provider' | 'session'>
   readonly authority: Authority
@@ -42,7 +42,7 @@ export interface AssembledAgent {
   close(): Promise<void>
 }
 
-/** What `createAgent` is given for one agent that works in a folder. */
+/** The options of `createAgent` for one agent that works in a folder. */
 export async function agentOptions(assembly: Assembly, own: CommandOptions): Promise<AssembledAgent> {
   const { workspace, config, execution, skills, servers } = assembly
   const { cwd, project, loaded } = workspace
@@ -90,7 +90,7 @@ const joined = (...texts: (string | undefined)[]): string | undefined =>
 
 const numberOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text))
 
-/** Those that the preset has, without those that a setting leaves out by the name of either side. */
+/** The tools that the preset has, except those that the settings exclude by name or alias. */
 function toolsOf(
   tools: Readonly<Record<string, ToolDef>>,
   { known, own: { toolAliases = {} }, config = [] }: ToolFilter,
@@ -110,19 +110,19 @@ function rulesIn({ authority: { allow = [], deny = [] }, config }: Assembly) {
   return [...allow, ...deny, ...(config.allow ?? []), ...(config.ask ?? []), ...(config.deny ?? [])]
 }
 
-/** The user's home holds our own folder, and is no project for that. */
+/** The user's home contains the user's own `.libero`, which does not make it a project. */
 function projectNotices({ workspace: { project }, io }: Assembly): string[] {
   const { notice, root } = project
   return notice === undefined || root === realFolder(dirname(io.home)) ? [] : [notice]
 }
 
-/** A handler that failed. That the audit cannot be written is said by the audit. */
+/** Reports a failed hook handler. The audit itself reports that it cannot be written. */
 function tellFailure({ view }: Assembly, hook: string, error: unknown): void {
   if (error instanceof CodedError && error.code === 'AuditWriteFailed') return
   view.failed(`A handler of "${fullyVisible(hook)}" failed: ${fullyVisible(messageOf(error).slice(0, 600))}`)
 }
 
-/** None where there is no folder of tools: to look for them is more than to find nothing. */
+/** Tools in files. If there is no such folder, the code for them is not loaded. */
 async function toolsInFiles(
   { workspace, config, io, authority: { audit } }: Assembly,
   { interact }: Authority,
@@ -145,13 +145,13 @@ async function toolsInFiles(
   ]
 }
 
-/** What a flag or a definition says about how long an agent may work. */
+/** The limits of a flag or a definition. */
 interface OwnLimits {
   readonly maxTurns: number | undefined
   readonly maxCost: number | undefined
 }
 
-/** The limits of a run. Of two limits the smaller one counts, so that neither a flag nor a definition lifts a setting. */
+/** The limits of a run. Of two limits the smaller one applies, so a flag or a definition cannot raise a setting. */
 export function limitsOf(own: OwnLimits, config: Config): Behavior & { readonly maxTurns: number } {
   const maxCost = smaller(own.maxCost, config.maxCost)
   return {
@@ -164,7 +164,7 @@ function smaller(one: number | undefined, other: number | undefined): number | u
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }
 
-/** What the model is told before anything else. Nothing in it changes between two runs in one place, so that it can be cached. */
+/** The system prompt. It is the same for every run in a folder, so that it can be cached. */
 export function systemPrompt(
   cwd: string,
   instructions: ProjectEntry['instructions'],

@@ -18,7 +18,7 @@ import type { ChosenModel } from '../models/choose-model.ts'
 import { type PresetName, presetName } from './preset-of.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
-/** The flags that say what an agent is made of. Each command has some of them; the settings say the rest. */
+/** The flags that configure an agent. Each command has some of them; settings complete the rest. */
 export type AgentFlags = Pick<
   RunValues,
   | ('profile' | 'preset' | 'thinking')
@@ -33,24 +33,24 @@ export interface AssemblyOptions {
   readonly io: Io
   /** Absolute. */
   readonly cwd: string
-  /** The person who can be asked. Without one, a run halts where it would ask. */
+  /** The person to ask. Without one, a run halts where it would ask. */
   readonly person?: Interactor
-  /** Hears what MCP servers do to a run, and what fails beside it. */
+  /** Receives notices about MCP servers and failed hooks. */
   readonly view: ServersView
-  /** `left out`: neither the folder's settings and instructions nor its tools, skills and servers are used. */
+  /** `left out`: the folder's settings, instructions, tools, skills and servers are not used. */
   readonly project?: 'left out'
-  /** The mode where neither flags nor settings name one. Default `ask`. */
+  /** The approval mode if neither flags nor settings name one. Default `ask`. */
   readonly defaultMode?: AuthorityOptions['mode']
-  /** What happens to calls that need a person in every mode. Default `ask`. */
+  /** What happens to calls that need an approval in every mode. Default `ask`. */
   readonly floor?: AuthorityOptions['floor']
-  /** Which MCP servers are used. Default: those of flags, user and project. */
+  /** `of flags`: only MCP servers of flags. Default: those of flags, user and project. */
   readonly mcpServers?: 'of flags'
   readonly skills?: 'none'
-  /** No tool will run: neither a sandbox nor MCP servers are needed. */
+  /** No tool will run, so neither a sandbox nor MCP servers are needed. */
   readonly isIdle?: boolean
 }
 
-/** What flags and settings come to, for one agent and for the agents of a workflow. */
+/** The result of flags and settings, for one agent or for the agents of a workflow. */
 export interface Assembly {
   readonly io: Io
   readonly view: ServersView
@@ -64,7 +64,7 @@ export interface Assembly {
   readonly servers: OpenedServers | undefined
 }
 
-/** Reads flags and settings, once and in the same way for every command that runs an agent. Nothing is started. */
+/** Combines flags and settings, in the same way for every command that runs an agent. Starts nothing. */
 export async function assemble(flags: AgentFlags, options: AssemblyOptions): Promise<Assembly> {
   const { io, cwd, view } = options
   const named = await parseMcpFlags(flags.mcp, io)
@@ -97,7 +97,7 @@ function authorityOf(
 ): AuthorityOptions {
   const { io, person, floor, defaultMode = 'ask', preset } = options
   const { cwd, project, loaded } = options.workspace
-  // The plan profile decides; the others leave the mode to the settings.
+  // The plan profile sets the mode; the others leave it to the settings.
   const launch = yolo ? 'yolo' : (mode ?? (preset === 'plan' ? 'plan' : undefined))
   return {
     layers: { bundled: { mode: defaultMode }, ...loaded.layers },
@@ -113,7 +113,7 @@ function authorityOf(
   }
 }
 
-/** Where tools run. A container or a sandbox that flags or settings ask for is there, or this throws. */
+/** The execution context for tools. Throws if the requested container or sandbox is not available. */
 export async function createExecution(
   flags: Pick<RunValues, 'context' | 'sandbox' | 'image'>,
   config: Config,
@@ -129,7 +129,7 @@ export async function createExecution(
     return (await import('../../execution/docker.ts')).createDockerContext({ image, cwd })
   }
   if (flags.sandbox ?? config.sandbox) {
-    // A missing program is reported now, before a model is asked and a tool fails.
+    // Report a missing program now, not when the first tool fails.
     await (await import('../../execution/bubblewrap/check.ts')).findBubblewrap(undefined, [cwd])
     return (await import('../../execution/bubblewrap.ts')).createBubblewrapContext({ cwd })
   }
@@ -137,22 +137,24 @@ export async function createExecution(
 }
 
 /**
- * The tools that settings leave out, in both spellings: the tool that fetches pages is `web_fetch` in a run and
- * `web-fetch` in an agent that stays, and a person who leaves out one means both.
+ * The tools that settings exclude, in both spellings: the same tool is `web_fetch` in a run and `web-fetch` in a
+ * persistent agent.
  */
 export const excludedTools = ({ withoutTools = [] }: Pick<Config, 'withoutTools'>): readonly string[] => [
   ...new Set(withoutTools.flatMap((name) => [name, name.replaceAll('_', '-'), name.replaceAll('-', '_')])),
 ]
 
-/** A notice where a wish to think has no effect: how services of the settings are asked to think is not known. */
+/** A notice that a thinking level has no effect: it is unknown how to request thinking from a configured provider. */
 export function thinkingNotices({ name, isConfigured }: ChosenModel, thinking: ThinkingLevel | undefined): string[] {
   if (!isConfigured || thinking === undefined || thinking === 'off') return []
-  return [`--thinking ${thinking} has no effect with ${fullyVisible(name)}: how it is asked to think is not known.`]
+  return [
+    `--thinking ${thinking} has no effect with ${fullyVisible(name)}: how to request thinking from it is unknown.`,
+  ]
 }
 
 /**
- * What `createAgent` is told about skills. Nothing where there is no folder of them and none is wanted by name: to look for them takes
- * code. Those of a project count as long as they are what was accepted.
+ * The skills option of `createAgent`; undefined, so that the code for skills is not loaded, if there is no folder of
+ * skills and none is named. Skills of a project are used as long as they are unchanged since they were trusted.
  */
 export function skillsOption(
   { cwd, project, loaded: { config } }: Workspace,

@@ -2,14 +2,14 @@ import type { RuleEntry } from '../../authority/rules/settings.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 
-/** Rules that are about nothing because of a slip: a `deny` of that kind only looks like protection. */
+/** Notices about rules that name no tool or effect, probably because of a typo: such a `deny` protects nothing. */
 export function ruleTypos(rules: readonly RuleEntry[], tools: readonly string[]): string[] {
   const names = [...tools, ...effects]
   return [...new Set(rules.map((rule) => (typeof rule === 'string' ? rule : rule.rule)))].flatMap((rule) => {
     const [name = ''] = rule.split(':', 1)
-    // A name that is like none may be that of a tool which comes later.
+    // A name that resembles none may be that of a tool added later.
     const meant = names.includes(name) ? '' : didYouMean(name, names)
-    return meant === '' ? [] : [`The rule "${fullyVisible(rule).slice(0, 120)}" is about no tool that is here${meant}`]
+    return meant === '' ? [] : [`The rule "${fullyVisible(rule).slice(0, 120)}" matches no tool${meant}`]
   })
 }
 

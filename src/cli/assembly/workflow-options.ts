@@ -4,7 +4,7 @@ import { userConnector } from '../mcp/connector.ts'
 import { limitsOf } from './agent-options.ts'
 import type { Assembly } from './assemble.ts'
 
-/** What `createWorkflow` is given for all agents alike. */
+/** The options of `createWorkflow` that apply to all agents. */
 export function workflowOptions({ authority, execution, skills, servers, thinking, config, io }: Assembly) {
   return {
     authority,
@@ -16,7 +16,7 @@ export function workflowOptions({ authority, execution, skills, servers, thinkin
   } satisfies Partial<WorkflowOptions>
 }
 
-/** A definition under the user's settings: with their limits, servers and words. Its tools are those of its plugins. */
+/** A definition with the limits, servers and prompts of the user's settings. Its tools are those of its plugins. */
 export function applySettings(definition: AgentDefinition, { config, servers }: Assembly): AgentDefinition {
   const { behavior = {}, mcpServers = [] } = definition
   const { prompts = [], maxIterations = 0 } = definition.config ?? {}

@@ -8,7 +8,7 @@ import type { Interact } from '../../core/interaction.ts'
 import { type LoadedConfig, loadConfig, userConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
 
-/** A folder as it may be used: what of it is trusted, and what the user's and its own settings say. */
+/** A folder with its trusted files, and the settings of the user and the project. */
 export interface Workspace {
   readonly cwd: string
   readonly project: ProjectEntry
@@ -18,11 +18,11 @@ export interface Workspace {
 interface WorkspaceOptions {
   readonly io: Pick<Io, 'home'>
   readonly person?: Interactor
-  /** `left out`: nothing of the folder is looked at; only the user's own settings count. */
+  /** `left out`: the folder is not read; only the user's own settings apply. */
   readonly project?: 'left out'
 }
 
-/** Enters a folder. Whether it is trusted is asked of `person`; with nobody there, nothing of an unknown project is used. */
+/** Opens a folder. `person` is asked whether to trust it; without a person, nothing of an unknown project is used. */
 export async function openWorkspace(cwd: string, options: WorkspaceOptions): Promise<Workspace> {
   const { home } = options.io
   const own = await userConfig(home)
@@ -45,7 +45,7 @@ export async function openWorkspace(cwd: string, options: WorkspaceOptions): Pro
   }
 }
 
-/** Asks one person, before there is an authority that could. */
+/** Asks one person without an authority. */
 export async function interactWith(person: Interactor): Promise<Interact> {
   const { createInteractions, interactThrough } = await import('../../authority/interaction/interactions.ts')
   const interactions = createInteractions({ clock: systemClock, newId: createIds() })

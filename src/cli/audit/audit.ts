@@ -24,7 +24,7 @@ interface Listing {
   }
 }
 
-/** `libero audit`: the calls that were decided about, one a line, the newest last. */
+/** `libero audit`: decisions about tool calls, one per line, the newest last. */
 export async function list({ values }: Listing, io: Io): Promise<number> {
   const { session, tool, decision, json } = values
   const since = values.since === undefined ? undefined : timeOf(values.since)
@@ -40,12 +40,12 @@ export async function list({ values }: Listing, io: Io): Promise<number> {
     const line = lineOf(call)
     io.out(io.stdout.isTTY ? cutToWidth(line, io.stdout.columns ?? 80) : line)
   }
-  if (calls.length === 0) io.err('The audit has no such calls')
-  if (shown.length < calls.length) io.err(`There are older ones: libero audit --limit ${limit * 4}`)
+  if (calls.length === 0) io.err('No matching calls in the audit')
+  if (shown.length < calls.length) io.err(`For older calls: libero audit --limit ${limit * 4}`)
   return exitCodes.done
 }
 
-/** A call as it was decided about, and the last that is known of it. */
+/** The decision about a call, and its latest outcome. */
 interface AuditedCall {
   readonly decided: StoredRecord
   outcome: string
@@ -54,21 +54,21 @@ interface AuditedCall {
 function callsIn(records: readonly StoredRecord[]): AuditedCall[] {
   const calls = new Map<string, AuditedCall>()
   for (const record of records) {
-    if (record.callId === undefined) continue // a process that began, or a question that was put to a person
+    if (record.callId === undefined) continue // the start of a process, or a question to a person
     const id = `${record.sessionId} ${record.callId}`
     if (record.class === 'Approval') calls.set(id, { decided: record, outcome: decisions[record.event] ?? '' })
     const call = calls.get(id)
     const outcome = outcomes[record.event]
-    // A call that was denied is answered in its place; that is no second outcome.
+    // A denied call has a substituted result, which is not a second outcome.
     if (call && outcome !== undefined && call.decided.decision?.verdict !== 'deny') call.outcome = outcome
   }
   return [...calls.values()]
 }
 
-const decisions: Readonly<Record<string, string>> = { ApprovalCancelled: 'stopped while it was decided' }
+const decisions: Readonly<Record<string, string>> = { ApprovalCancelled: 'stopped during the decision' }
 
 const outcomes: Readonly<Record<string, string>> = {
-  ToolInvocationStarted: 'begun',
+  ToolInvocationStarted: 'started',
   ToolInvocationSucceeded: 'done',
   ToolInvocationFailed: 'failed',
   ToolInvocationCancelled: 'stopped',
@@ -89,7 +89,7 @@ function lineOf({ decided, outcome }: AuditedCall): string {
   ].join('  ')
 }
 
-/** The person, the rule or the mode that had the last word. */
+/** The person, the rule or the mode that decided. */
 function decidedBy({ decision, approver }: StoredRecord): string {
   if (approver !== undefined) return approver
   if (decision?.rule !== undefined) return `${decision.by} "${decision.rule}"`
@@ -98,7 +98,7 @@ function decidedBy({ decision, approver }: StoredRecord): string {
 
 const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** `2h` is two hours ago; else a date. */
+/** A time such as `2h` ago, or a date. */
 function timeOf(text: string): number {
   const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? []
   const time = count === undefined ? Date.parse(text) : Date.now() - Number(count) * units[unit]!
@@ -109,7 +109,7 @@ function timeOf(text: string): number {
   return time
 }
 
-/** A record as a file has it, with the command of the process that wrote it. */
+/** A record with the command of the process that wrote it. */
 export interface StoredRecord extends AuditRecord {
   readonly seq: number
   readonly at: string
@@ -117,16 +117,16 @@ export interface StoredRecord extends AuditRecord {
 }
 
 export interface AuditFilter {
-  /** The beginning of a session's id; its sub-agents are among those found. */
+  /** The beginning of a session's id; includes its sub-agents. */
   readonly session?: string | undefined
   readonly tool?: string | undefined
-  /** The verdict of a decision. Calls that had another one are left out, with what became of them. */
+  /** Only calls with this verdict, with their outcomes. */
   readonly decision?: string | undefined
   /** In milliseconds since 1970. */
   readonly since?: number | undefined
 }
 
-/** Reads the records of every process, the oldest first. A line that is no record is left to `libero audit verify`. */
+/** Reads the records of all processes, the oldest first. Skips lines that are not records; `libero audit verify` reports them. */
 export async function readAudit(folder: string, filter: AuditFilter = {}): Promise<StoredRecord[]> {
   const since = filter.since === undefined ? '' : new Date(filter.since).toISOString()
   const names = await readdir(folder).catch((error) => {
@@ -178,7 +178,7 @@ function matching(records: readonly StoredRecord[], { session, tool, decision }:
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** `libero audit verify`: whether every record is as it was written, and none is missing between two others. */
+/** `libero audit verify`: checks that no record was changed, or removed between two others. */
 export async function verify(io: Io): Promise<number> {
   const folder = auditFolder(io)
   const check = existsSync(folder) ? await verifyAudit(folder) : ({ ok: true, records: 0 } as const)
@@ -186,8 +186,8 @@ export async function verify(io: Io): Promise<number> {
     throw new CliError(`the audit could not be verified: ${fullyVisible(check.problem)}; check who owns that folder`)
   if (!check.ok)
     throw new CliError(
-      `the audit in ${fullyVisible(folder)} was changed, in line ${check.line}: ${fullyVisible(check.problem)}; keep that file as it is, and find out who may write there`,
+      `the audit in ${fullyVisible(folder)} was changed, in line ${check.line}: ${fullyVisible(check.problem)}; keep that file unchanged, and find out who can write to it`,
     )
-  io.out(`${check.records} records, all as they were written`)
+  io.out(`${check.records} records, none changed`)
   return exitCodes.done
 }

@@ -10,17 +10,16 @@ import type { ServersView } from '../mcp/servers-here.ts'
 
 export interface AuditOptions {
   readonly io: Pick<Io, 'home' | 'env'>
-  /** The command that runs the agent, and the folder it works in. */
   readonly command: string
   readonly cwd: string
-  /** Is told, once, that the audit cannot be written. */
+  /** Receives one notice if the audit cannot be written. */
   readonly view: Pick<ServersView, 'failed'>
   readonly clock?: Clock
 }
 
 /**
- * The user's audit, for one process. Nothing is loaded and no file is made before the first record. Each process writes
- * files of its own, a new one each day, so that several can write at once.
+ * The audit of this process. Nothing is loaded and no file is created before the first record. Each process writes its
+ * own files, a new one each day, so that several can write at once.
  */
 export function openAudit({ io, command, cwd, view, clock = systemClock }: AuditOptions): AuditSink {
   const path = auditFolder(io)
@@ -37,7 +36,7 @@ export function openAudit({ io, command, cwd, view, clock = systemClock }: Audit
     return sink
   }
 
-  /** One opening at a time; one that failed is tried again by the next record. */
+  /** Opens one file at a time; after a failure the next record tries again. */
   function sinkFor(day: string): AuditSink | Promise<AuditSink> {
     if (current?.day === day && current.records++ < maxRecords) return current.sink
     opening ??= open(day).finally(() => {
@@ -60,22 +59,21 @@ export function openAudit({ io, command, cwd, view, clock = systemClock }: Audit
   }
 }
 
-/** Not for the model, which reads the error itself. */
-const advice = '; or keep no audit: libero config set audit false'
+/** For the person only; the model sees the error without it. */
+const advice = '; or turn the audit off: libero config set audit false'
 
-/** Of one file; a record has a kilobyte or so. */
+/** Records per file; a record has about a kilobyte. */
 const maxRecords = 10_000
 
-/** Where every command that runs an agent keeps its audit: a folder of files, one or more for each process. */
+/** The folder of the audit, with one or more files per process. */
 export const auditFolder = ({ home }: Pick<Io, 'home'>): string => join(home, 'audit')
 
-/** How long the audit is kept, and how large it may become. */
 const keptDays = 90
 const maxBytes = 256 * 1024 * 1024
 
 /**
- * Removes the oldest files of an audit, as far as they are too old or too many. Only whole files: the chain in each of the
- * others stays as it is. It is done by the first process of a day, and by one that writes more than a file. What cannot be
+ * Removes audit files that are too old or exceed the size limit. Only whole files, so that the hash chains of the others
+ * stay intact. The first process of a day does this, and one that writes more than one file. A file that cannot be
  * removed is tried again the next time.
  */
 export async function pruneAudit(folder: string, { now, isFirst }: { now: number; isFirst: boolean }): Promise<void> {
@@ -90,5 +88,5 @@ export async function pruneAudit(folder: string, { now, isFirst }: { now: number
   }
 }
 
-/** The day that names of files begin with. */
+/** The day with which file names begin. */
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)

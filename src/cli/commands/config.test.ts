@@ -10,7 +10,7 @@ import { configKeys } from '../config/settings.ts'
 import { libero } from '../libero.ts'
 
 describe('libero config', () => {
-  test('shows every setting with where it comes from', async () => {
+  test('shows every setting and the file it comes from', async () => {
     const io = fakeIo()
     write(io, { model: 'mine', sandbox: true })
     const { code, out, err } = await config(io)
@@ -34,17 +34,17 @@ describe('libero config', () => {
     })
   })
 
-  test('names a project’s file that nobody has trusted, and does not read it', async () => {
+  test('names the file of a project that is not trusted, and does not read it', async () => {
     const io = fakeIo()
     mkdirSync(join(io.cwd, '.libero'))
     writeFileSync(join(io.cwd, '.libero/config.json'), 'not JSON')
     const { code, out, err } = await config(io)
     expect(code).toBe(0)
-    expect(err).toMatch(/\.libero\/config\.json is not used: nobody has trusted this project/)
+    expect(err).toMatch(/\.libero\/config\.json is not used: this project is not trusted/)
     expect(out).toMatch(/^sandbox +false/m)
   })
 
-  test('shows what a trusted project tightens, and says what of it was left out', async () => {
+  test('shows the stricter settings of a trusted project, and which of its settings were left out', async () => {
     const io = fakeIo({ cwd: fakeIo().cwd })
     write(io, { maxTurns: 9 })
     mkdirSync(join(io.cwd, '.libero'))
@@ -56,7 +56,7 @@ describe('libero config', () => {
     expect(err).toMatch(/allow rule "exec" was left out/)
   })
 
-  test('a file that cannot be used is one sentence and exit code 2', async () => {
+  test('an invalid file means one message and exit code 2', async () => {
     const io = fakeIo()
     writeText(io, '{"modle": 1}')
     const { code, out, err } = await config(io)
@@ -64,7 +64,7 @@ describe('libero config', () => {
     expect(err).toMatch(/config\.json has an unknown key "modle", did you mean/)
   })
 
-  test('what stands in a file does nothing to a terminal', async () => {
+  test('control characters in a file do not reach the terminal', async () => {
     const io = fakeIo()
     write(io, { system: 'a\u001b[2Jb\u202ec' })
     expect((await config(io)).out).toContain('a␛[2Jb\\u202ec')
@@ -72,7 +72,7 @@ describe('libero config', () => {
 })
 
 describe('libero config get', () => {
-  test('prints a value alone: texts as they are, the rest as JSON', async () => {
+  test('prints only the value: a text literally, other values as JSON', async () => {
     const io = fakeIo()
     write(io, { model: 'mine', deny: ['net'], providers: { 'a.b': { baseURL: 'http://x.test', model: 'm' } } })
     expect(await config(io, 'get', 'model')).toMatchObject({ code: 0, out: 'mine\n' })
@@ -81,13 +81,13 @@ describe('libero config get', () => {
     expect(await config(io, 'get', 'providers.a.b')).toMatchObject({ out: '{"baseURL":"http://x.test","model":"m"}\n' })
   })
 
-  test('what is not set is said on stderr, with exit code 1', async () => {
+  test('a setting that is not set is reported on stderr, with exit code 1', async () => {
     const { code, out, err } = await config(fakeIo(), 'get', 'maxCost')
     expect({ code, out }).toEqual({ code: 1, out: '' })
     expect(err).toContain('libero config set maxCost <value>')
   })
 
-  test('an unknown name is a mistake, with the nearest right one', async () => {
+  test('an unknown name is a usage error that suggests the nearest one', async () => {
     const { code, err } = await config(fakeIo(), 'get', 'max-turns')
     expect(code).toBe(2)
     expect(err).toContain('there is no setting "max-turns", did you mean "maxTurns"')
@@ -95,7 +95,7 @@ describe('libero config get', () => {
 })
 
 describe('libero config set', () => {
-  test('makes a file and a folder that only their owner may read', async () => {
+  test('creates a file and a folder that only their owner may read', async () => {
     const io = fakeIo()
     expect(await config(io, 'set', 'model', 'anthropic/claude')).toMatchObject({ code: 0, out: '' })
     expect(read(io)).toEqual({ model: 'anthropic/claude' })
@@ -119,7 +119,7 @@ describe('libero config set', () => {
       ['providers.my.own', '{"baseURL": "http://127.0.0.1:1/v1", "model": "m"}'],
       { providers: { 'my.own': { baseURL: 'http://127.0.0.1:1/v1', model: 'm' } } },
     ],
-  ])('understands %j', async (words, value) => {
+  ])('accepts %j', async (words, value) => {
     const io = fakeIo()
     expect(await config(io, 'set', ...words)).toMatchObject({ code: 0 })
     expect(read(io)).toEqual(value)
@@ -127,10 +127,10 @@ describe('libero config set', () => {
 
   test.each<[words: string[], says: RegExp]>([
     [['modle', 'x'], /there is no setting "modle", did you mean/],
-    [['model'], /what should model be\?/],
+    [['model'], /model needs a value: libero config set model <value>/],
     [[], /name a setting: provider, model, /],
-    [['model', 'a', 'b'], /model takes one value, got 2 words; put it between quotes/],
-    [['maxTurns', 'ten'], /maxTurns cannot be "ten"; write a whole number from 1 on/],
+    [['model', 'a', 'b'], /model takes one value, got 2 words; put it in quotes/],
+    [['maxTurns', 'ten'], /maxTurns cannot be "ten"; write a whole number of at least 1/],
     [['sandbox', 'yes'], /sandbox cannot be "yes"; write true or false/],
     [['mode', 'yollo'], /mode cannot be "yollo", did you mean "yolo"/],
     [['deny', ''], /deny/],
@@ -146,7 +146,7 @@ describe('libero config set', () => {
     expect(read(io)).toEqual({ maxCost: 1 })
   })
 
-  test('keeps what else is there, also $schema, and a link to where it really is', async () => {
+  test('keeps the other settings, $schema and a link to the file', async () => {
     const io = fakeIo()
     mkdirSync(io.home, { recursive: true })
     const real = join(io.userHome, 'dotfiles.json')
@@ -157,13 +157,13 @@ describe('libero config set', () => {
     expect(lstatSync(file(io)).isSymbolicLink()).toBe(true)
   })
 
-  test('of two at once none is lost', async () => {
+  test('two concurrent changes are both kept', async () => {
     const io = fakeIo()
     await Promise.all([config(io, 'set', 'maxTurns', '5'), config(io, 'set', 'maxCost', '2')])
     expect(read(io)).toEqual({ maxTurns: 5, maxCost: 2 })
   })
 
-  test('a folder that cannot be made is one sentence and exit code 1', async () => {
+  test('a folder that cannot be created means one message and exit code 1', async () => {
     const io = fakeIo()
     writeFileSync(io.home, 'a file')
     const { code, err } = await config(io, 'set', 'maxTurns', '5')
@@ -173,14 +173,14 @@ describe('libero config set', () => {
 })
 
 describe('libero config unset', () => {
-  test('takes a setting out', async () => {
+  test('removes a setting', async () => {
     const io = fakeIo()
     write(io, { model: 'm', maxTurns: 5 })
     expect(await config(io, 'unset', 'maxTurns')).toMatchObject({ code: 0 })
     expect(read(io)).toEqual({ model: 'm' })
   })
 
-  test('mends a file that has a key too many, and takes one provider of several', async () => {
+  test('removes an unknown key from a file, and one provider of several', async () => {
     const io = fakeIo()
     write(io, {
       modle: 'm',
@@ -191,7 +191,7 @@ describe('libero config unset', () => {
     expect(read(io)).toEqual({ providers: { b: { baseURL: 'http://x', model: 'm' } } })
   })
 
-  test('what was not set makes no file', async () => {
+  test('does not create a file if the setting was not set', async () => {
     const io = fakeIo()
     const { code, err } = await config(io, 'unset', 'model')
     expect({ code, err }).toEqual({ code: 0, err: 'model was not set\n' })
@@ -199,7 +199,7 @@ describe('libero config unset', () => {
   })
 })
 
-test('libero config path prints where the user’s file is, whether or not there is one', async () => {
+test('libero config path prints the path of the user’s file, whether it exists or not', async () => {
   const io = fakeIo()
   expect(await config(io, 'path')).toMatchObject({ code: 0, out: `${file(io)}\n` })
 })

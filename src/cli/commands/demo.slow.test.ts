@@ -40,7 +40,7 @@ describe('libero demo', () => {
     expect(readdirSync(scratch)).toEqual([])
   })
 
-  test('works where nothing is in the PATH: neither npm nor git nor another node', async () => {
+  test('works with an empty PATH: without npm, git and another node', async () => {
     vi.stubEnv('PATH', '/nowhere')
     const { io, written } = fakeIo({ PATH: '/nowhere' })
     expect(await command.run!({ values: {}, words: [] }, io)).toBe(0)
@@ -55,7 +55,7 @@ describe('libero demo', () => {
     expect(readdirSync(scratch)).toEqual([])
   })
 
-  test('a folder that cannot be written ends in one sentence with the next step', () => {
+  test('a folder that cannot be written ends with one message and the next step', () => {
     const nowhere = join(scratch, 'nowhere')
     expect(() => createDemoProject(nowhere)).toThrow(
       /^The demo cannot make its project in .*nowhere: .*; set TMPDIR to a folder that can be written$/,
@@ -64,7 +64,7 @@ describe('libero demo', () => {
   })
 })
 
-/** Streams that nobody is at, and signals that a test sends. */
+/** Streams without a terminal, and signals that a test sends. */
 function fakeIo(env: Io['env'] = process.env) {
   const texts = { stdout: '', stderr: '' }
   const stream = (name: 'stdout' | 'stderr'): Output => {

@@ -6,7 +6,7 @@ import { checks } from '../doctor/doctor.ts'
 
 const env = { PATH: process.env.PATH, LANG: 'C.UTF-8' }
 
-test('everything is looked at, and a machine without a key or a network is fine', async () => {
+test('all checks run, and a machine without a key or a network passes', async () => {
   const { code, out, err } = await runLibero(['doctor'], fakeIo({ env }))
   expect({ code, err }).toEqual({ code: 0, err: '' })
   for (const { name } of checks) expect(out).toMatch(new RegExp(`^(ok|missing|broken) +${name} {2}`, 'm'))
@@ -14,7 +14,7 @@ test('everything is looked at, and a machine without a key or a network is fine'
   expect(out).not.toContain('\u001b')
 })
 
-test('as JSON it says the same, and whatever is not ok comes with what mends it', async () => {
+test('--json reports the same, and each finding that is not ok has a fix', async () => {
   const { code, out } = await runLibero(['doctor', '--json'], fakeIo({ env }))
   const report = JSON.parse(out)
   expect({ code, ok: report.ok }).toEqual({ code: 0, ok: true })
@@ -22,7 +22,7 @@ test('as JSON it says the same, and whatever is not ok comes with what mends it'
   for (const { state, fix } of report.checks) expect(fix === undefined).toBe(state === 'ok')
 })
 
-test('settings that cannot be used are exit code 1, and the rest is looked at all the same', async () => {
+test('unusable settings mean exit code 1, and the other checks still run', async () => {
   const io = fakeIo({ env })
   mkdirSync(io.home, { mode: 0o700 })
   writeFileSync(join(io.home, 'config.json'), JSON.stringify({ mode: '\u001b[2Jparty' }))
@@ -30,7 +30,7 @@ test('settings that cannot be used are exit code 1, and the rest is looked at al
   expect(code).toBe(1)
   expect(out).toMatch(/^broken {3}settings +.*config\.json: mode cannot be/m)
   expect(out).toMatch(/^ok +sessions/m)
-  expect(out).toMatch(/Libero cannot work yet; mend first: settings\n$/)
+  expect(out).toMatch(/Libero cannot work yet; fix first: settings\n$/)
   expect(out).not.toContain('\u001b')
   expect(existsSync(join(io.home, 'sessions.db'))).toBe(false)
 })

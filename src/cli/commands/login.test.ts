@@ -24,7 +24,7 @@ function pipe(text: string): void {
 }
 
 describe('a key from stdin', () => {
-  test('is stored for its owner alone, and never shown', async () => {
+  test('is stored readable only by its owner, and never shown', async () => {
     pipe(`${key}\n`)
     expect(await run(['groq'], { 'key-stdin': true })).toBe(0)
     expect(await stored()).toEqual({ groq: { type: 'api_key', key } })
@@ -36,9 +36,9 @@ describe('a key from stdin', () => {
   test.each([
     ['a blank', `${key} ${key}`, 'no blanks or line breaks'],
     ['a line break', `${key}\n${key}`, 'no blanks or line breaks'],
-    ['a control character', `${key}\u001b[2J`, 'no such letters'],
+    ['a control character', `${key}\u001b[2J`, 'characters that keys do not have'],
     ['nothing', ' \n', '--key-stdin found nothing on stdin'],
-    ['a book', 'x'.repeat(9000), 'a key of 9000 characters is none'],
+    ['a book', 'x'.repeat(9000), 'the key is too long (9000 characters)'],
   ])('with %s in it is refused without being shown, and nothing is stored', async (_, text, words) => {
     pipe(text)
     const failing = run(['groq'], { 'key-stdin': true })
@@ -47,18 +47,18 @@ describe('a key from stdin', () => {
     expect(await stored()).toEqual({})
   })
 
-  test('is for the provider that --openai or --anthropic names, too', async () => {
+  test('can be for the provider of --openai or --anthropic', async () => {
     pipe(key)
     await run([], { 'key-stdin': true, anthropic: true })
     expect(await stored()).toHaveProperty('anthropic')
     await expect(run(['groq'], { openai: true })).rejects.toThrow('one provider at a time')
   })
 
-  test('says so when the environment counts before it', async () => {
+  test('is stored with a notice if an environment variable takes precedence', async () => {
     io.env.GROQ_API_KEY = 'other'
     pipe(key)
     await run(['groq'], { 'key-stdin': true })
-    expect(io.said.err).toContain('GROQ_API_KEY is set and counts before it')
+    expect(io.said.err).toContain('GROQ_API_KEY is set and takes precedence')
   })
 })
 
@@ -67,14 +67,14 @@ describe('a key as an argument', () => {
     'is refused and not repeated: %#',
     async (words) => {
       const failing = run(words)
-      await expect(failing).rejects.toThrow('a key is never an argument')
+      await expect(failing).rejects.toThrow('a key must not be an argument')
       for (const word of words.filter((one) => one !== 'openai')) await expect(failing).rejects.not.toThrow(word)
       expect(await stored()).toEqual({})
     },
   )
 })
 
-test('where nobody can type, the way to pipe a key in is said', async () => {
+test('without a terminal, the error says how to pipe a key in', async () => {
   await expect(run(['openai'])).rejects.toMatchObject({
     exitCode: 2,
     message: expect.stringContaining('libero login openai --key-stdin < key.txt'),
@@ -102,7 +102,7 @@ describe('--check', () => {
     ['anthropic', 'https://api.anthropic.com/v1/models?limit=1', 'x-api-key', key],
     ['google', 'https://generativelanguage.googleapis.com/v1beta/models?pageSize=1', 'x-goog-api-key', key],
     ['openrouter', 'https://openrouter.ai/api/v1/key', 'authorization', `Bearer ${key}`],
-  ])('asks %s for its models, and stores the key when it answers', async (provider, address, header, value) => {
+  ])('requests the models of %s, and stores the key if it answers', async (provider, address, header, value) => {
     io.fetch = answering(200)
     pipe(key)
     await run([provider], { 'key-stdin': true, check: true })
@@ -112,7 +112,7 @@ describe('--check', () => {
 
   test.each([
     [401, 'groq does not accept this key (HTTP 401), and nothing was stored'],
-    [500, 'groq could not be asked about the key (HTTP 500), and nothing was stored'],
+    [500, 'groq could not check the key (HTTP 500), and nothing was stored'],
   ])('stores nothing when the answer is %i', async (status, words) => {
     io.fetch = answering(status)
     pipe(key)
@@ -137,7 +137,7 @@ describe('at a terminal', () => {
     Object.assign(io.stderr, { isTTY: true, columns: 80, rows: 24 })
   })
 
-  test('the provider is chosen from a list and the key is typed unseen', async () => {
+  test('the provider is chosen from a list, and the key is not shown while it is typed', async () => {
     const running = run([])
     await expect.poll(() => io.said.err).toContain('which provider?')
     expect(io.said.err).toContain('  1  anthropic')
@@ -163,7 +163,7 @@ describe('at a terminal', () => {
   })
 })
 
-test('the list shows names, kinds and ends, and no secret', async () => {
+test('the list shows names, kinds and expiry dates, and no secret', async () => {
   await mkdir(io.home)
   const credentials = {
     groq: { type: 'api_key', key },
@@ -184,17 +184,17 @@ describe('logout', () => {
     )
   })
 
-  test('forgets one, and says where a key still is', async () => {
+  test('deletes one, and names an environment variable that still has a key', async () => {
     io.env.GROQ_API_KEY = 'k'
     expect(await forget(['groq'])).toBe(0)
     expect(await stored()).toEqual({ xai: { type: 'api_key', key } })
-    expect(io.said.err).toBe('forgot what was stored for groq\nGROQ_API_KEY is still set in the environment\n')
+    expect(io.said.err).toBe('deleted what was stored for groq\nGROQ_API_KEY is still set in the environment\n')
     expect(await forget([])).toBe(0)
     expect(await stored()).toEqual({})
     await expect(forget([])).rejects.toThrow('nothing is stored')
   })
 
-  test('asks which one where there are several, and forgets all only when told', async () => {
+  test('asks which one if there are several, and deletes all only with --all', async () => {
     await expect(forget([])).rejects.toThrow('which one? Stored are groq, xai; name it, or add --all')
     await expect(forget(['openai'])).rejects.toThrow('nothing is stored for openai; stored are: groq, xai')
     await forget([], { all: true })

@@ -7,21 +7,21 @@ export const command = defineCommand({
   summary: 'Store a key, or log in through the browser',
   words: '[provider]',
   details: [
-    'The key is asked for and not shown, or read from stdin; it is never an argument, which other users of this machine could read. It is stored in credentials.json in your own folder (LIBERO_HOME, else ~/.libero), which only you may read. A variable of the environment, such as ANTHROPIC_API_KEY, counts before it.',
+    'The key is asked for without being shown, or read from stdin; it is never an argument, because other users of this machine could read it. It is stored in credentials.json in your own folder (LIBERO_HOME, else ~/.libero), readable only by you; an environment variable such as ANTHROPIC_API_KEY also works, and takes precedence.',
   ],
   flags: {
     'key-stdin': { type: 'boolean', says: 'Read the key from stdin' },
     browser: { type: 'boolean', says: 'Log in with a ChatGPT account in the browser (openai only)' },
-    check: { type: 'boolean', says: 'Ask the service whether it accepts the key before it is stored' },
-    list: { type: 'boolean', says: 'Show what is stored, without the secrets' },
-    openai: { type: 'boolean', says: 'The same as the word openai' },
-    anthropic: { type: 'boolean', says: 'The same as the word anthropic' },
+    check: { type: 'boolean', says: 'Check with the service that it accepts the key before storing it' },
+    list: { type: 'boolean', says: 'List what is stored, without the secrets' },
+    openai: { type: 'boolean', says: 'Same as the argument openai' },
+    anthropic: { type: 'boolean', says: 'Same as the argument anthropic' },
   },
   examples: [
     { line: 'libero login anthropic', says: 'Asks for the key' },
     { line: 'libero login openai --browser', says: 'With a ChatGPT account' },
     { line: 'libero login groq --key-stdin --check < key.txt', says: 'For a script' },
-    { line: 'libero login --list', says: 'What is stored, and until when it is valid' },
+    { line: 'libero login --list', says: 'What is stored, and when it expires' },
   ],
   async run({ values, words }, io) {
     const { openai, anthropic, ...rest } = values

@@ -4,13 +4,13 @@ import { defineCommand } from '../command.ts'
 /** `libero logout`. */
 export const command = defineCommand({
   name: 'logout',
-  summary: 'Forget a stored key or login',
+  summary: 'Delete a stored key or login',
   words: '[provider]',
   maxWords: 1,
-  details: ['Without a provider, where only one is stored, that one. Keys in the environment are not touched.'],
-  flags: { all: { type: 'boolean', says: 'Forget everything that is stored' } },
+  details: ['The provider may be left out if only one is stored. Keys in the environment are not changed.'],
+  flags: { all: { type: 'boolean', says: 'Delete everything that is stored' } },
   examples: [
-    { line: 'libero logout openai', says: 'Forgets its key or login' },
+    { line: 'libero logout openai', says: 'Deletes its key or login' },
     { line: 'libero login --list', says: 'What is stored' },
   ],
   async run({ values: { all = false }, words: [named] }, io) {
@@ -26,14 +26,14 @@ export const command = defineCommand({
     if (named === undefined && !all && stored.length > 1)
       throw new UsageError(`which one? Stored are ${shown}; name it, or add --all`)
     const names = named === undefined ? stored : [named]
-    if (names.length === 0) throw new CliError('nothing is stored, so there is nothing to forget')
+    if (names.length === 0) throw new CliError('nothing is stored, so there is nothing to delete')
     for (const name of names) {
-      // Also an entry that this version cannot read.
+      // This also deletes an entry that this version cannot read.
       if (!(await store.remove(name)))
         throw new CliError(
           `nothing is stored for ${fullyVisible(name)}; ${stored.length === 0 ? 'nor is anything else' : `stored are: ${shown}`}`,
         )
-      io.err(`forgot what was stored for ${fullyVisible(name)}`)
+      io.err(`deleted what was stored for ${fullyVisible(name)}`)
       const provider = knownProviders({}).get(name)
       const variable = provider && variableOf(provider, io)
       if (variable) io.err(`${variable} is still set in the environment`)

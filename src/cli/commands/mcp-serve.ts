@@ -8,23 +8,23 @@ const serveFlags = {
   http: {
     type: 'optional',
     value: 'port',
-    says: 'Over HTTP, at this port or any free one; default: over stdin and stdout',
+    says: 'Serve over HTTP, on this port or any free one; default: stdin and stdout',
   },
-  host: { type: 'string', value: 'address', says: 'With --http: the address to listen at; default 127.0.0.1' },
+  host: { type: 'string', value: 'address', says: 'With --http: the address to listen on; default 127.0.0.1' },
   'allowed-host': {
     type: 'string',
     multiple: true,
     value: 'name',
-    says: 'With --http: a name that clients call it by',
+    says: 'With --http: a host name that clients may use',
   },
-  'tools-only': { type: 'boolean', says: 'Offer the tools, not the agent' },
-  'agent-only': { type: 'boolean', says: 'Offer the agent as run_agent, not its tools' },
+  'tools-only': { type: 'boolean', says: 'Offer only the tools' },
+  'agent-only': { type: 'boolean', says: 'Offer only the agent, as run_agent' },
   ...{ provider, model, profile, preset, system, thinking, context, sandbox },
   image: { type: 'string', multiple: true, value: 'name', says: 'With --context docker: the container’s image' },
   ...{ mode, allow, deny },
   'max-turns': runFlags['max-turns'],
   'max-cost': runFlags['max-cost'],
-  schema: { ...schema, says: 'run_agent answers as JSON of this JSON Schema, too' },
+  schema: { ...schema, says: 'run_agent also answers as JSON that matches this JSON Schema' },
   cwd: runFlags.cwd,
 } as const satisfies Flags
 
@@ -33,20 +33,20 @@ export type McpServeValues = Values<typeof serveFlags>
 
 export const command = defineCommand({
   name: 'mcp-serve',
-  summary: 'Be an MCP server: lend its tools, and itself, to other programs',
+  summary: 'Run as an MCP server that offers the tools and the agent to other programs',
   details: [
-    'Clients get the tools that a model would be offered here, and run_agent, which gives a task to the agent. Rules and modes hold as in libero run. What has to be approved is asked of the client’s user; a client that cannot ask gets a refusal that says what was missing.',
-    'Over stdio it ends with its client. Over HTTP it listens on this machine only, and every request needs the token that is printed on stderr, or that LIBERO_MCP_TOKEN holds.',
+    'Clients get the tools that a model would get in this folder, and run_agent, which gives a task to the agent. Rules and modes apply as in libero run. Approvals are requested from the client’s user; for a client that cannot ask, the call is refused with the reason.',
+    'Over stdio the server ends with its client. Over HTTP it listens on this machine only, and every request needs the token that is printed on stderr or set in LIBERO_MCP_TOKEN.',
   ],
   flags: serveFlags,
   examples: [
-    { line: 'libero mcp-serve --tools-only --profile plan', says: 'Tools that only look, for a client that starts it' },
+    { line: 'libero mcp-serve --tools-only --profile plan', says: 'Read-only tools, for a client that starts it' },
     { line: 'libero mcp-serve --http 7777 --allow "shell:npm test"', says: 'For clients that connect to it' },
   ],
   async run({ values }, io) {
     const checked = check(values)
     if (checked.http !== undefined) return (await import('../mcp-serve/serve.ts')).overHttp(checked, io)
-    // Before anything else is loaded: whatever that says must not get between the messages.
+    // Before anything else is loaded: its output must not mix with the messages.
     const { reserveStdout } = await import('../rpc/own-stdout.ts')
     const { frames, restore: giveBack } = reserveStdout(io)
     try {
@@ -58,7 +58,7 @@ export const command = defineCommand({
   },
 })
 
-/** Flags that mean nothing together are found before anything starts. */
+/** Rejects flags that cannot be combined, before anything starts. */
 function check(values: McpServeValues): McpServeValues {
   if (values['tools-only'] && values['agent-only'])
     throw new UsageError('--tools-only and --agent-only do not go together; choose one of them')
@@ -69,10 +69,10 @@ function check(values: McpServeValues): McpServeValues {
   if (typeof http === 'string' && !(Number.isInteger(port) && port >= 0 && port <= 65_535))
     throw new UsageError(`--http takes a port from 0 to 65535, got "${http}"`)
   if (http === undefined && (host !== undefined || values['allowed-host']))
-    throw new UsageError('--host and --allowed-host are about HTTP; add --http')
+    throw new UsageError('--host and --allowed-host apply to HTTP only; add --http')
   if (host !== undefined && !isLoopback(host) && !values['allowed-host'])
     throw new UsageError(
-      `--host ${host} can be reached by other machines: say by which names with --allowed-host, or leave it out`,
+      `--host ${host} can be reached by other machines: name the allowed host names with --allowed-host, or leave --host out`,
     )
   const wild = values['allowed-host']?.find((name) => name === '' || name.includes('*'))
   if (wild !== undefined)

@@ -23,7 +23,7 @@ function configure(config: object): void {
 }
 
 describe('mcp add', () => {
-  test('MC-16 TR-16 words after -- are the command, whole and quoted, and none of them is a flag of ours', async () => {
+  test('MC-16 TR-16 words after -- are the whole command, shown in quotes, and none of them is read as a flag', async () => {
     const args = [
       '-y',
       '--force',
@@ -70,13 +70,13 @@ describe('mcp add', () => {
     expect(out).not.toContain('v: w')
   })
 
-  test('as JSON, and what else is in the file stays', async () => {
+  test('accepts JSON, and keeps the other settings', async () => {
     configure({ model: 'mine', mcpServers: { a: { command: 'x' } } })
     expect((await mcp('add', 'b', '--json', '{"name": "z", "command": "y"}')).code).toBe(0)
     expect(settings()).toEqual({ model: 'mine', mcpServers: { a: { command: 'x' }, b: { command: 'y' } } })
   })
 
-  test('one that is there is replaced only by force', async () => {
+  test('an existing server is replaced only with --force', async () => {
     await mcp('add', 'a', '--', 'one')
     expect(await mcp('add', 'a', '--', 'two')).toMatchObject({ code: 2, err: expect.stringContaining('add --force') })
     expect(settings().mcpServers.a).toEqual({ command: 'one' })
@@ -84,26 +84,26 @@ describe('mcp add', () => {
     expect(settings().mcpServers.a).toEqual({ command: 'two' })
   })
 
-  test('MC-17 a server that is fetched anew each time is warned about, once it is added', async () => {
+  test('MC-17 adding a server that is downloaded at each start prints a warning', async () => {
     expect((await mcp('add', 'fs', '--', 'npx', '-y', 'some-server')).err).toContain('name one version')
     expect((await mcp('add', 'fs2', '--', 'npx', '-y', 'some-server@1.2.3')).err).not.toContain('version')
   })
 
-  test('a variable that is not set is pointed out, and does not matter yet', async () => {
+  test('a variable that is not set is reported, and the server is added', async () => {
     const { code, err } = await mcp('add', 'a', '--env', 'K=${MY_TOKEN}', 'https://${HOST}/mcp', '--transport', 'http')
     expect(code).toBe(2) // an address has no environment
     expect(err).toContain('a.env means nothing')
     const fine = await mcp('add', 'a', '--header', 'Authorization: Bearer ${MY_TOKEN}', 'https://${HOST}/mcp')
     expect(fine.code, fine.err).toBe(0)
-    expect(fine.err).toContain('MY_TOKEN is not set now')
-    expect(fine.err).toContain('HOST is not set now')
+    expect(fine.err).toContain('MY_TOKEN is not set')
+    expect(fine.err).toContain('HOST is not set')
   })
 
   test.each([
-    [[], 'what should it be called?'],
-    [['a'], 'what is it?'],
+    [[], 'the server needs a name'],
+    [['a'], 'give the address of the server'],
     [['a b', '--', 'x'], 'must be a name of letters'],
-    [['a', 'https://a.example', 'more'], 'nothing is expected, got "more"'],
+    [['a', 'https://a.example', 'more'], 'nothing may follow the address of a server, got "more"'],
     [['a', '--env', 'sk-4711', '--', 'x'], '--env must be of the form K=V'],
     [['a', '--header', 'sk-4711', 'https://a.example'], "--header must be of the form 'K: V'"],
     [['a', '--json', '{"command": 5}'], 'a.command must be the name or path of a program, got 5'],
@@ -119,11 +119,11 @@ describe('mcp add', () => {
 })
 
 describe('mcp list', () => {
-  test('says where there are none, and how to add one', async () => {
+  test('without servers it says how to add one', async () => {
     expect(await mcp()).toMatchObject({ code: 0, out: '', err: expect.stringContaining('libero mcp add') })
   })
 
-  test('shows each with its state, and of environments and headers the names only', async () => {
+  test('shows each server with its state, and only the names of environment variables and headers', async () => {
     configure({
       mcpServers: {
         fs: { command: 'my-server', args: ['a b'], env: { TOKEN: 'sk-4711' } },
@@ -136,7 +136,7 @@ describe('mcp list', () => {
     expect(code).toBe(0)
     expect(out).toMatch(/^fs +stdio +flag +used\n +--mcp\n +"other"$/m)
     expect(out).toMatch(
-      /^fs +stdio +user +shadowed\n.*\n +"my-server" "a b"\n +environment: TOKEN\n +the one of --mcp counts$/m,
+      /^fs +stdio +user +shadowed\n.*\n +"my-server" "a b"\n +environment: TOKEN\n +the one in --mcp is used instead$/m,
     )
     expect(out).toMatch(
       /^web +streamable-http +user +used\n.*\n +https:\/\/a\.example\/mcp\n +headers: X-Key\n +not logged in; see: libero mcp login web$/m,
@@ -148,7 +148,7 @@ describe('mcp list', () => {
     expect(servers[0]).toMatchObject({ name: 'fs', from: 'user', state: 'used', entry: { env: { TOKEN: '…' } } })
   })
 
-  test('TR-02 of a project that nobody trusts only the file is named', async () => {
+  test('TR-02 of a project that is not trusted only the file is named', async () => {
     writeFileSync(join(io.cwd, '.mcp.json'), JSON.stringify({ mcpServers: { theirs: { command: 'x' } } }))
     const { out } = await mcp()
     expect(out).toMatch(/^\? +– +project +pending$/m)
@@ -159,12 +159,12 @@ describe('mcp list', () => {
       ['test', 'all'],
       ['login', 'theirs'],
     ])
-      expect((await mcp(...args)).err, args.join(' ')).toMatch(/of .*\.mcp\.json nothing is known.*libero trust/)
+      expect((await mcp(...args)).err, args.join(' ')).toMatch(/\.mcp\.json was not read: .*libero trust/)
   })
 })
 
 describe('mcp remove', () => {
-  test('takes one out, and the last one with its key', async () => {
+  test('removes a server, and with the last one the setting itself', async () => {
     configure({ model: 'm', mcpServers: { a: { command: 'x' }, b: { command: 'y' } } })
     expect((await mcp('remove', 'a')).code).toBe(0)
     expect(settings().mcpServers).toEqual({ b: { command: 'y' } })
@@ -172,7 +172,7 @@ describe('mcp remove', () => {
     expect(settings()).toEqual({ model: 'm' })
   })
 
-  test('of one that is not there says which was meant', async () => {
+  test('for an unknown server it suggests which one was meant', async () => {
     configure({ mcpServers: { tracker: { command: 'x' } } })
     expect(await mcp('remove', 'traker')).toMatchObject({
       code: 2,
@@ -188,7 +188,7 @@ describe('mcp remove', () => {
 })
 
 describe('settings', () => {
-  test('a server can be set as any other setting, is checked, and its secrets are not shown', async () => {
+  test('a server can be set like any other setting, is checked, and its secrets are not shown', async () => {
     const entry = '{"command": "x", "env": {"K": "sk-4711"}}'
     const set = await libero('config', 'set', 'mcpServers.fs', entry)
     expect(set).toMatchObject({ code: 0, err: expect.stringContaining('"K":"…"') })
@@ -203,7 +203,7 @@ describe('settings', () => {
     expect((await libero('config', 'set', 'toolDisclosure', 'lazi')).err).toContain('did you mean "lazy"')
   })
 
-  test('a key in an address is shown by no command', async () => {
+  test('no command shows a key in an address', async () => {
     await mcp('add', 'web', 'https://me:pass-4711@a.example/mcp?api_key=abcdef4711&page=2')
     expect(settings().mcpServers.web.url).toContain('pass-4711')
     for (const line of ['mcp list', 'mcp list --json', 'config get mcpServers', 'config show', 'config show --json']) {
@@ -213,7 +213,7 @@ describe('settings', () => {
     }
   })
 
-  test('nor is one in an address that is wrong', async () => {
+  test('no command shows a key in an invalid address', async () => {
     const entry = { url: 'htp://me:pass-4711@a.example/?api_key=abcdef4711' }
     configure({ mcpServers: { wrong: entry } })
     for (const args of [
@@ -232,7 +232,7 @@ describe('settings', () => {
     }
   })
 
-  test('a wrong server in the user’s config stops a run, with the file and the key', async () => {
+  test('an invalid server in the user’s config prevents a run; the error names the file and the key', async () => {
     configure({ mcpServers: { fs: { command: 'x', arg: [] } } })
     const { code, err } = await libero('--provider', 'offline', '--no-session', 'list the files')
     expect(code).toBe(2)

@@ -6,10 +6,10 @@ const json = (says: string) => ({ type: 'boolean', says }) as const
 
 const list = defineCommand({
   name: 'list',
-  summary: 'List the MCP servers an agent has here, and where each comes from',
-  details: ['Nothing is started and nobody is called. Of environments and headers only the names are shown.'],
-  flags: { mcp: runFlags.mcp, cwd, json: json('One JSON object on stdout: { servers, notices }') },
-  examples: [{ line: 'libero mcp', says: 'Your own, and those of the project, also where they wait to be trusted' }],
+  summary: 'List the MCP servers an agent has in this folder, and where each comes from',
+  details: ['Starts no server and connects to none. Of environments and headers only the names are shown.'],
+  flags: { mcp: runFlags.mcp, cwd, json: json('Print one JSON object: { servers, notices }') },
+  examples: [{ line: 'libero mcp', says: 'Your own and the project’s, including those that are not trusted yet' }],
   run: async (given, io) => (await import('../mcp/list.ts')).list(given.values, io),
 })
 
@@ -18,39 +18,42 @@ const add = defineCommand({
   summary: 'Add a server to your own config.json',
   words: '<name> <url> | <name> -- <command> [args…]',
   details: [
-    'Everything after -- is the command, word by word: it is run without a shell, and none of it is a flag of ours. Whatever it starts can do what you can.',
-    `Keys are better not written down: --env 'TOKEN=\${TOKEN}' and --header 'Authorization: Bearer \${TOKEN}', between single quotes, are taken from the environment of each run.`,
+    'Everything after -- is the command, word by word: it runs without a shell, with your permissions, and none of it is read as a flag of libero.',
+    `Better not to store keys: --env 'TOKEN=\${TOKEN}' and --header 'Authorization: Bearer \${TOKEN}', in single quotes, take the value from the environment of each run.`,
   ],
   flags: {
     transport: {
       type: 'string',
       choices: ['stdio', 'http', 'sse'],
-      says: 'How it is reached; default by what is given',
+      says: 'The transport; default: from the address or command',
     },
-    env: { type: 'string', multiple: true, value: 'K=V', says: 'A variable of its environment' },
-    header: { type: 'string', multiple: true, value: 'K: V', says: 'A header of every request' },
-    auth: { type: 'string', choices: ['oauth'], says: 'It wants a login; see libero mcp login' },
-    lazy: { type: 'boolean', says: 'The model gets the schemas of its tools when it asks for them' },
-    'bootstrap-timeout': { type: 'string', value: 'ms', min: 1, says: 'Until it has to be connected; default 10000' },
-    json: { type: 'string', value: 'entry', says: 'The entry as JSON, as in .mcp.json, in place of all that' },
-    force: { type: 'boolean', says: 'Replace one of that name' },
+    env: { type: 'string', multiple: true, value: 'K=V', says: 'An environment variable of the server' },
+    header: { type: 'string', multiple: true, value: 'K: V', says: 'A header to send with every request' },
+    auth: { type: 'string', choices: ['oauth'], says: 'The server needs a login; see libero mcp login' },
+    lazy: { type: 'boolean', says: 'Give the model the schemas of its tools only when it asks' },
+    'bootstrap-timeout': { type: 'string', value: 'ms', min: 1, says: 'Time limit for connecting; default 10000' },
+    json: { type: 'string', value: 'entry', says: 'The whole entry as JSON, as in .mcp.json' },
+    force: { type: 'boolean', says: 'Replace a server of that name' },
   },
   examples: [
     { line: 'libero mcp add docs https://docs.example/mcp', says: 'A server on the web' },
     { line: 'libero mcp add fs -- npx -y @modelcontextprotocol/server-filesystem@2026.1.14 .', says: 'A program' },
-    { line: `libero mcp add fs --json '{"command": "my-server", "args": ["."]}'`, says: 'As others write it' },
+    {
+      line: `libero mcp add fs --json '{"command": "my-server", "args": ["."]}'`,
+      says: 'An entry as other programs write it',
+    },
   ],
   run: async (given, io) => (await import('../mcp/edit-servers.ts')).add(given, io),
 })
 
 const remove = defineCommand({
   name: 'remove',
-  summary: 'Take a server out of your own config.json',
+  summary: 'Remove a server from your own config.json',
   words: '<name>',
   maxWords: 1,
-  details: ['A login to it is kept, for when it comes back, unless it is to be forgotten.'],
-  flags: { forget: { type: 'boolean', says: 'End its login too' } },
-  examples: [{ line: 'libero mcp remove docs --forget', says: 'As if it had never been there' }],
+  details: ['A login to the server is kept unless --forget is given.'],
+  flags: { forget: { type: 'boolean', says: 'Delete its login too' } },
+  examples: [{ line: 'libero mcp remove docs --forget', says: 'Removes the server and its login' }],
   run: async ({ values, words }, io) => (await import('../mcp/edit-servers.ts')).remove(words[0], values, io),
 })
 
@@ -60,13 +63,17 @@ const login = defineCommand({
   words: '<name>',
   maxWords: 1,
   details: [
-    'The browser has to run on this machine, where it comes back to. The login is stored in mcp/credentials.json in your own folder, which only you may read, and is renewed by itself.',
+    'The browser must run on this machine, because the login redirects to it. The login is stored in mcp/credentials.json in your own folder, readable only by you, and is renewed automatically.',
   ],
   flags: {
-    'no-browser': { type: 'boolean', says: 'Print the address only' },
-    'client-id': { type: 'string', value: 'id', says: 'A client that you registered, for http://127.0.0.1/callback' },
-    'client-secret-env': { type: 'string', value: 'name', says: 'The variable that holds that client’s secret' },
-    scope: { type: 'string', multiple: true, value: 'scope', says: 'Ask for this beside what the server wants' },
+    'no-browser': { type: 'boolean', says: 'Only print the address' },
+    'client-id': {
+      type: 'string',
+      value: 'id',
+      says: 'The id of a client you registered, with the redirect http://127.0.0.1/callback',
+    },
+    'client-secret-env': { type: 'string', value: 'name', says: 'The environment variable with that client’s secret' },
+    scope: { type: 'string', multiple: true, value: 'scope', says: 'A further scope to request' },
     cwd,
   },
   examples: [{ line: 'libero mcp login tracker', says: 'Opens the browser; the next run has its tools' }],
@@ -75,23 +82,23 @@ const login = defineCommand({
 
 const logout = defineCommand({
   name: 'logout',
-  summary: 'Forget the login to a server, and tell the server so',
+  summary: 'Delete the login to a server, and revoke its tokens',
   words: '<name>',
   maxWords: 1,
   flags: { cwd },
-  examples: [{ line: 'libero mcp logout tracker', says: 'Its tokens are revoked where that is possible' }],
+  examples: [{ line: 'libero mcp logout tracker', says: 'Tokens are revoked if the server supports it' }],
   run: async ({ values, words }, io) => (await import('../mcp/login.ts')).logOut(words[0], values, io),
 })
 
 const test = defineCommand({
   name: 'test',
-  summary: 'Connect to servers, and show what they offer',
+  summary: 'Connect to servers, and show their tools',
   words: '<name>… | all',
-  details: ['Ends with 1 where one of them fails. Nothing of them is left running.'],
-  flags: { mcp: runFlags.mcp, cwd, json: json('One JSON object on stdout: { servers }') },
+  details: ['Exit code 1 if one of them fails. Servers are stopped afterwards.'],
+  flags: { mcp: runFlags.mcp, cwd, json: json('Print one JSON object: { servers }') },
   examples: [
-    { line: 'libero mcp test fs', says: 'Its protocol, its tools, or what it said before it failed' },
-    { line: 'libero mcp test all', says: 'Every server of yours, and those accepted of the project' },
+    { line: 'libero mcp test fs', says: 'Its protocol and tools, or its error output' },
+    { line: 'libero mcp test all', says: 'Your servers, and the accepted ones of the project' },
   ],
   run: async (given, io) => (await import('../mcp/test-servers.ts')).testServers(given, io),
 })
@@ -100,12 +107,12 @@ export const command = defineCommand({
   name: 'mcp',
   summary: 'List, add, remove, test and log in to MCP servers',
   details: [
-    'The tools of a server are called mcp_<server>_<tool>. Servers come from --mcp, from mcpServers in your own config.json, and from .mcp.json and .libero/mcp.json of a project, of which each server has to be accepted before it is started, and again when it changes. Yours count before a project’s of the same name.',
-    'A server that fails, or is late, does not stop a run: it goes on without its tools, and says so.',
+    'The tools of a server are named mcp_<server>_<tool>. Servers come from --mcp, from mcpServers in your own config.json, and from .mcp.json and .libero/mcp.json of a project; each server of a project must be accepted before it is started, and again when it changes. Of two servers with the same name, yours is used.',
+    'A server that fails or is late does not stop a run: the run continues without its tools, with a notice.',
   ],
   examples: [
-    { line: 'libero mcp', says: 'Those an agent has here' },
-    { line: 'libero mcp add docs https://docs.example/mcp', says: 'One for every run' },
+    { line: 'libero mcp', says: 'The servers an agent has in this folder' },
+    { line: 'libero mcp add docs https://docs.example/mcp', says: 'A server for every run' },
     { line: 'libero mcp test all', says: 'Whether they work' },
   ],
   commands: [list, add, remove, login, logout, test],

@@ -10,7 +10,7 @@ beforeEach(() => {
 
 const run = (words: string[], values = {}): Promise<number> => command.run!({ words, values }, io)
 
-test('the models of a provider are listed with window and price, the default first and marked', async () => {
+test('the models of a provider are listed with context window and price, the marked default first', async () => {
   expect(await run(['anthropic'])).toBe(0)
   const [head, first] = io.said.out.split('\n')
   expect(head).toMatch(/^model +context +output +thinks +in \$\/M +out \$\/M$/)
@@ -27,7 +27,7 @@ test('prices of models with tiers are those of a short prompt', async () => {
   })
 })
 
-test('without a provider only those that can be used are listed, and which one is used is said', async () => {
+test('without a provider only usable models are listed, with the one that is used by default', async () => {
   io.env.CEREBRAS_API_KEY = 'k'
   await run([])
   const providers = new Set(
@@ -38,10 +38,10 @@ test('without a provider only those that can be used are listed, and which one i
       .map((line) => line.split('/')[0]),
   )
   expect([...providers]).toEqual(['cerebras', 'offline'])
-  expect(io.said.err).toContain('used where no other is named: cerebras/gpt-oss-120b (CEREBRAS_API_KEY is set)')
+  expect(io.said.err).toContain('used by default: cerebras/gpt-oss-120b (CEREBRAS_API_KEY is set)')
 })
 
-test('models that are going out of use or write no text are left out unless all are wanted', async () => {
+test('deprecated models and those that write no text are listed only with --all', async () => {
   await run(['openai'], { json: true })
   const some = JSON.parse(io.said.out).models.map(({ id }: { id: string }) => id)
   expect(some.filter((id: string) => /embed|whisper|dall-e/.test(id))).toEqual([])
@@ -51,7 +51,7 @@ test('models that are going out of use or write no text are left out unless all 
   expect(all.length).toBeGreaterThan(some.length)
 })
 
-test('a server of this machine says itself what it has, with hostile names made visible', async () => {
+test('the models of a local server come from the server, with control characters in names made visible', async () => {
   io.fetch = async () => Response.json({ data: [{ id: 'qwen3:8b' }, { id: 'x\u001b[2J' }] })
   expect(await run(['ollama'])).toBe(0)
   expect(io.said.out).toMatch(/^ollama\/qwen3:8b \* +yes +free +free$/m)
@@ -69,7 +69,7 @@ test.each([{}, { json: true }])(
   },
 )
 
-test('a server that does not answer is an error with the next step', async () => {
+test('a server that does not answer means an error with the next step', async () => {
   expect(await run(['ollama'])).toBe(1)
   expect(io.said.err).toBe('ollama does not answer on this machine, or has no model: start it, then try again\n')
 })
@@ -81,7 +81,7 @@ test('a provider that does not exist is a usage error', async () => {
   })
 })
 
-test('the help tells the order in which providers are looked for', () => {
+test('the help names the order in which providers are searched', () => {
   const order = [...knownProviders({}).values()].filter(({ isFree }) => !isFree).map(({ name }) => name)
   expect(command.details?.join(' ')).toContain(`the first of ${order.join(', ')} and those of the config`)
 })

@@ -10,15 +10,15 @@ export const command = defineCommand({
   words: '[provider]',
   maxWords: 1,
   details: [
-    'Without a provider: those of every provider there is a key for, of Ollama and LM Studio where they run, and of the offline model. The default of each is marked with *; prices are dollars per million tokens, from a list that is installed with Libero.',
-    'Which one a run takes: what --provider says; else --model, as in openai/gpt-5.5; else the config; else the first of anthropic, openai, openrouter, google, cerebras, groq, deepseek, mistral, together, fireworks, baseten, xai and those of the config that has a key in the environment; else the first that has a stored one; else Ollama or LM Studio, where one answers on this machine. Else a run ends with an error; at a terminal it offers the offline model.',
+    'Without a provider: the models of every provider with a key, of Ollama and LM Studio if they run, and the offline model. The default of each provider is marked with *; prices are dollars per million tokens, from a list that comes with Libero.',
+    'A run uses the provider of --provider; else of --model, as in openai/gpt-5.5; else of the config; else the first of anthropic, openai, openrouter, google, cerebras, groq, deepseek, mistral, together, fireworks, baseten, xai and those of the config that has a key in the environment; else the first that has a stored key; else Ollama or LM Studio, if one answers on this machine. Else the run ends with an error; at a terminal it offers the offline model.',
   ],
   flags: {
-    all: { type: 'boolean', says: 'Also providers without a key, and models that are going out of use' },
-    json: { type: 'boolean', says: 'One JSON object on stdout: { models, chosen }' },
+    all: { type: 'boolean', says: 'Include providers without a key, and deprecated models' },
+    json: { type: 'boolean', says: 'Print one JSON object: { models, chosen }' },
   },
   examples: [
-    { line: 'libero models', says: 'What can be used here' },
+    { line: 'libero models', says: 'The models you can use' },
     { line: 'libero models anthropic --json', says: 'For a script' },
   ],
   async run({ values: { all = false, json = false }, words: [provider] }, io) {
@@ -55,7 +55,7 @@ interface Chosen {
   readonly why: string
 }
 
-/** What a run would take; nothing where it could not begin. */
+/** The model that a run would use; undefined if there is none. */
 async function chosenOf(provider: string | undefined, config: Config, io: Io): Promise<Chosen | undefined> {
   const [{ chooseModel }, { CliError }] = await Promise.all([
     import('../models/choose-model.ts'),
@@ -72,7 +72,7 @@ async function chosenOf(provider: string | undefined, config: Config, io: Io): P
 
 async function sentence({ provider, model, why }: Chosen): Promise<string> {
   const { fullyVisible } = await import('../../platform/visible-text.ts')
-  return fullyVisible(`used where no other is named: ${provider}/${model} (${why})`)
+  return fullyVisible(`used by default: ${provider}/${model} (${why})`)
 }
 
 async function nothing(provider: string): Promise<string> {

@@ -30,7 +30,7 @@ async function rules(text: unknown): Promise<string> {
 }
 
 describe('libero policy explain', () => {
-  test('prints one line of JSON with five fields, and 0 whatever the verdict', async () => {
+  test('prints one line of JSON with five fields, and ends with 0 for every verdict', async () => {
     const path = await rules({ mode: 'allowlist', allow: ['shell:ls'], deny: ['shell:rm', 'net'] })
     const explained = async (line: string) => {
       const { code, out, err } = await libero('explain', '--json', '--rules', path, '--', line)
@@ -51,7 +51,7 @@ describe('libero policy explain', () => {
     expect(asked.why).toContain('a command substitution')
   })
 
-  test('goes by the user’s own settings otherwise, and says it in words', async () => {
+  test('uses the user’s own settings by default, and prints text', async () => {
     const { code, out } = await libero('explain', '--', 'ls', '-la')
     expect(code).toBe(0)
     expect(out).toEqual([
@@ -60,7 +60,7 @@ describe('libero policy explain', () => {
     ])
   })
 
-  test('TR-06 goes by the rules of a project only as they were trusted, as a run does', async () => {
+  test('TR-06 uses the rules of a project only as they were trusted, as a run does', async () => {
     const project = join(folder, 'project')
     const write = (deny: string[]) => writeFile(join(project, '.libero/config.json'), JSON.stringify({ deny }))
     await mkdir(join(project, '.libero'), { recursive: true })
@@ -74,7 +74,7 @@ describe('libero policy explain', () => {
     expect(await verdict()).toMatch(/^ask /)
   })
 
-  test('says what is wrong with a file of rules, or with how it was called', async () => {
+  test('reports an invalid file of rules, and invalid arguments', async () => {
     expect(await libero('explain', '--rules', join(folder, 'none.json'), '--', 'ls')).toMatchObject({
       code: 2,
       err: [expect.stringContaining('there is no such file'), 'See: libero policy explain --help'],
@@ -96,7 +96,7 @@ describe('libero policy explain', () => {
 })
 
 describe('libero policy test', () => {
-  test('lets rules try their own examples', async () => {
+  test('tests rules against their own examples', async () => {
     const good = { rule: 'shell:git log', match: ['git log -5'], notMatch: ['git logout', 'git -c a=b log'] }
     expect(await libero('test', await rules({ allow: [good] }))).toMatchObject({
       code: 0,

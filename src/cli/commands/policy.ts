@@ -3,12 +3,12 @@ import { defineCommand } from '../command.ts'
 
 const explain = defineCommand({
   name: 'explain',
-  summary: 'What would be decided about a shell line, and why',
+  summary: 'Show the decision about a shell command, and the reason',
   words: '-- <command>',
-  details: ['Runs nothing. Ends with 0 whatever the verdict, and with 2 where nothing could be told.'],
+  details: ['Runs nothing. Exit code 0 for every decision, 2 if the rules cannot be read.'],
   flags: {
-    json: { type: 'boolean', says: 'One line of JSON: verdict, by, rule, why, effects' },
-    rules: { type: 'string', value: 'file', says: 'Go by the rules in this file, in place of your settings' },
+    json: { type: 'boolean', says: 'Print one line of JSON: verdict, by, rule, why, effects' },
+    rules: { type: 'string', value: 'file', says: 'Use the rules in this file instead of your settings' },
   },
   examples: [{ line: `libero policy explain -- 'ls; rm x'`, says: 'Which rule or mode would stop it' }],
   async run({ values, words }, io) {
@@ -19,7 +19,7 @@ const explain = defineCommand({
     const { createTrustList } = await import('../../authority/trust/trust-list.ts')
     const { enterProject } = await import('../../authority/trust/enter-project.ts')
     const { cwd, home } = io
-    // As a run does it: a file that changed since it was trusted does not count.
+    // As in a run: a file that changed since it was trusted is not used.
     const project = await enterProject(cwd, { list: createTrustList({ folder: home }) })
     project.dispose()
     const { mayRead } = project
@@ -41,22 +41,22 @@ const explain = defineCommand({
 
 const test = defineCommand({
   name: 'test',
-  summary: 'Whether rules do what their own examples say',
+  summary: 'Test rules against their own examples',
   words: '<file>',
   maxWords: 1,
-  details: ['Ends with 1 where an example fails, and names it.'],
+  details: ['Exit code 1 if an example fails; it is named.'],
   examples: [{ line: 'libero policy test rules.json', says: 'Tries every match and notMatch in the file' }],
   async run({ words: [path] }, io) {
     if (path === undefined) throw new UsageError('policy test takes one file')
     const { loadRulesFile } = await import('../../authority/rules/load-settings.ts')
     const { allow = [], ask = [], deny = [], allowlist = [] } = await loadRulesFile(path).catch(refuse)
     const { visibleName } = await import('../../platform/visible-text.ts')
-    io.out(`${visibleName(path)}: ${[allow, ask, deny, allowlist].flat().length} rules, all as their examples say`)
+    io.out(`${visibleName(path)}: ${[allow, ask, deny, allowlist].flat().length} rules, all examples pass`)
     return exitCodes.done
   },
 })
 
-/** Rules that cannot be read are a mistake of whoever calls; those that fail their own examples are a finding. */
+/** Rules that cannot be read are a usage error; rules that fail their own examples are a failure. */
 async function refuse(error: unknown): Promise<never> {
   const { CodedError } = await import('../../core/errors.ts')
   const isFinding = error instanceof CodedError && error.code === 'RuleTestFailed'
@@ -66,7 +66,7 @@ async function refuse(error: unknown): Promise<never> {
 
 export const command = defineCommand({
   name: 'policy',
-  summary: 'Explain what would be decided about a command, or test rules',
+  summary: 'Explain the decision about a command, or test rules',
   details: [
     'A file of rules is JSON: { "mode": "ask", "allow": ["shell:git status"], "ask": ["net"], "deny": [{ "rule": "shell:rm", "match": ["rm -rf x"], "notMatch": ["ls"] }] }. Your own are in ~/.libero/authority.json.',
   ],

@@ -1,17 +1,17 @@
 import { UsageError } from '../cli-error.ts'
 import { defineCommand, type ParsedArgs, type Values } from '../command.ts'
 
-/** What a run can be told on the command line. */
+/** The flags of `libero run`. */
 export const runFlags = {
-  prompt: { type: 'string', short: 'p', value: 'text', says: 'The task, in place of words' },
+  prompt: { type: 'string', short: 'p', value: 'text', says: 'The task, instead of arguments' },
   provider: {
     type: 'string',
     value: 'name',
-    says: 'Whose model: anthropic, openai, openrouter, cerebras, google, ollama, offline, …',
+    says: 'The provider: anthropic, openai, openrouter, cerebras, google, ollama, offline, …',
   },
-  model: { type: 'string', short: 'm', value: 'name', says: 'Which model; provider/name chooses both' },
-  profile: { type: 'string', choices: ['build', 'plan'], says: 'build works, plan only looks' },
-  preset: { type: 'string', choices: ['basic', 'coding', 'build', 'plan'], says: 'Which set of tools' },
+  model: { type: 'string', short: 'm', value: 'name', says: 'The model; provider/name sets both' },
+  profile: { type: 'string', choices: ['build', 'plan'], says: 'build changes files, plan only reads' },
+  preset: { type: 'string', choices: ['basic', 'coding', 'build', 'plan'], says: 'The set of tools' },
   system: { type: 'string', value: 'text', says: 'Added to the system prompt' },
   thinking: {
     type: 'string',
@@ -23,49 +23,49 @@ export const runFlags = {
     choices: ['process', 'docker'],
     says: 'Where tools run: on this machine, or in a container',
   },
-  sandbox: { type: 'boolean', says: 'Run tools behind the walls of the kernel (Linux, bubblewrap)' },
+  sandbox: { type: 'boolean', says: 'Run tools in a sandbox (Linux, bubblewrap)' },
   image: {
     type: 'string',
     multiple: true,
     value: 'file',
-    says: 'A picture to look at; with --context docker, the container’s image',
+    says: 'An image to attach; with --context docker, the container’s image',
   },
   mode: {
     type: 'string',
     choices: ['ask', 'allowlist', 'yolo', 'plan'],
-    says: 'How much is asked before something is done',
+    says: 'Approval mode',
   },
   allow: { type: 'string', multiple: true, value: 'rule', says: 'Allow without asking, such as "shell:npm test"' },
   deny: { type: 'string', multiple: true, value: 'rule', says: 'Never allow, such as "net"' },
-  yolo: { type: 'boolean', says: 'Mode yolo, and yes to every question; what cannot be undone is refused' },
-  resume: { type: 'optional', short: 'r', value: 'id', says: 'Go on with a session; without an id, choose one' },
-  continue: { type: 'boolean', short: 'c', says: 'Go on with the latest session of this folder' },
-  fork: { type: 'boolean', says: 'With --resume or --continue: go on in a copy' },
-  'no-session': { type: 'boolean', says: 'Keep no session' },
-  'max-turns': { type: 'string', value: 'n', min: 1, says: 'Stop after so many model calls (default 100)' },
-  'max-cost': { type: 'string', value: 'dollars', says: 'Stop before it costs more' },
+  yolo: { type: 'boolean', says: 'Mode yolo, and yes to every question; irreversible actions are refused' },
+  resume: { type: 'optional', short: 'r', value: 'id', says: 'Continue a session; without an id, choose one' },
+  continue: { type: 'boolean', short: 'c', says: 'Continue the latest session of this folder' },
+  fork: { type: 'boolean', says: 'With --resume or --continue: continue in a copy' },
+  'no-session': { type: 'boolean', says: 'Do not store the session' },
+  'max-turns': { type: 'string', value: 'n', min: 1, says: 'Stop after this many model calls (default 100)' },
+  'max-cost': { type: 'string', value: 'dollars', says: 'Stop before the run costs more' },
   mcp: {
     type: 'string',
     multiple: true,
     value: 'json',
     says: 'An MCP server for this run, as JSON: {"name": "fs", "command": "my-server"}',
   },
-  skill: { type: 'string', multiple: true, value: 'name', says: 'Begin with this skill; libero skills lists them' },
+  skill: { type: 'string', multiple: true, value: 'name', says: 'Start with this skill; libero skills lists them' },
   schema: {
     type: 'string',
     value: 'file',
-    says: 'Answer as JSON of this JSON Schema, and print nothing else on stdout',
+    says: 'Answer as JSON that matches this JSON Schema, and print only that on stdout',
   },
-  json: { type: 'boolean', says: 'Print zot’s events as JSON lines; nobody is asked' },
+  json: { type: 'boolean', says: 'Print zot’s events as JSON lines; no questions are asked' },
   events: { type: 'boolean', says: 'Print Libero’s own events as JSON lines, and take commands and answers on stdin' },
   after: {
     type: 'string',
     value: 'seq',
     min: 0,
-    says: 'With --events and --resume: first replay what came after this event',
+    says: 'With --events and --resume: first replay the events after this one',
   },
   quiet: { type: 'boolean', short: 'q', says: 'Print the final answer only' },
-  cwd: { type: 'string', value: 'folder', says: 'Work there' },
+  cwd: { type: 'string', value: 'folder', says: 'The folder to work in' },
 } as const
 
 export type RunValues = Values<typeof runFlags>
@@ -75,26 +75,29 @@ export const command = defineCommand({
   summary: 'Work on a task (what `libero "task"` does)',
   words: '[task]',
   details: [
-    'The answer goes to stdout, everything else to stderr. What is piped in is added to the task; the word - waits for it.',
-    'Ctrl-C stops and keeps the session; twice quits at once. At a terminal, without a task, it is a conversation.',
+    'The answer goes to stdout, everything else to stderr. Piped input is added to the task; the argument - waits for it.',
+    'Ctrl-C stops the run and keeps the session; twice quits at once. At a terminal without a task, libero starts a conversation.',
   ],
   flags: runFlags,
   examples: [
-    { line: 'libero "find the failing test and fix it"', says: 'Works here, and asks before it changes something' },
+    {
+      line: 'libero "find the failing test and fix it"',
+      says: 'Works in this folder, and asks before it changes something',
+    },
     { line: 'git diff | libero "review this" -q', says: 'Reads from a pipe, prints the answer only' },
-    { line: 'libero -c "now write a test for it"', says: 'Goes on with the last session of this folder' },
-    { line: 'libero --profile plan "how would you add a login?"', says: 'Looks, and changes nothing' },
+    { line: 'libero -c "now write a test for it"', says: 'Continues the last session of this folder' },
+    { line: 'libero --profile plan "how would you add a login?"', says: 'Reads only, and changes nothing' },
     { line: 'libero --provider offline "list the files in src"', says: 'Without a key or a network' },
     {
       line: `libero --mcp '{"name": "docs", "url": "https://docs.example/mcp"}' "what changed in 2.0?"`,
-      says: 'With the tools of an MCP server; libero mcp keeps them for every run',
+      says: 'With the tools of an MCP server; libero mcp add stores a server for every run',
     },
     { line: 'libero --schema person.json "who wrote this?" | jq .name', says: 'An answer for a program' },
   ],
   run: async (given, io) => (await import('../run/run-task.ts')).runTask(checked(given), io),
 })
 
-/** Flags that do not go together are found before anything starts. */
+/** Rejects flags that cannot be combined, before anything starts. */
 function checked<G extends ParsedArgs<typeof runFlags>>(given: G): G {
   const { values } = given
   const both = (one: keyof RunValues, other: keyof RunValues): void => {
@@ -112,7 +115,7 @@ function checked<G extends ParsedArgs<typeof runFlags>>(given: G): G {
   both('yolo', 'mode')
   for (const name of ['model', 'cwd', 'schema', 'resume'] as const)
     if (values[name] === '')
-      throw new UsageError(`--${name} needs a ${runFlags[name].value}, got ""; leave it out, or say which`)
+      throw new UsageError(`--${name} needs a ${runFlags[name].value}, got ""; leave the flag out, or give a value`)
   if (values.fork && !values.resume && !values.continue)
     throw new UsageError('--fork needs a session to copy: add --continue or --resume <id>')
   if (values.after !== undefined && !(values.events && values.resume))
@@ -121,15 +124,15 @@ function checked<G extends ParsedArgs<typeof runFlags>>(given: G): G {
   return given
 }
 
-/** Throws where `--max-cost` is no amount of money. */
+/** Throws if `--max-cost` is not a positive number. */
 export function checkCost({ 'max-cost': cost }: Pick<RunValues, 'max-cost'>): void {
   if (cost !== undefined && !(Number(cost) > 0))
-    throw new UsageError(`--max-cost must be dollars, such as 0.50, got "${cost}"`)
+    throw new UsageError(`--max-cost must be an amount in dollars, such as 0.50, got "${cost}"`)
 }
 
 const { provider, model, mode, allow, deny, yolo } = runFlags
 
-/** How an agent works, as `libero run` takes it. */
+/** The flags of `libero run` that commands for persistent agents take too. */
 export const workFlags = { provider, model, mode, allow, deny, yolo } as const
 
 export type WorkValues = Values<typeof workFlags>

@@ -1,13 +1,13 @@
 import { defineCommand, type Values } from '../command.ts'
 import { workFlags } from './run.ts'
 
-/** When an agent is woken, on the command line. */
+/** The flags that say when a schedule wakes its agent. */
 export const whenFlags = {
-  every: { type: 'string', value: 'time', says: 'Again and again: 90s, 15m, 2h or 1d; at least a minute' },
+  every: { type: 'string', value: 'time', says: 'Repeat at this interval: 90s, 15m, 2h or 1d; at least a minute' },
   at: {
     type: 'string',
     value: 'time',
-    says: 'At a time, as 2026-12-01T09:00+01:00; with --every again and again from then on',
+    says: 'At this time, as 2026-12-01T09:00+01:00; with --every, repeat from then on',
   },
   cron: { type: 'string', value: 'fields', says: 'By a cron expression, such as "0 9 * * 1-5" for weekdays at nine' },
   zone: {
@@ -18,18 +18,18 @@ export const whenFlags = {
   hours: {
     type: 'string',
     value: 'from-to',
-    says: 'Only between these times of the day: 09:00-17:00, or 22:00-06:00 over midnight',
+    says: 'Only between these times of day: 09:00-17:00, or 22:00-06:00 across midnight',
   },
-  max: { type: 'string', value: 'n', min: 1, says: 'At most so many times' },
-  once: { type: 'boolean', says: 'Gone after its first time' },
-  name: { type: 'string', value: 'text', says: 'What it is called' },
+  max: { type: 'string', value: 'n', min: 1, says: 'Wake the agent at most this many times' },
+  once: { type: 'boolean', says: 'Delete the schedule after its first run' },
+  name: { type: 'string', value: 'text', says: 'The name of the schedule' },
 } as const
 
-/** The same for a schedule that is there already, of which something may be taken away. */
+/** The same for an existing schedule, with flags that remove a limit. */
 export const changeFlags = {
   ...whenFlags,
-  'any-time': { type: 'boolean', says: 'At all times of the day again' },
-  'no-max': { type: 'boolean', says: 'Any number of times again' },
+  'any-time': { type: 'boolean', says: 'Remove --hours' },
+  'no-max': { type: 'boolean', says: 'Remove --max' },
 } as const
 
 export type ChangeValues = Values<typeof changeFlags>
@@ -37,23 +37,23 @@ export type WhenValues = Values<typeof whenFlags>
 
 const list = defineCommand({
   name: 'list',
-  summary: 'List when agents are woken, the next one on top',
+  summary: 'List schedules, the next one first',
   flags: { json: { type: 'boolean', says: 'Print JSON' } },
-  examples: [{ line: 'libero schedules', says: 'Alarms and heartbeats of agents are among them' }],
+  examples: [{ line: 'libero schedules', says: 'Includes the alarms and heartbeats of agents' }],
   run: async (given, io) => (await import('../schedules/list.ts')).list(given, io),
 })
 
 const add = defineCommand({
   name: 'add',
-  summary: 'Have an agent woken with a message, and print the schedule’s id',
+  summary: 'Schedule a message to an agent, and print the schedule’s id',
   words: '<agent> <message>',
   flags: whenFlags,
   examples: [
     { line: 'libero schedules add bafitu --every 15m --hours 09:00-17:00 "anything new?"', says: 'In working hours' },
-    { line: 'libero schedules add bafitu --at 2026-12-01T09:00+01:00 "wish Ada a happy birthday"', says: 'One time' },
+    { line: 'libero schedules add bafitu --at 2026-12-01T09:00+01:00 "wish Ada a happy birthday"', says: 'Once' },
     {
       line: `libero schedules add bafitu --cron '0 9 * * 1-5' --zone Europe/Berlin "plan the day"`,
-      says: 'On weekdays at nine, wherever this machine is',
+      says: 'On weekdays at nine, Berlin time',
     },
   ],
   run: async (given, io) => (await import('../schedules/change.ts')).add(given, io),
@@ -61,7 +61,7 @@ const add = defineCommand({
 
 const update = defineCommand({
   name: 'update',
-  summary: 'Change when a schedule wakes its agent, or with which message',
+  summary: 'Change the time or the message of a schedule',
   words: '<id> [message]',
   flags: changeFlags,
   examples: [{ line: 'libero schedules update kemola --every 1h', says: 'Its message stays as it is' }],
@@ -70,7 +70,7 @@ const update = defineCommand({
 
 const pause = defineCommand({
   name: 'pause',
-  summary: 'Let a schedule rest',
+  summary: 'Pause a schedule',
   words: '<id>',
   maxWords: 1,
   examples: [{ line: 'libero schedules pause kemola', says: 'Until libero schedules resume kemola' }],
@@ -79,10 +79,10 @@ const pause = defineCommand({
 
 const resume = defineCommand({
   name: 'resume',
-  summary: 'Let a schedule that rests go on',
+  summary: 'Resume a paused schedule',
   words: '<id>',
   maxWords: 1,
-  examples: [{ line: 'libero schedules resume kemola', says: 'What was missed meanwhile is not made up for' }],
+  examples: [{ line: 'libero schedules resume kemola', says: 'Runs missed meanwhile are skipped' }],
   run: async (given, io) => (await import('../schedules/change.ts')).resume(given, io),
 })
 
@@ -90,30 +90,30 @@ const remove = defineCommand({
   name: 'remove',
   summary: 'Remove schedules',
   words: '<id>…',
-  examples: [{ line: 'libero schedules remove kemola', says: 'Its agent stays' }],
+  examples: [{ line: 'libero schedules remove kemola', says: 'Its agent is kept' }],
   run: async (given, io) => (await import('../schedules/change.ts')).remove(given, io),
 })
 
 const run = defineCommand({
   name: 'run',
-  summary: 'Wake agents when their time comes, and say what they do, until Ctrl-C',
+  summary: 'Wake agents on schedule and print what they do, until Ctrl-C',
   details: [
-    'Also goes on with agents that were interrupted. Several may run: one wakes, and another takes over when it ends. Nobody is asked here: an agent that needs a permission or an answer waits for libero agents answer.',
+    'Also resumes agents that were interrupted. Several of these processes may run: one wakes agents, and another takes over when it ends. This command asks no questions: an agent that needs a permission or an answer waits for libero agents answer.',
   ],
   flags: workFlags,
-  examples: [{ line: 'libero schedules run --mode allowlist', says: 'Does what the settings allow, and no more' }],
+  examples: [{ line: 'libero schedules run --mode allowlist', says: 'Agents do only what the settings allow' }],
   run: async (given, io) => (await import('../schedules/run.ts')).run(given, io),
 })
 
 export const command = defineCommand({
   name: 'schedules',
-  summary: 'Have agents woken at times, and wake them',
+  summary: 'Manage and run schedules',
   details: [
-    'A schedule tells an agent something at a time, again and again, or by cron. It is named by its id, a beginning of it that no other has, or its name. Something has to run that wakes agents: libero schedules run.',
+    'A schedule sends a message to an agent at a time, at an interval, or by cron. Name it by its id, by a unique beginning of the id, or by its name. Schedules work only while libero schedules run is running.',
   ],
   examples: [
-    { line: 'libero schedules', says: 'What is to come' },
-    { line: 'libero schedules add bafitu --every 1h "look at the news"', says: 'Makes one' },
+    { line: 'libero schedules', says: 'All schedules' },
+    { line: 'libero schedules add bafitu --every 1h "look at the news"', says: 'Creates one' },
     { line: 'libero schedules run', says: 'Wakes agents until Ctrl-C' },
   ],
   commands: [list, add, update, pause, resume, remove, run],

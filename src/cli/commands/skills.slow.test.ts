@@ -22,7 +22,7 @@ const skills = async (...words: string[]) => {
 const here = (...words: string[]) => skills(...words, '--cwd', 'project')
 const trust = async () => trustByDigest(createTrustList({ folder: io.home }), project, await projectDigest(project))
 
-test('the user’s skills are listed with where they lie; what is wrong stands on stderr', async () => {
+test('the user’s skills are listed with their paths; problems go to stderr', async () => {
   await putSkill(join(io.userHome, '.agents/skills'), 'pdf')
   await putSkill(join(io.home, 'skills'), 'mine', 'disable-model-invocation: true')
   await put(join(io.home, 'skills/broken/SKILL.md'), 'no front matter')
@@ -31,13 +31,13 @@ test('the user’s skills are listed with where they lie; what is wrong stands o
   expect(code).toBe(0)
   expect(out.split('\n')[0]).toMatch(/^skill +from +says$/)
   expect(out).toMatch(/^pdf +user +What pdf is for\.$/m)
-  expect(out).toMatch(/^mine +user .*\n +.*mine\/SKILL.md\n +the model is not told of it/m)
+  expect(out).toMatch(/^mine +user .*\n +.*mine\/SKILL.md\n +hidden from the model/m)
   expect(out).not.toContain('other')
   expect(err).toMatch(/broken.*left out/)
   expect((await here('list', '--claude')).out).toContain('other')
 })
 
-test('as JSON there is one object', async () => {
+test('--json prints one object', async () => {
   await putSkill(join(io.home, 'skills'), 'mine', 'allowed-tools: Read')
   expect(JSON.parse((await here('list', '--json')).out)).toMatchObject({
     skills: [{ name: 'mine', source: 'user', allowedTools: ['Read'], path: expect.stringContaining('SKILL.md') }],
@@ -46,13 +46,13 @@ test('as JSON there is one object', async () => {
   })
 })
 
-test('without any it is said where they would be', async () => {
+test('without skills it says where they belong', async () => {
   const { code, out, err } = await here()
   expect({ code, out }).toEqual({ code: 0, out: '' })
   expect(err).toContain('.agents/skills')
 })
 
-test('A222 skills of a project that nobody trusts are neither listed nor shown', async () => {
+test('A222 skills of a project that is not trusted are neither listed nor shown', async () => {
   await putSkill(join(project, '.libero/skills'), 'theirs')
   const { out, err } = await here()
   expect(out).not.toContain('theirs')
@@ -73,7 +73,7 @@ test('skills of a trusted project are listed, until they change', async () => {
   expect(err).toMatch(/theirs.*left out/)
 })
 
-test('a skill is shown as a model would get it, and its commands are not run', async () => {
+test('a skill is shown as a model gets it, and its commands are not run', async () => {
   const mark = join(io.cwd, 'mark')
   const more = 'license: MIT\nallowed-tools: Bash(git:*) Read\nmetadata:\n  version: 1.0'
   await putSkill(join(io.home, 'skills'), 'mine', more, `Now: !\`touch ${mark}\`\n\u001b[2Jdone`)
@@ -88,32 +88,35 @@ test('a skill is shown as a model would get it, and its commands are not run', a
   await expect(readFile(mark)).rejects.toThrow('ENOENT')
 })
 
-test('a skill for files that are not here is said to be left out, and can be shown', async () => {
+test('a skill for files that this folder does not have is reported as left out, and can be shown', async () => {
   await putSkill(join(io.home, 'skills'), 'python', 'paths: "*.py"')
   const { out, err } = await here()
   expect(out).not.toContain('python')
-  expect(err).toMatch(/python is left out: no file here is one of \*\.py/)
+  expect(err).toMatch(/python is left out: no file in this folder matches \*\.py/)
   expect((await here('show', 'Python')).code).toBe(0)
   await writeFile(join(project, 'a.py'), '')
   expect((await here()).out).toContain('python')
 })
 
-test('validate says what the standard has against a skill, and ends with 1', async () => {
+test('validate reports violations of the standard, and ends with 1', async () => {
   await putSkill(project, 'good')
   await putSkill(project, 'bad', 'version: 1')
   await put(join(project, 'worse/SKILL.md'), '---\nname: "a\\e[2Jb"\n---\n')
-  expect(await skills('validate', 'project/good')).toMatchObject({ code: 0, out: 'project/good: as it should be\n' })
+  expect(await skills('validate', 'project/good')).toMatchObject({ code: 0, out: 'project/good: valid\n' })
   const { code, out } = await skills('validate', 'project/good', 'project/bad', 'project/worse', 'project/none')
   expect(code).toBe(1)
-  expect(out).toContain('project/good: as it should be')
+  expect(out).toContain('project/good: valid')
   expect(out).toContain('project/bad: version is not in the standard')
   expect(out).toContain('project/worse: it has no description')
   expect(out).toContain('project/none: there is no such folder')
   expect(out).not.toContain('\u001b')
 })
 
-test('a name or folders that are missing are a usage error', async () => {
+test('a missing name or folder is a usage error', async () => {
   expect((await skills('show')).code).toBe(2)
   expect((await skills('validate')).code).toBe(2)
-  expect(await here('show', 'no\u001bne')).toMatchObject({ code: 1, err: expect.stringMatching(/no skill no␛ne here/) })
+  expect(await here('show', 'no\u001bne')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/no skill no␛ne in this folder/),
+  })
 })

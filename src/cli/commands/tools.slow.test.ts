@@ -40,17 +40,17 @@ const loads = async (): Promise<number> => (await readFile(join(io.cwd, 'loaded'
 
 const namesOf = (set: object): string[] => Object.values(set).map(({ spec }) => spec.name)
 
-test('every tool of the program is listed with what it does', async () => {
+test('every built-in tool is listed with its effects', async () => {
   await run()
   const lines = io.said.out.trim().split('\n')
   expect(lines[0]).toMatch(/^tool +from +state +does$/)
   expect(lines.slice(1).map((line) => line.split(' ')[0])).toEqual(namesOf(codingTools).sort())
   expect(io.said.out).toMatch(/^edit +program +active +reads files, writes files$/m)
   expect(io.said.out).toMatch(/^shell +program +active +runs commands$/m)
-  expect(io.said.out).toMatch(/^todoread +program +active +nothing outside$/m)
+  expect(io.said.out).toMatch(/^todoread +program +active +no effects$/m)
 })
 
-test('a profile or a preset has its own', async () => {
+test('a profile or a preset has its own tools', async () => {
   expect((await tools({ profile: 'plan' })).map(({ name }) => name)).toEqual(namesOf(plan.tools).sort())
   expect((await tools({ preset: 'basic' })).map(({ name }) => name)).not.toContain('grep')
   await put(join(io.home, 'config.json'), JSON.stringify({ profile: 'plan', withoutTools: ['shell'] }))
@@ -59,7 +59,7 @@ test('a profile or a preset has its own', async () => {
   expect(left).not.toContain('shell')
 })
 
-test('a tool of the user takes the place of one of the program, and both are shown', async () => {
+test('a tool of the user replaces a built-in one, and both are shown', async () => {
   await put(join(io.home, 'tools/grep.mjs'), toolText())
   await put(join(io.home, 'tools/broken.mjs'), 'export default { kind: "Tool" }')
   const found = await tools()
@@ -74,7 +74,7 @@ test('a tool of the user takes the place of one of the program, and both are sho
   })
 })
 
-test('tools of a project that nobody trusts are named, and never opened', async () => {
+test('tools of a project that is not trusted are listed, and never opened', async () => {
   await put(join(project, '.libero/tools/greet.mjs'), toolText())
   expect((await tools()).find(({ name }) => name === 'greet')).toMatchObject({
     layer: 'project',
@@ -99,12 +99,12 @@ test('tools of a trusted project are loaded, until they change', async () => {
   expect(await loads()).toBe(1)
 })
 
-test('a hostile file name does nothing to the terminal', async () => {
+test('control characters in a file name do not reach the terminal', async () => {
   await put(join(project, '.libero/tools/a\u001b[2Jb.mjs'), toolText())
   await run()
   expect(io.said.out + io.said.err).not.toContain('\u001b')
 })
 
-test('a folder that is not there is a usage error', async () => {
+test('a folder that does not exist is a usage error', async () => {
   await expect(run({ cwd: 'nowhere' })).rejects.toMatchObject({ exitCode: 2 })
 })

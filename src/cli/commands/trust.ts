@@ -4,22 +4,22 @@ import { defineCommand } from '../command.ts'
 
 export const command = defineCommand({
   name: 'trust',
-  summary: 'Say what a project may bring: tools, skills, servers, settings, instructions',
+  summary: 'Decide whether to trust a project’s tools, skills, servers, settings and instructions',
   words: '[folder]',
   maxWords: 1,
   details: [
-    'A project can run things as you and steer the model: its tools, skills, MCP servers, settings and instructions are used only once you trust it. In a terminal you are asked when you work there for the first time.',
-    'Where nobody can be asked, look through the project, then grant exactly what you saw by its digest. What changes afterwards is left out again.',
+    'A project can run programs with your permissions and influence the model: its tools, skills, MCP servers, settings and instructions are used only if you trust it. In a terminal you are asked when you first work in it.',
+    'Without a terminal, read the files of the project, then trust exactly what you read by its digest. Files that change afterwards are not used until you trust them again.',
   ],
   flags: {
-    digest: { type: 'string', value: 'digest', says: 'Trust the project as it is, if this is its digest' },
-    revoke: { type: 'boolean', says: 'Trust it no more, in programs that run too' },
-    list: { type: 'boolean', says: 'Show every decision there is' },
+    digest: { type: 'string', value: 'digest', says: 'Trust the project if this is its digest' },
+    revoke: { type: 'boolean', says: 'Revoke the trust, also in running programs' },
+    list: { type: 'boolean', says: 'List all decisions' },
   },
   examples: [
-    { line: 'libero trust', says: 'What this project brings, its digest, and whether it is trusted' },
-    { line: 'libero trust --digest 3f…', says: 'Trusts it as it was shown' },
-    { line: 'libero trust --revoke ../other', says: 'Takes it back' },
+    { line: 'libero trust', says: 'The files of this project, its digest, and whether it is trusted' },
+    { line: 'libero trust --digest 3f…', says: 'Trusts exactly these files' },
+    { line: 'libero trust --revoke ../other', says: 'Revokes the trust' },
   ],
   async run({ values, words }, io) {
     const { resolve } = await import('node:path')
@@ -36,8 +36,8 @@ export const command = defineCommand({
     if (values.digest !== undefined && values.revoke)
       throw new UsageError('--digest and --revoke do not go together; choose one of them')
     if (values.revoke) {
-      const isNews = await list.revoke(root)
-      io.out(isNews ? `${shown} is not trusted any more` : `${shown} was not trusted`)
+      const wasTrusted = await list.revoke(root)
+      io.out(wasTrusted ? `${shown} is no longer trusted` : `${shown} was not trusted`)
       return exitCodes.done
     }
     const { describeNames, projectNames } = await import('../../authority/trust/project-names.ts')
@@ -59,13 +59,13 @@ export const command = defineCommand({
     for (const line of problems(items)) io.out(line)
     io.out(`digest: ${digestOfItems(items)}`)
     const refusal = await list.refusal(root)
-    if (refusal !== undefined) io.out(`It cannot be trusted as a project: ${fullyVisible(refusal)}`)
-    else if (known?.decision !== 'trusted') io.out('Look through these files, then: libero trust --digest <digest>')
+    if (refusal !== undefined) io.out(`This folder cannot be trusted as a project: ${fullyVisible(refusal)}`)
+    else if (known?.decision !== 'trusted') io.out('Read these files, then: libero trust --digest <digest>')
     return exitCodes.done
   },
 })
 
-/** What is left out whatever is said about the rest. */
+/** Items that are left out regardless of trust. */
 const problems = (items: readonly ProjectItem[]): string[] =>
   items.flatMap(({ shown, problem }) =>
     problem === undefined ? [] : [`left out: ${shown.split('\n')[0]}: ${problem}`],

@@ -1,6 +1,6 @@
 import type { CompletionContext, Value } from './completion.ts'
 
-/** Completions for bash, also for the old one of macOS (3.2), which knows neither `compopt` nor `mapfile`. */
+/** Completions for bash, including version 3.2 of macOS, which has neither `compopt` nor `mapfile`. */
 export function bashScript(spots: readonly CompletionContext[]): string {
   const inner = spots.filter(({ path }) => path !== '')
   return `# bash completion for libero; load it with: source <(libero completion bash)
@@ -30,7 +30,7 @@ ${inner.map(({ path, words }) => `    ${quote(path)}) echo ${quote(shown(words))
   esac
 }
 
-# One by one: a file may be called *, and must not become all others.
+# One by one, so that a file named * is not expanded.
 _libero_paths() {
   local name
   compopt -o filenames 2>/dev/null
@@ -49,7 +49,7 @@ _libero_offer() {
 _libero() {
   COMPREPLY=()
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}"
-  # bash takes --flag=value for three words.
+  # bash splits --flag=value into three words.
   if [[ $cur == = ]]; then
     cur=
   elif [[ $prev == = && $COMP_CWORD -gt 2 ]]; then
@@ -87,8 +87,8 @@ _libero() {
 complete -F _libero libero`
 }
 
-/** For a shell, as one word that means itself. */
-const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+/** Quotes a text as one literal word of bash and zsh. */
+export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const shown = (value: Value): string => (typeof value === 'string' ? `@${value}` : value.join(' '))
 

@@ -17,7 +17,7 @@ export async function printCompletion(
   io: Io,
 ): Promise<number> {
   const names = Object.keys(scripts)
-  if (shell === undefined) throw new UsageError(`for which shell? One of ${names.join(', ')}`)
+  if (shell === undefined) throw new UsageError(`name a shell, one of ${names.join(', ')}`)
   if (!Object.hasOwn(scripts, shell))
     throw new UsageError(
       `there are no completions for "${fullyVisible(shell)}"${didYouMean(shell, names) || `; there are for ${names.join(', ')}`}`,
@@ -26,36 +26,36 @@ export async function printCompletion(
   return exitCodes.done
 }
 
-/** A place on the command line, by the commands before it, and what may come there. */
+/** What can follow the commands typed so far. */
 export interface CompletionContext {
-  /** `sessions list`; empty for `libero` itself. */
+  /** The commands typed so far: `sessions list`; empty for `libero` itself. */
   readonly path: string
   readonly commands: readonly Suggestion[]
   readonly flags: readonly FlagSuggestion[]
-  /** What words of its own are. */
+  /** What its arguments are. */
   readonly words: Value
 }
 
-/** A word that may come, and what it is for. */
+/** A word to suggest, and its description. */
 export interface Suggestion {
   readonly name: string
   readonly says: string
 }
 
-/** A flag that may come, and what follows it. */
+/** A flag to suggest, and what its value is. */
 export interface FlagSuggestion extends Suggestion {
   /** With its dash. */
   readonly short?: string
   /** Absent for a switch. */
   readonly value?: Value
-  /** The next word may be its value, or something else. */
+  /** The next word may be its value or another argument. */
   readonly isOptional?: true
 }
 
-/** What a value can be: something on the disk, one of a few words, or whatever one likes. */
+/** How to complete a value: as a path, as one of some words, or not at all. */
 export type Value = 'files' | 'folders' | 'anything' | readonly string[]
 
-/** Every place there is, from the commands themselves, outer ones first. A line without a command is one for `run`. */
+/** All contexts, outer commands first. Without a command, the flags are those of `run`. */
 export function completionContexts(commands: readonly Command[]): readonly CompletionContext[] {
   const run = commands.find(({ name }) => name === 'run')
   const root: CompletionContext = {
@@ -97,7 +97,7 @@ function valueOfName(name: string | undefined): Value {
   return name === 'folder' ? 'folders' : 'anything'
 }
 
-/** From the usage line: `<bash|zsh|fish>`, `[file]`, `<id> [file]`. */
+/** Read from the usage line: `<bash|zsh|fish>`, `[file]`, `<id> [file]`. */
 function wordsOf(usage: string): Value {
   const [, choices] = /^[<[]([\w-]+(?:\|[\w-]+)+)[>\]]/.exec(usage) ?? []
   if (choices !== undefined) return choices.split('|')

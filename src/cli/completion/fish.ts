@@ -1,6 +1,6 @@
 import type { CompletionContext, FlagSuggestion, Value } from './completion.ts'
 
-/** Completions for fish, with what each thing is for. */
+/** Completions for fish, with descriptions. */
 export function fishScript(spots: readonly CompletionContext[]): string {
   return `# fish completion for libero; put it into ~/.config/fish/completions/libero.fish
 
@@ -58,5 +58,5 @@ function argumentsOf(value: Value): string {
   return value === 'anything' ? '-f' : `-f -a ${quote(value.join(' '))}`
 }
 
-/** For fish, where a backslash means something between single quotes too. */
+/** Quotes a text for fish, where a backslash is special in single quotes too. */
 const quote = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`

@@ -1,6 +1,7 @@
+import { quote } from './bash.ts'
 import type { CompletionContext, FlagSuggestion, Suggestion, Value } from './completion.ts'
 
-/** Completions for zsh, with what each thing is for. */
+/** Completions for zsh, with descriptions. */
 export function zshScript(spots: readonly CompletionContext[]): string {
   return `#compdef libero
 # zsh completion for libero; put it into a folder of $fpath as _libero, or load it with: source <(libero completion zsh)
@@ -101,9 +102,7 @@ else
 fi`
 }
 
-const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-
-/** `name:what it is for`, as `_describe` wants it. */
+/** `name:description`, as `_describe` expects it. */
 const described = ({ name, says }: Suggestion): string =>
   quote(`${name.replaceAll(':', '\\:')}:${says.replaceAll(':', '\\:')}`)
 

@@ -13,10 +13,10 @@ import { configFields } from './config-schema.ts'
 import { readJson } from './read-config.ts'
 import { entryWithoutSecrets, type NamedSetting, namedSetting, withoutSecrets } from './settings.ts'
 
-/** `libero config set`: checked as a whole before anything is written. */
+/** `libero config set`: checks the whole file before it is written. */
 export async function setSetting([name, ...words]: readonly string[], io: Io): Promise<number> {
   const setting = namedSetting(name)
-  if (words.length === 0) throw new UsageError(`what should ${name} be? As in: libero config set ${name} <value>`)
+  if (words.length === 0) throw new UsageError(`${name} needs a value: libero config set ${name} <value>`)
   const value = valueFrom(setting, words)
   const alone: Settings = {}
   put(alone, setting, value)
@@ -32,13 +32,13 @@ export async function setSetting([name, ...words]: readonly string[], io: Io): P
   return exitCodes.done
 }
 
-/** What was written, without what should not stand on a screen. */
+/** The value without secrets, for the screen. */
 function shownSetting({ key, member }: NamedSetting, value: unknown): unknown {
   if (key !== 'mcpServers') return value
   return member === undefined ? withoutSecrets(key, value) : entryWithoutSecrets(value)
 }
 
-/** `libero config unset`: also takes out a key that is none, which keeps the file from being used. */
+/** `libero config unset`: also removes an unknown key, which makes the file invalid. */
 export async function unsetSetting(name: string | undefined, io: Io): Promise<number> {
   let isKnown = false
   await change(io, async (settings) => {
@@ -50,14 +50,14 @@ export async function unsetSetting(name: string | undefined, io: Io): Promise<nu
     if (isKnown) delete (members as Record<string, unknown>)[member!]
     return isKnown
   })
-  io.err(`${fullyVisible(name!)} ${isKnown ? 'is not set any more' : 'was not set'}`)
+  io.err(`${fullyVisible(name!)} ${isKnown ? 'is no longer set' : 'was not set'}`)
   return exitCodes.done
 }
 
-/** The user's `config.json`, as it is written. */
-export type Settings = Record<string, unknown>
+/** The content of the user's `config.json`. */
+type Settings = Record<string, unknown>
 
-/** Writes what `edit` makes of the user's file, if it says so; whoever links his file elsewhere keeps the link. */
+/** Writes the settings that `edit` changed, if it returns true. If the file is a link, its target is written. */
 export async function change(
   io: Pick<Io, 'home'>,
   edit: (settings: Settings, path: string) => Promise<boolean>,
@@ -81,13 +81,13 @@ function put(settings: Settings, { key, member }: NamedSetting, value: unknown):
   else settings[key] = { ...(isRecord(settings[key]) && settings[key]), [member]: value }
 }
 
-/** A text is itself; all else is JSON, and a list may be words. */
+/** A text is taken literally, other values are JSON, and a list may be several words. */
 function valueFrom({ key, member }: NamedSetting, words: readonly string[]): unknown {
   const { type, enum: choices } = member === undefined ? configFields[key] : { type: 'object', enum: undefined }
   const [first = ''] = words
   const json = words.length === 1 ? jsonOf(first) : undefined
   if (type === 'array') return Array.isArray(json) ? json : words
-  if (words.length > 1) throw new UsageError(`${key} takes one value, got ${words.length} words; put it between quotes`)
+  if (words.length > 1) throw new UsageError(`${key} takes one value, got ${words.length} words; put it in quotes`)
   if (type === 'string' || choices) return typeof json === 'string' ? json : first
   return json === undefined ? first : json
 }
@@ -100,7 +100,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** What the shape of a value does not tell: whether a rule is one, and whether a provider is known. */
+/** Checks what the schema does not: that rules compile, MCP servers can be read, and the provider is known. */
 async function checkMeaning(
   { key }: NamedSetting,
   config: Config,

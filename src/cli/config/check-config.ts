@@ -6,22 +6,21 @@ import { UsageError } from '../cli-error.ts'
 import type { Config } from './config.ts'
 import { configSchema } from './config-schema.ts'
 
-/** Refuses a config that is not what `configSchema` says, with the file, the key and what to write instead. */
+/** Throws unless a config matches `configSchema`; the error names the file, the key and what to write instead. */
 export function checkConfig(value: unknown, file: string): asserts value is Config {
   check(value, configSchema, { file, key: '' })
 }
 
-/** Where in which file. */
 interface ConfigLocation {
   readonly file: string
-  /** With dots; empty for the whole file. */
+  /** The path with dots; empty for the whole file. */
   readonly key: string
 }
 
 function check(value: unknown, schema: JsonSchema, place: ConfigLocation): void {
   const { type, items, pattern } = schema
   const isFine = schema.enum ? (schema.enum as unknown[]).includes(value) : kinds[type as string]?.(value, schema)
-  // What a rule is says the code that compiles it, in its own words.
+  // Rules are checked by the code that compiles them.
   if (schema.$ref) return
   if (!isFine) throw wrong(value, schema, place)
   if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(value as string)) throw wrong(value, schema, place)
@@ -55,13 +54,13 @@ function checkFields(value: Record<string, unknown>, schema: JsonSchema, place: 
 
 function unknownKey(name: string, known: readonly string[], place: ConfigLocation): ConfigError {
   const names = known.filter((one) => one !== '$schema')
-  const hint = didYouMean(name, names) || `; it may have ${names.join(', ')}`
+  const hint = didYouMean(name, names) || `; the known keys are ${names.join(', ')}`
   return new ConfigError(`${shown(place)} has an unknown key "${fullyVisible(name).slice(0, 80)}"${hint}`)
 }
 
 function wrong(value: unknown, schema: JsonSchema, { file, key }: ConfigLocation): ConfigError {
-  if (key === '') return new ConfigError(`${shown({ file, key })} is not an object; write settings between { and }`)
-  // Where a pattern is wanted, what stands there may be a key that was put into the wrong place.
+  if (key === '') return new ConfigError(`${shown({ file, key })} is not an object; put the settings in { and }`)
+  // The value is not quoted where a pattern is expected: it may be a secret in the wrong place.
   const got = schema.pattern || isRecord(value) ? '' : ` ${fullyVisible(JSON.stringify(value)).slice(0, 80)}`
   const hint = schema.enum && typeof value === 'string' ? didYouMean(value, schema.enum as string[]) : ''
   const name = fullyVisible(key).slice(0, 120)
@@ -73,12 +72,12 @@ function wrong(value: unknown, schema: JsonSchema, { file, key }: ConfigLocation
 function wantedOf({ type, minLength, items, pattern, description, ...schema }: JsonSchema): string {
   if (schema.enum) return (schema.enum as string[]).map((one) => `"${one}"`).join(' or ')
   if (pattern) return lowerFirst(String(description))
-  if (type === 'string') return minLength ? 'a text that is not empty' : 'a text'
+  if (type === 'string') return minLength ? 'a non-empty text' : 'a text'
   if (type === 'boolean') return 'true or false'
-  if (type === 'integer') return `a whole number from ${schema.minimum} on`
+  if (type === 'integer') return `a whole number of at least ${schema.minimum}`
   if (type === 'number') return `a number above ${schema.exclusiveMinimum}`
-  if (type === 'object') return 'an object, between { and }'
-  return (items as JsonSchema).$ref ? 'a list of rules, between [ and ]' : 'a list of texts, between [ and ]'
+  if (type === 'object') return 'an object, in { and }'
+  return (items as JsonSchema).$ref ? 'a list of rules, in [ and ]' : 'a list of texts, in [ and ]'
 }
 
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
@@ -86,7 +85,7 @@ const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text
 const shown = ({ file, key }: ConfigLocation): string =>
   fullyVisible(key === '' ? file : `${file}: ${key.slice(0, 120)}`)
 
-/** Something in a config file, or about one, is not as it should be: whatever was called, the help of `config` says more. */
+/** A problem with a config file; refers to the help of `config`. */
 export class ConfigError extends UsageError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, { ...options, see: 'config' })

@@ -8,7 +8,7 @@ import { ConfigError } from './check-config.ts'
 import type { Config } from './config.ts'
 import type { ConfigFile } from './tighten.ts'
 
-/** What one layer says, and which files say it. */
+/** The rules of one layer, and the files they come from. */
 export interface LayerRules {
   readonly settings: AuthoritySettings
   readonly places: Readonly<Record<RuleKey, readonly string[]>>
@@ -17,7 +17,7 @@ export interface LayerRules {
 /** The keys of a config that are rules. */
 export type RuleKey = (typeof ruleKeys)[number]
 
-/** The rules of one layer: those of its `config.json`, checked, with those of the `authority.json` beside it. */
+/** The rules of one layer, from its `config.json` (which are checked here) and its `authority.json`. */
 export async function joinRules(
   layer: RuleLayer,
   file: ConfigFile | undefined,
@@ -30,7 +30,7 @@ export async function joinRules(
   if (!own && !authority) return undefined
   if (own?.mode !== undefined && authority?.mode !== undefined && own.mode !== authority.mode)
     throw new UsageError(
-      `${fullyVisible(file!.path)} has the mode "${own.mode}" and ${fullyVisible(authorityPath)} has "${authority.mode}"; keep one of them`,
+      `${fullyVisible(file!.path)} sets the mode "${own.mode}" and ${fullyVisible(authorityPath)} sets "${authority.mode}"; remove one of them`,
     )
   const places = (key: RuleKey): string[] => [
     ...(own?.[key] === undefined ? [] : [file!.path]),
@@ -56,7 +56,7 @@ function ruleFields({ config: { mode, allow, ask, deny } }: ConfigFile): Rules |
   return { ...(mode && { mode }), ...(allow && { allow }), ...(ask && { ask }), ...(deny && { deny }) }
 }
 
-/** As `authority.json` is checked: by compiling the rules, and by trying them on the examples they bring. */
+/** As for `authority.json`: compiles the rules and tests them against their own examples. */
 async function checkRules(rules: Rules, layer: RuleLayer, path: string): Promise<void> {
   const { resolveSettings } = await import('../../authority/rules/settings.ts')
   try {
@@ -71,14 +71,14 @@ async function checkRules(rules: Rules, layer: RuleLayer, path: string): Promise
   }
 }
 
-/** The same failure as one of the config: exit code 2, and neither a code nor a name of ours for the file before the sentence. */
+/** Turns an error about rules into a `ConfigError`, without its code and our name of the settings layer. */
 export function refusedRules(error: unknown, before = ''): unknown {
   if (!(error instanceof CodedError || error instanceof UsageError)) return error
   const said = error instanceof CodedError ? error.sentence : error.message
-  return new ConfigError(fullyVisible(before + (before === '' ? said : said.replace(ourName, ''))), { cause: error })
+  return new ConfigError(fullyVisible(before + (before === '' ? said : said.replace(layerName, ''))), { cause: error })
 }
 
-const ourName = /^the (?:global|project) settings' /
+const layerName = /^the (?:global|project) settings' /
 
 function joined(
   list: Exclude<RuleKey, 'mode'>,
@@ -99,7 +99,7 @@ interface EffectiveRules {
   readonly origins: Partial<Record<RuleKey, string>>
 }
 
-/** What the rules of both layers come to, and where they stand: what a project would loosen is not in it. For people; the authority judges by the layers. */
+/** The rules that result from both layers, and their files, for display. The authority itself decides by the layers. */
 export function effectiveRules({ global, project }: BothLayers): EffectiveRules {
   const { mode: own = 'ask' } = global?.settings ?? {}
   const { mode: theirs = 'yolo' } = project?.settings ?? {}

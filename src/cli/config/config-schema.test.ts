@@ -8,7 +8,7 @@ import { configFields, configSchema } from './config-schema.ts'
 
 const validator = new Validator(configSchema, '2020-12')
 
-test('the schema and the check say the same of any config', () => {
+test('the schema and the check agree on any config', () => {
   const value = fc.oneof(
     fc.constantFrom<unknown>('plan', 'build', 'coding', 'off', 'process', 'yolo', '', 'x', true, 0, 1, 1.5, -1, null),
     fc.array(fc.constantFrom<unknown>('shell:ls', '', 5), { maxLength: 2 }),
@@ -25,12 +25,12 @@ test('the schema and the check say the same of any config', () => {
   )
 })
 
-test('the schema is nothing but data, and names its draft', () => {
+test('the schema is plain data, and names its draft', () => {
   expect(JSON.parse(JSON.stringify(configSchema))).toEqual(configSchema)
   expect(configSchema).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema' })
 })
 
-test('the schema knows both forms of a rule', () => {
+test('the schema accepts both forms of a rule', () => {
   const rule = { rule: 'shell:ls', why: 'x', match: ['ls'], notMatch: ['rm'] }
   expect(validator.validate({ allow: ['exec', rule], deny: [] }).valid).toBe(true)
   expect(validator.validate({ allow: [{ ...rule, whi: 1 }] }).valid).toBe(false)
@@ -52,7 +52,7 @@ test.each<unknown>([
   { rule: 'net', match: [5] },
   { rule: 'net', match: null },
   { rule: 'net', extra: 1 },
-])('the schema and the code that compiles rules say the same of %j', async (rule) => {
+])('the schema and the code that compiles rules agree on %j', async (rule) => {
   const joining = joinRules(
     'global',
     { path: '/desk/config.json', config: { deny: [rule] } as Config },

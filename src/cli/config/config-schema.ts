@@ -10,18 +10,18 @@ const texts = (description: string): JsonSchema => ({
   items: { type: 'string', minLength: 1 },
   description,
 })
-/** The compiler checks that all the words of a type are there, and no others. */
+/** The compiler checks that the words are exactly those of the type. */
 const oneOf = <T>(words: Words<T>, description: string): JsonSchema => ({ enum: Object.keys(words), description })
 const rules = (description: string): JsonSchema => ({ type: 'array', items: { $ref: '#/$defs/rule' }, description })
 
 const providerFields: Fields<ConfiguredProvider> = {
   baseURL: {
     type: 'string',
-    // Neither a password nor a query: a key does not belong into this file.
+    // Without password and query: this file must not contain a key.
     pattern: '^https?://[^\\s/?#@]+(/[^\\s?#]*)?$',
-    description: 'The address of its API, up to and with /v1, without a query or a password',
+    description: 'The address of its API, up to and including /v1, without a query or a password',
   },
-  model: text('The model that is used unless another is named'),
+  model: text('The default model'),
   apiKeyEnv: {
     type: 'string',
     pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
@@ -30,35 +30,39 @@ const providerFields: Fields<ConfiguredProvider> = {
 }
 
 const wikiFields: Fields<ConfiguredWiki> = {
-  folder: text('The folder with tiddlywiki.info in it; ~ is your home'),
-  readOnly: { type: 'boolean', description: 'Whether agents may only read it' },
-  description: text('What it is about, for the agents'),
+  folder: text('The folder that contains tiddlywiki.info; ~ is your home'),
+  readOnly: { type: 'boolean', description: 'Agents may only read it' },
+  description: text('What the wiki is about, for the agents'),
 }
 
-/** Every key of `config.json`; the compiler finds one that is missing here. */
+/** Every key of `config.json`; the compiler reports missing ones. */
 export const configFields: Fields<Config> = {
-  provider: text('The provider, by the name that --provider takes'),
-  model: text('The model'),
-  profile: oneOf<Config['profile']>({ build: true, plan: true }, 'build works, plan only looks'),
+  provider: text('The provider, as for --provider'),
+  model: text('The model, as for --model'),
+  profile: oneOf<Config['profile']>({ build: true, plan: true }, 'build changes files, plan only reads'),
   preset: oneOf<Config['preset']>(
     { basic: true, coding: true },
-    'Which set of tools; an agent of libero agents has those of its definition',
+    'The set of tools; agents of libero agents have the tools of their definitions',
   ),
   system: { type: 'string', description: 'Added to the system prompt' },
   thinking: oneOf<Config['thinking']>(
     { off: true, minimal: true, low: true, medium: true, high: true },
-    'How long the model thinks',
+    'How much the model thinks before it answers',
   ),
   context: oneOf<Config['context']>({ process: true, docker: true }, 'Where tools run'),
-  image: text('The image of the container, with "context": "docker"'),
-  sandbox: { type: 'boolean', description: 'Whether tools run behind the walls of the kernel (Linux, bubblewrap)' },
-  maxTurns: { type: 'integer', minimum: 1, description: 'Turns of the model after which a run ends' },
-  maxCost: { type: 'number', exclusiveMinimum: 0, description: 'Dollars after which a run ends' },
-  withoutTools: texts('Tools to leave out, by name; web_fetch is web-fetch, too'),
-  claudeSkills: { type: 'boolean', description: 'Whether the skills in .claude/skills are used, too' },
-  audit: { type: 'boolean', description: 'Whether calls of tools are written down (libero audit); default true' },
+  image: text('The container image, with "context": "docker"'),
+  sandbox: { type: 'boolean', description: 'Run tools in a sandbox (Linux, bubblewrap)' },
+  maxTurns: { type: 'integer', minimum: 1, description: 'A run ends after this many model calls' },
+  maxCost: {
+    type: 'number',
+    exclusiveMinimum: 0,
+    description: 'A run ends before it costs more than this, in dollars',
+  },
+  withoutTools: texts('Tools to leave out, by name; web_fetch also means web-fetch'),
+  claudeSkills: { type: 'boolean', description: 'Also use the skills in .claude/skills' },
+  audit: { type: 'boolean', description: 'Record tool calls (libero audit); default true' },
   sessions: text(
-    'Where sessions are kept: a file, or a folder of text files; default sessions.db in the user’s folder. libero rpc and libero mcp-serve keep none',
+    'Where sessions are stored: a file, or a folder of text files; default sessions.db in the user’s folder. libero rpc and libero mcp-serve store none',
   ),
   providers: {
     type: 'object',
@@ -68,7 +72,7 @@ export const configFields: Fields<Config> = {
       required: ['baseURL', 'model'] satisfies (keyof ConfiguredProvider)[],
       additionalProperties: false,
     },
-    description: 'Services that speak OpenAI’s chat API, by the name that --provider takes',
+    description: 'Services with OpenAI’s chat API, by the name for --provider',
   },
   mcpServers: {
     type: 'object',
@@ -77,7 +81,7 @@ export const configFields: Fields<Config> = {
   },
   toolDisclosure: oneOf<Config['toolDisclosure']>(
     { eager: true, lazy: true },
-    'lazy: the model gets the schemas of MCP tools when it asks for them; default: lazy beyond 32 KB of them',
+    'lazy: the model gets the schemas of MCP tools only when it asks; default: lazy above 32 KB of schemas',
   ),
   wikis: {
     type: 'object',
@@ -87,16 +91,15 @@ export const configFields: Fields<Config> = {
       required: ['folder'] satisfies (keyof ConfiguredWiki)[],
       additionalProperties: false,
     },
-    description:
-      'Wikis of TiddlyWiki, by name, that the agents of libero agents work in; no other command has tools for them',
+    description: 'TiddlyWiki wikis, by name, for the agents of libero agents; no other command has tools for them',
   },
   mode: oneOf<Config['mode']>(
     { plan: true, ask: true, allowlist: true, yolo: true },
-    'How much is asked, from the strictest to the loosest',
+    'The approval mode, from the strictest to the loosest',
   ),
-  allow: rules('What needs no question'),
-  ask: rules('What is asked about in every mode'),
-  deny: rules('What is never done'),
+  allow: rules('Calls that need no approval'),
+  ask: rules('Calls that need an approval in every mode'),
+  deny: rules('Calls that are never made'),
 }
 
 const textRecord = (description: string): JsonSchema => ({
@@ -106,25 +109,25 @@ const textRecord = (description: string): JsonSchema => ({
 })
 const milliseconds = (description: string): JsonSchema => ({ type: 'integer', minimum: 1, description })
 
-/** For editors; what counts is `readMcpEntry`, which also takes what other programs call these things. */
+/** For editors only; `readMcpEntry` checks entries, and also accepts the field names of other programs. */
 const mcpServer: JsonSchema = {
-  description: `A program that is started, or an address. \${NAME} and \${NAME:-default} are taken from the environment`,
+  description: `A program to start, or an address. \${NAME} and \${NAME:-default} are replaced from the environment`,
   type: 'object',
   properties: {
     type: { enum: ['stdio', 'http', 'streamable-http', 'sse'], description: 'Only needed for sse' },
-    command: text('The program; it is run without a shell'),
+    command: text('The program; it runs without a shell'),
     args: { type: 'array', items: { type: 'string' }, description: 'Its arguments' },
-    env: textRecord('Its environment, beside a minimal one'),
+    env: textRecord('Environment variables, added to a minimal environment'),
     cwd: text('The folder it runs in'),
-    url: text('The address, in place of a command'),
+    url: text('The address, instead of a command'),
     headers: textRecord('Sent with every request'),
-    auth: { enum: ['oauth'], description: 'Wants a login: libero mcp login' },
+    auth: { enum: ['oauth'], description: 'The server needs a login: libero mcp login' },
     disclosure: { enum: ['eager', 'lazy'], description: 'As toolDisclosure, for the tools of this server' },
-    bootstrapTimeout: milliseconds('Until it has to be connected; default 10000'),
-    callTimeout: milliseconds('That a call may be silent; default 30000'),
-    longestCall: milliseconds('That a call may take in all; default 600000'),
-    repeatable: texts('Tools that may be called again when nobody knows whether a call arrived'),
-    disabled: { type: 'boolean', description: 'Leaves it out' },
+    bootstrapTimeout: milliseconds('Time limit for connecting; default 10000'),
+    callTimeout: milliseconds('Time limit for a call without progress; default 30000'),
+    longestCall: milliseconds('Time limit for a whole call; default 600000'),
+    repeatable: texts('Tools that may be called again if it is unknown whether a call arrived'),
+    disabled: { type: 'boolean', description: 'Do not use this server' },
   },
 }
 
@@ -134,7 +137,7 @@ export const configSchema: JsonSchema = {
   $id: 'urn:libero:config:1',
   title: 'Libero config.json',
   description:
-    'Settings of a user (~/.libero/config.json) or of a project (.libero/config.json), which only tightens: mode, ask, deny, "profile": "plan", "sandbox": true, smaller limits, withoutTools.',
+    'Settings of a user (~/.libero/config.json) or of a project (.libero/config.json), which can only make settings stricter: mode, ask, deny, "profile": "plan", "sandbox": true, smaller limits, withoutTools.',
   type: 'object',
   properties: { $schema: { type: 'string' }, ...configFields },
   additionalProperties: false,
@@ -149,8 +152,8 @@ export const configSchema: JsonSchema = {
           properties: {
             rule: text('The rule itself'),
             why: { type: 'string', description: 'Shown with the decision' },
-            match: { type: 'array', items: { type: 'string' }, description: 'Calls it has to match' },
-            notMatch: { type: 'array', items: { type: 'string' }, description: 'Calls it must not match' },
+            match: { type: 'array', items: { type: 'string' }, description: 'Calls the rule must match' },
+            notMatch: { type: 'array', items: { type: 'string' }, description: 'Calls the rule must not match' },
           },
           required: ['rule'],
           additionalProperties: false,

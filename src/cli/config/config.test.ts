@@ -17,11 +17,11 @@ beforeEach(() => {
 afterEach(() => rmSync(scratch, { recursive: true }))
 
 describe('the user’s file', () => {
-  test('where there is none, nothing is set', async () => {
+  test('without a file nothing is set', async () => {
     expect(await load()).toEqual({ config: {}, origins: {}, layers: {}, warnings: [] })
   })
 
-  test('each value comes with the file it stands in', async () => {
+  test('each value is returned with the file it comes from', async () => {
     const path = user({ model: 'm', maxTurns: 5, mode: 'plan' })
     expect(await load()).toEqual({
       config: { model: 'm', maxTurns: 5, mode: 'plan' },
@@ -31,18 +31,18 @@ describe('the user’s file', () => {
     })
   })
 
-  test('what is not UTF-8 is refused: a rule with another letter in it is another rule', async () => {
+  test('a file that is not UTF-8 is refused, because a wrong character would change a rule', async () => {
     mkdirSync(home, { recursive: true })
     writeFileSync(join(home, 'config.json'), Buffer.from('{"deny": ["shell:rm \u00ff"]}', 'latin1'))
-    await expect(load()).rejects.toThrow('config.json: it is not UTF-8; save it as that')
+    await expect(load()).rejects.toThrow('config.json: it is not UTF-8; save it as UTF-8')
   })
 
-  test('$schema is for editors, and a byte order mark does no harm', async () => {
+  test('$schema and a byte order mark are ignored', async () => {
     write(join(home, 'config.json'), '\ufeff{"$schema": "x.json", "model": "m"}')
     expect((await load()).config).toEqual({ model: 'm' })
   })
 
-  test('it may be a link, as people who keep their settings elsewhere have it', async () => {
+  test('the file may be a link', async () => {
     write(join(scratch, 'dotfiles.json'), '{"model": "m"}')
     mkdirSync(home, { recursive: true })
     symlinkSync(join(scratch, 'dotfiles.json'), join(home, 'config.json'))
@@ -51,23 +51,27 @@ describe('the user’s file', () => {
 
   test.each<[why: string, text: string, says: RegExp]>([
     ['an unknown key', '{"modle": "m"}', /config\.json has an unknown key "modle", did you mean "mode" or "model"/],
-    ['a key like no other', '{"xyzzyxyzzy": 1}', /unknown key "xyzzyxyzzy"; it may have provider, model, /],
+    ['a key like no other', '{"xyzzyxyzzy": 1}', /unknown key "xyzzyxyzzy"; the known keys are provider, model, /],
     [
       'an unknown key of a provider',
       '{"providers": {"my": {"apiKye": "k"}}}',
       /providers\.my has an unknown key "apiKye"/,
     ],
-    ['a missing key', '{"providers": {"my": {"baseURL": "http://x/v1"}}}', /providers\.my has no model; add a text/],
+    [
+      'a missing key',
+      '{"providers": {"my": {"baseURL": "http://x/v1"}}}',
+      /providers\.my has no model; add a non-empty text/,
+    ],
     ['no bottom', `{"deny": ${'['.repeat(9999)}${']'.repeat(9999)}}`, /is nested too deeply/],
-    ['another type', '{"maxTurns": "ten"}', /maxTurns cannot be "ten"; write a whole number from 1 on/],
+    ['another type', '{"maxTurns": "ten"}', /maxTurns cannot be "ten"; write a whole number of at least 1/],
     ['a limit of nothing', '{"maxCost": 0}', /maxCost cannot be 0; write a number above 0/],
     ['half a turn', '{"maxTurns": 1.5}', /maxTurns cannot be 1\.5/],
     ['no truth', '{"sandbox": "yes"}', /sandbox cannot be "yes"; write true or false/],
     ['an unknown word', '{"thinking": "hihg"}', /thinking cannot be "hihg", did you mean "high"/],
     ['an unknown mode', '{"mode": "party"}', /mode cannot be "party"; write "plan" or "ask" or "allowlist" or "yolo"/],
-    ['an item of a list', '{"withoutTools": ["shell", 5]}', /withoutTools\[1\] cannot be 5; write a text/],
+    ['an item of a list', '{"withoutTools": ["shell", 5]}', /withoutTools\[1\] cannot be 5; write a non-empty text/],
     ['no list', '{"allow": "shell:ls"}', /allow cannot be "shell:ls"; write a list of rules/],
-    ['no object', '[]', /config\.json is not an object; write settings between \{ and \}/],
+    ['no object', '[]', /config\.json is not an object; put the settings in \{ and \}/],
     ['a rule that is none', '{"allow": [5]}', /config\.json: .*allow/],
     [
       'a rule that fails its own examples',
@@ -80,9 +84,9 @@ describe('the user’s file', () => {
       /is not JSON, line 3, column 3: expected a comma or }/,
     ],
     ['half a file', '{"model": "m', /is not JSON, line 1, column 11: /],
-    ['an empty file', '', /is not JSON, line 1, column 1: it ends too early/],
+    ['an empty file', '', /is not JSON, line 1, column 1: the text ends too early/],
     ['more than a MiB', `{"model": "${'x'.repeat(1024 * 1024)}"}`, /Cannot read .*larger than 1 MiB; shorten it/],
-  ])('%s is refused with a sentence, and exit code 2', async (_, text, says) => {
+  ])('%s is refused with a message, and exit code 2', async (_, text, says) => {
     write(join(home, 'config.json'), text)
     const error = await failure()
     expect(error).toMatchObject({ name: 'ConfigError', exitCode: exitCodes.usage })
@@ -96,31 +100,31 @@ describe('the user’s file', () => {
     { apiKeyEnv: 'A', apiKey: 'very-secret' },
     { baseURL: 'https://me:very-secret@x.test/v1' },
     { baseURL: 'https://x.test/v1?key=very-secret' },
-  ])('a key that stands where none belongs is refused, and not shown', async (wrong) => {
+  ])('a secret in the wrong field is refused, and not shown', async (wrong) => {
     user({ providers: { my: { baseURL: 'https://x.test/v1', model: 'm', ...wrong } } })
     const { message } = await failure()
     expect(message).toMatch(/providers\.my/)
     expect(message).not.toContain('secret')
   })
 
-  test('what is hidden in a key can be seen in the message', async () => {
+  test('control characters in a key are visible in the message', async () => {
     write(join(home, 'config.json'), JSON.stringify({ '\u001b[2Jmodel\u202e': 1 }))
     expect((await failure()).message).toContain('␛[2Jmodel\\u202e')
   })
 
-  test('a folder in its place is named', async () => {
+  test('a folder in place of the file is reported', async () => {
     mkdirSync(join(home, 'config.json'), { recursive: true })
-    expect((await failure()).message).toMatch(/Cannot read .*config\.json: it is a folder; remove it/)
+    expect((await failure()).message).toMatch(/Cannot read .*config\.json: it is a folder; replace it/)
   })
 
-  test.skipIf(process.getuid?.() === 0)('a file without permission is named, with what to do', async () => {
+  test.skipIf(process.getuid?.() === 0)('a file without permission is reported, with the next step', async () => {
     chmodSync(user({ model: 'm' }), 0)
     expect((await failure()).message).toMatch(/you have no permission; `chmod u\+r`/)
   })
 })
 
 describe('a project’s file', () => {
-  test('is not even read unless it may be', async () => {
+  test('is not read without permission', async () => {
     write(join(projectRoot, '.libero/config.json'), 'not JSON')
     write(join(projectRoot, '.libero/authority.json'), 'not JSON')
     const asked: string[] = []
@@ -174,7 +178,7 @@ describe('a project’s file', () => {
   test.each([
     ...loosening.map(([own, theirs]) => ['TR-05', own, theirs] as const),
     ...moving.map(([own, theirs]) => ['TR-04', own, theirs] as const),
-  ])('%s of %j it cannot make %j, and that is said', async (_, own, theirs) => {
+  ])('%s of %j it cannot change to %j, and a warning says so', async (_, own, theirs) => {
     user(own)
     project(theirs)
     const { config, warnings } = await load()
@@ -183,7 +187,7 @@ describe('a project’s file', () => {
     expect(warnings[0]).toContain(`${path('config.json')}: ${Object.keys(theirs)[0]} was left out: a project `)
   })
 
-  test('what it repeats of the user’s is no reason for a warning', async () => {
+  test('a setting that repeats the user’s causes no warning', async () => {
     const same: Config = { provider: 'openai', model: 'm', maxTurns: 5 }
     user(same)
     project({ ...same, sandbox: false, profile: 'build' })
@@ -191,7 +195,7 @@ describe('a project’s file', () => {
     expect(Object.keys((await load()).config)).toEqual(Object.keys(same))
   })
 
-  test('TR-05 what it would allow reaches the authority as the project’s, which leaves it out and says so', async () => {
+  test('TR-05 its allow rules reach the authority as those of a project, which leaves them out with a warning', async () => {
     user({ allow: ['shell:ls'] })
     project({ allow: ['shell:rm'], mode: 'yolo' })
     const { config, layers } = await load()
@@ -201,21 +205,21 @@ describe('a project’s file', () => {
     expect(warnings).toEqual([expect.stringContaining('mode "yolo"'), expect.stringContaining('"shell:rm"')])
   })
 
-  test('a link in its place is refused', async () => {
+  test('a link in place of the file is refused', async () => {
     write(join(scratch, 'other.json'), '{}')
     mkdirSync(join(projectRoot, '.libero'), { recursive: true })
     symlinkSync(join(scratch, 'other.json'), path('config.json'))
-    expect((await failure()).message).toMatch(/it is a link; put the file itself there/)
+    expect((await failure()).message).toMatch(/it is a link; replace it by the file itself/)
   })
 
-  test('whether it may be read is asked by its real path, by which it is trusted', async () => {
+  test('permission to read is checked for its real path, to which trust applies', async () => {
     project({ sandbox: true })
     symlinkSync(projectRoot, join(scratch, 'alias'))
     const mayRead = (file: string) => file === path('config.json')
     expect((await loadConfig({ home, projectRoot: join(scratch, 'alias'), mayRead })).config).toEqual({ sandbox: true })
   })
 
-  test('in the user’s own home his file is not a project’s', async () => {
+  test('in the user’s home folder the user’s own file is not a project’s', async () => {
     user({ model: 'm', mode: 'yolo' })
     write(join(home, 'authority.json'), '{"allow": ["shell:ls"]}')
     const loaded = await loadConfig({ home, projectRoot: dirname(home), mayRead: () => true })
@@ -225,7 +229,7 @@ describe('a project’s file', () => {
 })
 
 describe('authority.json beside it', () => {
-  test('the rules of both are joined, layer by layer, and what only one knows stays', async () => {
+  test('the rules of both files are joined for each layer, and other settings are kept', async () => {
     const own = user({ mode: 'ask', allow: ['shell:ls'] })
     write(join(home, 'authority.json'), '{"mode": "ask", "allow": ["shell:pwd"], "workspaceReads": "ask"}')
     project({ deny: ['net'] })
@@ -241,15 +245,15 @@ describe('authority.json beside it', () => {
     })
   })
 
-  test('two modes in one layer are a contradiction, and both files are named', async () => {
+  test('two different modes in one layer are an error that names both files', async () => {
     user({ mode: 'yolo' })
     write(join(home, 'authority.json'), '{"mode": "plan"}')
     const { message } = await failure()
-    expect(message).toContain(`${join(home, 'config.json')} has the mode "yolo"`)
-    expect(message).toContain(`${join(home, 'authority.json')} has "plan"; keep one of them`)
+    expect(message).toContain(`${join(home, 'config.json')} sets the mode "yolo"`)
+    expect(message).toContain(`${join(home, 'authority.json')} sets "plan"; remove one of them`)
   })
 
-  test('a mistake in it is one about settings, too', async () => {
+  test('a mistake in authority.json is a settings error, too', async () => {
     write(join(home, 'authority.json'), '{"mood": "plan"}')
     const error = await failure()
     expect(error).toMatchObject({ name: 'ConfigError', exitCode: exitCodes.usage })

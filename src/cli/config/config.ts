@@ -7,7 +7,7 @@ import { effectiveRules, joinRules, refusedRules } from './config-rules.ts'
 import { readConfig } from './read-config.ts'
 import { type ConfigFile, tighten } from './tighten.ts'
 
-/** `config.json`, of the user or of a project. Rules may stand here or in `authority.json` beside it. */
+/** `config.json` of the user or of a project. Rules may be here or in `authority.json` in the same folder. */
 export interface Config extends Pick<AuthoritySettings, 'mode' | 'allow' | 'ask' | 'deny'> {
   readonly provider?: string
   readonly model?: string
@@ -22,33 +22,31 @@ export interface Config extends Pick<AuthoritySettings, 'mode' | 'allow' | 'ask'
   readonly maxTurns?: number
   /** Dollars. */
   readonly maxCost?: number
-  /** Tools to leave out. */
   readonly withoutTools?: readonly string[]
-  /** Also use the skills in `.claude/skills`. */
   readonly claudeSkills?: boolean
-  /** Whether calls of tools are written down, see `libero audit`. Default true. */
+  /** Whether tool calls are recorded, see `libero audit`. Default true. */
   readonly audit?: boolean
-  /** Where sessions are kept. Default: `sessions.db` in the user's folder. */
+  /** Where sessions are stored. Default: `sessions.db` in the user's folder. */
   readonly sessions?: string
-  /** Services that speak OpenAI’s chat API, by the name that `--provider` takes. */
+  /** Services with OpenAI’s chat API, by the name for `--provider`. */
   readonly providers?: Readonly<Record<string, ConfiguredProvider>>
-  /** MCP servers by name, as in the `.mcp.json` of other programs. What an entry is says `readMcpEntry`, when it is used. */
+  /** MCP servers by name, as in the `.mcp.json` of other programs. `readMcpEntry` checks an entry when it is used. */
   readonly mcpServers?: Readonly<Record<string, unknown>>
-  /** `lazy`: the model gets the schemas of MCP tools when it asks for them. */
+  /** `lazy`: the model gets the schemas of MCP tools only when it asks. */
   readonly toolDisclosure?: 'eager' | 'lazy'
-  /** Wikis of TiddlyWiki that agents of `libero agents` work in, by name. */
+  /** TiddlyWiki wikis for the agents of `libero agents`, by name. */
   readonly wikis?: Readonly<Record<string, ConfiguredWiki>>
 }
 
 export interface ConfiguredProvider {
   readonly baseURL: string
   readonly model: string
-  /** The variable of the environment that holds its key. */
+  /** The environment variable with its key. */
   readonly apiKeyEnv?: string
 }
 
 export interface ConfiguredWiki {
-  /** The one with `tiddlywiki.info` in it. */
+  /** The folder that contains `tiddlywiki.info`. */
   readonly folder: string
   readonly readOnly?: boolean
   readonly description?: string
@@ -59,9 +57,9 @@ export interface LoadedConfig {
   readonly config: Config
   /** Which file each field comes from. */
   readonly origins: Readonly<Partial<Record<keyof Config, string>>>
-  /** The rules of both files, each in its layer, joined with those of `authority.json`. */
+  /** The rules of each layer, from `config.json` and `authority.json`. */
   readonly layers: Pick<SettingsLayers, 'global' | 'project'>
-  /** For a person: what of the project's was left out because it would loosen something. */
+  /** Messages for a person: settings of the project that were left out because they would loosen the user's. */
   readonly warnings: readonly string[]
 }
 
@@ -71,11 +69,11 @@ interface ConfigSources {
   /** Absolute. Nothing in it is read unless `mayRead` says so, file by file. */
   readonly projectRoot?: string
   readonly mayRead?: (path: string) => boolean
-  /** The user's own file, where somebody has read it already. */
+  /** The user's own file, if the caller has read it already. */
   readonly own?: ConfigFile | undefined
 }
 
-/** Reads what the user and a trusted project have written down; one mistake refuses a file whole, with a sentence for a person. */
+/** Reads the settings of the user and of a trusted project. One mistake rejects the whole file, with a message for a person. */
 export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
   const { home, projectRoot, mayRead = () => false } = sources
   const root = projectRoot === undefined ? undefined : await realOf(projectRoot)
@@ -101,7 +99,7 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   }
 }
 
-/** What `authority.json` of both says. Reading rules takes code that most people never need: it is loaded where there is such a file. */
+/** The rules in both `authority.json` files. The code that reads rules is loaded only if such a file exists. */
 async function rulesIn(home: string, projectRoot: string | undefined): Promise<LoadedConfig['layers']> {
   const folders = [home, ...(projectRoot === undefined ? [] : [join(projectRoot, '.libero')])]
   const found = await Promise.all(folders.map((folder) => lstat(join(folder, 'authority.json')).catch(codeOf)))
@@ -114,17 +112,17 @@ async function rulesIn(home: string, projectRoot: string | undefined): Promise<L
   }
 }
 
-/** In his own home a user's folder is no project's. */
+/** In the user's home folder, `.libero` is the user's own folder and not a project's. */
 async function projectFolder(root: string | undefined, home: string): Promise<string | undefined> {
   if (root === undefined) return undefined
   const folder = join(root, '.libero')
   return (await realOf(folder)) === (await realOf(home)) ? undefined : folder
 }
 
-/** What is trusted is trusted by its real path. */
+/** Trust applies to real paths. */
 const realOf = (path: string): Promise<string> => realpath(path).catch(() => resolve(path))
 
-/** The user's own file, if there is one. */
+/** The user's own `config.json`, if it exists. */
 export const userConfig = (home: string): Promise<ConfigFile | undefined> => fileIn(home, 'followed')
 
 async function fileIn(folder: string, links: 'followed' | 'refused'): Promise<ConfigFile | undefined> {

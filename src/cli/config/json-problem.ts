@@ -1,4 +1,4 @@
-/** What keeps a text from being JSON, and where. */
+/** Why and where a text is not JSON. */
 interface JsonProblem {
   readonly line: number
   readonly column: number
@@ -7,8 +7,8 @@ interface JsonProblem {
 }
 
 /**
- * Where a text stops being JSON; undefined if it does not. `JSON.parse` itself often does not say, and it quotes the
- * text. Nothing here is recursive: a file may be nested as deeply as it likes.
+ * Finds where a text stops being JSON; undefined if it is JSON. `JSON.parse` often does not say where, and it quotes
+ * the text. Not recursive, because a file may be nested deeply.
  */
 export function jsonProblem(text: string): JsonProblem | undefined {
   const open: ('{' | '[')[] = []
@@ -18,8 +18,8 @@ export function jsonProblem(text: string): JsonProblem | undefined {
     at += /^[ \t\r\n]*/.exec(text.slice(at, at + 10_000))![0].length
     const rest = text.slice(at, at + 1)
     if (/[ \t\r\n]/.test(rest)) continue
-    if (expects === 'end') return rest === '' ? undefined : problem(text, at, 'there is more after its end')
-    if (rest === '') return problem(text, at, `it ends too early, expected ${wordsFor(expects, open.at(-1))}`)
+    if (expects === 'end') return rest === '' ? undefined : problem(text, at, 'there is more text after the end')
+    if (rest === '') return problem(text, at, `the text ends too early, expected ${wordsFor(expects, open.at(-1))}`)
     if (rest === '/' || rest === '#') return problem(text, at, 'comments are not JSON')
     const after = step(text, at, expects, open)
     if (typeof after === 'string') return problem(text, at, after)
@@ -45,7 +45,7 @@ function step(
     return afterValue(at + 1)
   }
   if (closes && (expects === 'name' || expects === 'value') && text.slice(0, at).trimEnd().endsWith(','))
-    return `there is a comma too many before the ${next}`
+    return `there is an extra comma before the ${next}`
   if (expects === 'colon') return next === ':' ? { at: at + 1, expects: 'value' } : expected(expects, inside)
   if (expects === 'comma') {
     if (next !== ',') return expected(expects, inside)
@@ -54,10 +54,10 @@ function step(
   const isName = expects.startsWith('name')
   if (next === '"') {
     const to = endOfText(text, at)
-    if (to === undefined) return 'a text that begins here does not end on its line, or has a wrong \\'
+    if (to === undefined) return 'the text that begins here does not end on its line, or has an invalid \\ escape'
     return isName ? { at: to, expects: 'colon' } : afterValue(to)
   }
-  if (isName || next === "'") return next === "'" ? 'texts stand between " and "' : expected(expects, inside)
+  if (isName || next === "'") return next === "'" ? 'texts must be in double quotes (")' : expected(expects, inside)
   if (next === '{' || next === '[') {
     open.push(next)
     return { at: at + 1, expects: next === '{' ? 'name or end' : 'value or end' }
@@ -68,7 +68,7 @@ function step(
 
 const literal = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/
 
-/** Just after its last quote. */
+/** The position after the closing quote. */
 function endOfText(text: string, from: number): number | undefined {
   for (let at = from + 1; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -87,7 +87,7 @@ const expected = (expects: Expected, inside: '{' | '[' | undefined): string => `
 function wordsFor(expects: Expected, inside: '{' | '[' | undefined): string {
   if (expects === 'comma') return inside === '{' ? 'a comma or }' : 'a comma or ]'
   if (expects === 'colon') return 'a colon'
-  if (expects.startsWith('name')) return `a name between " and "${expects === 'name' ? '' : ', or }'}`
+  if (expects.startsWith('name')) return `a name in double quotes (")${expects === 'name' ? '' : ', or }'}`
   return `a value${expects === 'value' ? '' : ', or ]'}`
 }
 

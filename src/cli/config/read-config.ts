@@ -4,54 +4,51 @@ import { ConfigError, checkConfig } from './check-config.ts'
 import type { Config } from './config.ts'
 import { jsonProblem } from './json-problem.ts'
 
-/** One `config.json`, checked; undefined when there is none. */
+/** Reads and checks a `config.json`; undefined if there is none. */
 export async function readConfig(path: string, options: ReadingOptions): Promise<Config | undefined> {
   const text = await readText(path, options)
   return text === undefined ? undefined : parseConfig(text, path)
 }
 
-/** The same before it is checked. */
+/** Reads a file as JSON, unchecked; undefined if there is none. */
 export async function readJson(path: string, options: ReadingOptions): Promise<unknown> {
   const text = await readText(path, options)
   return text === undefined ? undefined : parseJson(text, path)
 }
 
-/** How a file is opened. */
 interface ReadingOptions {
-  /** The user may link his file to where he likes; a project's link would show us files that nobody trusted. */
+  /** The user's own file may be a link; a link in a project could lead to files that are not trusted. */
   readonly links: 'followed' | 'refused'
 }
 
 function readText(path: string, { links }: ReadingOptions): Promise<string | undefined> {
   const refuse = (code: string): ConfigError =>
-    new ConfigError(
-      `Cannot read ${fullyVisible(path)}: ${problems[code] ?? `the system says ${code}; check it, or move it away`}`,
-    )
+    new ConfigError(`Cannot read ${fullyVisible(path)}: ${problems[code] ?? `${code}; check it, or move it elsewhere`}`)
   return readSmallText(path, { mostBytes: 1024 * 1024, links, refuse })
 }
 
 const problems: Readonly<Record<string, string>> = {
-  EACCES: 'you have no permission; `chmod u+r` it, or see with `ls -ld` whose it and its folder are',
-  EPERM: 'you have no permission; `chmod u+r` it, or see whose it is with `ls -l`',
-  EISDIR: 'it is a folder; remove it, or put the file in its place',
-  ELOOP: 'it is a link; put the file itself there',
-  EFTYPE: 'it is no regular file; put one there, or remove it',
+  EACCES: 'you have no permission; `chmod u+r` it, or check with `ls -ld` who owns it and its folder',
+  EPERM: 'you have no permission; `chmod u+r` it, or check with `ls -l` who owns it',
+  EISDIR: 'it is a folder; replace it by a file, or remove it',
+  ELOOP: 'it is a link; replace it by the file itself',
+  EFTYPE: 'it is not a regular file; replace it by one, or remove it',
   EFBIG: 'it is larger than 1 MiB; shorten it',
-  EILSEQ: 'it is not UTF-8; save it as that',
+  EILSEQ: 'it is not UTF-8; save it as UTF-8',
 }
 
-/** The text of a `config.json` as what it says, without `$schema`, which is for editors. */
-export function parseConfig(text: string, path: string): Config {
+/** Parses and checks the text of a `config.json`. `$schema`, which is for editors, is left out. */
+function parseConfig(text: string, path: string): Config {
   const value = parseJson(text, path)
   checkConfig(value, path)
   const { $schema: _, ...config } = value as Config & { $schema?: string }
   return config
 }
 
-/** JSON, or a sentence with the line and column where it stops being that. */
-export function parseJson(text: string, path: string): unknown {
+/** Parses JSON; the error names the line and column of the mistake. */
+function parseJson(text: string, path: string): unknown {
   const value = jsonIn(text, path)
-  if (isDeep(value)) throw new ConfigError(`${fullyVisible(path)} is nested too deeply; no setting is`)
+  if (isDeep(value)) throw new ConfigError(`${fullyVisible(path)} is nested too deeply for settings`)
   return value
 }
 
@@ -66,7 +63,7 @@ function jsonIn(text: string, path: string): unknown {
 
 const mostLevels = 20
 
-/** What looks at a value goes into it step by step, and would not come back from one without a bottom. */
+/** Whether a value is nested so deeply that recursive checks could overflow the stack. */
 function isDeep(value: unknown): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; depth < mostLevels && level.length > 0; depth++)

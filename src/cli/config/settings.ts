@@ -6,13 +6,12 @@ import { UsageError } from '../cli-error.ts'
 import type { Config } from './config.ts'
 import { configFields } from './config-schema.ts'
 
-/** The name of a setting. */
 type ConfigKey = keyof Config
 
-/** The names of all settings, in the order they are shown. */
+/** The names of all settings, in display order. */
 export const configKeys = Object.keys(configFields) as ConfigKey[]
 
-/** A setting by name: `maxTurns`, or `providers.mine`, `mcpServers.fs` and `wikis.notes` for one of several. */
+/** A setting by name: `maxTurns`, or one entry of several: `providers.mine`, `mcpServers.fs`, `wikis.notes`. */
 export interface NamedSetting {
   readonly key: ConfigKey
   readonly member?: string
@@ -20,7 +19,7 @@ export interface NamedSetting {
 
 const withMembers: ReadonlySet<ConfigKey> = new Set<ConfigKey>(['providers', 'mcpServers', 'wikis'])
 
-/** What a person named, or a sentence with what was probably meant. */
+/** Parses the name of a setting; the error for an unknown one suggests what was probably meant. */
 export function namedSetting(name: string | undefined): NamedSetting {
   if (name === undefined) throw new UsageError(`name a setting: ${configKeys.join(', ')}`)
   const [first = '', ...rest] = name.split('.')
@@ -32,13 +31,13 @@ export function namedSetting(name: string | undefined): NamedSetting {
   throw new UsageError(`there is no setting "${fullyVisible(name)}"${hint}`)
 }
 
-/** A setting as people may see it: of the environment and the headers of MCP servers the names only, and no keys in addresses. */
+/** A setting for display: environments and headers of MCP servers without values, addresses without keys. */
 export function withoutSecrets(key: keyof Config, value: unknown): unknown {
   if (key !== 'mcpServers' || !isRecord(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, entryWithoutSecrets(entry)]))
 }
 
-/** The same of one server. */
+/** The same for one MCP server. */
 export function entryWithoutSecrets(entry: unknown): unknown {
   if (!isRecord(entry)) return entry
   return Object.fromEntries(Object.entries(entry).map(([field, value]) => [field, shownField(field, value)]))
@@ -52,7 +51,7 @@ function shownField(field: string, value: unknown): unknown {
   return addresses.has(field) ? createRedactor().json(value) : value
 }
 
-/** A reference such as `${TOKEN}` is no secret, and says where it comes from. */
+/** A reference such as `${TOKEN}` is not a secret and is kept. */
 function masked(value: unknown): unknown {
   if (!isRecord(value)) return '…'
   return Object.fromEntries(

@@ -13,7 +13,7 @@ import { refusedRules } from './config-rules.ts'
 import { configKeys, namedSetting, withoutSecrets } from './settings.ts'
 import { defaultTurns } from './tighten.ts'
 
-/** `libero config show`: every setting as it holds here, with the file it comes from. */
+/** `libero config show`: every setting that applies in this folder, with the file it comes from. */
 export async function showConfig({ json = false }: { readonly json?: boolean }, io: Io): Promise<number> {
   const { config, origins, warnings } = await effective(io)
   const usual = defaults(io)
@@ -36,7 +36,7 @@ export async function showConfig({ json = false }: { readonly json?: boolean }, 
   return exitCodes.done
 }
 
-/** `libero config get`: the value alone, for people and scripts. */
+/** `libero config get`: prints only the value. */
 export async function printSetting(name: string | undefined, io: Io): Promise<number> {
   const { key, member } = namedSetting(name)
   const { config, warnings } = await effective(io)
@@ -61,7 +61,7 @@ export async function printPath(io: Io): Promise<number> {
   return exitCodes.done
 }
 
-/** What holds in this folder; nobody is asked whether its project is trusted. */
+/** The settings that apply in this folder. Does not ask whether to trust the project. */
 async function effective(io: Io) {
   const { loaded, project } = await openWorkspace(io.cwd, { io })
   project.dispose()
@@ -69,7 +69,7 @@ async function effective(io: Io) {
   const unused = ['config.json', 'authority.json']
     .map((name) => join(project.root, '.libero', name))
     .filter((path) => existsSync(path) && !project.mayRead(path) && dirname(path) !== io.home)
-    .map((path) => `${fullyVisible(path)} is not used: nobody has trusted this project; see: libero trust`)
+    .map((path) => `${fullyVisible(path)} is not used: this project is not trusted; see: libero trust`)
   return { config, origins, warnings: [...unused, ...loaded.warnings, ...ruleWarnings(layers)] }
 }
 
@@ -81,7 +81,7 @@ function ruleWarnings(layers: LoadedConfig['layers']): readonly string[] {
   }
 }
 
-/** What holds where nobody says anything. */
+/** The defaults. */
 function defaults(io: Pick<Io, 'home' | 'userHome'>): Config {
   return {
     profile: 'build',

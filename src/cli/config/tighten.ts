@@ -11,14 +11,13 @@ export interface ConfigFile {
   readonly config: Config
 }
 
-/** What both come to. */
 interface Tightened {
   readonly config: Config
   readonly origins: Readonly<Partial<Record<keyof Config, string>>>
   readonly warnings: readonly string[]
 }
 
-/** The user's config with what a project's makes stricter. Rules are not its business: they are joined layer by layer. */
+/** The user's config with the stricter settings of a project. Rules are not included: they are merged by layer. */
 export function tighten(user: ConfigFile | undefined, project: ConfigFile | undefined): Tightened {
   const config: Record<string, unknown> = { ...user?.config }
   const origins: Partial<Record<keyof Config, string>> = {}
@@ -30,7 +29,7 @@ export function tighten(user: ConfigFile | undefined, project: ConfigFile | unde
     const verdict = merged[key]?.(user?.config[key], value) ?? { why: refused[key] ?? 'only you can choose it' }
     if ('why' in verdict) {
       warnings.push(
-        `${fullyVisible(project!.path)}: ${key} was left out: ${verdict.why}; if you want it, put it into your own config.json`,
+        `${fullyVisible(project!.path)}: ${key} was left out: ${verdict.why}; if you want it, set it in your own config.json`,
       )
     } else if (!isDeepStrictEqual(verdict.value, config[key] ?? defaults[key])) {
       origins[key] = Array.isArray(value) && origins[key] ? `${origins[key]} and ${project!.path}` : project!.path
@@ -63,20 +62,20 @@ function smaller(own: unknown, wanted: unknown): Verdict {
 const traffic = 'a project must not choose where your files and keys are sent'
 const place = 'a project must not choose where its commands run'
 
-/** Why a project has no say in it. */
+/** Why a project cannot set these. */
 const refused: Partial<Record<keyof Config, string>> = {
   provider: traffic,
   providers: traffic,
   model: 'a project must not choose what you pay for',
   thinking: 'a project must not choose what you pay for',
-  system: 'a project must not replace your instructions (what it has to say belongs into AGENTS.md)',
+  system: 'a project must not replace your instructions (its own belong in AGENTS.md)',
   preset: 'a project must not choose your tools (withoutTools leaves some out)',
   context: place,
   image: place,
-  mcpServers: 'a project names its servers in .mcp.json, where you are asked about each',
+  mcpServers: 'a project configures its servers in .mcp.json, where you are asked about each',
   toolDisclosure: 'a project must not choose what the model is shown',
   claudeSkills: 'a project must not choose your skills',
   wikis: 'a project must not choose what your agents read and write',
-  audit: 'a project must not choose what is written down about it',
-  sessions: 'a project must not choose where your sessions are kept',
+  audit: 'a project must not choose what is recorded',
+  sessions: 'a project must not choose where your sessions are stored',
 }

@@ -10,7 +10,7 @@ const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 
 // As root nothing is unreadable.
 test.skipIf(!nobodyCanRunNode)(
-  'a config that may not be read is one sentence with the next step, and exit code 2',
+  'a config that cannot be read means one message with the next step, and exit code 2',
   () => {
     const { home, file } = homeOfNobody()
     chmodSync(file, 0)
@@ -22,16 +22,13 @@ test.skipIf(!nobodyCanRunNode)(
   },
 )
 
-test.skipIf(!nobodyCanRunNode)(
-  'a folder that may not be written is one sentence, exit code 1, and nothing changes',
-  () => {
-    const { home } = homeOfNobody()
-    chmodSync(home, 0o500)
-    const { status, stderr } = libero(home, 'config', 'set', 'maxTurns', '5')
-    expect(status).toBe(1)
-    expect(stderr).toMatch(/^libero: The setting was not changed: .*\n$/)
-  },
-)
+test.skipIf(!nobodyCanRunNode)('a folder that cannot be written means one message, exit code 1, and no change', () => {
+  const { home } = homeOfNobody()
+  chmodSync(home, 0o500)
+  const { status, stderr } = libero(home, 'config', 'set', 'maxTurns', '5')
+  expect(status).toBe(1)
+  expect(stderr).toMatch(/^libero: The setting was not changed: .*\n$/)
+})
 
 function homeOfNobody() {
   const { home, userHome } = fakeIo()

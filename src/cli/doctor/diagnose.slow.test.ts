@@ -20,7 +20,7 @@ import {
 } from './settings-checks.ts'
 
 describe('all checks', () => {
-  test('are made side by side, and told in their order', async () => {
+  test('run in parallel, and are reported in their order', async () => {
     const both = Promise.withResolvers<void>()
     let begun = 0
     const meets = (name: string): Check => ({
@@ -38,7 +38,7 @@ describe('all checks', () => {
     ])
   })
 
-  test('one that hangs is a finding, and hears that nobody waits any more', async () => {
+  test('a check that hangs becomes a finding, and its signal is aborted', async () => {
     let isTold = false
     const hangs: Check = {
       name: 'hangs',
@@ -56,7 +56,7 @@ describe('all checks', () => {
     expect(isTold).toBe(true)
   })
 
-  test('one that throws is a finding, at once or later', async () => {
+  test('a check that throws becomes a finding, whether it throws synchronously or later', async () => {
     const throws: Check = {
       name: 'throws',
       run: () => {
@@ -71,7 +71,7 @@ describe('all checks', () => {
     ])
   })
 
-  test('ask nobody but this machine', async () => {
+  test('send requests to this machine only', async () => {
     const asked: string[] = []
     const fetch = (async (url: string) => void asked.push(url)) as unknown as Io['fetch']
     const asks = (url: string): Check => ({ name: url, run: async ({ io }) => ok(String(await io.fetch(url))) })
@@ -89,7 +89,7 @@ describe('all checks', () => {
 })
 
 describe('node', () => {
-  test('the oldest one is the one of package.json', () => {
+  test('the oldest supported version is the one in package.json', () => {
     const { engines } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
     expect(engines.node).toBe(`>=${oldestNode}`)
   })
@@ -105,14 +105,14 @@ describe('node', () => {
 })
 
 describe('home', () => {
-  test('one that is not there can be made', async () => {
+  test('one that does not exist can be created', async () => {
     expect(await look(homeFolder, fakeIo())).toMatchObject({
       state: 'ok',
-      says: expect.stringContaining('is made when'),
+      says: expect.stringContaining('is created when'),
     })
   })
 
-  test('T10 one that others can list works; one that they can write is to be closed', async () => {
+  test('T10 one that others can list is ok; one that others can write is broken', async () => {
     const io = fakeIo()
     mkdirSync(io.home)
     chmodSync(io.home, 0o755)
@@ -126,10 +126,10 @@ describe('home', () => {
       fix: expect.stringContaining(`chmod 700 ${io.home}`),
     })
     chmodSync(io.home, 0o700)
-    expect(await look(homeFolder, io)).toMatchObject({ state: 'ok', says: `${io.home}, for you alone` })
+    expect(await look(homeFolder, io)).toMatchObject({ state: 'ok', says: `${io.home}, readable only by you` })
   })
 
-  test('secrets that others may read are named', async () => {
+  test('secret files that others may read are named', async () => {
     const io = fakeIo()
     mkdirSync(io.home, { mode: 0o700 })
     writeFileSync(join(io.home, 'credentials.json'), '{}', { mode: 0o644 })
@@ -139,7 +139,7 @@ describe('home', () => {
     })
   })
 
-  test('a file in its place is to be moved', async () => {
+  test('a file in its place is broken, and the fix moves it', async () => {
     const io = fakeIo()
     writeFileSync(io.home, '')
     expect(await look(homeFolder, io)).toMatchObject({ state: 'broken', fix: `mv ${io.home} ${io.home}.old` })
@@ -147,9 +147,9 @@ describe('home', () => {
 })
 
 describe('settings', () => {
-  test('none is fine, one that can be used is named, one that cannot is broken', async () => {
+  test('no settings are ok, usable settings are named, unusable ones are broken', async () => {
     const io = fakeIo()
-    expect(await look(configFiles, io)).toMatchObject({ state: 'ok', says: 'none, the defaults hold' })
+    expect(await look(configFiles, io)).toMatchObject({ state: 'ok', says: 'none; the defaults apply' })
     mkdirSync(io.home)
     const file = join(io.home, 'config.json')
     writeFileSync(file, '{"maxTurns": 5}')
@@ -163,7 +163,7 @@ describe('settings', () => {
 })
 
 describe('sessions', () => {
-  test('a store is tried where theirs would be, and nothing is left of it', async () => {
+  test('a trial store is written where the sessions would be, and removed again', async () => {
     const io = fakeIo()
     expect(await look(sessionStore, io)).toMatchObject({
       state: 'ok',
@@ -172,7 +172,7 @@ describe('sessions', () => {
     expect(readdirSync(io.home)).toEqual([])
   })
 
-  test('T10 those in a folder of text files are tried as such in that folder, and nothing is left of the trial', async () => {
+  test('T10 for a folder of text files the trial store is a folder too, and is removed again', async () => {
     const io = fakeIo()
     mkdirSync(join(io.home, 'texts'), { recursive: true })
     writeFileSync(join(io.home, 'config.json'), '{"sessions": "texts"}')
@@ -182,7 +182,7 @@ describe('sessions', () => {
     expect(await look(sessionStore, io)).toMatchObject({ state: 'broken' })
   })
 
-  test('those that are kept are counted, where the settings say', async () => {
+  test('stored sessions are counted at the path of the settings', async () => {
     const io = fakeIo()
     mkdirSync(io.home)
     writeFileSync(join(io.home, 'config.json'), '{"sessions": "~/elsewhere.db"}')
@@ -194,7 +194,7 @@ describe('sessions', () => {
     expect(await look(sessionStore, io)).toMatchObject({ state: 'ok', says: `${io.userHome}/elsewhere.db, 1 session` })
   })
 
-  test('a file that is no database is broken, and stays as it is', async () => {
+  test('a file that is not a database is broken, and is left unchanged', async () => {
     const io = fakeIo()
     mkdirSync(io.home)
     writeFileSync(join(io.home, 'sessions.db'), 'x'.repeat(5000))
@@ -202,7 +202,7 @@ describe('sessions', () => {
     expect(readFileSync(join(io.home, 'sessions.db'), 'utf8')).toBe('x'.repeat(5000))
   })
 
-  test('a folder that cannot be made is broken', async () => {
+  test('a folder that cannot be created is broken', async () => {
     const io = fakeIo()
     writeFileSync(io.home, 'a file')
     expect(await look(sessionStore, io)).toMatchObject({
@@ -213,7 +213,7 @@ describe('sessions', () => {
 })
 
 describe('keys', () => {
-  test('are named with their place, and never shown', async () => {
+  test('are listed with their location, never with their value', async () => {
     const io = fakeIo({ env: { OPENAI_API_KEY: 'sk-secret', GROQ_API_KEY: ' ' } })
     await createCredentialStore({ path: join(io.home, 'credentials.json') }).set('anthropic', {
       type: 'api_key',
@@ -227,14 +227,14 @@ describe('keys', () => {
     })
   })
 
-  test('where there are none, it is said how to get one', async () => {
+  test('without any, the fix says how to get one', async () => {
     expect(await look(credentials, fakeIo())).toMatchObject({
       state: 'missing',
       fix: expect.stringContaining('libero login'),
     })
   })
 
-  test('a file that is no JSON is broken, and not quoted', async () => {
+  test('a file that is not JSON is broken, and is not quoted', async () => {
     const io = fakeIo()
     mkdirSync(io.home)
     writeFileSync(join(io.home, 'credentials.json'), 'sk-secret')
@@ -245,7 +245,7 @@ describe('keys', () => {
 })
 
 describe('models', () => {
-  test('a server on this machine is found, and its models are counted', async () => {
+  test('a server on this machine is found, with the number of its models', async () => {
     const fetch = (async (url: string) => {
       if (!url.includes('11434')) throw new TypeError('fetch failed')
       return Response.json({ data: [{ id: 'a' }, { id: 'b' }] })
@@ -280,9 +280,9 @@ describe('docker', () => {
     expect(await look(docker, nowhere)).toMatchObject({ state: 'missing' })
   })
 
-  test('another machine is not asked', async () => {
+  test('another machine is not contacted', async () => {
     const io = fakeIo({ env: { DOCKER_HOST: 'tcp://10.255.255.1:2375' } })
-    expect(await look(docker, io)).toMatchObject({ state: 'ok', says: expect.stringContaining('was not asked') })
+    expect(await look(docker, io)).toMatchObject({ state: 'ok', says: expect.stringContaining('was not contacted') })
   })
 })
 
@@ -302,14 +302,14 @@ test.each([
 })
 
 describe('programs', () => {
-  test('one that is not on the PATH is missing, with the command that installs it', async () => {
+  test('a program that is not on the PATH is missing, with the command that installs it', async () => {
     expect(await look(git, fakeIo({ env: { PATH: '/nowhere' } }))).toMatchObject({
       state: 'missing',
       fix: expect.stringContaining('install git'),
     })
   })
 
-  test('a program in the project is not run, also where the PATH would find it', async () => {
+  test('a program in the project is not run, even if the PATH would find it', async () => {
     const io = fakeIo({ env: { PATH: '.:bin:/nowhere' } })
     mkdirSync(join(io.cwd, 'bin'))
     for (const path of ['git', 'bin/git'])
@@ -321,7 +321,7 @@ describe('programs', () => {
   test('ripgrep comes with the package', async () => {
     expect(await look(ripgrep, fakeIo({ env: { PATH: '/nowhere' } }))).toMatchObject({
       state: 'ok',
-      says: expect.stringMatching(/^ripgrep .*ours$/),
+      says: expect.stringMatching(/^ripgrep .*bundled$/),
     })
   })
 })
@@ -331,13 +331,13 @@ describe('packages of agents', () => {
     ['croner', croner, '--cron'],
     ['tiddlywiki', tiddlywiki, 'wikis'],
     ['zx', zx, 'scripts'],
-  ])('%s is told with its version and what it is for', async (_, check, use) => {
+  ])('%s is reported with its version and its purpose', async (_, check, use) => {
     const { state, says } = await look(check, fakeIo())
     expect(state).toBe('ok')
     expect(says).toMatch(new RegExp(`^\\d+\\.\\d+.*, for .*${use}`))
   })
 
-  test('one that is not there is missing, with what cannot be done and the command that installs it', async () => {
+  test('a package that is not installed is missing, with its purpose and the command that installs it', async () => {
     const from = createRequire(join(fakeIo().cwd, 'x.js'))
     const check = agentPackage({ name: 'libero-no-such-package', for: 'stars', from })
     expect(await look(check, fakeIo())).toMatchObject({
@@ -347,27 +347,27 @@ describe('packages of agents', () => {
     })
   })
 
-  test('one that is too old is broken, with the version that works', async () => {
+  test('a package that is too old is broken, with the oldest version that works', async () => {
     const { state, says, fix } = await look(agentPackage({ name: 'croner', for: 'stars', oldest: '100.0' }), fakeIo())
     expect([state, fix]).toEqual(['broken', 'npm install croner@latest'])
     expect(says).toMatch(/^\d+\.\d+\.\d+ is too old for stars; 100\.0 or later works$/)
   })
 })
 
-test('wikis of the settings: a folder that is not there or is no wiki is broken, and named', async () => {
+test('wikis of the settings: a folder that does not exist or is not a wiki is broken, and is named', async () => {
   const io = fakeIo()
   const name = (folders: Record<string, { folder: string }>): void =>
     writeFileSync(join(io.home, 'config.json'), JSON.stringify({ wikis: folders }))
-  expect(await look(wikis, io)).toMatchObject({ state: 'ok', says: 'none are named' })
+  expect(await look(wikis, io)).toMatchObject({ state: 'ok', says: 'none configured' })
   mkdirSync(join(io.home, 'notes'), { recursive: true })
   name({ notes: { folder: 'notes' }, gone: { folder: '~/gone' } })
   const [notes, gone] = [join(io.home, 'notes'), join(io.userHome, 'gone')]
   const both = await look(wikis, io)
   expect(both).toMatchObject({ state: 'broken', fix: expect.stringContaining(`npx tiddlywiki "${notes}" --init`) })
-  expect(both.says).toBe(`notes: ${notes} is no wiki: there is no tiddlywiki.info in it; gone: ${gone} is not there`)
+  expect(both.says).toBe(`notes: ${notes} is not a wiki: it has no tiddlywiki.info; gone: ${gone} does not exist`)
   writeFileSync(join(notes, 'tiddlywiki.info'), 'nonsense')
   name({ notes: { folder: notes } })
-  expect((await look(wikis, io)).says).toContain('its tiddlywiki.info is no JSON object')
+  expect((await look(wikis, io)).says).toContain('its tiddlywiki.info is not a JSON object')
   writeFileSync(join(notes, 'tiddlywiki.info'), '{}')
   expect(await look(wikis, io)).toMatchObject({ state: 'ok', says: `notes in ${notes}` })
 })

@@ -1,15 +1,16 @@
 import { messageOf } from '../../core/errors.ts'
+import { within } from '../../core/waiting.ts'
 import { openWorkspace, type Workspace } from '../assembly/workspace.ts'
 import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
 
-/** A check with what it found. */
+/** A check with its finding. */
 export interface Diagnosis extends Finding {
   readonly name: string
   readonly isEssential: boolean
 }
 
-/** Makes all checks side by side. Each has its time, so that one which hangs is a finding and nothing more. */
+/** Runs all checks in parallel. Each has a timeout: a check that hangs becomes a finding. */
 export async function diagnose(
   checks: readonly Check[],
   io: Io,
@@ -28,23 +29,20 @@ export async function diagnose(
   }
 }
 
-async function runCheck(check: Check, patient: Omit<CheckContext, 'signal'>, timeoutMs: number): Promise<Diagnosis> {
+async function runCheck(check: Check, context: Omit<CheckContext, 'signal'>, timeoutMs: number): Promise<Diagnosis> {
   const { name, isEssential = false } = check
-  const late = new AbortController()
-  const { promise, resolve } = Promise.withResolvers<Finding>()
-  const timer = setTimeout(() => {
-    resolve(broken(`there was no answer within ${timeoutMs / 1000} seconds`, 'see what keeps it, and try again'))
-    late.abort()
-  }, timeoutMs)
-  const looking = (async () => check.run({ ...patient, signal: late.signal }))().catch((error: unknown) =>
+  const timeout = new AbortController()
+  const running = (async () => check.run({ ...context, signal: timeout.signal }))().catch((error: unknown) =>
     broken(messageOf(error), 'see what it names, and try again'),
   )
-  const finding = await Promise.race([looking, promise])
-  clearTimeout(timer)
+  const finding = await within(timeoutMs, running, () => {
+    timeout.abort()
+    return broken(`there was no answer within ${timeoutMs / 1000} seconds`, 'find what blocks it, and try again')
+  })
   return { name, isEssential, ...finding }
 }
 
-/** A doctor tells nobody about his patients: whatever is asked, it is asked of this machine. */
+/** Checks send requests to this machine only. */
 function loopbackOnly(fetch: Io['fetch']): Io['fetch'] {
   return async (input, init) => {
     const { hostname } = new URL(input instanceof Request ? input.url : input)
@@ -54,37 +52,35 @@ function loopbackOnly(fetch: Io['fetch']): Io['fetch'] {
   }
 }
 
-/** Something on this machine that works or does not. */
+/** One check of `libero doctor`. */
 export interface Check {
   readonly name: string
-  /** Without it nothing works: it decides the exit code. */
+  /** Libero cannot work without it: if it is broken, the exit code is 1. */
   readonly isEssential?: true
-  run(at: CheckContext): Promise<Finding>
+  run(context: CheckContext): Promise<Finding>
 }
 
-/** What is looked at. */
 export interface CheckContext {
   readonly io: Io
-  /** Rejects where the settings cannot be used. */
+  /** Rejects if the settings cannot be used. */
   readonly workspace: Promise<Workspace>
-  /** The settings, or none where they cannot be used: that is said once, by the check for them. */
+  /** The settings; empty if they cannot be used, which the check for settings reports. */
   readonly config: Promise<Config>
-  /** Aborts when the check takes too long. */
+  /** Aborts at the timeout of the check. */
   readonly signal: AbortSignal
 }
 
-/** What a check found out. */
+/** The result of a check. */
 export interface Finding {
   readonly state: 'ok' | 'missing' | 'broken'
   /** What was found, without a full stop. */
   readonly says: string
-  /** The exact command or step that mends it. */
+  /** The exact command or step that fixes it. */
   readonly fix?: string
 }
 
-/** It works. */
 export const ok = (says: string): Finding => ({ state: 'ok', says })
-/** It is not here, and something can be done without it. */
+/** It is not available; Libero works without it. */
 export const missing = (says: string, fix: string): Finding => ({ state: 'missing', says, fix })
-/** It is here, or has to be, and does not work. */
+/** It is present or required, and does not work. */
 export const broken = (says: string, fix: string): Finding => ({ state: 'broken', says, fix })

@@ -17,8 +17,8 @@ import {
   wikis,
 } from './settings-checks.ts'
 
-/** `libero doctor`: what works, and how to fix the rest. */
-export async function report({ json = false }: { readonly json?: boolean }, io: Io): Promise<number> {
+/** `libero doctor`: reports what works and how to fix the rest. */
+export async function doctor({ json = false }: { readonly json?: boolean }, io: Io): Promise<number> {
   const found = await diagnose(checks, io)
   const serious = found.filter(({ isEssential, state }) => isEssential && state === 'broken')
   if (json) io.out(jsonText({ ok: serious.length === 0, checks: found }))
@@ -41,10 +41,10 @@ function verdict(found: readonly Diagnosis[], serious: readonly Diagnosis[]): st
   if (serious.length > 0) return `Libero cannot work yet; fix first: ${serious.map(({ name }) => name).join(', ')}`
   const rest = found.filter(({ state }) => state !== 'ok')
   if (rest.length === 0) return 'Everything works.'
-  return `Libero works. What is missing (${rest.map(({ name }) => name).join(', ')}) can be done without.`
+  return `Libero works. Optional and not available: ${rest.map(({ name }) => name).join(', ')}.`
 }
 
-/** Everything that is looked at, in the order of the report. */
+/** All checks, in the order of the report. */
 export const checks: readonly Check[] = [
   nodeVersion,
   homeFolder,

@@ -8,56 +8,96 @@ import { messageOf } from '../../core/errors.ts'
 import { hasColours } from '../screen/paint.ts'
 import { broken, type Check, type CheckContext, type Finding, missing, ok } from './diagnose.ts'
 
-/** Models use it, and so do people who look at what models did. */
+/** The oldest Node that runs this, as `engines` of package.json has it. */
+export const oldestNode = '22.18'
+
+export const nodeVersion: Check = {
+  name: 'node',
+  isEssential: true,
+  run: async () => checkNode(process.versions.node),
+}
+
+export function checkNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [oldestMajor = 0, oldestMinor = 0] = oldestNode.split('.').map(Number)
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return ok(`Node ${version}`)
+  return broken(`Node ${version} is too old`, `install Node ${oldestNode} or newer, from https://nodejs.org`)
+}
+
+const minFreeBytes = 100 * 1024 * 1024
+
+/** Free space for sessions and for temporary files of tools. */
+export const diskSpace: Check = {
+  name: 'disk',
+  isEssential: true,
+  async run({ io: { home } }) {
+    const places = await Promise.all([home, tmpdir()].map(async (path) => ({ path, free: await freeAt(path) })))
+    const full = places.filter(({ free }) => free < minFreeBytes)
+    const says = places.map(({ path, free }) => `${sizeText(free)} free at ${path}`).join(', ')
+    return full.length === 0
+      ? ok(says)
+      : broken(says, `free some space at ${full.map(({ path }) => path).join(' and ')}`)
+  },
+}
+
+async function freeAt(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(await existingFolder(path))
+  return bavail * bsize
+}
+
+/** The path itself, or the nearest folder above it that exists. */
+export async function existingFolder(path: string): Promise<string> {
+  let folder = path
+  for (let i = 0; i < 100 && (await stat(folder).catch(() => undefined)) === undefined; i++) folder = dirname(folder)
+  return folder
+}
+
+const sizeText = (bytes: number): string =>
+  bytes < 10 * 1024 ** 3 ? `${Math.floor(bytes / 1024 ** 2)} MiB` : `${Math.floor(bytes / 1024 ** 3)} GiB`
+
 export const git: Check = {
   name: 'git',
-  async run(at) {
-    const version = await versionOf('git', at)
+  async run(context) {
+    const version = await versionOf('git', context)
     return version ? ok(version) : missing('there is no git', `install it: ${install('git')}`)
   },
 }
 
-/** Our own, which comes with the package where there is one for this machine, else the system's. */
+/** The bundled ripgrep if the package has one for this machine, else the system's. */
 export const ripgrep: Check = {
   name: 'ripgrep',
-  async run(at) {
+  async run(context) {
     const own = await import('@vscode/ripgrep').then(
       ({ rgPath }) => rgPath,
       () => undefined,
     )
-    const bundled = own && (await versionOf(own, at))
-    if (bundled) return ok(`${bundled}, ours`)
-    const system = await versionOf('rg', at)
+    const bundled = own && (await versionOf(own, context))
+    if (bundled) return ok(`${bundled}, bundled`)
+    const system = await versionOf('rg', context)
     if (system) return ok(`${system}, the system’s`)
-    return missing(
-      'there is none; searching is slower without it',
-      `npm install @vscode/ripgrep, or ${install('ripgrep')}`,
-    )
+    return missing('not found; searching is slower without it', `npm install @vscode/ripgrep, or ${install('ripgrep')}`)
   },
 }
 
-/** What runs the model's commands. */
+/** The shell that runs the model's commands. */
 export const shell: Check = {
   name: 'shell',
   isEssential: true,
-  async run(at) {
+  async run(context) {
     const bash = ['/bin/bash', '/usr/bin/bash'].find((path) => existsSync(path))
-    const version = bash && (await versionOf(bash, at))
+    const version = bash && (await versionOf(bash, context))
     if (version) return ok(version.replace(/ Copyright.*/, ''))
-    if (existsSync('/bin/sh')) return ok('/bin/sh; with bash, which models know best, commands work more often')
+    if (existsSync('/bin/sh')) return ok('/bin/sh; models know bash best, so with bash more commands work')
     return broken('there is neither bash nor /bin/sh', 'install bash; on Windows work in WSL: wsl --install')
   },
 }
 
-/** The first line of what a program says to `--version`; undefined where it is not there or cannot be run. */
-export function versionOf(
-  program: string,
-  { io, signal }: Pick<CheckContext, 'io' | 'signal'>,
-): Promise<string | undefined> {
+/** The first line that a program prints for `--version`; undefined if it cannot be run. */
+function versionOf(program: string, { io, signal }: CheckContext): Promise<string | undefined> {
   return new Promise((resolve) => {
     const options = {
       env: { ...io.env } as NodeJS.ProcessEnv,
-      // Not in the project: where the PATH has a relative folder, its programs would be run.
+      // Not in the project: a relative folder in the PATH would run the project's programs.
       cwd: dirname(process.execPath),
       signal,
       timeout: 5000,
@@ -74,56 +114,14 @@ function install(name: string): string {
   return process.platform === 'darwin' ? `brew install ${name}` : `apt-get install ${name}`
 }
 
-/** The oldest Node that runs this, as `engines` of package.json has it. */
-export const oldestNode = '22.18'
-
-/** Whether this Node is new enough. */
-export const nodeVersion: Check = {
-  name: 'node',
-  isEssential: true,
-  run: async () => checkNode(process.versions.node),
-}
-
-/** The same for any version. */
-export function checkNode(version: string): Finding {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [oldestMajor = 0, oldestMinor = 0] = oldestNode.split('.').map(Number)
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return ok(`Node ${version}`)
-  return broken(`Node ${version} is too old`, `install Node ${oldestNode} or newer, from https://nodejs.org`)
-}
-
-const minFreeBytes = 100 * 1024 * 1024
-
-/** Room for sessions, and for what tools write into temporary files. */
-export const diskSpace: Check = {
-  name: 'disk',
-  isEssential: true,
-  async run({ io: { home } }) {
-    const places = await Promise.all([home, tmpdir()].map(async (path) => ({ path, free: await freeAt(path) })))
-    const full = places.filter(({ free }) => free < minFreeBytes)
-    const says = places.map(({ path, free }) => `${sizeText(free)} free at ${path}`).join(', ')
-    return full.length === 0 ? ok(says) : broken(says, `make room at ${full.map(({ path }) => path).join(' and ')}`)
-  },
-}
-
-async function freeAt(path: string): Promise<number> {
-  let place = path
-  for (let i = 0; i < 100 && (await stat(place).catch(() => undefined)) === undefined; i++) place = dirname(place)
-  const { bavail, bsize } = await statfs(place)
-  return bavail * bsize
-}
-
-const sizeText = (bytes: number): string =>
-  bytes < 10 * 1024 ** 3 ? `${Math.floor(bytes / 1024 ** 2)} MiB` : `${Math.floor(bytes / 1024 ** 3)} GiB`
-
 /** What this terminal can show. */
 export const terminal: Check = {
   name: 'terminal',
   async run({ io: { stdin, stdout, stderr, env } }) {
     const isTerminal = stdout.isTTY === true && stderr.isTTY === true
     const says = [
-      isTerminal ? `${stdout.columns ?? 80} columns` : 'the output is not a terminal and stays plain',
-      stdin.isTTY ? 'questions can be asked' : 'nobody can be asked on stdin',
+      isTerminal ? `${stdout.columns ?? 80} columns` : 'the output is not a terminal and is printed plain',
+      stdin.isTTY ? 'questions can be asked' : 'stdin is not a terminal, so questions cannot be asked',
       hasColours(stdout, env) ? 'colours' : 'no colours',
       isUtf8(env) ? 'UTF-8' : 'not UTF-8',
     ].join(', ')
@@ -131,19 +129,18 @@ export const terminal: Check = {
   },
 }
 
-/** Where nothing is said about letters, Windows and macOS have them all. */
+/** Without a locale, Windows and macOS use UTF-8. */
 function isUtf8(env: Readonly<Record<string, string | undefined>>): boolean {
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG
   if (!locale) return process.platform !== 'linux'
   return /utf-?8/i.test(locale)
 }
 
-/** Whether `--sandbox` works: one is built, and a command is run in it. */
+/** Whether `--sandbox` works: builds a sandbox and runs a command in it. */
 export const sandbox: Check = {
   name: 'sandbox',
   async run({ signal }) {
-    if (process.platform !== 'linux')
-      return missing('bubblewrap is for Linux only', 'use --context docker for walls around commands')
+    if (process.platform !== 'linux') return missing('bubblewrap is for Linux only', useDocker)
     const { createBubblewrapContext } = await import('../../execution/bubblewrap.ts')
     const folder = await mkdtemp(join(tmpdir(), 'libero-doctor-'))
     try {
@@ -151,7 +148,7 @@ export const sandbox: Check = {
       const handle = await context.spawn()
       const { exitCode } = await context.exec(handle, 'exit 7', { signal }).finally(() => context.destroy(handle))
       if (exitCode === 7) return ok('bubblewrap works')
-      return broken(`a command in bubblewrap ended with ${exitCode} instead of 7`, 'use --context docker')
+      return broken(`a command in bubblewrap ended with ${exitCode} instead of 7`, useDocker)
     } catch (error) {
       return sandboxFinding(messageOf(error))
     } finally {
@@ -160,15 +157,17 @@ export const sandbox: Check = {
   },
 }
 
-/** The context says what to do in its own words, after what is wrong. */
+const useDocker = 'use --context docker to isolate commands'
+
+/** Splits the error of the execution context into what is wrong and how to fix it. */
 export function sandboxFinding(message: string): Finding {
   const [says = '', ...steps] = message.split('. ')
   const fix = steps.join('. ').replace(/^Nothing was run[.;]? ?/, '')
   const isMissing = /^There is no /.test(message)
-  return (isMissing ? missing : broken)(says, fix || 'use --context docker for walls around commands')
+  return (isMissing ? missing : broken)(says, fix || useDocker)
 }
 
-/** Whether `--context docker` works: the package is there, and the engine answers on its socket. */
+/** Whether `--context docker` works: the package is installed, and the engine answers on its socket. */
 export const docker: Check = {
   name: 'docker',
   async run({ io, signal }) {
@@ -178,14 +177,14 @@ export const docker: Check = {
     )
     const { DOCKER_HOST: host } = io.env
     if (host && !host.startsWith('unix://'))
-      return ok(`DOCKER_HOST is ${host}; it may be another machine, and was not asked`)
+      return ok(`DOCKER_HOST is ${host}; it may be another machine, so it was not contacted`)
     const sockets = host
       ? [host.slice('unix://'.length)]
       : ['/var/run/docker.sock', join(io.userHome, '.docker/run/docker.sock')]
     const answers = await Promise.all(sockets.map((socketPath) => ping(socketPath, signal)))
     const at = sockets.find((_, i) => answers[i] === 'ok')
     if (at === undefined && answers.includes('EACCES'))
-      return broken('you may not use its socket', 'sudo usermod -aG docker $USER, then log in again')
+      return broken('you have no permission to use its socket', 'sudo usermod -aG docker $USER, then log in again')
     if (at === undefined)
       return missing(
         'no engine answers',
@@ -193,11 +192,11 @@ export const docker: Check = {
       )
     return hasPackage
       ? ok(`it answers at ${at}`)
-      : missing('the package dockerode is not there', 'npm install dockerode')
+      : missing('the package dockerode is not installed', 'npm install dockerode')
   },
 }
 
-/** `ok`, or what the system says. */
+/** `ok`, or the error code. */
 function ping(socketPath: string, signal: AbortSignal): Promise<string> {
   return new Promise((resolve) => {
     const asked = request({ socketPath, path: '/_ping', signal, timeout: 3000 }, (response) => {

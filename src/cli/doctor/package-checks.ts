@@ -7,14 +7,14 @@ import { broken, type Check, missing, ok } from './diagnose.ts'
 
 interface AgentPackage {
   readonly name: string
-  /** What cannot be done without it. */
+  /** What needs it. */
   readonly for: string
-  /** Older ones do not work. */
+  /** The oldest version that works. */
   readonly oldest?: string
   readonly from?: NodeJS.Require
 }
 
-/** A package that agents and schedules use where it is there. Nothing of it is run. */
+/** A check for an optional package of agents and schedules. Does not load it. */
 export function agentPackage({ name, for: use, oldest, from = createRequire(import.meta.url) }: AgentPackage): Check {
   return {
     name,
@@ -23,7 +23,7 @@ export function agentPackage({ name, for: use, oldest, from = createRequire(impo
         const version = versionIn(from.resolve(name), name)
         if (version && oldest && version.localeCompare(oldest, 'en', { numeric: true }) < 0)
           return broken(`${version} is too old for ${use}; ${oldest} or later works`, `npm install ${name}@latest`)
-        return ok(`${version ?? 'of an unknown version'}, for ${use}`)
+        return ok(`${version ?? 'unknown version'}, for ${use}`)
       } catch (error) {
         const fix = `npm install ${name}`
         return codeOf(error) === 'MODULE_NOT_FOUND'
@@ -38,7 +38,7 @@ export const croner: Check = agentPackage({ name: 'croner', for: 'schedules by c
 export const tiddlywiki: Check = agentPackage({ name: 'tiddlywiki', for: 'agents that work in wikis', oldest: '5.3.5' })
 export const zx: Check = agentPackage({ name: 'zx', for: 'agents that run scripts (the plugin zx-script)' })
 
-/** Some packages keep their package.json to themselves: it is looked for above what is loaded. */
+/** Some packages do not export their package.json, so it is searched for in the folders above their entry file. */
 function versionIn(entry: string, name: string): string | undefined {
   for (let folder = dirname(entry); dirname(folder) !== folder; folder = dirname(folder)) {
     const described = readJson(join(folder, 'package.json'))
@@ -62,7 +62,7 @@ const packages: Readonly<Record<string, () => Promise<unknown>>> = {
   '@pydantic/genai-prices': () => import('@pydantic/genai-prices'),
 }
 
-/** What makes some things nicer: markdown, wide letters, prices. */
+/** Packages for Markdown, wide characters and prices. */
 export const optionalPackages: Check = {
   name: 'packages',
   async run() {

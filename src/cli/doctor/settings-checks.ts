@@ -14,37 +14,9 @@ import { findLocal } from '../models/local-models.ts'
 import { knownProviders } from '../models/providers.ts'
 import { isFolderStore, openStore, sessionsPath } from '../sessions/open-store.ts'
 import { broken, type Check, type Finding, missing, ok } from './diagnose.ts'
+import { existingFolder } from './machine-checks.ts'
 
-/** The settings of the user and of this project, whether they can be used. */
-export const configFiles: Check = {
-  name: 'settings',
-  isEssential: true,
-  async run({ io, workspace }) {
-    try {
-      const { project, loaded } = await workspace
-      const own = ['config.json', 'authority.json']
-        .map((name) => join(io.home, name))
-        .filter((path) => existsSync(path))
-      const theirs = ['config.json', 'authority.json'].map((name) => join(project.root, '.libero', name))
-      const there = theirs.filter((path) => existsSync(path) && !own.includes(path))
-      const used = [...own, ...there.filter((path) => project.mayRead(path))]
-      const unused = there.filter((path) => !project.mayRead(path))
-      return ok(
-        [
-          used.length === 0 ? 'none, the defaults hold' : `${used.join(', ')} can be used`,
-          ...(unused.length === 0
-            ? []
-            : [`${unused.join(', ')} not used before you trust this project (libero trust)`]),
-          ...loaded.warnings,
-        ].join('; '),
-      )
-    } catch (error) {
-      return broken(messageOf(error), 'correct that file, or move it away')
-    }
-  },
-}
-
-/** The user's own folder: it exists or can be made, only the user can write to it, and others cannot read its secrets. */
+/** The user's own folder: it exists or can be created, only the user can write to it, and others cannot read its secrets. */
 export const homeFolder: Check = {
   name: 'home',
   isEssential: true,
@@ -53,8 +25,8 @@ export const homeFolder: Check = {
     if (info === 'ENOENT') return checkParent(home)
     if (typeof info === 'string')
       return broken(
-        `${home} cannot be looked at (${info})`,
-        'see whose it is with ls -ld, or set LIBERO_HOME to another folder',
+        `${home} cannot be read (${info})`,
+        'see who owns it with ls -ld, or set LIBERO_HOME to another folder',
       )
     if (!info.isDirectory())
       return broken(`${home} is not a folder`, `mv ${shellWord(home)} ${shellWord(`${home}.old`)}`)
@@ -63,7 +35,7 @@ export const homeFolder: Check = {
     const mode = process.platform === 'win32' ? 0 : info.mode
     if (mode & 0o022)
       return broken(
-        `${home} can be written by others (mode ${(mode & 0o7777).toString(8)}), so nothing in it counts`,
+        `${home} can be written by others (mode ${(mode & 0o7777).toString(8)}), so nothing in it is used`,
         `look through it, then run: chmod 700 ${shellWord(home)}`,
       )
     const open = await openFiles(home)
@@ -72,15 +44,14 @@ export const homeFolder: Check = {
         `others may read ${open.join(', ')} in ${home}`,
         `chmod 600 ${open.map((name) => shellWord(join(home, name))).join(' ')}`,
       )
-    return ok(mode & 0o055 ? `${home}; others may list it, and read nothing secret` : `${home}, for you alone`)
+    return ok(mode & 0o055 ? `${home}; others may list it, but cannot read secrets` : `${home}, readable only by you`)
   },
 }
 
 async function checkParent(home: string): Promise<Finding> {
-  let above = dirname(home)
-  for (let i = 0; i < 100 && (await stat(above).catch(() => undefined)) === undefined; i++) above = dirname(above)
-  if (await isWritable(above)) return ok(`${home} is made when it is needed`)
-  return broken(`${home} is not there, and ${above} cannot be written`, 'set LIBERO_HOME to a folder of your own')
+  const parent = await existingFolder(dirname(home))
+  if (await isWritable(parent)) return ok(`${home} is created when it is needed`)
+  return broken(`${home} does not exist, and ${parent} cannot be written`, 'set LIBERO_HOME to a folder of your own')
 }
 
 const isWritable = (path: string): Promise<boolean> =>
@@ -100,7 +71,34 @@ async function openFiles(home: string): Promise<string[]> {
   return open
 }
 
-/** Whether sessions can be kept: a store of the same kind is made there, written, read and removed; theirs is only opened. */
+/** Whether the settings of the user and of this project can be used. */
+export const configFiles: Check = {
+  name: 'settings',
+  isEssential: true,
+  async run({ io, workspace }) {
+    try {
+      const { project, loaded } = await workspace
+      const own = ['config.json', 'authority.json']
+        .map((name) => join(io.home, name))
+        .filter((path) => existsSync(path))
+      const theirs = ['config.json', 'authority.json'].map((name) => join(project.root, '.libero', name))
+      const there = theirs.filter((path) => existsSync(path) && !own.includes(path))
+      const used = [...own, ...there.filter((path) => project.mayRead(path))]
+      const unused = there.filter((path) => !project.mayRead(path))
+      return ok(
+        [
+          used.length === 0 ? 'none; the defaults apply' : `${used.join(', ')} can be used`,
+          ...(unused.length === 0 ? [] : [`${unused.join(', ')} not used until you trust this project (libero trust)`]),
+          ...loaded.warnings,
+        ].join('; '),
+      )
+    } catch (error) {
+      return broken(messageOf(error), 'correct that file, or move it elsewhere')
+    }
+  },
+}
+
+/** Whether sessions can be stored: writes, reads and removes a trial store of the same kind beside the real one, which is only opened. */
 export const sessionStore: Check = {
   name: 'sessions',
   isEssential: true,
@@ -109,25 +107,25 @@ export const sessionStore: Check = {
     const network = networkFileSystemOf(dirname(path))
     if (network !== undefined)
       return broken(
-        `${path} lies on a network file system (${network})`,
+        `${path} is on a network file system (${network})`,
         'libero config set sessions <a path on a local disk>',
       )
     try {
       await tryToWrite(path)
       if (!existsSync(path))
         return ok(
-          `${path} is made with the first session; ${isFolderStore(path) ? 'text files work' : 'SQLite works'} there`,
+          `${path} is created with the first session; ${isFolderStore(path) ? 'text files work' : 'SQLite works'} there`,
         )
       const store = await openStore(path)
-      const kept = await store.list().finally(() => store.close?.())
-      return ok(`${path}, ${kept.length} ${kept.length === 1 ? 'session' : 'sessions'}`)
+      const sessions = await store.list().finally(() => store.close?.())
+      return ok(`${path}, ${sessions.length} ${sessions.length === 1 ? 'session' : 'sessions'}`)
     } catch (error) {
       return broken(messageOf(error), `see ls -ld ${shellWord(dirname(path))}, or: libero config set sessions <path>`)
     }
   },
 }
 
-/** The folder stays: to make one that vanishes again would trip whoever looks at it meanwhile. */
+/** The folder is not removed again: another process may be using it by then. */
 async function tryToWrite(path: string): Promise<void> {
   const isFolder = isFolderStore(path)
   const folder = isFolder ? path : dirname(path)
@@ -139,7 +137,7 @@ async function tryToWrite(path: string): Promise<void> {
       const { epoch } = await store.lease('trial', { owner: 'doctor', ttlMs: 60_000 })
       const entry = { type: 'label', seq: 1, id: 'trial', at: 0, text: 'trial' } as const
       await store.append('trial', [entry], { epoch, head: 0 })
-      if ((await store.read('trial')).length !== 1) throw new Error(`${trial} was written, and is empty`)
+      if ((await store.read('trial')).length !== 1) throw new Error(`${trial} was written but is empty`)
     } finally {
       await store.close?.()
     }
@@ -148,7 +146,7 @@ async function tryToWrite(path: string): Promise<void> {
   }
 }
 
-/** Which keys there are, and where; never what they are. */
+/** Which keys there are, and where; never their values. */
 export const credentials: Check = {
   name: 'keys',
   async run({ io, config }) {
@@ -158,16 +156,18 @@ export const credentials: Check = {
         return variable === undefined ? [] : [`${provider.name} (${variable})`]
       })
       const stored = await (await openCredentials(io)).list()
-      const kept = stored.map(({ name, type }) => `${name} (${type === 'oauth' ? 'login' : 'key'} in credentials.json)`)
-      if (set.length + kept.length > 0) return ok([...set, ...kept].join(', '))
+      const inFile = stored.map(
+        ({ name, type }) => `${name} (${type === 'oauth' ? 'login' : 'key'} in credentials.json)`,
+      )
+      if (set.length + inFile.length > 0) return ok([...set, ...inFile].join(', '))
     } catch (error) {
       return broken(messageOf(error), `correct ${credentialsPathOf(io)} by hand, or remove it and log in again`)
     }
-    return missing('there are none', 'libero login, or set a variable such as ANTHROPIC_API_KEY')
+    return missing('none', 'libero login, or set an environment variable such as ANTHROPIC_API_KEY')
   },
 }
 
-/** Servers with models on this machine. */
+/** Model servers on this machine. */
 export const localServers: Check = {
   name: 'local models',
   async run({ io, config }) {
@@ -176,86 +176,86 @@ export const localServers: Check = {
     if (found.length > 0)
       return ok(found.map(({ provider, models }) => `${provider.name} with ${models.length} models`).join(', '))
     const names = local.map(({ name, baseURL }) => `${name} at ${baseURL}`).join(', ')
-    return missing(`nobody answers (${names})`, 'install Ollama from https://ollama.com, then: ollama pull gpt-oss:20b')
+    return missing(
+      `no server answers (${names})`,
+      'install Ollama from https://ollama.com, then: ollama pull gpt-oss:20b',
+    )
   },
 }
 
-/** Which model a run would have. */
+/** The model that a run would use. */
 export const chosenModel: Check = {
   name: 'model',
   isEssential: true,
   async run({ io, config }) {
     try {
       const { name, model, why } = await chooseModel({}, await config, io)
-      if (name === 'offline') return missing(`offline, a stand-in that is not a language model: ${why}`, 'libero login')
+      if (name === 'offline') return missing(`offline, which is not a language model: ${why}`, 'libero login')
       return ok(`${name}/${model}: ${why}`)
     } catch (error) {
       if (error instanceof NoModelError)
-        return missing(
-          'none is set up; programs get an error, and the terminal offers the offline model',
-          'libero login',
-        )
+        return missing('none is set up; scripts get an error, a terminal is offered the offline model', 'libero login')
       return broken(messageOf(error), 'libero login, or libero config set provider <name>')
     }
   },
 }
 
-/** The MCP servers that are written down, whether they can be understood. None is started. */
+/** Whether the configured MCP servers can be read. None is started. */
 export const mcpServers: Check = {
   name: 'mcp',
-  isEssential: true, // a run does not begin with a server of the user's that nobody can read
+  isEssential: true, // an invalid server in the user's settings prevents every run
   async run({ io, workspace }) {
-    const here = await workspace.catch(() => undefined) // said by the check for settings
-    if (!here) return ok('not looked at, as the settings cannot be used')
+    const opened = await workspace.catch(() => undefined) // reported by the check for settings
+    if (!opened) return ok('not checked, because the settings cannot be used')
     const { gatherServers } = await import('../mcp/gather-servers.ts')
     const { MissingVariableError } = await import('../../mcp/config.ts')
-    const servers = gatherServers({ workspace: here, io }).filter(({ shadowedBy }) => shadowedBy === undefined)
+    const servers = gatherServers({ workspace: opened, io }).filter(({ shadowedBy }) => shadowedBy === undefined)
     const wrong = servers.find(({ error }) => error !== undefined && !(error instanceof MissingVariableError))
     if (wrong) {
-      const say = wrong.from === 'user' ? broken : missing
-      return say(fullyVisible(`${wrong.where}: ${wrong.error?.message}`), 'correct it, then: libero mcp')
+      const finding = wrong.from === 'user' ? broken : missing
+      return finding(fullyVisible(`${wrong.where}: ${wrong.error?.message}`), 'correct it, then: libero mcp')
     }
     const unset = servers.find(({ error }) => error !== undefined)
     if (unset) return missing(fullyVisible(`${unset.error?.message}`), 'set it, then: libero mcp test all')
     const used = servers.filter(({ config }) => config !== undefined).map(({ name }) => fullyVisible(name))
-    return ok(used.length === 0 ? 'no servers' : `${used.join(', ')}, not tried (libero mcp test all)`)
+    return ok(used.length === 0 ? 'no servers' : `${used.join(', ')}, not tested (libero mcp test all)`)
   },
 }
 
-/** The wikis that the settings name, whether their folders are there and are wikis. None is opened. */
+/** Whether the folders of the configured wikis exist and are wikis. None is opened. */
 export const wikis: Check = {
   name: 'wikis',
   async run({ io, config }) {
     const named = Object.entries((await config).wikis ?? {})
-    if (named.length === 0) return ok('none are named')
+    if (named.length === 0) return ok('none configured')
     const found = await Promise.all(
       named.map(async ([name, { folder }]) => {
-        const place = wikiFolder(folder, io)
-        return { name, place, flaw: await wikiProblem(place) }
+        const path = wikiFolder(folder, io)
+        return { name, path, problem: await wikiProblem(path) }
       }),
     )
-    const wrong = found.filter(({ flaw }) => flaw !== undefined)
+    const wrong = found.filter(({ problem }) => problem !== undefined)
     const [first] = wrong
-    if (!first) return ok(found.map(({ name, place }) => `${name} in ${place}`).join(', '))
+    if (!first) return ok(found.map(({ name, path }) => `${name} in ${path}`).join(', '))
     return broken(
-      wrong.map(({ name, place, flaw }) => `${name}: ${place} ${flaw}`).join('; '),
-      `make a wiki there: npx tiddlywiki ${JSON.stringify(first.place)} --init server; or name another folder: libero config set wikis.${first.name} '{"folder": "…"}'`,
+      wrong.map(({ name, path, problem }) => `${name}: ${path} ${problem}`).join('; '),
+      `create a wiki there: npx tiddlywiki ${JSON.stringify(first.path)} --init server; or set another folder: libero config set wikis.${first.name} '{"folder": "…"}'`,
     )
   },
 }
 
 async function wikiProblem(folder: string): Promise<string | undefined> {
-  const place = await stat(folder).catch(codeOf)
-  if (place === 'ENOENT') return 'is not there'
-  if (typeof place !== 'object') return `cannot be read (${place ?? 'unknown'})`
-  if (!place.isDirectory()) return 'is no folder'
+  const stats = await stat(folder).catch(codeOf)
+  if (stats === 'ENOENT') return 'does not exist'
+  if (typeof stats !== 'object') return `cannot be read (${stats ?? 'unknown'})`
+  if (!stats.isDirectory()) return 'is not a folder'
   const info = await readFile(join(folder, 'tiddlywiki.info'), 'utf8').catch((error) => ({ code: codeOf(error) }))
   if (typeof info === 'object')
     return info.code === 'ENOENT'
-      ? 'is no wiki: there is no tiddlywiki.info in it'
-      : `is no wiki that can be read: its tiddlywiki.info cannot (${info.code ?? 'unknown'})`
+      ? 'is not a wiki: it has no tiddlywiki.info'
+      : `is not a readable wiki: its tiddlywiki.info cannot be read (${info.code ?? 'unknown'})`
   try {
     if (isRecord(JSON.parse(info))) return undefined
   } catch {}
-  return 'is no wiki that can be read: its tiddlywiki.info is no JSON object'
+  return 'is not a readable wiki: its tiddlywiki.info is not a JSON object'
 }

@@ -2,14 +2,12 @@ import type { Writable } from 'node:stream'
 import { codeOf } from '../../core/errors.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 
-/** What it means that stdout cannot be written. A reader that went away needs no words; a full disk does. */
+/** The exit code for an error of stdout, and a message unless its reader just closed it. */
 export function outputFailure(error: unknown): { readonly exitCode: number; readonly error?: CliError } {
   const code = codeOf(error)
   if (code === undefined || gone.test(code)) return { exitCode: exitCodes.closed }
   const next =
-    code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
-      ? 'free some space where it goes to'
-      : 'check where it goes to'
+    code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG' ? 'free some space on its disk' : 'check its destination'
   return {
     exitCode: exitCodes.error,
     error: new CliError(`the output could not be written (${code}): ${next}, then try again`),
@@ -18,7 +16,7 @@ export function outputFailure(error: unknown): { readonly exitCode: number; read
 
 const gone = /^(?:EPIPE|ECONNRESET|EBADF|EIO|ERR_STREAM_\w+)$/
 
-/** Throws where frames could not be written for a reason that somebody can mend, as a full disk; a reader may just go. */
+/** Throws if frames could not be written for a reason other than a reader that closed the stream. */
 export function checkWritten({ errored }: Writable): void {
   const { error } = outputFailure(errored)
   if (error) throw error

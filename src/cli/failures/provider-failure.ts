@@ -10,7 +10,7 @@ import type { ExplainContext } from '../explain-failure.ts'
 import { knownProviders } from '../models/providers.ts'
 import { networkProblem, withoutOptions } from './system-failure.ts'
 
-/** What the model's side failed of. */
+/** Explains a failure of the provider. */
 export function explainProvider(error: AgentProviderError, by: ExplainContext): string {
   const provider = by.foreign(error.provider)
   const said = by.foreign(
@@ -22,25 +22,24 @@ export function explainProvider(error: AgentProviderError, by: ExplainContext): 
   const other = 'choose another with --provider'
   if (error instanceof AgentAuthError) return explainAuth(error, provider, said, by)
   if (error instanceof AgentQuotaError)
-    return `the account at ${provider} has nothing left to spend (${said}): add credit there, or ${other}`
+    return `the account at ${provider} has no credit left (${said}): add credit there, or ${other}`
   if (error instanceof AgentRateLimitError)
-    return `${provider} wants no more requests for now (${said}): ${whenAgain(error, by)}`
+    return `${provider} limits the rate of requests (${said}): ${whenAgain(error, by)}`
   if (error instanceof AgentPromptTooLongError) return said.replace(/^The/, 'the').replace(/\.$/, '')
   if (error instanceof AgentContextExceededError)
-    return `the conversation does not fit into the context of ${model}: begin a new one, or choose a model with more room (see: libero models ${provider})`
+    return `the conversation exceeds the context window of ${model}: start a new one, or choose a model with a larger window (see: libero models ${provider})`
   if (error.providerCode === 'unknown_price')
-    return `--max-cost cannot be kept, since nobody knows what ${model} of ${provider} costs: limit it with --max-turns, or choose a model with a price (see: libero models)`
+    return `--max-cost cannot be enforced, because the price of ${model} of ${provider} is unknown: limit the run with --max-turns, or choose a model with a price (see: libero models)`
   if (isUnknownModel(error, by))
     return `${provider} has no model ${by.model === undefined ? 'of that name' : model} (${said}): choose one with --model (see: libero models ${provider})`
   if (error.providerCode === 'stalled')
     return `${provider} is too slow (${said}): check the network, then: libero --continue`
   const network = networkProblem(error, provider, by)
   if (network !== undefined) return network
-  if (/\bHTTP 404\b/.test(said))
-    return `${provider} does not know the address it was asked at (${said}): check its baseURL`
+  if (/\bHTTP 404\b/.test(said)) return `${provider} has no such address (${said}): check its baseURL`
   const next = error.retryable
-    ? 'try again in a while: libero --continue'
-    : `to go on with another model: libero --continue --model <model>`
+    ? 'try again later: libero --continue'
+    : `to continue with another model: libero --continue --model <model>`
   return `${provider} failed (${said}): ${next}`
 }
 
@@ -59,7 +58,7 @@ function explainAuth(
 }
 
 function whenAgain({ retryAt }: AgentRateLimitError, { now = Date.now() }: ExplainContext): string {
-  if (retryAt === undefined) return 'try again in a while: libero --continue'
+  if (retryAt === undefined) return 'try again later: libero --continue'
   const seconds = Math.max(1, Math.ceil((retryAt - now) / 1000))
   const wait =
     seconds < 120
@@ -70,7 +69,7 @@ function whenAgain({ retryAt }: AgentRateLimitError, { now = Date.now() }: Expla
   return `try again in ${wait}: libero --continue`
 }
 
-/** Each service says it in its own words; a bare 404 may also be a wrong address. */
+/** Each service reports it differently; a bare 404 may also be a wrong address. */
 function isUnknownModel({ providerCode = '', message }: AgentProviderError, { model }: ExplainContext): boolean {
   if (/^(?:model_not_found|model_not_available|invalid_model)$/.test(providerCode)) return true
   const isNotFound = /\bHTTP 404\b/.test(message)

@@ -8,34 +8,34 @@ import {
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { ExplainContext } from '../explain-failure.ts'
 
-/** The place where sessions are kept cannot do what it should. */
+/** Explains a failure of the session store. */
 export function explainStore({ code, message }: StoreError, { foreign }: Pick<ExplainContext, 'foreign'>): string {
   const [what, next] = stores[code]
   return `${what}: ${next} (${foreign(message.replace(forPrograms, ''))})`
 }
 
-/** What a program could do about it, and what is said anyway. */
+/** Advice for programs, and what the explanation says already. */
 const forPrograms =
   /\. Copy what is readable.*|; pass .*$|: nothing was written; free some space, then go on|: nothing was written; check the rights[^(]*(?= \()/s
-const without = 'or keep no session: --no-session'
+const without = 'or run without a session: --no-session'
 const stores: Readonly<Record<StoreError['code'], readonly [what: string, next: string]>> = {
-  full: ['there is no room for the session', `free some space on the disk, then: libero --continue, ${without}`],
-  read_only: ['the sessions may not be written', `check who owns their folder and may write it, ${without}`],
-  busy: ['another program holds the sessions too long', 'end it, or try again'],
+  full: ['there is no space for the session', `free some space on the disk, then: libero --continue, ${without}`],
+  read_only: ['the sessions cannot be written', `check the owner and the permissions of their folder, ${without}`],
+  busy: ['another program locks the sessions for too long', 'end it, or try again'],
   corrupt: [
     'the sessions cannot be read',
-    'move the file away to begin with a new one; docs/sessions.md says how to rescue what is readable',
+    'move the file elsewhere to start with a new one; docs/sessions.md says how to recover what is readable',
   ],
   newer: ['the sessions were written by a newer Libero', `update this one, ${without}`],
   network_fs: [
-    'the sessions lie on a network drive, where they would be damaged',
+    'the sessions are on a network drive, where they could be damaged',
     `set LIBERO_HOME, or "sessions" in the config, to a folder of this machine, ${without}`,
   ],
-  unavailable: ['the sessions cannot be reached', `check where they are kept (libero config), ${without}`],
-  denied: ['the sessions are kept from us', `check the token or the rights (libero config), ${without}`],
+  unavailable: ['the session store cannot be reached', `check its address (libero config), ${without}`],
+  denied: ['the session store denies access', `check the token or the permissions (libero config), ${without}`],
 }
 
-/** Somebody else has the session, or nobody should. */
+/** Explains that another program has the session, or that it is parked. */
 export function explainLease(
   error: SessionBusyError | SessionParkedError | LeaseLostError,
   by: ExplainContext,
@@ -44,18 +44,16 @@ export function explainLease(
   const id = by.foreign(by.sessionId ?? found ?? '<id>')
   if (error instanceof SessionBusyError) {
     const owner = error.owner === undefined ? 'another program' : `another program (${by.foreign(error.owner)})`
-    return `session ${id} is being written by ${owner}: wait for it, or work in a copy: libero --resume ${id} --fork`
+    return `session ${id} is being written by ${owner}: wait for it, or continue in a copy: libero --resume ${id} --fork`
   }
   if (error instanceof LeaseLostError)
-    return `another program took session ${id} over, or deleted it: to go on with it when that has ended: libero --resume ${id}`
-  const [, why = 'it failed again and again'] = / is parked: (.*)\. Call session/s.exec(error.message) ?? []
+    return `another program took over or deleted session ${id}: to continue it when that program has ended: libero --resume ${id}`
+  const [, why = 'it failed repeatedly'] = / is parked: (.*)\. Call session/s.exec(error.message) ?? []
   return `session ${id} is parked (${by.foreign(why)}): to try it again: libero sessions resume ${id} --unpark`
 }
 
-/** A session that is not there. */
+/** Explains that a session does not exist. */
 export function explainMissing(error: unknown): string | undefined {
   const [, id] = /^There is no session "(.*?)" in this store/.exec(messageOf(error)) ?? []
-  return id === undefined
-    ? undefined
-    : `there is no session "${fullyVisible(id)}": see those there are with: libero sessions`
+  return id === undefined ? undefined : `there is no session "${fullyVisible(id)}": list them with: libero sessions`
 }

@@ -1,7 +1,7 @@
 import { messageOf } from '../../core/errors.ts'
 import type { ExplainContext } from '../explain-failure.ts'
 
-/** What the operating system refused, with the file it is about. */
+/** Explains an error of the operating system, with the file it concerns. */
 export function explainSystem(error: unknown, by: ExplainContext): string | undefined {
   const found = withCode(error)
   if (!found) return networkProblem(error, 'the service', by)
@@ -11,14 +11,14 @@ export function explainSystem(error: unknown, by: ExplainContext): string | unde
 }
 
 const systemFailures: Readonly<Record<string, (which: string) => string>> = {
-  EACCES: (which) => `no permission for ${which}: check who owns it and what its rights are (ls -l)`,
-  EPERM: (which) => `the system does not permit that for ${which}: check who owns it and what its rights are`,
+  EACCES: (which) => `no permission for ${which}: check its owner and its permissions (ls -l)`,
+  EPERM: (which) => `the system does not permit this for ${which}: check its owner and its permissions`,
   ENOSPC: (which) => `the disk is full, ${which} could not be written: free some space, then try again`,
   EDQUOT: (which) => `your quota is used up, ${which} could not be written: free some space, then try again`,
-  EROFS: (which) => `${which} is on a disk that cannot be written: choose another folder (LIBERO_HOME, --cwd)`,
-  ENOENT: (which) => `there is no ${which}: check the path`,
-  ENOTDIR: (which) => `${which} is no folder: check the path`,
-  EISDIR: (which) => `${which} is a folder, a file is needed: check the path`,
+  EROFS: (which) => `${which} is on a read-only disk: choose another folder (LIBERO_HOME, --cwd)`,
+  ENOENT: (which) => `${which} does not exist: check the path`,
+  ENOTDIR: (which) => `${which} is not a folder: check the path`,
+  EISDIR: (which) => `${which} is a folder, not a file: check the path`,
   EMFILE: () => 'this user has too many files open: close programs, or raise the limit (ulimit -n)',
   ENFILE: () => 'this machine has too many files open: close programs, then try again',
   ENOMEM: () => 'there is not enough memory: close programs, then try again',
@@ -31,20 +31,20 @@ function withCode(error: unknown): { readonly code: string; readonly path?: unkn
   return undefined
 }
 
-/** No answer came, or none that can be trusted: what is wrong with the way there. */
+/** Explains a network error: no answer, or none that can be trusted. */
 export function networkProblem(error: unknown, whom: string, by: ExplainContext): string | undefined {
   const found = codedCause(error)
   if (!found) return undefined
   const { code, host } = found
   const place = host === undefined ? '' : ` at ${by.foreign(host)}`
   if (/CERT|UNABLE_TO_|^ERR_(?:TLS|SSL)_|SELF_SIGNED/.test(code))
-    return `the certificate of ${whom} was not accepted (${code}): behind a proxy that looks into connections, name its certificate in NODE_EXTRA_CA_CERTS; also check the clock of this machine`
+    return `the certificate of ${whom} was not accepted (${code}): behind a proxy that inspects connections, name its certificate in NODE_EXTRA_CA_CERTS; also check the clock of this machine`
   if (code === 'EPROTO')
-    return `${whom} does not speak TLS${place} (${code}): check its address; where it is meant to be plain, write http:// in place of https://`
+    return `${whom} does not speak TLS${place} (${code}): check its address; for a server without TLS, write http:// instead of https://`
   if (/^(?:ENOTFOUND|EAI_)/.test(code))
     return `${whom} was not found${place} (${code}): check the network (to work without one: --provider offline)`
   if (code === 'ECONNREFUSED' || code === 'ConnectionRefused')
-    return `nobody answers for ${whom}${place} (${code}): start it, or check its address (to work without: --provider offline)`
+    return `${whom} does not accept connections${place} (${code}): start it, or check its address (to work without: --provider offline)`
   if (/TIMEDOUT|TIMEOUT|UNREACH|(?:HOST|NET)DOWN/.test(code))
     return `${whom} does not answer${place} (${code}): check the network, then: libero --continue`
   if (/^(?:ECONN(?:RESET|ABORTED)|EPIPE|UND_ERR_(?:SOCKET|CLOSED)|ConnectionClosed)$/.test(code))
@@ -52,7 +52,7 @@ export function networkProblem(error: unknown, whom: string, by: ExplainContext)
   return undefined
 }
 
-/** What happened is often several causes deep, or in a list of attempts. */
+/** The error code is often several causes deep, or in a list of attempts. */
 function codedCause(error: unknown): { readonly code: string; readonly host?: string } | undefined {
   let at = error as Coded | null | undefined
   let named: { host?: string } = {}
@@ -88,7 +88,7 @@ function hostOf({ hostname, address, port, message }: Coded): { host?: string } 
   return host === undefined ? {} : { host }
 }
 
-/** The place where tools should run is not there: bubblewrap or Docker. They say themselves how to install them. */
+/** Explains that bubblewrap or Docker is not available. Their messages say how to install them. */
 export function explainContext(error: unknown, { foreign }: ExplainContext): string | undefined {
   const message = messageOf(error)
   if (
@@ -102,6 +102,6 @@ export function explainContext(error: unknown, { foreign }: ExplainContext): str
   return undefined
 }
 
-/** A failure without the option of a program that would avoid it: the command line has no such option. */
+/** A message without its advice to raise an option of the API, which the command line does not have. */
 export const withoutOptions = (message: string): string =>
   message.replace(/; (?:for|if) [^;]*\braise \w+ of [^;]*$/s, '')

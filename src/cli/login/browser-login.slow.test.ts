@@ -30,7 +30,7 @@ test('a login in the browser is stored, and neither token is shown', async () =>
   expect(io.said.err).not.toContain(found?.type === 'oauth' ? found.access : '')
 })
 
-test('Ctrl-C ends it, with nothing stored', async () => {
+test('Ctrl-C stops the login, and nothing is stored', async () => {
   const openBrowser = (): void => io.signal('SIGINT')
   const failing = browserLogin('openai', undefined, io, { endpoints: server.endpoints, openBrowser })
   await expect(failing).rejects.toMatchObject({

@@ -6,7 +6,7 @@ import type { Io } from '../io.ts'
 import { openCredentials } from '../models/credentials.ts'
 import type { Prompter } from './log-in.ts'
 
-/** Logs in through the browser of this machine, or of another one with the address pasted here. Resolves with where it is stored. */
+/** Logs in through the browser of this machine, or of another one whose final address is pasted here. Resolves with the path of the stored login. */
 export async function browserLogin(
   name: string,
   asker: Prompter | undefined,
@@ -37,10 +37,10 @@ export async function browserLogin(
   }
 }
 
-/** Ctrl-C at the question is meant for the whole login. */
+/** Ctrl-C at this prompt stops the whole login. */
 async function paste(asker: Prompter, signal: AbortSignal, stopped: AbortController): Promise<string> {
   try {
-    const answer = await asker.ask('or paste the address it ended at: ', { signal })
+    const answer = await asker.ask('or paste the address at which it ended: ', { signal })
     if (answer !== undefined) return answer
     stopped.abort()
   } catch (error) {

@@ -16,10 +16,10 @@ interface LoginOptions {
   readonly check?: boolean
 }
 
-/** Stores a key, or the tokens of a login in the browser. */
+/** `libero login`: stores a key, or the tokens of a login in the browser. */
 export async function logIn(named: string | undefined, wish: LoginOptions, io: Io): Promise<number> {
   if (wish.browser && (wish['key-stdin'] || wish.check))
-    throw new UsageError('--browser goes with no key: leave out --key-stdin and --check')
+    throw new UsageError('--browser does not use a key: leave out --key-stdin and --check')
   const { config } = await loadConfig({ home: io.home })
   const known = knownProviders(config)
   if (named !== undefined && !known.has(named) && looksLikeKey(named)) throw keyAsWord()
@@ -38,7 +38,7 @@ export async function logIn(named: string | undefined, wish: LoginOptions, io: I
   return exitCodes.done
 }
 
-/** Nobody's name is so long, or begins like that. */
+/** Provider names are shorter and do not begin like keys. */
 const looksLikeKey = (word: string): boolean =>
   word.length > 24 || /^(?:sk|pk|rk|gsk|xai|csk|fw|AIza|eyJ)[-_A-Z0-9]/.test(word)
 
@@ -52,7 +52,7 @@ async function chooseProvider(
   const answer = (await asker.ask('which provider? '))?.trim()
   if (!answer) throw notGiven('no provider was chosen')
   if (!known.has(answer) && !/^\d{1,3}$/.test(answer) && looksLikeKey(answer))
-    throw new CliError('that looks like a key; the provider is asked for first')
+    throw new CliError('that looks like a key; enter the provider first')
   return requireKnown(names[Number(answer) - 1] ?? answer, known)
 }
 
@@ -79,10 +79,12 @@ async function fromStdin(io: Io): Promise<string> {
 
 async function askKey({ name }: KnownProvider, asker: Prompter | undefined): Promise<string> {
   if (!asker)
-    throw new UsageError(`nobody can be asked for the key here; pipe it in: libero login ${name} --key-stdin < key.txt`)
+    throw new UsageError(
+      `there is no terminal to ask for the key; pipe it in: libero login ${name} --key-stdin < key.txt`,
+    )
   const page = keyPages[name]
   asker.say(
-    `the key of ${name}${page ? ` (there are keys at ${page})` : ''}; it is not shown while you type or paste it`,
+    `enter the key of ${name}${page ? ` (get one at ${page})` : ''}; it is not shown while you type or paste it`,
   )
   const key = await asker.ask('key: ', { isSecret: true })
   if (!key?.trim()) throw notGiven('no key was given')
@@ -93,14 +95,15 @@ const notGiven = (what: string): CliError => new CliError(`${what}, and nothing 
 
 const maxKeyLength = 8192
 
-/** What no header could carry is no key. The value itself is not shown. */
+/** Rejects what cannot be sent in a header. The value itself is not shown. */
 function checkedKey(text: string): string {
   const key = text.trim()
   if (key === '') throw new UsageError('the key is empty; nothing was stored')
-  if (/\s/.test(key))
-    throw new UsageError('a key has no blanks or line breaks inside; nothing was stored: copy it anew')
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new UsageError('a key has no such letters; nothing was stored: copy it anew')
-  if (key.length > maxKeyLength) throw new UsageError(`a key of ${key.length} characters is none; nothing was stored`)
+  if (/\s/.test(key)) throw new UsageError('a key contains no blanks or line breaks; nothing was stored: copy it again')
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new UsageError('the key contains characters that keys do not have; nothing was stored: copy it again')
+  if (key.length > maxKeyLength)
+    throw new UsageError(`the key is too long (${key.length} characters); nothing was stored: copy it again`)
   return key
 }
 
@@ -115,13 +118,13 @@ function sayStored(provider: KnownProvider, path: string, io: Io): void {
     `stored for ${visibleName(name)} in ${visibleName(path)}; try: libero --provider ${visibleName(name)} "what is in this folder?"`,
   )
   const variable = variableOf(provider, io)
-  if (variable) io.err(`${variable} is set and counts before it: unset it to use what was stored`)
+  if (variable) io.err(`${variable} is set and takes precedence: unset it to use what was stored`)
 }
 
-/** What is stored, without the secrets. */
+/** `libero login --list`: what is stored, without the secrets. */
 export async function list(io: Io): Promise<number> {
   const stored = await (await openCredentials(io)).list()
-  if (stored.length === 0) io.err('nothing is stored yet; begin with: libero login')
+  if (stored.length === 0) io.err('nothing is stored yet; start with: libero login')
   for (const { name, type, expires } of stored) {
     const until =
       expires === undefined
@@ -132,10 +135,10 @@ export async function list(io: Io): Promise<number> {
   return exitCodes.done
 }
 
-/** Somebody at a terminal who can be asked for a line. */
+/** Asks the person at the terminal for a line. */
 export interface Prompter {
   say(text: string): void
-  /** Undefined where there is no answer; Ctrl-C rejects with an `AbortError`. */
+  /** Undefined without an answer; Ctrl-C rejects with an `AbortError`. */
   ask(
     prompt: string,
     options?: { readonly isSecret?: boolean; readonly signal?: AbortSignal },
@@ -143,7 +146,7 @@ export interface Prompter {
   close(): void
 }
 
-/** Undefined where nobody can type. */
+/** Undefined if stdin is not a terminal. */
 export function openPrompter(io: Io): Prompter | undefined {
   const keyboard = openKeyboard(io)
   if (!keyboard) return undefined
@@ -158,14 +161,14 @@ export function openPrompter(io: Io): Prompter | undefined {
   }
 }
 
-/** Somebody gave a key as a word. It is not shown again. */
+/** The error for a key given as an argument, which is not repeated. */
 export function keyAsWord(): UsageError {
   return new UsageError(
-    'a key is never an argument, since every user of this machine could read it: leave it out and type it when asked, or pipe it in with --key-stdin; if that was a key, replace it by a new one',
+    'a key must not be an argument, because every user of this machine could read it: leave it out and type it when asked, or pipe it in with --key-stdin; if that was a key, replace it by a new one',
   )
 }
 
-/** Where a provider hands out keys. */
+/** Where to get a key of a provider. */
 export const keyPages: Readonly<Record<string, string>> = {
   anthropic: 'https://console.anthropic.com/settings/keys',
   openai: 'https://platform.openai.com/api-keys',
@@ -178,7 +181,7 @@ export const keyPages: Readonly<Record<string, string>> = {
   xai: 'https://console.x.ai',
 }
 
-/** Asks a service for its models, which costs nothing; throws unless it accepts the key. */
+/** Requests the list of models, which is free of charge; throws unless the service accepts the key. */
 export async function checkKey(provider: KnownProvider, key: string, { fetch }: Pick<Io, 'fetch'>): Promise<void> {
   const { name } = provider
   const [address, headers] = requestFor(provider, key)
@@ -189,14 +192,14 @@ export async function checkKey(provider: KnownProvider, key: string, { fetch }: 
     await response.body?.cancel()
   } catch (error) {
     throw new CliError(
-      `${name} could not be asked about the key (${causeOf(error)}), and nothing was stored: check the network, or leave out --check`,
+      `${name} could not be reached to check the key (${causeOf(error)}), and nothing was stored: check the network, or leave out --check`,
     )
   }
   if (status === 401 || status === 403 || (status === 400 && provider.dialect === 'google'))
-    throw new CliError(`${name} does not accept this key (HTTP ${status}), and nothing was stored: copy it anew`)
+    throw new CliError(`${name} does not accept this key (HTTP ${status}), and nothing was stored: copy it again`)
   if (status >= 400)
     throw new CliError(
-      `${name} could not be asked about the key (HTTP ${status}), and nothing was stored: try again, or leave out --check`,
+      `${name} could not check the key (HTTP ${status}), and nothing was stored: try again, or leave out --check`,
     )
 }
 
@@ -207,11 +210,11 @@ function requestFor({ name, baseURL = '', dialect }: KnownProvider, key: string)
   if (dialect === 'anthropic')
     return [`${base}/models?limit=1`, { 'x-api-key': key, 'anthropic-version': '2023-06-01' }]
   if (dialect === 'google') return [`${base}/models?pageSize=1`, { 'x-goog-api-key': key }]
-  // Its list of models is for everybody.
+  // The list of models of OpenRouter needs no key.
   return [`${base}/${name === 'openrouter' ? 'key' : 'models'}`, { authorization: `Bearer ${key}` }]
 }
 
-/** The code of what happened; the message of fetch only says that it failed. */
+/** The error code of the cause; the message of fetch only says that it failed. */
 function causeOf(error: unknown): string {
   const { code } = ((error as { cause?: unknown } | null)?.cause ?? {}) as { code?: unknown }
   return typeof code === 'string' ? code : messageOf(error)

@@ -14,7 +14,7 @@ import { resolveCwd } from '../run/flag-files.ts'
 import { openAgent } from '../run/open-agent.ts'
 import { untilStopped } from '../until-stopped.ts'
 
-/** The MCP server for the agent that flags and settings describe. Throws for wrong ones, before a client connects. */
+/** Opens the MCP server for the agent that flags and settings ask for. Throws if they are invalid, before a client connects. */
 export async function openAgentServer(values: McpServeValues, io: Io): Promise<McpAgentServer> {
   const cwd = await resolveCwd(values.cwd, io)
   const said = new Set<string>()
@@ -23,7 +23,7 @@ export async function openAgentServer(values: McpServeValues, io: Io): Promise<M
     said.add(text)
     io.err(`libero: ${visibleText(text)}`)
   }
-  // Tools are lent without a model.
+  // Tools can be offered without a model.
   const noModel = values['tools-only'] ? { mayGoOffline: async () => true } : {}
   const make: MakeAgent = async ({ interactors: [person] }) => {
     const opened = await openAgent(runValuesOf(values), {
@@ -48,21 +48,21 @@ export async function openAgentServer(values: McpServeValues, io: Io): Promise<M
   })
 }
 
-/** Conversations last as long as the server: whoever wants to keep one runs `libero run`. */
+/** Sessions are not stored: conversations end with the server. */
 function runValuesOf(values: McpServeValues): RunValues {
   const { http: _, host: __, 'allowed-host': ___, 'tools-only': ____, 'agent-only': _____, ...run } = values
   return { ...run, 'no-session': true }
 }
 
-/** A client that errs for ever must not fill a log. */
+/** A limit, so that a faulty client cannot fill a log. */
 const maxNotices = 200
 
-/** Serves whoever connects and has the token, until a signal comes. */
+/** Serves clients that have the token over HTTP, until a signal arrives. */
 export async function overHttp(values: McpServeValues, io: Io): Promise<number> {
   const { http, host = '127.0.0.1', 'allowed-host': allowedHosts } = values
   const token = io.env.LIBERO_MCP_TOKEN
   if (token !== undefined && token.length < 32)
-    throw new CliError('LIBERO_MCP_TOKEN is too short to be a secret: give it at least 32 characters, or unset it')
+    throw new CliError('LIBERO_MCP_TOKEN is too short: use at least 32 characters, or unset it')
   const agentServer = await openAgentServer(values, io)
   return untilStopped(io, async (signal) => {
     const listener = agentServer.nodeListener({ ...(token && { token }), ...(allowedHosts && { allowedHosts }) })
@@ -106,7 +106,7 @@ function addressOf(server: Server): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}/mcp`
 }
 
-/** Serves the client at the other end of stdin and stdout, with stdout taken, until it goes. */
+/** Serves one client over stdin and the reserved stdout, until it disconnects. */
 export async function overStdio(values: McpServeValues, io: Io, frames: Writable): Promise<number> {
   const agentServer = await openAgentServer(values, io)
   return untilStopped(io, async (signal) => {

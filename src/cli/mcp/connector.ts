@@ -6,7 +6,7 @@ import type { McpConnections, McpConnector } from '../../mcp/connections.ts'
 import type { Config } from '../config/config.ts'
 
 interface ConnectorOptions {
-  /** When a server has to go. */
+  /** When this signal aborts, the server is disconnected. */
   readonly until?: (config: McpServerConfig) => AbortSignal | undefined
   /** As of `connectMcpServers`. */
   readonly lazyAbove?: number
@@ -14,7 +14,7 @@ interface ConnectorOptions {
   readonly withoutTools?: readonly string[]
 }
 
-/** Connects with the logins and the memory of the user's folder. Loads what talks to servers when it is called. */
+/** Connects with the stored logins and known servers of the user's folder. Loads the MCP client on first use. */
 export function connectorFor(home: string, { withoutTools = [], ...more }: ConnectorOptions = {}): McpConnector {
   return async (configs, host) => {
     const { connectMcpServers } = await import('../../mcp/connect.ts')
@@ -23,7 +23,7 @@ export function connectorFor(home: string, { withoutTools = [], ...more }: Conne
   }
 }
 
-/** Connects as the user's settings say: without tools they leave out, and with schemas on demand where there are many. */
+/** Connects by the user's settings: without excluded tools, and with schemas on demand if there are many. */
 export function userConnector(
   home: string,
   { withoutTools, toolDisclosure }: Pick<Config, 'withoutTools' | 'toolDisclosure'>,
@@ -36,7 +36,7 @@ export function userConnector(
   })
 }
 
-/** Some 8,000 tokens: what is more is found when it is needed, unless the user said otherwise. */
+/** In bytes of schemas, about 8,000 tokens; above this they are loaded on demand, unless the settings say otherwise. */
 const lazyAbove = 32_768
 
 async function ownOptions(home: string): Promise<ConnectMcpOptions> {
@@ -52,7 +52,7 @@ async function ownOptions(home: string): Promise<ConnectMcpOptions> {
   }
 }
 
-/** The same set of tools is the same object, as whoever looks for changes expects. */
+/** Returns the same object for the same set of tools, so that callers can detect changes by identity. */
 function withoutNamed(connections: McpConnections, names: ReadonlySet<string>): McpConnections {
   if (names.size === 0) return connections
   let all: McpConnections['tools'] | undefined

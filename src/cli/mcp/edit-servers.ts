@@ -12,7 +12,7 @@ import type { Io } from '../io.ts'
 import { listOf } from './find-servers.ts'
 import { checkEntry, shownServer } from './server-entry.ts'
 
-/** What `libero mcp add` can be told. */
+/** The flags of `libero mcp add`. */
 interface AddValues {
   readonly transport?: 'stdio' | 'http' | 'sse'
   readonly env?: readonly string[]
@@ -24,11 +24,11 @@ interface AddValues {
   readonly force?: boolean
 }
 
-/** `libero mcp add`: checked and shown as it will run, then written into the user's config. */
+/** `libero mcp add`: checks the entry, writes it into the user's config, and shows how it will run. */
 export async function add({ values, words }: ParsedArgs, io: Io): Promise<number> {
   const { json, force, ...rest } = values as AddValues
   const [name, ...what] = words
-  if (name === undefined) throw new UsageError('what should it be called? As in: libero mcp add docs https://…', see)
+  if (name === undefined) throw new UsageError('the server needs a name, as in: libero mcp add docs https://…', see)
   const entry = json === undefined ? entryOf(rest, what) : entryIn(json, rest, what)
   const { config, unset } = checkEntry(name, entry, { env: io.env })
   await change(io, async (settings, path) => {
@@ -48,7 +48,7 @@ export async function add({ values, words }: ParsedArgs, io: Io): Promise<number
   const warning = unpinnedRunner(config)
   if (warning !== undefined) io.err(`! ${warning}`)
   for (const variable of unset)
-    io.err(`! ${fullyVisible(variable)} is not set now; where it is not, runs go on without this server`)
+    io.err(`! ${fullyVisible(variable)} is not set; without it, runs continue without this server`)
   io.err(`To try it: libero mcp test ${name}`)
   return exitCodes.done
 }
@@ -61,12 +61,12 @@ function entryOf(values: Omit<AddValues, 'json' | 'force'>, what: readonly strin
   const { transport, env, header, auth, lazy, 'bootstrap-timeout': timeout } = values
   const [first, ...args] = what
   if (first === undefined)
-    throw new UsageError('what is it? Give its address, or -- and the command that starts it', see)
+    throw new UsageError('give the address of the server, or -- and the command that starts it', see)
   if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i.test(first))
     throw new UsageError('the address of a server begins with http:// or https://', see)
   const isAddress = transport === undefined ? /^https?:\/\//i.test(first) : transport !== 'stdio'
   if (isAddress && args.length > 0)
-    throw new UsageError(`after the address of a server nothing is expected, got ${shown(args[0]!)}`, see)
+    throw new UsageError(`nothing may follow the address of a server, got ${shown(args[0]!)}`, see)
   return {
     ...(isAddress ? { type: transport ?? 'http', url: first } : { command: first, ...(args.length > 0 && { args }) }),
     ...(env && { env: pairs(env, /^([^=]+)=(.*)$/s, '--env', 'K=V') }),
@@ -77,7 +77,7 @@ function entryOf(values: Omit<AddValues, 'json' | 'force'>, what: readonly strin
   }
 }
 
-/** What stands there may be a key, so it is not repeated. */
+/** The text may contain a key, so errors do not repeat it. */
 function pairs(texts: readonly string[], pattern: RegExp, flag: string, form: string): Record<string, string> {
   return Object.fromEntries(
     texts.map((text) => {
@@ -112,7 +112,7 @@ export async function remove(
   await change(io, async (settings) => {
     const servers = isRecord(settings.mcpServers) ? settings.mcpServers : {}
     const names = Object.keys(servers)
-    if (name === undefined) throw new UsageError(`which MCP server? ${listOf(names)}`)
+    if (name === undefined) throw new UsageError(`name an MCP server; ${listOf(names)}`)
     if (!Object.hasOwn(servers, name))
       throw new UsageError(
         `there is no MCP server "${shown}" in your config.json${didYouMean(name, names) || `; ${listOf(names)}`} (one of a project is removed from its .mcp.json)`,

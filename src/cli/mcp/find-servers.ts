@@ -10,16 +10,16 @@ import { resolveCwd } from '../run/flag-files.ts'
 import { gatherServers, type ServerEntry } from './gather-servers.ts'
 import { parseMcpFlags } from './servers-here.ts'
 
-/** Every server that is written down here, used or not. */
+/** All configured servers, used or not. */
 export interface FoundServers {
   readonly entries: readonly ServerEntry[]
-  /** What waits for somebody to trust it. */
+  /** Servers of the project that are not trusted yet. */
   readonly pending: readonly PendingServer[]
   readonly notices: readonly string[]
 }
 
 export interface PendingServer {
-  /** Of a project that is not trusted only the file is known. */
+  /** Unknown if the project is not trusted, because its files are not read. */
   readonly name?: string
   readonly where: string
   readonly why: string
@@ -31,11 +31,11 @@ interface ServersQuery {
   readonly cwd?: string
 }
 
-/** Looks for them. Nobody is asked, nothing is started, and nothing of a project that is not trusted is opened. */
+/** Finds the configured servers. Asks no questions, starts nothing, and opens nothing of a project that is not trusted. */
 export async function findServers({ mcp, cwd }: ServersQuery, io: Io): Promise<FoundServers> {
   const flags = await parseMcpFlags(mcp, io)
   const workspace = await openWorkspace(await resolveCwd(cwd, io), { io })
-  workspace.project.dispose() // it is over in a moment; nobody has to hear of a revocation
+  workspace.project.dispose() // no need to watch for a revocation
   const { project, loaded } = workspace
   const entries = gatherServers({ ...(flags && { flags }), workspace, io })
   const pending = project.isTrusted() ? pendingServers(workspace) : await untrustedServers(workspace)
@@ -48,7 +48,7 @@ function pendingServers({ project }: Workspace): PendingServer[] {
     .map(({ path, server, why, problem }) => ({
       ...server,
       where: path,
-      why: problem === undefined ? `it is ${why} and nobody has accepted it; see: libero trust` : fullyVisible(problem),
+      why: problem === undefined ? `it is ${why} and was not accepted yet; see: libero trust` : fullyVisible(problem),
     }))
 }
 
@@ -58,7 +58,7 @@ async function untrustedServers({ project }: Workspace): Promise<PendingServer[]
   return names.filter(({ kind }) => kind === 'mcp').map(({ path }) => ({ where: path, why }))
 }
 
-/** The server that is meant by a name, as it can be used; else a sentence with why not, or which one was probably meant. */
+/** The usable server of that name; the error says why it cannot be used, or which one was probably meant. */
 export function requireServer(name: string | undefined, { entries, pending }: FoundServers): McpServerConfig {
   const entry = entries.find((one) => one.name === name && !one.shadowedBy)
   if (entry?.config) return entry.config
@@ -71,24 +71,24 @@ export function requireServer(name: string | undefined, { entries, pending }: Fo
   throw new UsageError(`there is no MCP server "${shown}"${which}${unopenedNote(pending)}`)
 }
 
-/** Every server that can be used. */
+/** All servers that can be used. */
 export function usableServers({ entries }: Pick<FoundServers, 'entries'>): readonly McpServerConfig[] {
   return entries.flatMap(({ config, shadowedBy }) => (config && !shadowedBy ? [config] : []))
 }
 
-/** That there may be more, for the end of a sentence: what a project has is not known before it is trusted. */
+/** The end of a message: files of servers that were not opened, because the project is not trusted. */
 export const unopenedNote = (pending: FoundServers['pending']): string =>
   pending
     .filter((one) => one.name === undefined)
-    .map(({ where, why }) => `; of ${fullyVisible(where)} nothing is known: ${why}`)
+    .map(({ where, why }) => `; ${fullyVisible(where)} was not read: ${why}`)
     .join('')
 
 function needed(name: string | undefined, entries: readonly ServerEntry[]): string {
   if (name !== undefined) return name
-  throw new UsageError(`which MCP server? ${listOf(entries.map((one) => one.name))}`)
+  throw new UsageError(`name an MCP server; ${listOf(entries.map((one) => one.name))}`)
 }
 
-/** Which there are, for the end of a sentence. */
+/** The end of a message: the names of the servers. */
 export const listOf = (names: readonly string[]): string =>
   names.length > 0
     ? `there are ${[...new Set(names)].map((one) => fullyVisible(one)).join(', ')}`
@@ -96,6 +96,6 @@ export const listOf = (names: readonly string[]): string =>
 
 function unusable({ name, where, error, isDisabled }: ServerEntry): CliError {
   const shown = `the MCP server "${fullyVisible(name)}" of ${fullyVisible(where)}`
-  if (isDisabled) return new CliError(`${shown} is turned off; take "disabled" out of its entry`)
+  if (isDisabled) return new CliError(`${shown} is disabled; remove "disabled" from its entry`)
   return new CliError(`${shown} cannot be used: ${fullyVisible(messageOf(error))}`)
 }

@@ -29,7 +29,7 @@ const starts = (name: string) => hooks.tell('mcp:bootstrap:start', at(name))
 const ends = (name: string, error?: Error) =>
   hooks.tell('mcp:bootstrap:end', { ...at(name), durationMs: 1, ok: error === undefined, ...(error && { error }) })
 
-test('servers that are there at once are not worth a word', () => {
+test('servers that connect quickly are not reported', () => {
   starts('a')
   starts('b')
   ends('a')
@@ -38,14 +38,14 @@ test('servers that are there at once are not worth a word', () => {
   expect(heard).toEqual([])
 })
 
-test('one that is let go of on its way, because the run is over, is not called missing', () => {
+test('a server whose connection is given up because the run ended is not reported as missing', () => {
   starts('a')
   vi.advanceTimersByTime(1000)
   ends('a', new Error('the agent is going away'))
   expect(heard).toEqual(['wait waiting for MCP server "a"…', 'wait undefined'])
 })
 
-test('who is waited for longer is named until nobody is', () => {
+test('a server that takes longer is named until the wait is over', () => {
   starts('a')
   starts('b')
   vi.advanceTimersByTime(1000)
@@ -58,7 +58,7 @@ test('who is waited for longer is named until nobody is', () => {
   ])
 })
 
-test('a failure is told once, without secrets, and its return too', () => {
+test('a failure is reported once, without secrets, and so is the reconnection', () => {
   starts('a')
   const error = new Error('The MCP server "a" was lost: it wrote secret-4711')
   hooks.tell('mcp:reconnect', { ...at('a'), attempt: 1, delayMs: 500, reason: 'x' })
@@ -67,13 +67,15 @@ test('a failure is told once, without secrets, and its return too', () => {
   hooks.tell('mcp:reconnect', { ...at('a'), attempt: 2, delayMs: 1000, reason: 'x' })
   hooks.tell('mcp:connect', at('a'))
   expect(heard).toEqual([
-    expect.stringMatching(/^fail MCP server "a" is not available: was lost: it wrote .*; going on without its tools$/),
+    expect.stringMatching(
+      /^fail MCP server "a" is not available: was lost: it wrote .*; continuing without its tools$/,
+    ),
     'say MCP server "a" is connected now',
   ])
   expect(heard.join()).not.toContain('4711')
 })
 
-test('one that needs a login says how, at its start and later', () => {
+test('a server that needs a login is reported with the command, at the start and later', () => {
   starts('a')
   starts('b')
   hooks.tell('mcp:auth:required', { name: 'a' })
@@ -86,7 +88,7 @@ test('one that needs a login says how, at its start and later', () => {
   ])
 })
 
-test('one that is lost and given up is told step by step, attempts are not', () => {
+test('a lost server is reported when it is lost and when it is given up, but not at each attempt', () => {
   starts('a')
   ends('a')
   for (const attempt of [1, 2, 3])
@@ -94,6 +96,6 @@ test('one that is lost and given up is told step by step, attempts are not', () 
   hooks.tell('mcp:error', { ...at('a'), error: new Error('it ended\nagain') })
   expect(heard).toEqual([
     'say MCP server "a" was lost: it ended; connecting again',
-    'fail MCP server "a" is not available: it ended again; going on without its tools',
+    'fail MCP server "a" is not available: it ended again; continuing without its tools',
   ])
 })

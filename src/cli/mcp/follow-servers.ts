@@ -5,10 +5,10 @@ import type { McpServerConfig } from '../../mcp/config.ts'
 import { secretsOf, toErrorText } from '../../mcp/error-text.ts'
 import type { ServersView } from './servers-here.ts'
 
-/** How a server stands, as far as a person was told. */
+/** The state of a server that the person was last told. */
 type ServerState = 'coming' | 'there' | 'lost' | 'missing'
 
-/** Tells what servers do to the runs of an agent: that one is waited for, missing, lost, back. Each once. */
+/** Reports to the view when a server is waited for, not available, lost or connected again. Each state once. */
 export function followServers(
   hooks: Pick<Hooks<HookContexts>, 'hook'>,
   configs: readonly McpServerConfig[],
@@ -22,7 +22,7 @@ export function followServers(
     states.set(name, 'missing')
     const login = `MCP server "${name}" needs a login: libero mcp login ${name}`
     view.failed(
-      wantLogin.has(name) ? login : `MCP server "${name}" is not available: ${why}; going on without its tools`,
+      wantLogin.has(name) ? login : `MCP server "${name}" is not available: ${why}; continuing without its tools`,
     )
   }
 
@@ -37,7 +37,7 @@ export function followServers(
     else missing(name, reasonOf(name, error, configs))
   })
   hooks.hook('mcp:auth:required', ({ name }) => {
-    const isNews = !wantLogin.has(name) && states.get(name) !== 'coming' // else its bootstrap ends in a moment
+    const isNews = !wantLogin.has(name) && states.get(name) !== 'coming' // else the end of its bootstrap reports it
     wantLogin.add(name)
     if (isNews) missing(name, '')
   })
@@ -60,7 +60,7 @@ export function followServers(
   })
 }
 
-/** A server that is there at once is not worth a word. */
+/** A server that connects faster is not reported. */
 const noticeDelayMs = 1000
 
 function createWaitNotice(view: ServersView) {
@@ -92,16 +92,16 @@ function createWaitNotice(view: ServersView) {
   }
 }
 
-/** It was let go of on its way: the run is over, or who took back its trust is told so elsewhere. */
+/** The connection was given up because the run ended or the project's trust was revoked, which is reported elsewhere. */
 const isClosing = (error: unknown): boolean => messageOf(error) === 'the agent is going away'
 
-/** In one line, without secrets. */
+/** The error on one line, without secrets. */
 function reasonOf(name: string, error: unknown, configs: readonly McpServerConfig[]): string {
   const config = configs.find((one) => one.name === name)
   return withoutServerName(name, toErrorText(error, config && secretsOf(config)).replace(/\s+/g, ' '))
 }
 
-/** The sentence that it becomes a part of has named the server. */
+/** The surrounding message names the server already. */
 function withoutServerName(name: string, reason: string): string {
   return reason
     .replace(`The MCP server "${name}" `, () => '')

@@ -5,36 +5,36 @@ import type { Workspace } from '../assembly/workspace.ts'
 import type { Io } from '../io.ts'
 import { entryProblem } from './server-entry.ts'
 
-/** A server that somebody wrote down, and what keeps it from being used, if anything does. */
+/** A configured server, and why it is not used, if so. */
 export interface ServerEntry {
   readonly name: string
   readonly from: 'flag' | 'user' | 'project'
   /** `--mcp`, or the file. */
   readonly where: string
-  /** As it is written. */
+  /** As written in the file or flag. */
   readonly entry: unknown
-  /** As it is used. Absent where it cannot be. */
+  /** Absent if the server cannot be used. */
   readonly config?: McpServerConfig
-  /** Somebody wrote that it is not to be used. */
+  /** The entry says that it is disabled. */
   readonly isDisabled?: true
-  /** Why it cannot be read. */
+  /** Why the entry is invalid. */
   readonly error?: Error
-  /** Whose server of that name is used in its place. */
+  /** The server of the same name that is used instead. */
   readonly shadowedBy?: ServerEntry
 }
 
 interface Sources {
-  /** From `readFlags`. */
+  /** From `readMcpFlags`. */
   readonly flags?: readonly ServerEntry[]
   readonly workspace: Workspace
   readonly io: Pick<Io, 'env' | 'cwd'>
 }
 
-/** Every server there is here, those of flags first, then the user's, then what was accepted of the project's. */
+/** All configured servers: those of flags first, then the user's, then the accepted ones of the project. */
 export function gatherServers({ flags = [], workspace, io }: Sources): readonly ServerEntry[] {
   const { loaded, project, cwd } = workspace
   const file = loaded.origins.mcpServers ?? 'config.json'
-  // Only where it says something: what is remembered about a server depends on its folder.
+  // Undefined unless it differs: stored knowledge about a server depends on its folder.
   const elsewhere = cwd === io.cwd ? undefined : cwd
   const own = Object.entries(loaded.config.mcpServers ?? {}).map(([name, entry]) =>
     read({ name, from: 'user', where: file, entry }, { variables: io.env, folder: elsewhere }),
@@ -50,7 +50,7 @@ export function gatherServers({ flags = [], workspace, io }: Sources): readonly 
 
 interface Reading {
   readonly variables: Readonly<Record<string, string | undefined>>
-  /** Where it runs, unless it says so itself. */
+  /** The default folder of the server. */
   readonly folder: string | undefined
 }
 
@@ -71,7 +71,7 @@ function withoutDisabled(server: ServerEntry): ServerEntry {
   return isDisabled(server.entry) ? { ...rest, isDisabled: true } : server
 }
 
-/** A program runs in the folder that is worked in, and not where `libero` happened to be called. */
+/** A program runs in the working folder of the agent, not in the one where `libero` was called. */
 function withFolder(server: ServerEntry, { folder }: Pick<Reading, 'folder'>): ServerEntry {
   const { config } = server
   if (config?.transport !== 'stdio' || folder === undefined) return server
@@ -79,15 +79,15 @@ function withFolder(server: ServerEntry, { folder }: Pick<Reading, 'folder'>): S
   return { ...server, config: { ...config, cwd: resolve(folder, config.cwd ?? '.') } }
 }
 
-/** The trust code refuses entries that ask for more; what is not there cannot be sent either. */
+/** The variables that a project's entries may use. The trust code rejects entries that name others. */
 function projectVariables(env: Io['env']): Reading['variables'] {
   return Object.fromEntries(Object.entries(env).filter(([name]) => refusedVariables(`\${${name}}`).length === 0))
 }
 
-/** A project's own file for us counts before the one for everybody. */
+/** `.libero/mcp.json` takes precedence over `.mcp.json`. */
 const rank = ({ id }: ProjectItem): number => (id.startsWith('.libero/') ? 0 : 1)
 
-/** Of several with one name, the first is meant: also where that one is turned off. */
+/** Of several servers with the same name, the first is used, even if it is disabled. */
 function markShadowed(servers: readonly ServerEntry[]): readonly ServerEntry[] {
   return servers.map((server, i) => {
     const first = servers.findIndex(({ name }) => name === server.name)

@@ -16,18 +16,17 @@ interface ListValues {
   readonly json?: boolean
 }
 
-/** A server as it is listed. */
 interface ListedServer {
-  /** Absent where its file was not opened. */
+  /** Absent if its file was not opened. */
   readonly name?: string
   readonly transport?: string
   readonly from: ServerEntry['from']
   readonly where: string
   readonly state: 'used' | 'off' | 'shadowed' | 'wrong' | 'pending'
-  /** Why it is not used. */
+  /** Why the server is not used. */
   readonly problem?: string
   readonly login?: string
-  /** As it is written, without secrets. */
+  /** As written, without secrets. */
   readonly entry?: unknown
 }
 
@@ -44,7 +43,7 @@ export async function list({ json, ...wish }: ListValues, io: Io): Promise<numbe
     io.out(jsonText({ servers, notices: said }))
     return exitCodes.done
   }
-  if (servers.length === 0) io.err('There are no MCP servers here; add one with: libero mcp add <name> …')
+  if (servers.length === 0) io.err('There are no MCP servers in this folder; add one with: libero mcp add <name> …')
   for (const line of tableOf(servers)) io.out(line)
   for (const notice of said) io.err(notice)
   return exitCodes.done
@@ -61,8 +60,8 @@ function listed(server: ServerEntry, logins: readonly McpCredential[]): ListedSe
     entry: entryWithoutSecrets(entry),
     ...(login !== undefined && { login }),
   }
-  if (shadowedBy) return { ...same, state: 'shadowed', problem: `the one of ${shadowedBy.where} counts` }
-  if (isDisabled) return { ...same, state: 'off', problem: 'its entry says that it is disabled' }
+  if (shadowedBy) return { ...same, state: 'shadowed', problem: `the one in ${shadowedBy.where} is used instead` }
+  if (isDisabled) return { ...same, state: 'off', problem: 'disabled in its entry' }
   return error ? { ...same, state: 'wrong', problem: error.message } : { ...same, state: 'used' }
 }
 

@@ -31,7 +31,7 @@ export async function logIn(name: string | undefined, values: LoginValues, io: I
       ...(client && { client }),
     })
     const what = scopes.length > 0 ? ` (${scopes.join(', ')})` : ''
-    io.err(fullyVisible(`You are logged in to "${config.name}" at ${issuer}${what}; the next run has its tools`))
+    io.err(fullyVisible(`Logged in to "${config.name}" at ${issuer}${what}; the next run has its tools`))
     return exitCodes.done
   } catch (error) {
     if (stop.signal.aborted)
@@ -45,14 +45,14 @@ export async function logIn(name: string | undefined, values: LoginValues, io: I
 function clientOf(values: LoginValues, { env }: Io): McpLoginOptions['client'] {
   const { 'client-id': id, 'client-secret-env': variable } = values
   if (variable === undefined) return id === undefined ? undefined : { id }
-  if (id === undefined) throw new UsageError('--client-secret-env is of a client that you registered: add --client-id')
+  if (id === undefined) throw new UsageError('--client-secret-env belongs to a registered client: add --client-id')
   const secret = env[variable]
   if (!secret)
     throw new UsageError(`the variable ${fullyVisible(variable)}, which --client-secret-env names, is not set`)
   return { id, secret }
 }
 
-/** `libero mcp logout`: also of a server that is not configured any more. */
+/** `libero mcp logout`: also for a server that is no longer configured. */
 export async function logOut(name: string | undefined, values: { readonly cwd?: string }, io: Io): Promise<number> {
   const logins = await createFileMcpCredentialStore(io.home).list()
   if (name === undefined || !logins.some((login) => login.name === name))
@@ -60,7 +60,7 @@ export async function logOut(name: string | undefined, values: { readonly cwd?: 
   return forgetLogin(name!, io)
 }
 
-/** Ends every login to a server of that name. */
+/** Deletes every login to a server of that name. */
 export async function forgetLogin(name: string, io: Io): Promise<number> {
   const store = createFileMcpCredentialStore(io.home)
   const { removed, revoked } = await logoutMcpServer({ name, transport: 'streamable-http' }, { store })
@@ -68,7 +68,7 @@ export async function forgetLogin(name: string, io: Io): Promise<number> {
   if (removed === 0) io.err(`There was no login to "${shown}"`)
   else
     io.err(
-      `The login to "${shown}" is forgotten${revoked === removed ? ', and its tokens are revoked' : '; its server was not told, or does not revoke tokens'}`,
+      `Deleted the login to "${shown}"${revoked === removed ? ' and revoked its tokens' : '; its tokens were not revoked'}`,
     )
   return exitCodes.done
 }

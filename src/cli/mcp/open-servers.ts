@@ -12,15 +12,15 @@ import type { ServersContext } from './servers-here.ts'
 /** The MCP servers of an agent. None is started yet. */
 export interface OpenedServers {
   readonly options: { readonly mcpServers: readonly McpServerConfig[]; readonly mcpConnector: McpConnector }
-  /** For a person, before it starts. */
+  /** Messages for a person at the start. */
   readonly notices: readonly string[]
-  /** Servers that lack a variable of the environment, for a person; `follow` tells the view. */
+  /** Messages about servers that lack an environment variable; `follow` reports them to the view. */
   readonly missing: readonly string[]
-  /** Tells the view what servers do to the runs of this agent. */
+  /** Reports to the view what happens to the servers of this agent. */
   follow(agent: Pick<Agent, 'hooks'>): void
 }
 
-/** Chooses the servers of an agent. A mistake of the user's own throws; a project's is left out, with a notice. */
+/** Chooses the servers of an agent. An invalid server of the user throws; one of a project is left out with a notice. */
 export function openServers(
   flags: readonly ServerEntry[],
   { workspace, io, view, only }: ServersContext,
@@ -54,7 +54,7 @@ export function openServers(
       const names = [...ofProject].map(visibleName).join(', ')
       const tell = (): void =>
         view.failed(
-          `The project is not trusted any more: its MCP servers are stopped (${names}), and their tools are gone`,
+          `The project is no longer trusted: its MCP servers (${names}) were stopped, and their tools removed`,
         )
       revoked.addEventListener('abort', tell, { once: true })
     },
@@ -64,12 +64,12 @@ export function openServers(
 const isMistake = ({ error, shadowedBy }: ServerEntry): boolean =>
   error !== undefined && shadowedBy === undefined && !(error instanceof MissingVariableError)
 
-/** What a project brings and does not get. */
+/** Notices about servers of a project that are left out. */
 function noticesAbout({ name, from, where, error, shadowedBy }: ServerEntry): string[] {
   if (from !== 'project' || shadowedBy?.isDisabled) return []
   const shown = `${fullyVisible(where)}: the MCP server "${visibleName(name)}" is left out`
-  if (shadowedBy?.from === 'project') return [`${shown}: ${fullyVisible(shadowedBy.where)} has one of that name`]
-  if (shadowedBy) return [`${shown}: you have one of that name yourself; rename yours to use both`]
+  if (shadowedBy?.from === 'project') return [`${shown}: ${fullyVisible(shadowedBy.where)} has a server of that name`]
+  if (shadowedBy) return [`${shown}: you have a server of that name; rename yours to use both`]
   if (error === undefined || error instanceof MissingVariableError) return []
   return [`${shown}: ${fullyVisible(messageOf(error))}`]
 }

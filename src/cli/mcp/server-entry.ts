@@ -9,14 +9,13 @@ import { jsonProblem } from '../config/json-problem.ts'
 import type { Io } from '../io.ts'
 import type { ServerEntry } from './gather-servers.ts'
 
-/** Where an entry stands, or is about to. */
 interface EntrySource {
-  /** The config file; absent where it was given on the command line. */
+  /** The config file; absent for an entry from the command line. */
   readonly file?: string
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-/** Refuses an entry that could not be used as it is written. Gives it as it will be read, and the variables that are not set now. */
+/** Throws if an entry is invalid. Returns its config, and the variables in it that are not set. */
 export function checkEntry(
   name: string,
   entry: unknown,
@@ -31,13 +30,13 @@ export function checkEntry(
     } catch (error) {
       if (!(error instanceof MissingVariableError)) throw refusal(error, file)
       unset.push(error.variable)
-      variables[error.variable] = standIn
+      variables[error.variable] = placeholder
     }
   }
 }
 
-/** Fits wherever a variable may stand, in an address too. */
-const standIn = 'https://unset.invalid'
+/** A valid value for any variable, also in an address. */
+const placeholder = 'https://unset.invalid'
 
 function refusal(error: unknown, file: string | undefined): Error {
   const message = fullyVisible(entryProblem(error))
@@ -45,10 +44,10 @@ function refusal(error: unknown, file: string | undefined): Error {
   return new ConfigError(`${fullyVisible(file)}: ${message}`, { cause: error })
 }
 
-/** What is wrong with an entry, without a key that stands in what it quotes. */
+/** The message about an invalid entry, without keys. */
 export const entryProblem = (error: unknown): string => createRedactor().text(messageOf(error))
 
-/** What `--mcp` names, each a JSON object. A mistake is the caller's, and is said before anything begins. */
+/** Parses the values of `--mcp`, each a JSON object. A mistake is a usage error. */
 export function readMcpFlags(texts: readonly string[], env: Io['env']): readonly ServerEntry[] {
   const entries = texts.map((text, i) => readFlag(text, env, texts.length > 1 ? `the ${ordinal(i)} --mcp` : '--mcp'))
   const twice = entries.find(({ name }, i) => entries.findIndex((one) => one.name === name) < i)
@@ -72,14 +71,14 @@ function readFlag(text: string, env: Io['env'], where: string): ServerEntry {
   }
 }
 
-/** The text may hold keys: only the place is told where it stops being JSON. */
+/** The text may contain keys, so the error only names the position of the mistake. */
 function parsed(text: string, where: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
     const { line, column, says } = jsonProblem(text) ?? { line: 1, column: 1, says: 'it cannot be read' }
     throw new UsageError(
-      `${where} is not JSON, line ${line}, column ${column}: ${says}; put it between single quotes, as in: ${example}`,
+      `${where} is not JSON, line ${line}, column ${column}: ${says}; put it in single quotes, as in: ${example}`,
       seeMcp,
     )
   }
@@ -87,7 +86,7 @@ function parsed(text: string, where: string): unknown {
 
 const ordinal = (i: number): string => ['first', 'second', 'third'][i] ?? `${i + 1}th`
 
-/** What is started or called, as it is written and whole; of environment and headers the names. One thing a line. */
+/** An entry for display, line by line: the complete command or address, and the names of environment variables and headers. */
 export function shownServer(entry: unknown): string[] {
   if (!isRecord(entry)) return []
   const { command, args, cwd, env, headers } = entry
@@ -107,5 +106,5 @@ const namesOf = (record: Record<string, unknown>): string =>
     .map((name) => fullyVisible(name))
     .join(', ') || 'none'
 
-/** In quotes, so that one sees where each begins and ends. */
+/** In quotes, so that word boundaries are visible. */
 const quoted = (value: unknown): string => fullyVisible(JSON.stringify(value) ?? 'undefined')

@@ -14,7 +14,7 @@ import { onStop } from '../until-stopped.ts'
 import { connectorFor } from './connector.ts'
 import { findServers, listOf, requireServer, unopenedNote, usableServers } from './find-servers.ts'
 
-/** What came of connecting to a server. */
+/** The result of connecting to a server. */
 interface TestResult {
   readonly name: string
   readonly isOk: boolean
@@ -22,7 +22,7 @@ interface TestResult {
   readonly durationMs: number
   readonly protocolVersion?: string
   readonly tools: readonly { readonly name: string; readonly description: string }[]
-  /** What was left out of what it offers, and why. */
+  /** What was left out of its offer, and why. */
   readonly notes: readonly string[]
   readonly problem?: string
   readonly stderr?: string
@@ -35,12 +35,12 @@ interface TestValues {
   readonly json?: boolean
 }
 
-/** `libero mcp test`: connects, tells, and lets go. */
+/** `libero mcp test`: connects to servers, reports the result, and disconnects. */
 export async function testServers({ values, words }: ParsedArgs, io: Io): Promise<number> {
   const { json, ...wish } = values as TestValues
   const around = await findServers(wish, io)
   const all = usableServers(around)
-  if (words.length === 0) throw new UsageError(`which MCP server? ${listOf(all.map(({ name }) => name))}; or say: all`)
+  if (words.length === 0) throw new UsageError(`name an MCP server, or all; ${listOf(all.map(({ name }) => name))}`)
   const isAll = words.length === 1 && words[0] === 'all' && !all.some(({ name }) => name === 'all')
   const unusable: string[] = []
   const named = (name: string): McpServerConfig[] => {
@@ -48,7 +48,7 @@ export async function testServers({ values, words }: ParsedArgs, io: Io): Promis
       return [requireServer(name, around)]
     } catch (error) {
       if (words.length === 1) throw error
-      unusable.push(messageOf(error)) // the others are tried all the same
+      unusable.push(messageOf(error)) // the others are tested nevertheless
       return []
     }
   }
@@ -98,7 +98,7 @@ function resultOf(config: McpServerConfig, { servers = [], tools }: McpConnectio
   }
 }
 
-/** Models are told whose tool it is; here that stands above. */
+/** Descriptions for the model name the server, which is printed above here. */
 const ownWords = (description = '', server: string): string => description.replace(`(MCP server ${server}) `, '')
 
 const maxStderr = 4000
@@ -115,7 +115,7 @@ function linesAbout({ name, isOk, state, durationMs, ...tried }: TestResult): st
     ...tools.map((tool) => `    ${visibleName(tool.name)}  ${shortLine(tool.description)}`.trimEnd()),
     ...notes.map((note) => `    ! ${fullyVisible(note)}`),
     ...(warning === undefined ? [] : [`    ! ${warning}`]),
-    ...(stderr === undefined ? [] : ['    it wrote last:', ...lastLines(stderr)]),
+    ...(stderr === undefined ? [] : ['    its last error output:', ...lastLines(stderr)]),
   ]
 }
 

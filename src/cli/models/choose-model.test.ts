@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(home, { recursive: true, force: true }))
 
-const nobody: typeof fetch = async () => {
+const noServer: typeof fetch = async () => {
   throw new TypeError('fetch failed')
 }
 
@@ -27,7 +27,7 @@ function serving(models: Readonly<Record<string, readonly string[]>>, asked: str
 }
 
 async function choose(wish: ModelRequest, { config = {}, ...io }: Partial<ModelIo> & { config?: Config } = {}) {
-  const { provider, ...chosen } = await chooseModel(wish, config, { env: {}, home, fetch: nobody, ...io })
+  const { provider, ...chosen } = await chooseModel(wish, config, { env: {}, home, fetch: noServer, ...io })
   expect(provider.meta.name).toBe(chosen.name)
   return chosen
 }
@@ -39,7 +39,7 @@ const storeKeys = (...names: string[]): Promise<void> =>
   )
 
 describe('a provider that is named', () => {
-  test('is taken, with its own default model', async () => {
+  test('is used, with its own default model', async () => {
     const env = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' }
     expect(await choose({ provider: 'openai' }, { env })).toEqual({
       name: 'openai',
@@ -48,7 +48,7 @@ describe('a provider that is named', () => {
     })
   })
 
-  test('without a key ends in one sentence with every next step, before anything is asked', async () => {
+  test('without a key means one error with all next steps, before any request', async () => {
     const failing = choose({ provider: 'anthropic' })
     await expect(failing).rejects.toThrow(
       'anthropic needs a key: set ANTHROPIC_API_KEY, or run: libero login anthropic (to try without one: --provider offline)',
@@ -57,7 +57,7 @@ describe('a provider that is named', () => {
     await expect(failing).rejects.toBeInstanceOf(CliError)
   })
 
-  test('has enough with a stored key, a passed one, or none at a server of this machine', async () => {
+  test('works with a stored key, a given key, or without one at a local address', async () => {
     await storeKeys('mistral')
     expect(await choose({ provider: 'mistral' })).toMatchObject({ name: 'mistral' })
     expect(await choose({ provider: 'cerebras', apiKey: 'k' })).toMatchObject({ name: 'cerebras' })
@@ -66,7 +66,7 @@ describe('a provider that is named', () => {
     await expect(choose({ provider: 'cerebras', apiKey: ' ' })).rejects.toThrow('cerebras needs a key')
   })
 
-  test('with a typo in it is a usage error that names the nearest', async () => {
+  test('with a typo is a usage error that suggests the nearest', async () => {
     const failing = choose({ provider: 'antropic' })
     await expect(failing).rejects.toThrow(
       'there is no provider "antropic", did you mean anthropic? (there are anthropic, openai',
@@ -76,14 +76,14 @@ describe('a provider that is named', () => {
     await expect(choose({ provider: 'x\u001b[2J' })).rejects.toThrow('"x␛[2J"')
   })
 
-  test('with an address that is none, or with a password in it, is a usage error that does not repeat the password', async () => {
+  test('with an invalid address, or a password in it, is a usage error that does not repeat the password', async () => {
     await expect(choose({ provider: 'openai', apiKey: 'k', baseURL: 'ftp://x' })).rejects.toBeInstanceOf(UsageError)
     const failing = choose({ provider: 'openai', apiKey: 'k', baseURL: 'https://me:hunter22@example.test' })
     await expect(failing).rejects.toThrow('must not hold a user name or a password')
     await expect(failing).rejects.not.toThrow('hunter22')
   })
 
-  test('is the one of the config, unless a flag says otherwise, and the model of the config goes with it', async () => {
+  test('comes from the config unless a flag names another, together with the model of the config', async () => {
     const config = { provider: 'openai', model: 'gpt-5-mini' }
     const env = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' }
     expect(await choose({}, { config, env })).toMatchObject({
@@ -96,7 +96,7 @@ describe('a provider that is named', () => {
     expect(await choose({ provider: 'openai' }, { config, env })).toMatchObject({ model: 'gpt-5-mini' })
   })
 
-  test('may be one that only the config knows, at its address and with the key of its variable', async () => {
+  test('may be defined in the config, with its address and its variable for the key', async () => {
     const config = { providers: { mine: { baseURL: 'https://models.test/v1', model: 'm-1', apiKeyEnv: 'MY_KEY' } } }
     await expect(choose({ provider: 'mine' }, { config })).rejects.toThrow(
       'mine needs a key: set MY_KEY, or run: libero login mine',
@@ -111,7 +111,7 @@ describe('a provider that is named', () => {
 describe('a model with a slash in its name', () => {
   const env = { OPENAI_API_KEY: 'k', OPENROUTER_API_KEY: 'k', GROQ_API_KEY: 'k' }
 
-  test('names its provider where none is named otherwise', async () => {
+  test('names its provider if no other is named', async () => {
     expect(await choose({ model: 'openai/gpt-5-mini' }, { env })).toEqual({
       name: 'openai',
       model: 'gpt-5-mini',
@@ -123,7 +123,7 @@ describe('a model with a slash in its name', () => {
     expect(await choose({}, { env, config: { model: 'groq/qwen' } })).toMatchObject({ name: 'groq', model: 'qwen' })
   })
 
-  test('stays whole for a provider whose models are all called so', async () => {
+  test('is not split for a provider whose models all have such names', async () => {
     const wish = { model: 'openai/gpt-oss-120b' }
     expect(await choose({ ...wish, provider: 'groq' }, { env })).toMatchObject({ name: 'groq', ...wish })
     expect(await choose(wish, { env, config: { provider: 'openrouter' } })).toMatchObject({
@@ -137,20 +137,20 @@ describe('a model with a slash in its name', () => {
     expect(await choose({ model: 'openrouter/a/b' }, { env })).toMatchObject({ name: 'openrouter', model: 'a/b' })
   })
 
-  test('is a whole name where nobody is called like its first part', async () => {
+  test('is not split if its first part is not a provider', async () => {
     expect(await choose({ model: 'acme/one' }, { env })).toMatchObject({ name: 'openai', model: 'acme/one' })
   })
 })
 
-describe('where no provider is named', () => {
-  test('the environment counts before stored keys, each in a fixed order', async () => {
+describe('if no provider is named', () => {
+  test('the environment takes precedence over stored keys, each in a fixed order', async () => {
     await storeKeys('groq', 'openai')
     const env = { GEMINI_API_KEY: 'k', CEREBRAS_API_KEY: 'k', ANTHROPIC_API_KEY: '  ' }
     expect(await choose({}, { env })).toMatchObject({ name: 'google', why: 'GEMINI_API_KEY is set' })
     expect(await choose({})).toMatchObject({ name: 'openai', why: 'there is a login for openai' })
   })
 
-  test('a server of this machine is next: Ollama before LM Studio, with the first model that can talk', async () => {
+  test('a local server is next: Ollama before LM Studio, with the first model that writes text', async () => {
     const both = { 11434: ['nomic-embed-text:latest', 'qwen3:8b'], 1234: ['phi-4'] }
     expect(await choose({}, { fetch: serving(both) })).toEqual({
       name: 'ollama',
@@ -164,7 +164,7 @@ describe('where no provider is named', () => {
     expect(await choose({}, { fetch: serving({ 11434: [], 1234: ['phi-4'] }) })).toMatchObject({ name: 'lmstudio' })
   })
 
-  test('nothing but loopback is asked, and nobody at all when there is a key', async () => {
+  test('only local addresses are contacted, and none if there is a key', async () => {
     const asked: string[] = []
     await choose({}, { fetch: serving({ 1234: ['phi-4'] }, asked) })
     expect(asked).toEqual(['http://127.0.0.1:11434/v1/models', 'http://127.0.0.1:1234/v1/models'])
@@ -172,7 +172,7 @@ describe('where no provider is named', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('a server that answers rubbish, or never, is not there', async () => {
+  test('a server that answers nonsense, or never, is ignored', async () => {
     const rubbish: typeof fetch = async () => new Response('<html>')
     await expect(choose({}, { fetch: rubbish })).rejects.toThrow(NoModelError)
     const never: typeof fetch = (_address, init) =>
@@ -180,13 +180,13 @@ describe('where no provider is named', () => {
     await expect(choose({}, { fetch: never })).rejects.toThrow(NoModelError)
   })
 
-  test('T07 without any, it is an error that names libero login, a variable and the offline model', async () => {
+  test('T07 without any, the error names libero login, a variable and the offline model', async () => {
     await expect(choose({})).rejects.toThrow(
       /^no model is set up: .*libero login.*ANTHROPIC_API_KEY.*--provider offline/,
     )
   })
 
-  test('a model that was asked for is never silently another one', async () => {
+  test('a requested model is never silently replaced by another one', async () => {
     const local = serving({ 11434: ['qwen3:8b'] })
     expect(await choose({ model: 'qwen3:8b' }, { fetch: local })).toMatchObject({ name: 'ollama', model: 'qwen3:8b' })
     await expect(choose({ model: 'gpt-9' }, { fetch: local })).rejects.toThrow(
@@ -194,19 +194,19 @@ describe('where no provider is named', () => {
     )
   })
 
-  test('a key or an address goes to nobody', async () => {
+  test('a key or an address without a provider is refused', async () => {
     const env = { ANTHROPIC_API_KEY: 'k' }
-    await expect(choose({ baseURL: 'http://127.0.0.1:1/v1' }, { env })).rejects.toThrow('whose address that is')
-    await expect(choose({ apiKey: 'secret-key-1' }, { env })).rejects.toThrow('whose key that is')
+    await expect(choose({ baseURL: 'http://127.0.0.1:1/v1' }, { env })).rejects.toThrow('the address needs a provider')
+    await expect(choose({ apiKey: 'secret-key-1' }, { env })).rejects.toThrow('the key needs a provider')
   })
 
-  test('a credentials file that cannot be read is said, and not passed over', async () => {
+  test('a credentials file that cannot be read is an error', async () => {
     await writeFile(join(home, 'credentials.json'), '{ "openai": ')
     await expect(choose({})).rejects.toThrow('is not a JSON object')
   })
 })
 
-test('a local server that never stops talking is not there', async () => {
+test('a local server with an endless response is ignored', async () => {
   let given = 0
   const endless: typeof fetch = async () =>
     new Response(
@@ -222,7 +222,7 @@ test('a local server that never stops talking is not there', async () => {
   expect(given).toBeLessThan(10)
 })
 
-test('a local server that is named says its first model, or how to get there', async () => {
+test('for a named local server its first model is used, or the error says how to get one', async () => {
   expect(await choose({ provider: 'ollama' }, { fetch: serving({ 11434: ['qwen3:8b'] }) })).toMatchObject({
     model: 'qwen3:8b',
   })

@@ -9,7 +9,7 @@ import { credentialsPathOf, hasCredentials, missingKeyError, storedNames, variab
 import { findLocal, firstLocal } from './local-models.ts'
 import { isLoopback, type KnownProvider, knownProviders } from './providers.ts'
 
-/** What flags ask for; the rest comes from the config, from what credentials there are, or from this machine. */
+/** The model that flags ask for. The rest comes from the config, from stored credentials, or from this machine. */
 export interface ModelRequest {
   readonly provider?: string | undefined
   readonly model?: string | undefined
@@ -18,21 +18,20 @@ export interface ModelRequest {
 }
 
 export interface ChosenModel {
-  /** With retries and a watchdog around it, as it comes from its factory. */
   readonly provider: Provider
   readonly name: string
   readonly model: string
-  /** Why this one, for a person: `ANTHROPIC_API_KEY is set`. */
+  /** The reason for the choice, for a person: `ANTHROPIC_API_KEY is set`. */
   readonly why: string
-  /** From the settings: nobody knows more of it than what they say. */
+  /** The provider is from the settings, so nothing else is known about it. */
   readonly isConfigured?: true
 }
 
 /**
- * The model to work with. `--model openai/gpt-5.5` also names the provider, unless the config's own has models that are
- * called like that. Where no flag and no config names a provider: the first one with a key in the environment, in
- * the order of `knownProviders`; the first one with a stored login; a local Ollama or LM Studio. Else it throws a
- * `NoModelError`: the offline model is taken only where it is named.
+ * Chooses the model. `--model openai/gpt-5.5` also names the provider, unless the config's provider has model names
+ * with a vendor before the slash. If neither a flag nor the config names a provider, it is the first one with a key in
+ * the environment, in the order of `knownProviders`; else the first one with a stored login; else a local Ollama or LM
+ * Studio. Otherwise this throws a `NoModelError`: the offline model is used only if it is named.
  */
 export async function chooseModel(wish: ModelRequest, config: Config, io: ModelIo): Promise<ChosenModel> {
   const known = knownProviders(config)
@@ -40,7 +39,7 @@ export async function chooseModel(wish: ModelRequest, config: Config, io: ModelI
   if (named) return create(named, wish, io)
   if (wish.apiKey !== undefined || wish.baseURL !== undefined)
     throw new UsageError(
-      `whose ${wish.apiKey === undefined ? 'address' : 'key'} that is has to be said: add --provider, one of ${[...known.keys()].join(', ')}`,
+      `the ${wish.apiKey === undefined ? 'address' : 'key'} needs a provider: add --provider, one of ${[...known.keys()].join(', ')}`,
     )
   const model = wish.model ?? config.model
   const found = (await findByKey(known, io)) ?? (await findLocally(known, model, io))
@@ -61,7 +60,6 @@ export class NoModelError extends CliError {
   }
 }
 
-/** What of the outside world the choice depends on. */
 export type ModelIo = Pick<Io, 'env' | 'home' | 'fetch'>
 
 interface Found {
@@ -84,7 +82,7 @@ function namedBy(wish: ModelRequest, config: Config, known: ReadonlyMap<string, 
   return configured ? { ...configured, why: 'model in the config' } : undefined
 }
 
-/** The provider of that name, or what was probably meant. */
+/** The provider of that name; the error for an unknown one suggests what was probably meant. */
 export function requireKnown(
   name: string,
   known: ReadonlyMap<string, KnownProvider>,
@@ -99,14 +97,14 @@ export function requireKnown(
   )
 }
 
-/** `openai/gpt-5.5` names both, where the part before the first slash is a provider. */
+/** `openai/gpt-5.5` names both, if the part before the first slash is a provider. */
 function splitName(name: string, known: ReadonlyMap<string, KnownProvider>): Omit<Found, 'why'> | undefined {
   const slash = name.indexOf('/')
   const provider = slash > 0 ? known.get(name.slice(0, slash)) : undefined
   return provider && { provider, ...ownName(provider, name) }
 }
 
-/** The name of a model without that of its provider before it; `openrouter/auto` is a whole name. */
+/** The name of a model without the provider before it; `openrouter/auto` is a complete name. */
 function ownName({ name, vendors }: KnownProvider, model: string | undefined): { readonly model?: string } {
   if (model === undefined) return {}
   const rest = model.startsWith(`${name}/`) ? model.slice(name.length + 1) : model
@@ -133,7 +131,7 @@ async function findLocally(
     [...known.values()].filter(({ isLocal }) => isLocal),
     io,
   )
-  // A model that somebody asked for is not silently another one.
+  // A requested model is never silently replaced by another one.
   const found = local.find(({ models }) => (model === undefined ? models.length > 0 : models.includes(model)))
   if (!found) return undefined
   const { provider, models } = found

@@ -3,13 +3,12 @@ import { CliError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import type { KnownProvider } from './providers.ts'
 
-/** A server on this machine that answers, and the models it lists. */
 interface LocalModels {
   readonly provider: KnownProvider
   readonly models: readonly string[]
 }
 
-/** Asks all of them side by side; who does not answer at once is not there. */
+/** Asks all local servers in parallel; one that does not answer quickly is left out. */
 export async function findLocal(providers: readonly KnownProvider[], io: Pick<Io, 'fetch'>): Promise<LocalModels[]> {
   const asked = providers.map(async (provider) => {
     const models = provider.baseURL === undefined ? undefined : await askModels(provider.baseURL, io, probeTimeoutMs)
@@ -18,7 +17,7 @@ export async function findLocal(providers: readonly KnownProvider[], io: Pick<Io
   return (await Promise.all(asked)).flat()
 }
 
-/** The first model of a server that somebody named, where it may take its time. */
+/** The first model of a server that was named explicitly, with a longer time limit. */
 export async function firstLocal({ name }: KnownProvider, baseURL: string, io: Pick<Io, 'fetch'>): Promise<string> {
   const models = await askModels(baseURL, io, namedTimeoutMs)
   if (!models)
@@ -33,7 +32,7 @@ export async function firstLocal({ name }: KnownProvider, baseURL: string, io: P
   return first
 }
 
-/** What a server lists under `/models`, without those that only embed; undefined where there is no answer. */
+/** The models that a server lists under `/models`, without embedding models; undefined without an answer. */
 export async function askModels(
   baseURL: string,
   { fetch }: Pick<Io, 'fetch'>,
@@ -57,13 +56,13 @@ export async function askModels(
 
 const maxBytes = 4 * 1024 * 1024
 
-/** Anybody may listen on a port of this machine, and never stop talking. */
+/** Any program may listen on a local port and send an endless response. */
 async function boundedText({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of body ?? []) {
     length += chunk.byteLength
-    if (length > maxBytes) throw new Error('no list of models is so long')
+    if (length > maxBytes) throw new Error('the list of models is too long')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -13,6 +13,6 @@ test.each([
   ['qwen3:8b', { reasoning: true }],
   ['pro3-large', {}],
   ['llama-3.3-70b', {}],
-])('of %s is known %j', (id, traits) => {
+])('the known traits of %s are %j', (id, traits) => {
   expect(traitsOf(id)).toEqual(traits)
 })

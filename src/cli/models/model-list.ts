@@ -6,7 +6,7 @@ import { credentialsPathOf } from './credentials.ts'
 import { askModels } from './local-models.ts'
 import { isLoopback, type KnownProvider, knownProviders } from './providers.ts'
 
-/** A model as lists show it. What nobody knows is absent. */
+/** A model in a list. Unknown fields are absent. */
 export interface ListedModel {
   readonly id: string
   readonly provider: string
@@ -18,14 +18,14 @@ export interface ListedModel {
   /** Dollars per million tokens. */
   readonly inputPrice?: number
   readonly outputPrice?: number
-  /** Taken where only the provider is named. */
+  /** Used if only the provider is named. */
   readonly isDefault?: true
   readonly isDeprecated?: true
 }
 
 /**
- * The models of a provider: from a server of this machine what it has, from all others what the price list knows. The
- * default comes first; with `all` also those that are going out of use or do not write text.
+ * The models of a provider: those that a server of this machine lists, or those in the price list. The default comes
+ * first; with `all` also deprecated models and those that do not write text.
  */
 export async function listModels(
   provider: string,
@@ -38,7 +38,7 @@ export async function listModels(
     known.baseURL !== undefined && isLoopback(known.baseURL)
       ? await askModels(known.baseURL, io, listTimeoutMs)
       : undefined
-  // A local server that is not there has no models, whatever its default is called.
+  // A local server that does not run has no models.
   if (known.isLocal && !served) return []
   const catalogue = createCatalogue()
   const usual = await defaultOf(known, config, io, served)
@@ -65,7 +65,7 @@ async function defaultOf(
 ): Promise<string | undefined> {
   if (config.provider === known.name && config.model !== undefined) return config.model
   if (served && !known.isConfigured) return served[0]
-  // Nobody is asked anything: the key only has to be one.
+  // No request is made, so any key will do.
   const provider = await known.create({ env: {}, credentialsPath: credentialsPathOf(io), apiKey: 'none' })
   return provider.meta.defaultModel
 }
@@ -77,7 +77,7 @@ async function describe(
 ): Promise<ListedModel> {
   const [info, input, output] = await Promise.all([
     catalogue.modelInfo(name, id),
-    // A thousand, since more of them may cost another price.
+    // A thousand tokens, because larger requests may have another price.
     catalogue.costOf(name, id, { input: 1000, output: 0 }),
     catalogue.costOf(name, id, { input: 0, output: 1000 }),
   ])
@@ -88,7 +88,7 @@ async function describe(
     ...traitsOf(id),
     ...(input !== undefined && { inputPrice: perMillion(input) }),
     ...(output !== undefined && { outputPrice: perMillion(output) }),
-    // That a configured one needs no key does not say that it costs nothing.
+    // A configured provider without a key may still cost money.
     ...(isFree && !isConfigured && { inputPrice: 0, outputPrice: 0 }),
     ...(info?.deprecated && { isDeprecated: true as const }),
   }
@@ -96,14 +96,14 @@ async function describe(
 
 const perMillion = (price: number): number => Number((price * 1000).toPrecision(6))
 
-/** Models in columns, for a terminal; none where there are no models. */
+/** A table of models for a terminal; empty if there are none. */
 export function modelTable(models: readonly ListedModel[]): string[] {
   if (models.length === 0) return []
   const rows = [
     ['model', 'context', 'output', 'thinks', 'in $/M', 'out $/M'],
     ...models.map(
       ({ id, provider, isDefault, isDeprecated, contextWindow, maxOutput, reasoning, inputPrice, outputPrice }) => [
-        visibleName(`${provider}/${id}`) + (isDefault ? ' *' : '') + (isDeprecated ? ' (going out of use)' : ''),
+        visibleName(`${provider}/${id}`) + (isDefault ? ' *' : '') + (isDeprecated ? ' (deprecated)' : ''),
         tokens(contextWindow),
         tokens(maxOutput),
         reasoning === undefined ? '' : reasoning ? 'yes' : 'no',
@@ -112,7 +112,7 @@ export function modelTable(models: readonly ListedModel[]): string[] {
       ],
     ),
   ]
-  // A column in which nothing is known is left out.
+  // Empty columns are left out.
   const columns = rows[0]!.map((_, i) => i).filter((i) => rows.slice(1).some((row) => row[i] !== ''))
   const widths = columns.map((i) => Math.max(...rows.map((row) => row[i]!.length)))
   return rows.map((row) =>
@@ -133,7 +133,7 @@ function dollars(price: number | undefined): string {
   return price === 0 ? 'free' : price.toFixed(price < 0.1 ? 3 : 2)
 }
 
-/** What is known of a model by its name and is in no price list. Of all others nothing is said. */
+/** Facts about a model that its name tells and no price list contains. */
 export function traitsOf(id: string): { readonly maxOutput?: number; readonly reasoning?: true } {
   const maxOutput = outputs.find(([line]) => line.test(id))?.[1]
   return { ...(maxOutput !== undefined && { maxOutput }), ...(thinks.test(id) && { reasoning: true as const }) }
@@ -142,7 +142,7 @@ export function traitsOf(id: string): { readonly maxOutput?: number; readonly re
 const thinks =
   /\bclaude-(?:3[.-]7|(?:opus|sonnet|haiku)-[4-9]|fable|mythos)|\bo[134](?:-|$)|\bgpt-(?:5|oss)|\bgemini-(?:2\.5|[3-9])|\bdeepseek-(?:r|reasoner)|\bqwen-?3|\bgrok-(?:[4-9]|3-mini)|\bmagistral\b/i
 
-/** In tokens, as published by those who made them; first match counts. */
+/** The maximum output in tokens, as published by the makers; the first match applies. */
 const outputs: readonly (readonly [RegExp, number])[] = [
   [/\bclaude-3[.-]5-/, 8192],
   [/\bclaude-3[.-]7-/, 64_000],

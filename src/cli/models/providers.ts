@@ -2,43 +2,43 @@ import type { Provider } from '../../core/provider.ts'
 import { type CompatHost, compatHosts } from '../../providers/services/compat-hosts.ts'
 import type { Config, ConfiguredProvider } from '../config/config.ts'
 
-/** A provider that `--provider` knows by name. */
+/** A provider that `--provider` accepts. */
 export interface KnownProvider {
   readonly name: string
-  /** Variables of the environment that may hold its key, the first that is set counts. */
+  /** Environment variables for its key; the first one that is set is used. */
   readonly env: readonly string[]
-  /** Where it is, as long as nobody says otherwise; absent where there is no such place. */
+  /** Its default address, if it has one. */
   readonly baseURL?: string
   /** Works without a key. */
   readonly isFree?: true
-  /** Works without a key at an address of this machine. */
+  /** Works without a key if its address is on this machine. */
   readonly isFreeOnLoopback?: true
-  /** A server of this machine, which is asked whether it is there. */
+  /** A server of this machine, which may not be running. */
   readonly isLocal?: true
-  /** Its models have a vendor before a slash in their names, so that this part says nothing about the provider. */
+  /** Its model names have a vendor before a slash, so that part does not name a provider. */
   readonly vendors?: 'always' | 'often'
   /** Comes from the config. */
   readonly isConfigured?: true
-  /** How its list of models is asked for, and what it wants to be shown a key as. */
+  /** How to request its list of models and send the key. */
   readonly dialect: 'openai' | 'anthropic' | 'google' | 'none'
-  /** Loads its factory, and nothing of the others. */
+  /** Loads only its own factory. */
   create(options: ProviderOptions): Promise<Provider>
 }
 
-/** What is handed to a factory: nothing is left to defaults that read this process' environment or home. */
+/** Options of a factory, complete, so that it does not read this process' environment or home. */
 interface ProviderOptions {
   readonly env: Readonly<Record<string, string | undefined>>
-  /** `false` where there is no such file: nobody has to look again. */
+  /** `false` if there is no such file. */
   readonly credentialsPath: string | false
   readonly apiKey?: string
   readonly baseURL?: string
   readonly defaultModel?: string
 }
 
-/** All that can be named here, by name. The order is the one in which credentials are looked for where none is named. */
+/** All providers by name, in the order in which credentials are searched for if none is named. */
 export function knownProviders({ providers = {} }: Pick<Config, 'providers'>): ReadonlyMap<string, KnownProvider> {
   const configured = Object.entries(providers).map(([name, provider]) => fromConfig(name, provider))
-  // A configured one replaces its namesake, in its place.
+  // A configured provider replaces the built-in one of that name, at the same position.
   return new Map([...builtIn, ...configured].map((provider) => [provider.name, provider]))
 }
 
@@ -120,13 +120,13 @@ function fromConfig(name: string, { baseURL, model, apiKeyEnv }: ConfiguredProvi
         baseURL,
         defaultModel: model,
         envKeys: env,
-        prices: false, // no list knows it, and looking into one takes its time
+        prices: false, // it is in no price list, and loading one takes time
         ...options,
       }),
   }
 }
 
-/** Whether an address is on this machine, where a server may do without a key. */
+/** Whether an address is on this machine. */
 export function isLoopback(address: string): boolean {
   const hostname = URL.parse(address)?.hostname
   return hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]'

@@ -9,10 +9,9 @@ import type { ServedModels } from './served-models.ts'
 import { followPaced, holdBack } from './slow-reader.ts'
 import { zotAliases } from './zot-tools.ts'
 
-/** What a wire's host is made of. */
 export interface AgentHostOptions {
   readonly agent: Agent
-  /** One of the agent's extensions. */
+  /** Must be one of the agent's extensions. */
   readonly compaction: CompactNow
   readonly version: string
   readonly provider: string
@@ -23,7 +22,7 @@ export interface AgentHostOptions {
   readonly run: Pick<RunOptions, 'thinking'>
 }
 
-/** One agent with one conversation in memory, as a wire drives it. */
+/** The host of an RPC server: one agent with one conversation in memory. */
 export function createAgentHost(options: AgentHostOptions): RpcHost {
   const { agent, compaction, version, provider, cwd, models } = options
   let { model } = options
@@ -34,7 +33,7 @@ export function createAgentHost(options: AgentHostOptions): RpcHost {
   const wait = (): Promise<void> | undefined => isReady()
   holdBack(agent, wait)
   agent.hooks.hook('request:prepare', (request) => {
-    request.model = model // whoever changed it meanwhile means the next call, and not the next prompt
+    request.model = model // a change applies to the next model call, not only to the next prompt
   })
 
   async function during<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -89,26 +88,28 @@ export function createAgentHost(options: AgentHostOptions): RpcHost {
   }
 }
 
-/** A summary is no prompt: of its run only what it cost is told. */
+/** Compaction is not a prompt: only the usage events of its run are emitted. */
 const isUsage = (event: AgentEvent): boolean => event.durable && event.entry.type === 'usage'
 
-/** Nobody can be asked over this wire, now or later: what waits for permission is refused, and so are its neighbours. */
+/** No person can be asked over this protocol, so calls that wait for an approval are refused, and the rest of their batch too. */
 async function answerOpenCalls({ log }: Agent): Promise<void> {
   for (const { id } of log.transcript.openCalls) {
     const asked = log.transcript.approvals.get(id)
     const why =
-      asked?.type === 'approval_requested' ? (asked.reason ?? 'it is not allowed') : 'the run was halted before it'
+      asked?.type === 'approval_requested'
+        ? (asked.reason ?? 'this call is not allowed')
+        : 'the run was halted before this call'
     await log.append({
       type: 'call_result',
       callId: id,
-      output: `Permission required: ${why}. Nobody can be asked over this wire; allow it by a rule, or start with --mode yolo.`,
+      output: `Permission required: ${why}. No person can be asked over this protocol; allow the call by a rule, or start with --mode yolo.`,
       isError: true,
       outcome: 'blocked',
     })
   }
 }
 
-/** What was put in where something is missing has no time of its own. */
+/** Messages that repairs inserted have no time; they get that of the message before them. */
 function asTurns(messages: readonly (Message & Partial<SessionTurn>)[]): SessionTurn[] {
   let createdAt = 0
   return messages.map((message, i) => {

@@ -63,20 +63,20 @@ describe('one run as JSON', () => {
     ])
   })
 
-  test('C033 after a failure one error comes last, and no done', async () => {
+  test('C033 after a failure the last event is an error, and there is no done', async () => {
     const { code, frames } = await ran({ provider: scripted(new Error('out of order')) })
     expect(code).toBe(exitCodes.error)
     expect(types(frames).filter((type) => type === 'error' || type === 'done')).toEqual(['error'])
     expect(frames.at(-1)).toEqual({ type: 'error', message: expect.stringContaining('out of order') })
   })
 
-  test('C033 so it is where nothing could be begun', async () => {
+  test('C033 the same if the run could not start', async () => {
     const { code, frames } = await ran({ provider: scripted() }, {})
     expect(code).toBe(exitCodes.error)
     expect(types(frames)).toEqual(['error'])
   })
 
-  test('C033 F005 where somebody would have to be asked it halts, and its exit code says so', async () => {
+  test('C033 F005 it halts where an approval is needed, with the exit code for that', async () => {
     const danger = tool('danger', () => 'done', { effects: ['exec'] })
     const provider = scripted([call('1', 'danger', {})])
     const { code, frames } = await ran({ provider, tools: { danger }, authority: { mode: 'ask' } })
@@ -84,14 +84,14 @@ describe('one run as JSON', () => {
     expect(frames.find(({ type }) => type === 'tool_result')).toMatchObject({ is_error: true })
   })
 
-  test('C033 at the step cap the exit code says so', async () => {
+  test('C033 at the limit of turns it ends with the exit code for limits', async () => {
     const provider = scripted([call('1', 'look', {})])
     const { code, frames } = await ran({ provider, tools: { look }, behavior: { maxTurns: 1 } })
     expect(code).toBe(exitCodes.budget)
     expect(frames.at(-1)).toEqual({ type: 'error', message: 'max steps (1) exceeded' })
   })
 
-  test('FC-06 a reader that goes away aborts the run', async () => {
+  test('FC-06 a reader that closes stdout aborts the run', async () => {
     const stdout = new Writable({ write: (_, __, done) => done(Object.assign(new Error('EPIPE'), { code: 'EPIPE' })) })
     const waits = tool('waits', (_: unknown, { signal }: { signal: AbortSignal }) => {
       return new Promise<string>((_done, fail) => signal.addEventListener('abort', () => fail(signal.reason)))
@@ -100,7 +100,7 @@ describe('one run as JSON', () => {
     expect(await runJson({ agent, run: { prompt: 'go' }, stdout })).toBe(exitCodes.closed)
   })
 
-  test('FC-02 a slow reader holds the model up', async () => {
+  test('FC-02 the model waits for a slow reader', async () => {
     let asked = 0
     let open: (() => void) | undefined
     const stdout = new Writable({

@@ -7,17 +7,15 @@ import type { Output } from '../io.ts'
 import { exitCodeOf, outcomeOf } from '../run/run-outcome.ts'
 import { followPaced, holdBack } from './slow-reader.ts'
 
-/** What a run with `--json` is made of. */
 interface JsonRun {
-  /** Put together and not yet running; it is not destroyed here. */
+  /** Assembled and not running yet; the caller destroys it. */
   readonly agent: Agent
-  /** The prompt, images, model, and whatever else the run takes. */
   readonly run: RunOptions
-  /** Frames go here and nothing else does. A reader that is slow is waited for, one that goes away aborts the run. */
+  /** For frames only. The run waits for a slow reader; a reader that closes it aborts the run. */
   readonly stdout: Pick<Output, 'write' | 'on'>
 }
 
-/** Runs once and writes zot's events without responses. Gives the exit code, when all is written. */
+/** Runs once and writes zot's events without responses. Resolves with the exit code when all is written. */
 export async function runJson({ agent, run, stdout }: JsonRun): Promise<number> {
   const projection = new ZotProjection({ isOneShot: true })
   const writer = writeLines(stdout as Parameters<typeof writeLines>[0], { onClosed: () => agent.abort() })

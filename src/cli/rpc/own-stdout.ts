@@ -2,8 +2,8 @@ import { Writable } from 'node:stream'
 import type { Io } from '../io.ts'
 
 /**
- * Takes stdout for frames alone. From here on whatever else writes to it, `console.log` of a tool say, reaches stderr;
- * only a program that is handed the descriptor itself could still get between.
+ * Reserves stdout for frames. All other writes to it, such as a tool's `console.log`, go to stderr from now on; only a
+ * program that inherits the descriptor could still write to it.
  */
 export function reserveStdout({ stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>): ReservedStdout {
   const write = stdout.write.bind(stdout) as Writable['write']
@@ -15,14 +15,14 @@ export function reserveStdout({ stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>)
     write: (chunk: Buffer, _encoding, done) => void write(chunk, done),
     writev: (chunks, done) => void write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), done),
   })
-  // Some say that they are closed before anybody writes; a pipe says it only then.
+  // Some streams report that they are closed before the first write; a pipe only at the write.
   stdout.once('error', (error) => frames.destroy(error))
   stdout.once('close', () => frames.destroy())
   return { frames, restore: () => void Object.assign(stdout, { write, end }) }
 }
 
 interface ReservedStdout {
-  /** The way to the reader. Its `error` says that he is gone. */
+  /** Writes to the reader. Its `error` event says that the reader is gone. */
   readonly frames: Writable
   restore(): void
 }

@@ -8,7 +8,7 @@ import { command } from '../commands/rpc.ts'
 import { reserveStdout } from './own-stdout.ts'
 
 describe('libero rpc', () => {
-  test('without credentials it ends before the first frame, and says what to do', async () => {
+  test('without credentials it ends before the first frame, with the next step', async () => {
     const io = fakeIo({ stdin: '{"type":"ping"}\n' })
     const running = command.run!({ values: {}, words: [] }, io)
     await expect(running).rejects.toThrow(CliError)
@@ -16,7 +16,7 @@ describe('libero rpc', () => {
     expect(io.said.out).toBe('')
   })
 
-  test('C002 with the model that needs none it serves', async () => {
+  test('C002 with a model that needs no credentials it serves', async () => {
     const io = fakeIo({ stdin: '{"id":"1","type":"prompt","message":"what can you do?"}\n' })
     const code = await command.run!({ values: { provider: 'offline' }, words: [] }, io)
     expect(code).toBe(exitCodes.done)
@@ -29,7 +29,7 @@ describe('libero rpc', () => {
     expect(frames.some(({ type }) => type === 'text_delta')).toBe(true)
   })
 
-  test('a container without an image is refused rather than done without', async () => {
+  test('a container without an image is refused', async () => {
     const io = fakeIo()
     mkdirSync(io.home)
     writeFileSync(join(io.home, 'config.json'), '{"context":"docker"}')
@@ -37,8 +37,8 @@ describe('libero rpc', () => {
   })
 })
 
-describe('stdout that is taken', () => {
-  test('FC-15 carries frames, and what others write goes to stderr', async () => {
+describe('reserved stdout', () => {
+  test('FC-15 carries only frames, and other output goes to stderr', async () => {
     const { stdout, stderr, said } = fakeIo()
     const { frames, restore: giveBack } = reserveStdout({ stdout, stderr })
     stdout.write('noise\n')
@@ -50,7 +50,7 @@ describe('stdout that is taken', () => {
     expect(said.out).toBe('{"type":"done"}\nagain\n')
   })
 
-  test('FC-06 says when its reader has gone', async () => {
+  test('FC-06 reports that its reader has closed it', async () => {
     const stdout = new PassThrough()
     const { frames } = reserveStdout({ stdout, stderr: new PassThrough() })
     const gone = new Promise((done) => frames.once('error', done))

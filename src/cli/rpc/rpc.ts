@@ -1,5 +1,4 @@
 import type { Writable } from 'node:stream'
-import { messageOf } from '../../core/errors.ts'
 import { version } from '../../core/version.ts'
 import { createAgent } from '../../create-agent.ts'
 import { compactNow } from '../../extensions/compact-now.ts'
@@ -8,42 +7,42 @@ import type { RpcHost } from '../../rpc/host.ts'
 import { type ServeEnd, serveZot } from '../../rpc/zot-server.ts'
 import { agentOptions } from '../assembly/agent-options.ts'
 import { assemble, thinkingNotices } from '../assembly/assemble.ts'
-import { exitCodes, stopCodes } from '../cli-error.ts'
+import { exitCodes } from '../cli-error.ts'
 import type { RpcValues } from '../commands/rpc.ts'
 import { checkWritten } from '../failures/output-failure.ts'
 import type { Io } from '../io.ts'
 import { linesView } from '../mcp/servers-here.ts'
 import { chooseModel } from '../models/choose-model.ts'
 import { resolveCwd } from '../run/flag-files.ts'
+import { untilStopped } from '../until-stopped.ts'
 import { createAgentHost } from './agent-host.ts'
 import { servedModels } from './served-models.ts'
 import { zotAliases, zotTools } from './zot-tools.ts'
 
-/** `libero rpc`, with stdout taken. Whatever can go wrong before the first frame is thrown. */
+/** `libero rpc`, with stdout reserved for frames. Errors before the first frame are thrown. */
 export async function rpc(values: RpcValues, io: Io, frames: Writable): Promise<number> {
   const closing: Closing = []
   try {
-    const host = await openHost(values, io, closing)
-    return await serve({ host, frames, io })
+    return await serve(await openHost(values, io, closing), frames, io)
   } finally {
     for (const close of closing.reverse()) await close()
   }
 }
 
-/** Puts together what flags and settings ask for. `closing` is told, step by step, what has to be closed again. */
-export async function openHost(values: RpcValues, io: Io, closing: Closing): Promise<RpcHost> {
+/** Assembles the agent that flags and settings ask for, and adds to `closing` what must be closed again. */
+async function openHost(values: RpcValues, io: Io, closing: Closing): Promise<RpcHost> {
   const { mode, mcp, reasoning, 'no-tools': isNone = false, tools: only } = values
   const tools = zotTools({ none: isNone, ...(only !== undefined && { only }) })
-  // Where only some tools are wanted, those of files and servers are not among them.
-  const isNarrowed = isNone || only !== undefined
+  // With a selection of tools, tools in files and of configured MCP servers are left out.
+  const isSelection = isNone || only !== undefined
   const cwd = await resolveCwd(values.cwd, io)
   const assembly = await assemble(
     { ...(mode && { mode }), ...(mcp && { mcp }), ...(reasoning && { thinking: reasoning }) },
     {
       ...{ command: 'rpc', io, cwd, view: linesView((line) => io.err(`libero: ${line}`)) },
-      // The client cannot be asked: calls that a person would have to approve in every mode are denied.
+      // The client cannot be asked: calls that need an approval in every mode are denied.
       ...{ defaultMode: 'yolo', floor: 'deny' },
-      ...(isNarrowed && { mcpServers: 'of flags' }),
+      ...(isSelection && { mcpServers: 'of flags' }),
       ...((!values['with-skills'] || values['no-skill']) && { skills: 'none' }),
     },
   )
@@ -55,7 +54,7 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
     system: values['append-system-prompt']?.join('\n\n'),
     tools,
     toolAliases: zotAliases,
-    withoutFiles: isNarrowed,
+    withoutFiles: isSelection,
     extensions: [compaction],
   })
   closing.push(() => assembled.close())
@@ -72,64 +71,31 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
   return createAgentHost({ agent, compaction, version, provider: name, model, cwd, models, run })
 }
 
-/** What is to be closed, the last one first. */
-export type Closing = (() => Promise<void> | void)[]
+/** Functions to call at the end, the last one first. */
+type Closing = (() => Promise<void> | void)[]
 
-/** What to tell a person about flags that zot has and we do not. */
+/** Warnings about flags of zot that have no effect here. */
 function warningsOf(values: RpcValues): string[] {
   const given = [
-    values['no-yolo'] && '--no-yolo has no effect over rpc, where nobody can be asked; see --mode',
-    values.ext && '--ext has no effect: this version has no extensions of other programs',
+    values['no-yolo'] && '--no-yolo has no effect over rpc, where no person can be asked; see --mode',
+    values.ext && '--ext has no effect: Libero has no extensions of this kind',
   ]
   return given.filter((text) => typeof text === 'string')
 }
 
-interface ServeParts {
-  readonly host: RpcHost
-  readonly frames: Writable
-  readonly io: Io
-}
-
-/** Serves until stdin ends, nobody reads any more, or a signal comes; all that was said is written by then. */
-export async function serve({ host, frames, io }: ServeParts): Promise<number> {
-  const stopping = new AbortController()
-  let stopped: number | undefined
-  let grace: NodeJS.Timeout | undefined
-  const stop = (exitCode: number): void => {
-    stopped ??= exitCode
-    grace ??= setTimeout(() => io.quit(exitCode), graceMs).unref()
-    stopping.abort()
-  }
+/** Serves until stdin ends, stdout closes, or a signal arrives. All frames are written by then. */
+function serve(host: RpcHost, frames: Writable, io: Io): Promise<number> {
   const report = (problem: string): void => io.err(`libero: ${visibleText(problem)}`)
-  const offs = [
-    io.onSignal((signal) => stop(stopCodes[signal])),
-    io.onCrash((error) => {
-      report(`something failed that nobody was waiting for: ${messageOf(error)}`)
-      stop(exitCodes.error)
-    }),
-  ]
-  try {
-    const end = await serveZot({
-      host,
-      input: io.stdin,
-      output: frames,
-      token: io.env.ZOTCORE_RPC_TOKEN,
-      signal: stopping.signal,
-      report,
-    })
+  return untilStopped(io, async (signal) => {
+    const token = io.env.ZOTCORE_RPC_TOKEN
+    const end = await serveZot({ host, input: io.stdin, output: frames, token, signal, report })
     checkWritten(frames)
     if (end.error !== undefined && end.reason !== 'output_closed') report(end.error)
-    return stopped ?? codeOf(end)
-  } finally {
-    clearTimeout(grace)
-    for (const off of offs) off()
-  }
+    return exitCodeOf(end)
+  })
 }
 
-/** How long a reader may take for what is left, and a tool to end, after a signal. */
-const graceMs = 5000
-
-function codeOf({ reason }: ServeEnd): number {
+function exitCodeOf({ reason }: ServeEnd): number {
   if (reason === 'output_closed') return exitCodes.closed
   return reason === 'input_ended' || reason === 'stopped' ? exitCodes.done : exitCodes.error
 }

@@ -11,7 +11,7 @@ function serve(options: Partial<ServedModelsOptions>, fetch = offlineFetch): Ret
 }
 
 describe('models that can be chosen', () => {
-  test('C023 C024 are those that somebody lists', async () => {
+  test('C023 C024 are those in the list of the provider', async () => {
     const models = serve({})
     const listed = await models.list('deepseek-chat')
     expect(listed[0]).toMatchObject({ id: 'deepseek-chat', provider: 'deepseek' })
@@ -20,7 +20,7 @@ describe('models that can be chosen', () => {
     expect(await models.has('no-such')).toBe(false)
   })
 
-  test('at an address of its own, those that the server lists', async () => {
+  test('with another address, those that the server lists', async () => {
     const asked: unknown[] = []
     const fetch: typeof globalThis.fetch = async (url) => {
       asked.push(url)
@@ -32,7 +32,7 @@ describe('models that can be chosen', () => {
     expect([await models.has('two'), await models.has('three')]).toEqual([true, false])
   })
 
-  test('all of them, where nobody can list them; a server elsewhere is not asked without a key', async () => {
+  test('any, if they cannot be listed; a remote server is not asked without a key', async () => {
     const fetch: typeof globalThis.fetch = async () => {
       throw new Error('it was asked')
     }
@@ -45,7 +45,7 @@ describe('models that can be chosen', () => {
     }
   })
 
-  test('one, of the model that needs no service', async () => {
+  test('one, for the offline model', async () => {
     const models = serve({ provider: 'offline', model: 'offline' })
     expect([await models.has('offline'), await models.has('gpt-5')]).toEqual([true, false])
   })

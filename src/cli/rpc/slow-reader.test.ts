@@ -18,8 +18,8 @@ async function heardOf(loud: Parameters<typeof tool>[1], isReady: () => Promise<
   return heard
 }
 
-describe('FC-02 a tool that goes on telling while the reader is slow', () => {
-  test('is heard with the newest of it, in one piece, before its result', async () => {
+describe('FC-02 progress of a tool while the reader is slow', () => {
+  test('is delivered in one piece before the result, its newest part', async () => {
     let ready: Promise<void> | undefined
     const [first, kept, ...rest] = await heardOf(
       (_, { progress }) => {
@@ -36,7 +36,7 @@ describe('FC-02 a tool that goes on telling while the reader is slow', () => {
     expect(rest).toEqual(['='])
   })
 
-  test('is heard as soon as the reader is back', async () => {
+  test('is delivered as soon as the reader is ready', async () => {
     const back = Promise.withResolvers<void>()
     let ready: Promise<void> | undefined = back.promise
     const heard = await heardOf(
@@ -55,7 +55,7 @@ describe('FC-02 a tool that goes on telling while the reader is slow', () => {
   })
 })
 
-test('FC-02 a child waits for a slow reader, too', async () => {
+test('FC-02 a child waits for a slow reader too', async () => {
   const agent = createAgent({
     provider: scripted([call('1', 'spawn', { task: 'say it' })], 'the child speaks', 'All done.'),
     tools: { spawn },

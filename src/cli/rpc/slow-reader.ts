@@ -3,30 +3,30 @@ import { type AgentEvent, followEvents } from '../../events/events.ts'
 import { Tail } from '../../tools/text/tail.ts'
 
 /**
- * Follows an agent for a reader that may be slow. Whatever streams is held up elsewhere; only a tool that tells of its
- * progress waits for nobody, so what it says meanwhile is kept, its newest part, and told in one piece: before the
- * tool's result, or as soon as the reader is back.
+ * Follows an agent for a reader that may be slow. `holdBack` delays what the model streams, but not the progress of
+ * tools: while the reader is busy, the newest part of it is buffered, and delivered in one piece before the tool's
+ * result or as soon as the reader is ready.
  */
 export function followPaced(
   agent: Agent,
   isReady: () => Promise<void> | undefined,
   listener: (event: AgentEvent) => void,
 ): () => void {
-  const kept = new Map<string, Kept>()
+  const buffered = new Map<string, Buffered>()
   let isWaiting = false
 
-  function tellKept(callId: string): void {
-    const one = kept.get(callId)
+  function flush(callId: string): void {
+    const one = buffered.get(callId)
     if (!one) return
-    kept.delete(callId)
+    buffered.delete(callId)
     listener({ ...one.last, text: one.tail.take().text })
   }
 
-  function keep(event: Progress): void {
-    const one = kept.get(event.callId) ?? { last: event, tail: new Tail(maxKept) }
+  function buffer(event: Progress): void {
+    const one = buffered.get(event.callId) ?? { last: event, tail: new Tail(maxBytes) }
     one.last = event
     one.tail.push(event.text)
-    kept.set(event.callId, one)
+    buffered.set(event.callId, one)
   }
 
   function waitFor(ready: Promise<void>): void {
@@ -34,7 +34,7 @@ export function followPaced(
     isWaiting = true
     const goOn = (): void => {
       isWaiting = false
-      for (const callId of [...kept.keys()]) tellKept(callId)
+      for (const callId of [...buffered.keys()]) flush(callId)
     }
     ready.then(goOn, goOn)
   }
@@ -42,40 +42,40 @@ export function followPaced(
   return followEvents(agent, (event) => {
     if (isProgress(event)) {
       const ready = isReady()
-      if (ready || kept.has(event.callId)) {
-        keep(event)
+      if (ready || buffered.has(event.callId)) {
+        buffer(event)
         if (ready) waitFor(ready)
         return
       }
-    } else if (event.durable && event.entry.type === 'call_result') tellKept(event.entry.callId)
+    } else if (event.durable && event.entry.type === 'call_result') flush(event.entry.callId)
     listener(event)
   })
 }
 
-/** Bytes; what zot gives at a time. */
-const maxKept = 4096
+/** As much as zot sends at a time. */
+const maxBytes = 4096
 
 type Progress = Extract<AgentEvent, { type: 'tool_progress' }>
 
-interface Kept {
+interface Buffered {
   last: Progress
   readonly tail: Tail
 }
 
 const isProgress = (event: AgentEvent): event is Progress => !event.durable && event.type === 'tool_progress'
 
-/** Holds an agent and its children up wherever it would say more than a slow reader can take. Returns how to stop that. */
+/** Makes an agent and its children wait for a slow reader before they emit more events. Returns a function that ends this. */
 export function holdBack({ hooks }: Pick<Agent, 'hooks'>, isReady: () => Promise<void> | undefined): () => void {
   const unhooks = [
     ...heldMoments.map((moment) => hooks.hook(moment, isReady)),
-    hooks.hook('spawn:before', (child) => void holdBack(child, isReady)), // its hooks go when it goes
+    hooks.hook('spawn:before', (child) => void holdBack(child, isReady)), // a child's hooks end with the child
   ]
   return () => {
     for (const unhook of unhooks) unhook()
   }
 }
 
-/** Each of these is awaited by the loop, and given up on when the run is aborted. */
+/** The loop awaits each of these hooks until the run is aborted. */
 const heldMoments = [
   'turn:before',
   'stream:text',

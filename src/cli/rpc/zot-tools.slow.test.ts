@@ -49,19 +49,19 @@ async function run(name: string, input: Record<string, unknown>): Promise<Outcom
 }
 
 describe('bash', () => {
-  test('shows the command, what it said, its exit code and how long it took', async () => {
+  test('shows the command, its output, its exit code and its duration', async () => {
     const { output, isError } = await run('bash', { command: 'echo out; echo err >&2; exit 3' })
     expect(output).toMatch(/^\$ echo out; echo err >&2; exit 3\n(out\nerr|err\nout)\n\[exit 3\] \d+\.\d\ds$/)
     expect(isError).toBe(true)
   })
 
-  test('says nothing in place of what a silent command said', async () => {
+  test('prints no placeholder for a command without output', async () => {
     const { output, isError } = await run('bash', { command: 'true' })
     expect(output).toMatch(/^\$ true\n\[exit 0\] \d+\.\d\ds$/)
     expect(isError).toBe(false)
   })
 
-  test('a command that prints a line like the end of one is shown whole', async () => {
+  test('output that looks like the end of a command is shown completely', async () => {
     const { output } = await run('bash', { command: 'echo "(exit 0, 5ms)"; echo last' })
     expect(output).toMatch(/\n\(exit 0, 5ms\)\nlast\n\[exit 0\] \d/)
   })
@@ -82,7 +82,7 @@ describe('bash', () => {
     expect(wide.progress.every((text) => Buffer.byteLength(text) <= 4096)).toBe(true)
   })
 
-  test('tells of what comes as it comes', async () => {
+  test('reports output as it arrives', async () => {
     const { progress } = await run('bash', { command: 'echo one; sleep 0.2; echo two' })
     expect(progress.join('')).toBe('one\ntwo\n')
   })
@@ -103,7 +103,7 @@ describe('edit', () => {
     expect(logged).toBe('edit')
   })
 
-  test('makes none when one fails, and speaks of its own fields', async () => {
+  test('makes none if one fails, and its errors name zot’s fields', async () => {
     writeFileSync(file(), 'one\none\n')
     const edits = [
       { oldText: 'one\none', newText: '1' },
@@ -115,7 +115,7 @@ describe('edit', () => {
     expect(output).toMatch(/^edit error: edit #2 oldText was not found/)
   })
 
-  test('does not speak of what it cannot be told', async () => {
+  test('does not mention options it does not have', async () => {
     writeFileSync(file(), 'one\none\n')
     const { output } = await run('edit', { path: 'a.txt', edits: [{ oldText: 'one', newText: '1' }] })
     expect(output).toContain('oldText is there 2 times')
@@ -136,7 +136,7 @@ describe('edit', () => {
 })
 
 describe('names', () => {
-  test('are those that clients of zot know, with their fields; the log keeps ours', async () => {
+  test('are those of zot, with zot’s fields; the log keeps ours', async () => {
     const { specs, logged } = await run('write', { path: 'new.txt', content: 'here' })
     expect(readFileSync(join(folder, 'new.txt'), 'utf8')).toBe('here')
     expect(logged).toBe('write_file')
@@ -161,7 +161,7 @@ describe('names', () => {
     expect(zotTools({ none: true })).toEqual({})
   })
 
-  test('that --tools does not know are refused, with the nearest', () => {
+  test('that are unknown to --tools are refused, with the nearest one', () => {
     expect(() => zotTools({ only: 'bush' })).toThrow(UsageError)
     expect(() => zotTools({ only: 'bush' })).toThrow(/no tool "bush"; did you mean bash\?/)
   })

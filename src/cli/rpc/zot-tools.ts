@@ -7,10 +7,10 @@ import { createReadFileTool } from '../../tools/read-file.ts'
 import { createShellTool } from '../../tools/shell.ts'
 import { UsageError } from '../cli-error.ts'
 
-/** Our names, and those that zot's clients show. The log keeps ours. */
+/** Our tool names and those of zot, which clients and the model see. The log keeps ours. */
 export const zotAliases: Readonly<Record<string, string>> = { shell: 'bash', read_file: 'read', write_file: 'write' }
 
-/** The tools of an agent that is driven over zot's protocol: what zot has in its shape, and the rest of ours. */
+/** The tools of an agent behind zot's protocol: zot's tools with zot's input schemas, and the rest of ours. */
 export function zotTools(wish: ToolSelection = {}): Readonly<Record<string, ToolDef>> {
   if (wish.none) return {}
   const { shell: _, shellOutput: __, shellStop: ___, multiEdit: ____, ...others } = codingTools
@@ -18,10 +18,10 @@ export function zotTools(wish: ToolSelection = {}): Readonly<Record<string, Tool
   return byName(wish.only === undefined ? all : chosen(all, wish.only))
 }
 
-/** What flags say about tools. */
+/** The flags about tools. */
 interface ToolSelection {
   readonly none?: boolean
-  /** Names with commas between them, zot's or ours. */
+  /** Names separated by commas, zot's or ours. */
   readonly only?: string
 }
 
@@ -50,7 +50,7 @@ const shownAs = (name: string): string => zotAliases[name] ?? name
 const byName = (tools: readonly ToolDef[]): Record<string, ToolDef> =>
   Object.fromEntries(tools.map((tool) => [tool.spec.name, tool]))
 
-/** How much of a file or of a command's output zot shows at most. */
+/** The maximum that zot shows of a file or of a command's output. */
 export const maxLines = 2000
 export const maxBytes = 50 * 1024
 
@@ -69,7 +69,7 @@ interface BashInput {
   readonly timeout?: number
 }
 
-/** The shell as zot's clients know it. Its canonical name stays `shell`; who talks to the model calls it `bash`. */
+/** The shell with zot's input schema. Its canonical name is `shell`; the model and clients see `bash`. */
 export const bash: ToolDef<BashInput> = {
   ...shell,
   spec: {
@@ -91,7 +91,7 @@ export const bash: ToolDef<BashInput> = {
   },
 }
 
-/** What the shell tool gives back. */
+/** The result of the shell tool. */
 interface EndedCommand {
   readonly output: string
   readonly isError: boolean
@@ -105,7 +105,7 @@ interface EndedCommand {
 
 function textOf(command: string, { output, details }: EndedCommand): string {
   const { exitCode, durationMs, signal, timedOut } = details
-  // Its last lines say how it ended; they are found by the time it took, from behind.
+  // The last lines say how the command ended; the search from the end for the duration finds them.
   const at = output.lastIndexOf('\n(', output.lastIndexOf(`, ${durationMs}ms)`))
   const body = at < 0 ? output : output.slice(0, at)
   const notes =
@@ -150,7 +150,7 @@ interface ZotEdit {
   readonly newText: string
 }
 
-/** `edit` in zot's shape: several replacements in a file, all or nothing. */
+/** `edit` with zot's input schema: several replacements in a file, all or none. */
 export const zotEdit: ToolDef<ZotEditInput> = {
   ...(multiEdit as Pick<
     ToolDef,
@@ -200,7 +200,7 @@ export const zotEdit: ToolDef<ZotEditInput> = {
 
 type Edited = { readonly output: string; readonly isError?: boolean; readonly details?: unknown }
 
-/** Whatever a model put there; what is wrong with it says the check. */
+/** Any value is accepted here; `check` reports what is wrong with it. */
 const readEdit = (edit: unknown): Partial<ZotEdit> => (typeof edit === 'object' && edit !== null ? edit : {})
 
 function toOurEdit({ oldText, newText }: Partial<ZotEdit>): Record<string, unknown> {
@@ -215,7 +215,7 @@ const toZotEdit = ({ old_string, new_string }: MultiEditInput['edits'][number]):
   newText: new_string,
 })
 
-/** What our own edit says is about its own fields. */
+/** Replaces our field and tool names in a message by zot's. */
 function inZotTerms(text: string): string {
   return text
     .replaceAll(', or set replace_all to replace all of them', '')

@@ -25,21 +25,22 @@ interface Changing<V = WhenValues> {
   readonly words: readonly string[]
 }
 
-/** `libero schedules add`: prints the id of the new one. */
+/** `libero schedules add`: prints the id of the new schedule. */
 export async function add({ values, words }: Changing, io: Io): Promise<number> {
   const asked = requireAgent(words, 'schedules add')
   const message = words.slice(1).join(' ').trim()
   const fields = readWhen(values)
-  if (!fields.when) throw new UsageError('it is not said when; add --every 15m, --at <time> or --cron "0 9 * * 1-5"')
-  if (message === '') throw new UsageError('say what the agent is told then, as the last word: "look at the news"')
+  if (!fields.when)
+    throw new UsageError('the schedule needs a time; add --every 15m, --at <time> or --cron "0 9 * * 1-5"')
+  if (message === '') throw new UsageError('the schedule needs a message, as the last argument: "look at the news"')
   return withWorkflow(io, async ({ workflow, store }) => {
     const { id: agentId, closed, isSubAgent } = await findAgent(workflow, asked)
     if (closed || isSubAgent)
       throw new CliError(
         `Agent ${fullyVisible(agentId)} is ${closed ? 'closed' : 'a sub-agent'} and cannot be woken; name another`,
       )
-    const wish = { ...fields, id: newSessionId(), agentId, message } as NewSchedule
-    const added = await workflow.schedules.add(wish).catch(refused)
+    const schedule = { ...fields, id: newSessionId(), agentId, message } as NewSchedule
+    const added = await workflow.schedules.add(schedule).catch(refused)
     io.out(added.id)
     tell(added, io)
     if (!(await isSchedulerRunning(store))) io.err(noSchedulerNotice)
@@ -61,7 +62,7 @@ export async function update({ values, words }: Changing<ChangeValues>, io: Io):
     ...(message !== '' && { message }),
   }
   if (Object.keys(fields).length === 0)
-    throw new UsageError('nothing is said that should be different; add a flag, or a new message as the last word')
+    throw new UsageError('nothing to change; add a flag, or a new message as the last argument')
   return change(asked, fields, io)
 }
 
@@ -105,7 +106,7 @@ function tell(schedule: ScheduleState, io: Pick<Io, 'err'>): void {
   io.err(`${fullyVisible(schedule.id)}: ${whenWords(schedule)}; next ${nextWords(schedule, Date.now())}`)
 }
 
-/** The names of flags are not those of fields. */
+/** Fields in errors of the API, and the flags that set them. */
 const flagOf: readonly (readonly [RegExp, string])[] = [
   [/\beverySeconds\b/g, '--every'],
   [/\brepeatEveryMinutes\b/g, '--every'],
@@ -119,7 +120,7 @@ function refused(error: unknown): never {
   throw new CliError(`This cannot be scheduled: ${fullyVisible(text.slice(0, 500))}`, exitCodes.usage, { cause: error })
 }
 
-/** The schedule that somebody means by an id, a beginning that no other has, or its name. */
+/** Finds a schedule by its id, by a unique beginning of the id, or by its name. */
 export async function findSchedule(book: Pick<ScheduleBook, 'list'>, asked: string): Promise<ScheduleState> {
   const all = await book.list()
   const exact = all.find(({ id }) => id === asked)
@@ -140,7 +141,7 @@ export async function findSchedule(book: Pick<ScheduleBook, 'list'>, asked: stri
     1,
   )
   const hint = near === undefined ? '' : ` (did you mean ${fullyVisible(near)}?)`
-  throw new CliError(`There is no schedule "${shown}"${hint}; libero schedules names those there are`)
+  throw new CliError(`There is no schedule "${shown}"${hint}; libero schedules lists them`)
 }
 
 /** The id that a command needs as its first word. */
@@ -151,15 +152,17 @@ export function requireSchedule(words: readonly string[], command: string): stri
   return asked
 }
 
-/** What the flags say; nothing of what they do not. Whether it can be meant, the schedules themselves say. */
+/** The fields of a schedule that the flags set. `ScheduleBook` checks the values. */
 export function readWhen(values: WhenValues): Omit<ScheduleChange, 'message' | 'enabled'> {
   const { every, at, cron, zone, hours, max, once, name } = values
   if (cron !== undefined && (every !== undefined || at !== undefined))
     throw new UsageError('--cron does not go together with --every and --at; choose one of them')
   if (zone !== undefined && cron === undefined && hours === undefined)
-    throw new UsageError('--zone is that of --cron or --hours; add one of them (--at names its own offset)')
+    throw new UsageError('--zone applies to --cron or --hours; add one of them (--at has its own offset)')
   if (once && max !== undefined)
-    throw new UsageError('--once and --max do not go together: with --once it is gone after its first time; choose one')
+    throw new UsageError(
+      '--once and --max do not go together: with --once the schedule is deleted after its first run; choose one',
+    )
   const when = timeOf(values)
   const activeHours = hours === undefined ? undefined : hoursOf(hours, zone)
   return {
@@ -176,7 +179,7 @@ function timeOf({ every, at, cron, zone }: WhenValues): ScheduleTime | undefined
   if (at !== undefined) {
     const minutes = every === undefined ? undefined : secondsOf(every) / 60
     if (minutes !== undefined && !Number.isInteger(minutes))
-      throw new UsageError(`--every ${fullyVisible(every!)}: with --at it has to be whole minutes, such as 2m`)
+      throw new UsageError(`--every ${fullyVisible(every!)}: with --at it must be whole minutes, such as 2m`)
     const repeat = minutes === undefined ? {} : { repeatEveryMinutes: minutes }
     return { type: 'at', at, ...repeat }
   }
@@ -188,9 +191,9 @@ const units: Readonly<Record<string, number>> = { s: 1, m: 60, min: 60, h: 3600,
 function secondsOf(text: string): number {
   const [, count, unit = 's'] = /^(\d{1,9})\s*(s|m|min|h|d)?$/.exec(text.trim()) ?? []
   if (count === undefined)
-    throw new UsageError(`--every ${fullyVisible(text.slice(0, 40))}: write how long as 90s, 15m, 2h or 1d`)
+    throw new UsageError(`--every ${fullyVisible(text.slice(0, 40))}: write the interval as 90s, 15m, 2h or 1d`)
   const seconds = Number(count) * units[unit]!
-  if (seconds < 60) throw new UsageError(`--every ${fullyVisible(text)} is too often; a minute (1m) is the least`)
+  if (seconds < 60) throw new UsageError(`--every ${fullyVisible(text)} is too often; the minimum is a minute (1m)`)
   return seconds
 }
 

@@ -10,7 +10,7 @@ import { jsonText } from '../text.ts'
 import { messageLine, nextWords, whenWords } from './schedule-words.ts'
 import { isSchedulerRunning, noSchedulerNotice } from './scheduler-state.ts'
 
-/** `libero schedules list`: the next one on top. */
+/** `libero schedules list`: the next one first. */
 export async function list({ values }: { values: { readonly json?: boolean } }, io: Io): Promise<number> {
   return withStore(io, async (store) => {
     const all = [...(await createScheduleBook({ store }).list())].sort(
@@ -21,7 +21,7 @@ export async function list({ values }: { values: { readonly json?: boolean } }, 
       return exitCodes.done
     }
     for (const line of table(all, io)) io.out(line)
-    if (all.length === 0) io.err('There are no schedules; make one with: libero schedules add <agent> --every 1h "…"')
+    if (all.length === 0) io.err('There are no schedules; create one with: libero schedules add <agent> --every 1h "…"')
     else if (!(await isSchedulerRunning(store))) io.err(noSchedulerNotice)
     return exitCodes.done
   })

@@ -13,7 +13,7 @@ import { createPaint, hasColours } from '../screen/paint.ts'
 import { untilUnread } from '../until-stopped.ts'
 import { localTime, nextWords } from './schedule-words.ts'
 
-/** `libero schedules run`: wakes agents when their time comes, and says what they do. Until Ctrl-C. */
+/** `libero schedules run`: wakes agents on schedule and prints what they do, until Ctrl-C. */
 export async function run({ values }: { readonly values: WorkValues }, io: Io): Promise<number> {
   const onError = (error: Error): void => {
     const why = error.cause === undefined ? '' : `: ${messageOf(error.cause)}`
@@ -24,17 +24,18 @@ export async function run({ values }: { readonly values: WorkValues }, io: Io): 
   try {
     for (const notice of [...opened.notices, ...opened.definitions.problems]) io.err(notice)
     const exitCode = await untilUnread(io, (signal) => wakeUntilStopped(opened, io, { signal, waking }))
-    if (exitCode === exitCodes.interrupted) io.err('Stopped. What is due meanwhile is made up for with the next run.')
+    if (exitCode === exitCodes.interrupted)
+      io.err('Stopped. Schedules that become due meanwhile run at the next start.')
     return exitCode === exitCodes.interrupted ? exitCodes.done : exitCode
   } finally {
     await opened.close()
   }
 }
 
-/** Whether this program is the one that wakes. */
+/** Whether this process is the one that wakes agents. */
 class WakingState {
   isBegun = false
-  /** Somebody else did before. */
+  /** Called when it takes over from another process. */
   onTakeOver: (() => void) | undefined
 
   begin(): void {
@@ -64,11 +65,10 @@ async function wakeUntilStopped(
       .sort((a, b) => a.nextRunAt! - b.nextRunAt!)
     if (!waking.isBegun)
       io.err(
-        'Another program wakes agents already (libero schedules run, or one of yours); this one takes over when it ends.',
+        'Another program already wakes agents (libero schedules run, or one of yours); this one takes over when it ends.',
       )
     else io.err(`Waking agents with ${model}; Ctrl-C ends it.`)
-    waking.onTakeOver = () =>
-      io.err(`${now()}  Nobody else wakes agents any more: from now on this program does, with ${model}.`)
+    waking.onTakeOver = () => io.err(`${now()}  The other program has ended: this one now wakes agents, with ${model}.`)
     io.err(
       `${all.length} ${all.length === 1 ? 'schedule' : 'schedules'}${next ? `; the next one ${nextWords(next, Date.now())}: ${fullyVisible(next.id)}` : ''}`,
     )
@@ -81,7 +81,7 @@ async function wakeUntilStopped(
   }
 }
 
-/** What is said goes to stdout, each message once, under its agent; how it goes, to stderr. */
+/** Prints messages on stdout, each once with its agent, and status changes on stderr. */
 function reporter(workflow: OpenedWorkflow['workflow'], io: Io): (update: WorkflowUpdate) => void {
   const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
   const begunAt = Date.now()

@@ -4,7 +4,7 @@ import { cutToWidth } from '../screen/text-width.ts'
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
 
-/** How far off a time is, as people say it; beyond a day the time itself, by the clock on the wall. */
+/** The time until a moment in words; beyond a day, the local time. */
 export function timeIn(at: number, now: number): string {
   const left = at - now
   if (left <= 0) return 'now'
@@ -14,7 +14,7 @@ export function timeIn(at: number, now: number): string {
   return localTime(at)
 }
 
-/** `2026-12-01 09:00` of this machine's zone. */
+/** `2026-12-01 09:00` in this machine's time zone. */
 export function localTime(at: number): string {
   const date = new Date(at)
   const two = (value: number): string => String(value).padStart(2, '0')
@@ -24,7 +24,7 @@ export function localTime(at: number): string {
 /** When a schedule wakes its agent. */
 export function whenWords({ when, activeHours, maxRuns, deleteAfterRun }: ScheduleState): string {
   const hours = activeHours && `from ${activeHours.from} to ${activeHours.to}${zoned(activeHours.timeZone)}`
-  const most = maxRuns !== undefined && `${maxRuns} ${maxRuns === 1 ? 'time' : 'times'} at most`
+  const most = maxRuns !== undefined && `at most ${maxRuns} ${maxRuns === 1 ? 'time' : 'times'}`
   const once = deleteAfterRun && when.type !== 'at' && 'once'
   return visibleName([timeWords(when), hours, most, once].filter(Boolean).join(', '))
 }
@@ -48,12 +48,12 @@ function spanWords(seconds: number): string {
   return `${seconds}s`
 }
 
-/** What becomes of it next. */
+/** The next run of a schedule in words. */
 export function nextWords({ enabled = true, nextRunAt }: ScheduleState, now: number): string {
   if (!enabled) return 'paused'
   return nextRunAt === undefined ? 'over' : timeIn(nextRunAt, now)
 }
 
-/** Its message on a line of a list. */
+/** The message of a schedule, on a line of a list. */
 export const messageLine = ({ message }: Pick<ScheduleState, 'message'>): string =>
   cutToWidth(visibleName(message.replace(/\s+/g, ' ').slice(0, 500)), 80)

@@ -4,7 +4,7 @@ import { fakeClock, scripted } from '../../testing/index.ts'
 import { createWorkflow } from '../../workflow/workflow.ts'
 import { isSchedulerRunning, notifyOnWaking } from './scheduler-state.ts'
 
-test('whoever waits to wake agents hears when it takes over from another', async () => {
+test('a process that waits to wake agents is notified when it takes over', async () => {
   const clock = fakeClock()
   const store = createMemoryStore({ clock })
   const heard: string[] = []

@@ -2,10 +2,10 @@ import type { SessionStore } from '../../core/store.ts'
 import { schedulesLogId } from '../../workflow/schedules/schedule-ledger.ts'
 import { isBeingWritten } from '../sessions/session-state.ts'
 
-/** Whether some program wakes agents just now. */
+/** Whether a program is waking agents now. */
 export const isSchedulerRunning = (store: SessionStore): Promise<boolean> => isBeingWritten(store, schedulesLogId)
 
-/** A store that tells when somebody here gets the right to wake agents: a workflow says so to nobody. */
+/** A store that calls `onWaking` when this process gets the lease for waking agents, which a workflow does not report. */
 export function notifyOnWaking(store: SessionStore, onWaking: () => void): SessionStore {
   return {
     ...store,
@@ -17,5 +17,4 @@ export function notifyOnWaking(store: SessionStore, onWaking: () => void): Sessi
   }
 }
 
-/** Said to whoever counts on it where nobody does. */
-export const noSchedulerNotice = 'Nobody wakes agents just now; let it be done with: libero schedules run'
+export const noSchedulerNotice = 'No scheduler is running; start one with: libero schedules run'

@@ -12,13 +12,12 @@ import type { Io } from '../io.ts'
 import { resolveCwd } from '../run/flag-files.ts'
 import { jsonText, shortLine } from '../text.ts'
 
-/** Which skills are meant. */
 export interface SkillsQuery {
   readonly cwd?: string
   readonly claude?: boolean
 }
 
-/** The skills an agent would have here. Nobody is asked, and nothing of a project that is not trusted is opened. */
+/** The skills an agent has in a folder. Asks no questions, and opens nothing of a project that is not trusted. */
 export async function findSkills(
   { cwd: named, claude: wanted = false }: SkillsQuery,
   io: Io,
@@ -30,7 +29,7 @@ export async function findSkills(
     const claude = wanted || loaded.config.claudeSkills === true
     if (project.state === 'restricted' || project.state === 'declined')
       notices.push(
-        `${fullyVisible(project.root)} is not trusted, so its own skills are left out; to look at them and decide: libero trust`,
+        `${fullyVisible(project.root)} is not trusted, so its skills are left out; to see them and decide: libero trust`,
       )
     const trustProjectSkills = project.isTrusted() && ((folder: string) => project.mayRead(folder))
     const found = await resolveSkills({ cwd, claude, home: io.userHome, liberoHome: io.home, trustProjectSkills })
@@ -40,7 +39,7 @@ export async function findSkills(
   }
 }
 
-/** What is wrong with a skill, on one line. */
+/** The problem of a skill, on one line. */
 export function problemLine({ path, problem, isSkipped }: SkillProblem): string {
   return fullyVisible(`${path}: ${isSkipped ? 'left out: ' : ''}${problem}`)
 }
@@ -54,11 +53,13 @@ export async function list({ values }: ParsedArgs, io: Io): Promise<number> {
     return exitCodes.done
   }
   if (skills.length === 0)
-    io.err('There are no skills here; each is a folder with a SKILL.md in .agents/skills or ~/.agents/skills')
+    io.err(
+      'There are no skills in this folder; a skill is a folder with a SKILL.md in .agents/skills or ~/.agents/skills',
+    )
   for (const line of tableOf(skills)) io.out(line)
   for (const { skill } of leftOut)
     io.err(
-      `${visibleName(skill.name)} is left out: no file here is one of ${visibleName(skill.paths?.join(', ') ?? '')}`,
+      `${visibleName(skill.name)} is left out: no file in this folder matches ${visibleName(skill.paths?.join(', ') ?? '')}`,
     )
   for (const problem of problems) io.err(problemLine(problem))
   for (const notice of notices) io.err(notice)
@@ -85,19 +86,19 @@ function tableOf(skills: readonly Skill[]): string[] {
 function below({ path, isHidden }: Skill): string[] {
   return [
     ...(path === undefined ? [] : [`    ${visibleName(path)}`]),
-    ...(isHidden ? ['    the model is not told of it; only you can use it'] : []),
+    ...(isHidden ? ['    hidden from the model; only you can use it'] : []),
   ]
 }
 
 /** `libero skills show`. */
 export async function show({ values, words: [name] }: ParsedArgs, io: Io): Promise<number> {
-  if (name === undefined) throw new UsageError('skills show takes the name of a skill; see them with: libero skills')
+  if (name === undefined) throw new UsageError('skills show takes the name of a skill; list them with: libero skills')
   const { skills, leftOut, problems, notices } = await findSkills(values as SkillsQuery, io)
   const all = [...skills, ...leftOut.map((one) => one.skill)]
   const skill = all.find((one) => nameKey(one.name) === nameKey(name))
   if (!skill) {
     for (const notice of notices) io.err(notice)
-    throw new CliError(`there is no skill ${visibleName(name)} here; see those there are with: libero skills`)
+    throw new CliError(`there is no skill ${visibleName(name)} in this folder; list them with: libero skills`)
   }
   for (const line of factsOf(skill)) io.out(line)
   io.out('')
@@ -119,20 +120,20 @@ function factsOf({ metadata = {}, ...skill }: Skill): string[] {
     ['paths', skill.paths?.join(', ')],
     ['model', skill.model],
     ['thinking', skill.thinking],
-    ['hidden', skill.isHidden ? 'yes: the model is not told of it' : undefined],
+    ['hidden', skill.isHidden ? 'yes: from the model' : undefined],
     ...Object.entries(metadata),
   ]
   return facts.flatMap(([key, value]) => (value === undefined ? [] : [`${visibleName(key)}: ${visibleName(value)}`]))
 }
 
-/** `libero skills validate`. Whoever names a folder wants it read, so nobody is asked for trust. */
+/** `libero skills validate`. Needs no trust: the caller named the folder. */
 export async function validate({ words }: ParsedArgs, io: Io): Promise<number> {
-  if (words.length === 0) throw new UsageError('skills validate takes the folders of skills; name at least one')
+  if (words.length === 0) throw new UsageError('skills validate takes folders of skills; name at least one')
   let count = 0
   for (const word of words) {
     const problems = await validateSkill(resolve(io.cwd, word))
     count += problems.length
-    if (problems.length === 0) io.out(`${fullyVisible(word)}: as it should be`)
+    if (problems.length === 0) io.out(`${fullyVisible(word)}: valid`)
     for (const { problem } of problems) io.out(fullyVisible(`${word}: ${problem}`))
   }
   return count === 0 ? exitCodes.done : exitCodes.error

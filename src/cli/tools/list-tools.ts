@@ -14,16 +14,16 @@ import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { resolveCwd } from '../run/flag-files.ts'
 
-/** A tool as an agent would have it here, or why it would not. */
+/** A tool of an agent in this folder, or the reason why the agent does not have it. */
 export interface ListedTool {
   readonly name: string
   readonly layer: ToolListing['layer'] | 'program'
   /** `active`: the agent has it. */
   readonly state: ToolState
-  /** Absent where it depends on the input, or nobody knows. */
+  /** Absent if they depend on the input or are unknown. */
   readonly effects?: readonly Effect[]
   readonly path?: string
-  /** The layers whose tools of that name it takes the place of. */
+  /** The layers whose tools of that name it replaces. */
   readonly shadows?: readonly string[]
   /** Why it is not active. */
   readonly diagnostic?: string
@@ -31,7 +31,7 @@ export interface ListedTool {
 
 type ToolsQuery = Pick<RunValues, 'preset' | 'profile' | 'cwd'>
 
-/** Every tool an agent would have here. Nobody is asked, and nothing of a project that is not trusted is opened. */
+/** All tools of an agent in a folder. Asks no questions, and opens nothing of a project that is not trusted. */
 export async function listTools(
   wish: ToolsQuery,
   io: Io,
@@ -60,7 +60,7 @@ async function programTools(wish: ToolsQuery, { loaded: { config } }: Workspace)
   return Object.values(tools).filter(({ spec }) => !left.has(spec.name))
 }
 
-/** Loads them as an agent would, and lets them go again. */
+/** Loads them in a temporary agent. */
 async function toolsInFiles(
   own: readonly ToolDef[],
   { cwd, project }: Workspace,
@@ -78,10 +78,10 @@ async function toolsInFiles(
   }
 }
 
-/** No model is asked anything here. */
+/** No request is made here. */
 const noProvider: Provider = {
-  meta: { name: 'nobody', defaultModel: 'none' },
-  // biome-ignore lint/correctness/useYield: it only ever fails
+  meta: { name: 'none', defaultModel: 'none' },
+  // biome-ignore lint/correctness/useYield: it always fails
   async *stream() {
     throw new Error('there is no model here')
   },
@@ -116,16 +116,14 @@ function withProgram(
   }
 }
 
-/** In the words of the command line, where the project's own are for programs. */
+/** The project's notice, reworded for the command line. */
 function noticeOf({ project: { state, notice, root } }: Workspace): string[] {
   if (state === 'restricted' || state === 'declined')
-    return [
-      `${fullyVisible(root)} is not trusted, so its own tools are left out; to look at them and decide: libero trust`,
-    ]
+    return [`${fullyVisible(root)} is not trusted, so its tools are left out; to see them and decide: libero trust`]
   return notice === undefined ? [] : [notice]
 }
 
-/** Their tools are known only once they are connected, which is not done to make a list. */
+/** The tools of MCP servers are known only after connecting, which a list does not do. */
 function aboutServers({ project, loaded: { config } }: Workspace): string[] {
   const own = Object.keys(config.mcpServers ?? {})
   const names = new Set([...own, ...project.items.flatMap(({ server }) => (server ? [server.name] : []))])
@@ -134,7 +132,7 @@ function aboutServers({ project, loaded: { config } }: Workspace): string[] {
   return [`The tools of MCP servers are not listed here (${shown}); to see them: libero mcp test all`]
 }
 
-/** By the names of their files alone. */
+/** Listed by file name only. */
 async function untrusted({ project }: Workspace): Promise<ListedTool[]> {
   const { names } = await projectNames(project.root)
   return names
@@ -148,7 +146,7 @@ async function untrusted({ project }: Workspace): Promise<ListedTool[]> {
     }))
 }
 
-/** Tools in columns, for a terminal; what is wrong with one stands below it. */
+/** A table of tools for a terminal, each with its path and problem below it. */
 export function toolTable(tools: readonly ListedTool[]): string[] {
   const rows = [
     ['tool', 'from', 'state', 'does'],
@@ -169,7 +167,7 @@ export function toolTable(tools: readonly ListedTool[]): string[] {
 
 function doing(effects: ListedTool['effects']): string {
   if (effects === undefined) return 'unknown'
-  return effects.map((effect) => words[effect] ?? visibleName(effect)).join(', ') || 'nothing outside'
+  return effects.map((effect) => words[effect] ?? visibleName(effect)).join(', ') || 'no effects'
 }
 
 const words: Readonly<Record<string, string>> = {
@@ -185,7 +183,7 @@ const words: Readonly<Record<string, string>> = {
 function below({ path, shadows, diagnostic }: ListedTool): string[] {
   return [
     ...(path === undefined ? [] : [visibleName(path)]),
-    ...(shadows ? [`in place of: ${shadows.join(', ')}`] : []),
+    ...(shadows ? [`replaces: ${shadows.join(', ')}`] : []),
     ...(diagnostic === undefined ? [] : [fullyVisible(diagnostic)]),
   ].map((line) => `    ${line}`)
 }
