@@ -1,22 +1,24 @@
-/** One promise that every implementation of an interface keeps. Any test runner can run it: `test(one.name, one.run)`. */
+import { within as orTimeout } from '../core/waiting.ts'
+
+/** One requirement on every implementation of an interface. Any test runner can run it: `test(one.name, one.run)`. */
 export interface ContractCase {
   readonly name: string
   /** Rejects with an Error that says what is wrong. */
   run(): Promise<void>
 }
 
-/** Throws `what` unless it holds. */
-export function check(holds: unknown, what: string): asserts holds {
-  if (!holds) throw new Error(what)
+/** Throws `what` if the condition is false. */
+export function check(condition: unknown, what: string): asserts condition {
+  if (!condition) throw new Error(what)
 }
 
-/** Throws at the first place where two values made of data differ. Prototypes do not matter, the order of keys neither. */
+/** Throws at the first difference of two values of plain data. Prototypes and the order of keys are ignored. */
 export function checkEqual(actual: unknown, expected: unknown, what: string): void {
   const found = difference(actual, expected, '')
   if (found !== undefined) throw new Error(`${what}: ${found}`)
 }
 
-/** Throws unless the work fails with an error of that class; gives the error. */
+/** Throws unless the work fails with an error of the class; returns the error. */
 export async function checkRejects(
   work: Promise<unknown>,
   Kind: abstract new (...args: never[]) => Error,
@@ -29,17 +31,11 @@ export async function checkRejects(
   return reason
 }
 
-/** The work's outcome, or an error when it hangs. The limit is there to end a test, not to measure. */
-export async function within<T>(ms: number, work: Promise<T>, what: string): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what}: nothing happened for ${ms} ms`)), ms)
+/** The outcome of `work`, or an error if it takes longer than `ms`. The limit only ends a test that hangs. */
+export function within<T>(ms: number, work: Promise<T>, what: string): Promise<T> {
+  return orTimeout(ms, work, (): never => {
+    throw new Error(`${what}: nothing happened for ${ms} ms`)
   })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 function difference(actual: unknown, expected: unknown, path: string): string | undefined {

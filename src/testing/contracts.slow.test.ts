@@ -68,7 +68,7 @@ describe('the store contract catches', () => {
       }),
     ],
     'a store that gives a held lease to anybody': [
-      'a lease that is held keeps others out, who are told by whom',
+      'a lease that is held keeps others out, and the error names its owner',
       (good) => ({ ...good, lease: (id, request) => good.lease(id, { takeOver: true, ...request }) }),
     ],
     'a store whose leases never end': [
@@ -126,7 +126,7 @@ describe('the store contract catches', () => {
       (good) => unfenced(good, ({ holder }) => holder !== undefined),
     ],
     'a store that forgets the children of what it deletes': [
-      'delete takes children, inbox and blobs along and leaves the others',
+      'delete removes children, inbox and blobs, and keeps other sessions',
       (good) => ({
         ...good,
         async append(id, entries, { holder, parent: _, ...fence }) {
@@ -224,7 +224,7 @@ describe('the provider contract catches', () => {
       }),
     ],
     'a provider that expects every error to be its own': [
-      'classifyError, where there is one, makes something of anything',
+      'classifyError, if there is one, accepts any value',
       (good) => ({ ...good, classifyError: (error) => ((error as { status: number }).status === 429 ? null : null) }),
     ],
   }

@@ -1,7 +1,8 @@
+import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
 import { check, checkEqual } from './contract.ts'
-import { exitCodeOf, type Proofs, run } from './execution-contract-kit.ts'
+import { type ExecutionCases, exitCodeOf, pause, run, waitForFile } from './execution-contract-kit.ts'
 
-export const commandProofs: Proofs = {
+export const commandCases: ExecutionCases = {
   async 'a command gives stdout, stderr and exit code apart'(context) {
     const done = await run(context, `printf 'out ä\\n'; printf 'err' >&2; exit 3`)
     checkEqual(done, { stdout: 'out ä\n', stderr: 'err', exitCode: 3 }, 'the result')
@@ -28,7 +29,7 @@ export const commandProofs: Proofs = {
     checkEqual((await run(context, 'cat f.txt', handle, { cwd: 'sub' })).stdout, 'inner', 'in a relative cwd')
   },
 
-  async 'where there is no such folder nothing is run'(context) {
+  async 'nothing runs in a folder that does not exist'(context) {
     const handle = await context.spawn()
     const exitCode = await exitCodeOf(context.exec(handle, 'touch ../ran; touch ran', { cwd: 'none' }))
     check(exitCode !== 0, 'it must fail')
@@ -49,7 +50,7 @@ export const commandProofs: Proofs = {
     checkEqual(stdout, 'a own', 'the variables of the handle and of the command')
   },
 
-  async 'files and commands see the same world'(context) {
+  async 'files and commands see the same file system'(context) {
     const handle = await context.spawn()
     await run(context, 'mkdir d && printf made > d/f.txt', handle)
     checkEqual(await context.readFile(handle, 'd/f.txt'), 'made', 'a file that a command wrote')
@@ -81,18 +82,18 @@ export const commandProofs: Proofs = {
   },
 }
 
-export const outputProofs: Proofs = {
-  async 'a listener hears all output as it comes, in whole characters, and the result has none'(context) {
-    const heard: Record<'stdout' | 'stderr', string[]> = { stdout: [], stderr: [] }
-    const onOutput = (text: string, from: 'stdout' | 'stderr') => void heard[from].push(text)
+export const outputCases: ExecutionCases = {
+  async 'a listener gets all output as it comes, in whole characters, and the result has none'(context) {
+    const received: Record<'stdout' | 'stderr', string[]> = { stdout: [], stderr: [] }
+    const onOutput = (text: string, from: 'stdout' | 'stderr') => void received[from].push(text)
     const command = `printf 'one '; printf err >&2; sleep 0.3; printf 'tw\\303'; sleep 0.3; printf '\\266\\n'; exit 5`
     const { stdout, stderr, exitCode } = await run(context, command, undefined, { onOutput })
     checkEqual({ stdout, stderr, exitCode }, { stdout: '', stderr: '', exitCode: 5 }, 'the result')
-    checkEqual([heard.stdout.join(''), heard.stderr.join('')], ['one twö\n', 'err'], 'what was heard')
-    check(heard.stdout.length > 1, 'the output must come in pieces, not at the end')
+    checkEqual([received.stdout.join(''), received.stderr.join('')], ['one twö\n', 'err'], 'what was received')
+    check(received.stdout.length > 1, 'the output must come in pieces, not at the end')
   },
 
-  async 'of very long output the end is kept'(context) {
+  async 'the end of very long output is kept'(context) {
     const { stdout, exitCode } = await run(context, `head -c 12000000 /dev/zero | tr '\\0' x; echo the end`)
     checkEqual(exitCode, 0, 'the exit code')
     check(stdout.endsWith('xxxthe end\n'), 'the end must be there')
@@ -109,4 +110,86 @@ export const outputProofs: Proofs = {
     checkEqual([stdout, exitCode], ['done\n', 0], 'the result')
     if (leftRunning) checkEqual(leftRunning, ['sleep 60'], 'what was left running')
   },
+}
+
+export const endingCases: ExecutionCases = {
+  async 'a command that takes too long is ended, with all it started'(context) {
+    const handle = await context.spawn()
+    const { exitCode } = await run(context, '(sleep 2.5; touch late) & sleep 10', handle, { timeout: 200 })
+    checkEqual(exitCode, null, 'the exit code')
+    await run(context, 'sleep 2.6', handle)
+    checkEqual(await context.listFiles(handle, '.'), [], 'what its child did afterwards')
+  },
+
+  async 'a time limit of 0, or of a month, is none'(context) {
+    for (const timeout of [0, 30 * 24 * 3_600_000]) {
+      const { exitCode } = await run(context, 'sleep 0.05', undefined, { timeout })
+      checkEqual(exitCode, 0, `the exit code under a limit of ${timeout} ms`)
+    }
+  },
+
+  async 'an aborted signal ends a command at once'(context) {
+    const handle = await context.spawn()
+    const abort = new AbortController()
+    const exitCode = exitCodeOf(context.exec(handle, 'touch begun; sleep 10', { signal: abort.signal }))
+    await waitForFile(context, handle)
+    abort.abort()
+    checkEqual(await exitCode, null, 'the exit code')
+  },
+
+  async 'a signal that was aborted before starts nothing'(context) {
+    const handle = await context.spawn()
+    const work = context.exec(handle, 'touch begun; sleep 10', { signal: AbortSignal.abort() })
+    checkEqual(await exitCodeOf(work), null, 'the exit code')
+    checkEqual(await context.listFiles(handle, '.'), [], 'what the command did')
+  },
+
+  async 'destroy ends what runs under the handle, and nothing else'(context) {
+    const [doomed, other] = [await context.spawn(), await context.spawn()]
+    const exitCode = exitCodeOf(context.exec(doomed, 'touch begun; sleep 10'))
+    const unharmed = run(context, 'sleep 0.1; echo done', other)
+    await waitForFile(context, doomed)
+    await context.destroy(doomed)
+    checkEqual(await exitCode, null, 'the exit code')
+    checkEqual((await unharmed).stdout, 'done\n', 'a command of another handle')
+  },
+
+  async 'destroy ends a command that was started a moment ago'(context) {
+    const handle = await context.spawn()
+    const cleanUp = new AbortController()
+    const exitCode = exitCodeOf(context.exec(handle, 'sleep 10', { signal: cleanUp.signal }))
+    try {
+      await context.destroy(handle)
+      checkEqual(await exitCode, null, 'the exit code')
+    } finally {
+      cleanUp.abort()
+    }
+  },
+
+  async 'output from before a timeout is kept'(context) {
+    const done = await run(context, 'echo so far; sleep 10', undefined, { timeout: 1000 })
+    checkEqual([done.stdout, done.exitCode, done.timedOut], ['so far\n', null, true], 'the result')
+    const quick = await run(context, 'true', undefined, { timeout: 5000 })
+    checkEqual(quick.timedOut ?? false, false, 'whether a quick command ran out of time')
+  },
+
+  /** Checks nothing if handles do not see each other's files. */
+  async 'destroy ends what has left the session of its command'(context) {
+    const [doomed, other] = [await context.spawn(), await context.spawn()]
+    const daemon = `sh -c 'while :; do echo >> beats; sleep 0.05; done'`
+    const command = `command -v setsid >/dev/null && s=setsid; $s ${daemon} & sleep 10`
+    const exitCode = exitCodeOf(context.exec(doomed, command))
+    await waitForFile(context, doomed, 'beats')
+    const isVisible = (await beats(context, other)) !== undefined
+    await context.destroy(doomed)
+    checkEqual(await exitCode, null, 'the exit code')
+    if (!isVisible) return
+    const before = await beats(context, other)
+    await pause(300)
+    checkEqual(await beats(context, other), before, 'what the daemon wrote until then')
+  },
+}
+
+function beats(context: ExecutionContext, handle: ExecutionHandle): Promise<string | undefined> {
+  return context.readFile(handle, 'beats').catch(() => undefined)
 }

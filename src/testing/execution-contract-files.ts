@@ -1,7 +1,7 @@
 import { check, checkEqual } from './contract.ts'
-import { codeOf, type Proofs, run } from './execution-contract-kit.ts'
+import { codeOf, type ExecutionCases, run } from './execution-contract-kit.ts'
 
-export const fileProofs: Proofs = {
+export const fileCases: ExecutionCases = {
   async 'a file is read as it was written'(context) {
     const handle = await context.spawn()
     for (const content of ['plain\n', '', 'ä 漢字 👩‍🚀 \u0000 \r\n "quotes" $HOME `x`\\', 'no newline at the end']) {
@@ -60,7 +60,7 @@ export const fileProofs: Proofs = {
   },
 }
 
-export const openFileProofs: Proofs = {
+export const openFileCases: ExecutionCases = {
   async 'bytes are read back as they were written, whole or in part'(context) {
     const handle = await context.spawn()
     const bytes = Uint8Array.from({ length: 300_000 }, (_, i) => (i * 31) >> 2)
@@ -82,7 +82,7 @@ export const openFileProofs: Proofs = {
   },
 }
 
-export const statProofs: Proofs = {
+export const statCases: ExecutionCases = {
   async 'stat tells kind and size, and fails with ENOENT when there is nothing'(context) {
     const handle = await context.spawn()
     await context.writeFile(handle, 'src/x', 'äöü')
@@ -142,7 +142,7 @@ export const statProofs: Proofs = {
   },
 }
 
-export const filesWithShellProofs: Proofs = {
+export const filesWithShellCases: ExecutionCases = {
   async 'overwriting keeps the mode of a file'(context) {
     const handle = await context.spawn()
     await context.writeFile(handle, 'f.sh', '#!/bin/sh\necho one\n')

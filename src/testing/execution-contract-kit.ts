@@ -1,13 +1,13 @@
 import type { ExecOptions, ExecResult, ExecutionContext, ExecutionHandle } from '../core/execution.ts'
 import { check, within } from './contract.ts'
 
-/** Cases of a contract by their names. Each gets a context of its own. */
-export type Proofs = Readonly<Record<string, (context: ExecutionContext) => Promise<void>>>
+/** Cases of the execution contract by name. Each gets a new context. */
+export type ExecutionCases = Readonly<Record<string, (context: ExecutionContext) => Promise<void>>>
 
-/** Ends a case that hangs; measures nothing. */
-const patience = 8000
+/** Ends a case that hangs. */
+const timeoutMs = 8000
 
-/** Runs a command that is expected to end; without a handle in one of its own. */
+/** Runs a command that is expected to end; without a handle in a new one. */
 export async function run(
   context: ExecutionContext,
   command: string,
@@ -15,38 +15,38 @@ export async function run(
   options?: ExecOptions,
 ): Promise<ExecResult> {
   const work = context.exec(handle ?? (await context.spawn()), command, options)
-  return within(patience, work, `the command \`${command}\``)
+  return within(timeoutMs, work, `the command \`${command}\``)
 }
 
-/** A command that was stopped may reject or say that it did not end by itself: null here. */
+/** The exit code; null for a command that was stopped, whether it rejects or not. */
 export function exitCodeOf(work: Promise<ExecResult>): Promise<number | null> {
   const exitCode = work.then(
     (done) => done.exitCode,
     () => null,
   )
-  return within(patience, exitCode, 'a command that was to be ended')
+  return within(timeoutMs, exitCode, 'a command that was to be ended')
 }
 
-/** Waits for the file by which a command says that it runs. */
-export async function begun(context: ExecutionContext, handle: ExecutionHandle, file = 'begun'): Promise<void> {
+/** Waits for the file that a command creates when it starts. */
+export async function waitForFile(context: ExecutionContext, handle: ExecutionHandle, file = 'begun'): Promise<void> {
   const isThere = async () => (await context.listFiles(handle, '.')).includes(file)
   const wait = async () => {
     while (!(await isThere())) await pause(5)
   }
-  await within(patience, wait(), 'the start of the command')
+  await within(timeoutMs, wait(), 'the start of the command')
 }
 
-/** The code of the error that it must fail with. */
+/** The code of the error; the work must fail. */
 export async function codeOf(work: Promise<unknown>): Promise<unknown> {
-  const [outcome] = await within(patience, Promise.allSettled([work]), 'a verb that was to fail')
+  const [outcome] = await within(timeoutMs, Promise.allSettled([work]), 'a verb that was to fail')
   check(outcome.status === 'rejected', 'it must fail and did not fail')
   return outcome.reason?.code
 }
 
 export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-/** Tells of each handle that was spawned, so that all of them can be destroyed. */
-export function counting(context: ExecutionContext): { context: ExecutionContext; handles: ExecutionHandle[] } {
+/** Collects each handle that is spawned, so that all of them can be destroyed. */
+export function trackHandles(context: ExecutionContext): { context: ExecutionContext; handles: ExecutionHandle[] } {
   const handles: ExecutionHandle[] = []
   const { stat, openFile } = context
   const counted: ExecutionContext = {

@@ -184,7 +184,7 @@ describe('the execution contract catches', () => {
       }),
     ],
     'a context that runs anywhere': [
-      'where there is no such folder nothing is run',
+      'nothing runs in a folder that does not exist',
       (good) => ({
         ...good,
         exec: (handle, command, { cwd: _, ...others } = {}) => good.exec(handle, command, others),
@@ -205,7 +205,7 @@ describe('the execution contract catches', () => {
       }),
     ],
     'a context that tells all at the end': [
-      'a listener hears all output as it comes, in whole characters, and the result has none',
+      'a listener gets all output as it comes, in whole characters, and the result has none',
       (good) => ({
         ...good,
         async exec(handle, command, { onOutput, ...others } = {}) {
@@ -216,7 +216,7 @@ describe('the execution contract catches', () => {
       }),
     ],
     'a context that tells a listener and keeps it too': [
-      'a listener hears all output as it comes, in whole characters, and the result has none',
+      'a listener gets all output as it comes, in whole characters, and the result has none',
       (good) => ({
         ...good,
         async exec(handle, command, { onOutput, ...others } = {}) {
@@ -230,7 +230,7 @@ describe('the execution contract catches', () => {
       }),
     ],
     'a context that keeps the beginning of long output': [
-      'of very long output the end is kept',
+      'the end of very long output is kept',
       withStdout((stdout) => stdout.slice(0, 1000)),
     ],
     'a context that drops what it cannot read': [
@@ -242,11 +242,11 @@ describe('the execution contract catches', () => {
       (good) => ({ ...good, exec: (handle, command, options) => good.exec(handle, `${command}\nwait`, options) }),
     ],
     'a context that forgets what was said before the time was up': [
-      'what a command said before its time was up is kept',
+      'output from before a timeout is kept',
       withStdout((stdout, { timedOut }) => (timedOut ? '' : stdout)),
     ],
     'a context that hides that the time was up': [
-      'what a command said before its time was up is kept',
+      'output from before a timeout is kept',
       (good) => ({
         ...good,
         async exec(...args) {

@@ -1,13 +1,12 @@
 import type { ExecutionContext } from '../core/execution.ts'
 import { type ContractCase, check, checkEqual } from './contract.ts'
-import { commandProofs, outputProofs } from './execution-contract-commands.ts'
-import { endingProofs } from './execution-contract-ending.ts'
-import { fileProofs, filesWithShellProofs, openFileProofs, statProofs } from './execution-contract-files.ts'
-import { counting, exitCodeOf, type Proofs } from './execution-contract-kit.ts'
+import { commandCases, endingCases, outputCases } from './execution-contract-commands.ts'
+import { fileCases, filesWithShellCases, openFileCases, statCases } from './execution-contract-files.ts'
+import { type ExecutionCases, exitCodeOf, trackHandles } from './execution-contract-kit.ts'
 
 /**
- * What makes an execution context one. `make` gives a context for each case anew, and one more to read its capabilities;
- * the folder it works in is empty. Commands are those of a POSIX shell. Each case destroys the handles it made.
+ * The requirements on an execution context. `make` creates a context for each case, and one more to read its capabilities;
+ * its working folder is empty. Commands are those of a POSIX shell. Each case destroys the handles it made.
  */
 export function executionContract(make: () => ExecutionContext): ContractCase[] {
   const { capabilities, stat, openFile } = make()
@@ -15,36 +14,36 @@ export function executionContract(make: () => ExecutionContext): ContractCase[] 
   const noFiles = filesystem ? undefined : 'no file system'
   const noShell = shell && filesystem ? undefined : 'no shell'
   return [
-    ...casesOf(make, always, undefined),
-    ...casesOf(make, fileProofs, noFiles),
-    ...casesOf(make, openFileProofs, noFiles ?? (openFile ? undefined : 'no openFile')),
-    ...casesOf(make, statProofs, noFiles ?? (stat ? undefined : 'no stat')),
-    ...casesOf(make, filesWithShellProofs, noShell ?? (stat ? undefined : 'no stat')),
-    ...casesOf(make, commandProofs, noShell),
-    ...casesOf(make, outputProofs, noShell),
-    ...casesOf(make, endingProofs, noShell),
-    ...(shell ? [] : casesOf(make, withoutShell, undefined)),
+    ...casesOf(make, generalCases, undefined),
+    ...casesOf(make, fileCases, noFiles),
+    ...casesOf(make, openFileCases, noFiles ?? (openFile ? undefined : 'no openFile')),
+    ...casesOf(make, statCases, noFiles ?? (stat ? undefined : 'no stat')),
+    ...casesOf(make, filesWithShellCases, noShell ?? (stat ? undefined : 'no stat')),
+    ...casesOf(make, commandCases, noShell),
+    ...casesOf(make, outputCases, noShell),
+    ...casesOf(make, endingCases, noShell),
+    ...(shell ? [] : casesOf(make, casesWithoutShell, undefined)),
   ]
 }
 
-/** A case that does not apply stays in the list and says why it does nothing. */
-function casesOf(make: () => ExecutionContext, proofs: Proofs, lacks: string | undefined): ContractCase[] {
-  return Object.entries(proofs).map(([name, prove]) => ({
+/** A case that does not apply stays in the list, with the reason in its name. */
+function casesOf(make: () => ExecutionContext, cases: ExecutionCases, lacks: string | undefined): ContractCase[] {
+  return Object.entries(cases).map(([name, runCase]) => ({
     name: lacks === undefined ? name : `${name} (left out: this context has ${lacks})`,
-    run: async () => (lacks === undefined ? proveAndTidy(prove, make()) : undefined),
+    run: async () => (lacks === undefined ? runAndCleanUp(runCase, make()) : undefined),
   }))
 }
 
-async function proveAndTidy(prove: Proofs[string], made: ExecutionContext): Promise<void> {
-  const { context, handles } = counting(made)
+async function runAndCleanUp(runCase: ExecutionCases[string], made: ExecutionContext): Promise<void> {
+  const { context, handles } = trackHandles(made)
   try {
-    await prove(context)
+    await runCase(context)
   } finally {
     await Promise.allSettled(handles.map((handle) => made.destroy(handle)))
   }
 }
 
-const always: Proofs = {
+const generalCases: ExecutionCases = {
   async 'every spawn gives a handle of its own'(context) {
     const handles = await Promise.all([context.spawn(), context.spawn(), context.spawn()])
     checkEqual(new Set(handles.map(({ id }) => id)).size, 3, 'the number of different ids')
@@ -70,7 +69,7 @@ const always: Proofs = {
   },
 }
 
-const withoutShell: Proofs = {
+const casesWithoutShell: ExecutionCases = {
   async 'without a shell no command succeeds'(context) {
     const outcome = await exitCodeOf(context.exec(await context.spawn(), 'true'))
     check(outcome !== 0, 'a context without a shell must not claim that a command succeeded')

@@ -5,12 +5,12 @@ type Broken = HookContexts['cache:break']
 
 /** Call it at the end of a test. */
 export interface CacheWatch {
-  /** Throws, naming each break and its cause, if there was any. */
+  /** Throws if there was a break, and names each one with its cause. */
   (): void
   readonly breaks: readonly Broken[]
 }
 
-/** Watches an agent from now on: what it returns fails a test in which the beginning of a prompt changed between two requests, so that a provider's cache was lost. */
+/** Watches an agent. The returned function throws if the start of a prompt changed between two requests, so that the provider's cache was lost. */
 export function expectNoCacheBreaks(
   agent: Pick<Agent, 'hooks'>,
   { except }: { except?: (broken: Broken) => boolean } = {},

@@ -1,9 +1,9 @@
 import type { Clock } from '../core/clock.ts'
 
 export interface FakeClock extends Clock {
-  /** Moves time on, firing what falls due in order, and lets promises settle after each. */
+  /** Advances time, fires due timers in order, and lets promises settle after each. */
   advance(ms: number): Promise<void>
-  /** Timers that have not fired or been called off. */
+  /** The number of timers that have not fired and were not cancelled. */
   readonly pending: number
 }
 
@@ -13,7 +13,7 @@ export function fakeClock(start = 0): FakeClock {
   let n = 0
   const timers = new Map<number, { at: number; fn: () => void }>()
 
-  /** Timers stand in the order in which they were set, so the first of the earliest is the one. */
+  /** Timers are in the order in which they were set, so of equal times the first one set is due. */
   function nextDue(until: number): [number, { at: number; fn: () => void }] | undefined {
     let first: [number, { at: number; fn: () => void }] | undefined
     for (const one of timers) if (one[1].at <= until && (!first || one[1].at < first[1].at)) first = one
@@ -46,7 +46,7 @@ export function fakeClock(start = 0): FakeClock {
   }
 }
 
-/** Lets everything run that is only waiting for promises. */
+/** Runs all code that only waits for promises. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 20; i++) await null
   await new Promise((resolve) => setTimeout(resolve, 0))

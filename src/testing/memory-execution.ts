@@ -4,18 +4,18 @@ import { resolvePosix } from '../core/execution.ts'
 export interface MemoryExecution extends ExecutionContext {
   /** The whole file system, by absolute path. */
   readonly files: Map<string, string>
-  /** How often each verb was used. */
+  /** How often each was called. */
   readonly counts: { spawn: number; destroy: number }
 }
 
 export interface MemoryExecutionOptions {
   readonly files?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** Answers commands; without it every command fails as unknown. */
+  /** Runs commands; without it every command fails as unknown. */
   readonly exec?: (command: string) => Partial<ExecResult> | Promise<Partial<ExecResult>>
 }
 
-/** An execution context that touches nothing: files in a Map, commands answered by a function. */
+/** An execution context in memory: files in a Map, commands run by a function. */
 export function memoryExecution({ files = {}, cwd = '/project', exec }: MemoryExecutionOptions = {}): MemoryExecution {
   const tree = new Map(Object.entries(files).map(([path, content]) => [resolvePosix(cwd, path), content]))
   const counts = { spawn: 0, destroy: 0 }

@@ -2,36 +2,36 @@ import type { ClassifiedError, ModelEvent, ModelReply, ModelRequest, Provider, S
 import { deepFreeze, type TurnUsage } from '../core/turn.ts'
 import { type ContractCase, check, checkEqual, within } from './contract.ts'
 
-/** As much of a request as matters; the rest is filled in. */
+/** The required parts of a request; the rest gets defaults. */
 export type ContractRequest = Partial<ModelRequest> & Pick<ModelRequest, 'messages'>
 
-/** What to ask the provider, so that its backend (a fake one, say) answers in the way the name says. */
+/** Requests that the provider's backend, for instance a fake one, answers as described. */
 export interface ProviderContractOptions {
-  /** Is answered with text of several words, best in several pieces. */
+  /** Answered with a text of several words, preferably in several pieces. */
   readonly text: ContractRequest
-  /** Is answered with one or more tool calls that have arguments. Without it nothing is said about calls. */
+  /** Answered with one or more tool calls that have arguments. Without it, calls are not checked. */
   readonly toolCall?: ContractRequest
-  /** Fails. Without it nothing is said about failures. */
+  /** A request that fails. Without it, failures are not checked. */
   readonly failing?: ContractRequest
 }
 
-/** What makes a provider a provider. `make` gives one for each case anew; it may be asked several times. */
+/** The requirements on a provider. `make` creates one for each case, which may get several requests. */
 export function providerContract(
   make: () => Provider | Promise<Provider>,
   options: ProviderContractOptions,
 ): ContractCase[] {
   const { text, toolCall, failing } = options
-  const promises = {
-    ...forEveryProvider(text, toolCall ?? text),
-    ...(toolCall && forToolCalls(toolCall)),
-    ...(failing && forFailures(failing)),
+  const cases = {
+    ...generalCases(text, toolCall ?? text),
+    ...(toolCall && toolCallCases(toolCall)),
+    ...(failing && failureCases(failing)),
   }
-  return Object.entries(promises).map(([name, prove]) => ({ name, run: async () => prove(await make()) }))
+  return Object.entries(cases).map(([name, runCase]) => ({ name, run: async () => runCase(await make()) }))
 }
 
-type Promises = Record<string, (provider: Provider) => Promise<void>>
+type ProviderCases = Record<string, (provider: Provider) => Promise<void>>
 
-function forEveryProvider(text: ContractRequest, other: ContractRequest): Promises {
+function generalCases(text: ContractRequest, other: ContractRequest): ProviderCases {
   return {
     async 'has a name and a default model'({ meta }) {
       check(typeof meta.name === 'string' && meta.name !== '', 'meta.name must be a name')
@@ -84,7 +84,7 @@ function forEveryProvider(text: ContractRequest, other: ContractRequest): Promis
       const streams = [text, other].map((request) => iterate(provider, requestOf(provider, request)))
       const events: ModelEvent[][] = [[], []]
       for (let isOpen = true; isOpen; ) {
-        const steps = await within(patience, Promise.all(streams.map((stream) => stream.next())), 'two streams')
+        const steps = await within(timeoutMs, Promise.all(streams.map((stream) => stream.next())), 'two streams')
         for (const [i, step] of steps.entries()) if (!step.done) events[i]!.push(step.value)
         isOpen = steps.some(({ done }) => !done)
       }
@@ -95,10 +95,10 @@ function forEveryProvider(text: ContractRequest, other: ContractRequest): Promis
       }
     },
 
-    async 'may be left in the middle'(provider) {
+    async 'may be closed in the middle'(provider) {
       const stream = iterate(provider, requestOf(provider, text))
-      await within(patience, stream.next(), 'the first event')
-      await within(patience, Promise.resolve(stream.return?.()), 'leaving the stream')
+      await within(timeoutMs, stream.next(), 'the first event')
+      await within(timeoutMs, Promise.resolve(stream.return?.()), 'leaving the stream')
       replyOf(await eventsOf(provider, text))
     },
 
@@ -113,13 +113,13 @@ function forEveryProvider(text: ContractRequest, other: ContractRequest): Promis
       checkStopped(provider, events, error)
     },
 
-    async 'classifyError, where there is one, makes something of anything'(provider) {
+    async 'classifyError, if there is one, accepts any value'(provider) {
       for (const error of oddErrors()) checkClassified(provider, error)
     },
   }
 }
 
-function forToolCalls(toolCall: ContractRequest): Promises {
+function toolCallCases(toolCall: ContractRequest): ProviderCases {
   return {
     async 'streams each tool call under the id of the reply, with arguments that join to its input'(provider) {
       const events = await eventsOf(provider, toolCall)
@@ -142,7 +142,7 @@ function forToolCalls(toolCall: ContractRequest): Promises {
   }
 }
 
-function forFailures(failing: ContractRequest): Promises {
+function failureCases(failing: ContractRequest): ProviderCases {
   return {
     async 'throws when the service fails, and can say what that means'(provider) {
       const { events, error } = await attempt(provider, failing, new AbortController().signal)
@@ -157,7 +157,7 @@ function forFailures(failing: ContractRequest): Promises {
   }
 }
 
-const patience = 5000
+const timeoutMs = 5000
 const blocks = new Set<string>(['text', 'thinking', 'tool_call', 'image', 'document'])
 const stops = new Set<StopReason>(['end', 'tool_use', 'length', 'refusal', 'other'])
 const kinds = new Set<ClassifiedError['kind']>([
@@ -186,7 +186,7 @@ async function drain(provider: Provider, request: ModelRequest): Promise<ModelEv
   const stream = iterate(provider, request)
   const events: ModelEvent[] = []
   for (;;) {
-    const { done, value } = await within(patience, stream.next(), 'the next event')
+    const { done, value } = await within(timeoutMs, stream.next(), 'the next event')
     if (done) return events
     events.push(value)
   }
@@ -195,7 +195,7 @@ async function drain(provider: Provider, request: ModelRequest): Promise<ModelEv
 const eventsOf = (provider: Provider, request: ContractRequest): Promise<ModelEvent[]> =>
   drain(provider, requestOf(provider, request))
 
-/** Everything up to the end, whichever it is; `onFirst` is called with the first event. */
+/** All events up to the end or the error; `onFirst` is called after the first event. */
 async function attempt(
   provider: Provider,
   request: ContractRequest,
@@ -209,7 +209,7 @@ async function attempt(
       if (events.length === 1) onFirst?.()
     }
   }
-  const [outcome] = await within(patience, Promise.allSettled([consume()]), 'the end of the stream')
+  const [outcome] = await within(timeoutMs, Promise.allSettled([consume()]), 'the end of the stream')
   return outcome.status === 'rejected' ? { events, error: { thrown: outcome.reason } } : { events }
 }
 
@@ -219,7 +219,7 @@ function replyOf(events: readonly ModelEvent[]): ModelReply {
   return reply
 }
 
-/** What counts: a retry makes void what was streamed before it. */
+/** The events after the last retry, which makes earlier ones void. */
 const current = (events: readonly ModelEvent[]): readonly ModelEvent[] =>
   events.slice(events.findLastIndex(({ type }) => type === 'retry') + 1)
 
@@ -283,7 +283,7 @@ function checkClassified(provider: Provider, error: unknown): void {
   )
 }
 
-/** What may be thrown by a careless library. */
+/** Unusual values that a library may throw. */
 function oddErrors(): unknown[] {
   const circular: Error & { cause?: unknown } = new Error('circular')
   circular.cause = circular

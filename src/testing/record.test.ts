@@ -166,7 +166,7 @@ describe('a replay', () => {
       },
     }
     const cassette = await recorded({ provider }, tape)
-    const error = await failing(run(replay(cassette, { patienceMs: 20 }), { provider: never }))
+    const error = await failing(run(replay(cassette, { stallTimeoutMs: 20 }), { provider: never }))
     expect(error.message).toContain('stands still: in the recording')
   })
 

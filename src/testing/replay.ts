@@ -1,38 +1,38 @@
 import type { Clock } from '../core/clock.ts'
 import type { Provider } from '../core/provider.ts'
 import type { ToolDef } from '../core/tool.ts'
-import { Player, type PlayerOptions, told } from './cassette/player.ts'
+import { ReplayError } from './cassette/differences.ts'
+import { describeItem, Player, type PlayerOptions } from './cassette/player.ts'
 import { readCassette } from './cassette/read-cassette.ts'
-import { ReplayError } from './cassette/replay-error.ts'
 import { RecordedRequests, replayProvider } from './cassette/replay-provider.ts'
 import { RecordedTools, replayTool } from './cassette/replay-tool.ts'
 import { mapTools } from './record.ts'
 
 export interface ReplayOptions extends PlayerOptions {
-  /** So many model requests are answered from the tape; then `goOnWith` goes on, with real tools, time and ids. */
+  /** How many model requests are answered from the tape; after that `goOnWith` answers, with real tools, time and ids. */
   readonly until?: number
   readonly goOnWith?: Provider
 }
 
-/** Gives back what `record` took down, to the same agent. */
+/** Plays a recording back to the same agent. */
 export interface Replay {
-  /** In the order in which they were recorded. The real one is asked for its `view` only, if it has one. */
+  /** Call it in the order of the recording. Only the `view` of the real provider is used, if it has one. */
   provider(real?: Provider): Provider
-  /** The real tools say what they are; they run only where they had a child agent, or after the tape. */
+  /** The real tools give their definitions; they run only if they had a child agent, or after the tape. */
   tools<Tools extends Readonly<Record<string, ToolDef>>>(tools: Tools): Tools
   clock(): Clock
   ids(): () => string
   random(): () => number
   /** How many model requests were recorded. */
   readonly steps: number
-  /** Throws the first difference, or an error that names what was recorded and never asked for. */
+  /** Throws the first difference, or an error that names recorded items that were not used. */
   done(): void
 }
 
 /**
- * Plays a cassette: without network, and with the same log as when it was recorded, to the byte (where there was a
- * secret, the log has its placeholder). The first request or tool input that is another one fails the run with a
- * `ReplayError` that shows the difference. What comes from you (prompts, steering, aborts) you give again.
+ * Plays a cassette without network. The log has the same bytes as in the recording, with placeholders for secrets. The first
+ * request or tool input that differs fails the run with a `ReplayError` that shows the difference. Prompts, steering and
+ * aborts must be given again.
  */
 export function replay(cassette: string, options: ReplayOptions = {}): Replay {
   const { until, goOnWith } = checked(options)
@@ -53,7 +53,7 @@ export function replay(cassette: string, options: ReplayOptions = {}): Replay {
       if (player.failure) throw player.failure
       const unused = player.isLive ? [] : player.unused()
       if (unused.length === 0) return
-      const named = [...new Set(unused.map(told))]
+      const named = [...new Set(unused.map(describeItem))]
       const more = named.length > 10 ? `, and ${named.length - 10} more` : ''
       throw new ReplayError(
         `The replay ended before the recording did. Not used: ${named.slice(0, 10).join(', ')}${more}`,
@@ -73,7 +73,7 @@ function checked(options: ReplayOptions): ReplayOptions {
   return options
 }
 
-/** Timers fire at their place on the tape; those that are still set when the tape is left go on in real time. */
+/** Timers fire at their position on the tape; those that are still set when the tape is left use the real clock. */
 class Timers {
   readonly #player: Player
   readonly #set: number[] = []
@@ -82,9 +82,9 @@ class Timers {
 
   constructor(player: Player) {
     this.#player = player
-    for (const [place, item] of player.items.entries()) {
-      if (item.type === 'timer') this.#set.push(place)
-      if (item.type === 'fired') this.#fired.set(item.n, place)
+    for (const [position, item] of player.items.entries()) {
+      if (item.type === 'timer') this.#set.push(position)
+      if (item.type === 'fired') this.#fired.set(item.n, position)
     }
   }
 
@@ -93,14 +93,14 @@ class Timers {
     if (player.isLive) return player.clock.timer(ms, fn)
     let isOff = player.failure !== undefined
     let cancel: (() => void) | undefined
-    const place = this.#set[this.#next++]
-    const item = place === undefined ? undefined : player.items[place]
-    if (place === undefined || item?.type !== 'timer') {
+    const position = this.#set[this.#next++]
+    const item = position === undefined ? undefined : player.items[position]
+    if (position === undefined || item?.type !== 'timer') {
       if (!player.failure)
         throw player.fail(new ReplayError(`The recording has no further timer, this one is of ${ms} ms`))
       return () => {}
     }
-    player.use(place)
+    player.use(position)
     player.whenLive(() => {
       if (!isOff) cancel = player.clock.timer(ms, fn)
     })

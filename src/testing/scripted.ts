@@ -10,8 +10,8 @@ import type { ToolDef } from '../core/tool.ts'
 import type { Message, SessionContentBlock, ToolCallBlock, TurnUsage } from '../core/turn.ts'
 
 /**
- * What the model says next: a text, calls, a whole reply, an error to throw, events to yield as they are, or a function
- * that decides when it sees the request.
+ * The next reply of the model: a text, calls, a whole reply, an error to throw, events to yield unchanged, or a function
+ * of the request that returns one of these.
  */
 export type Step = string | readonly ToolCallBlock[] | ScriptedReply | Error | readonly ModelEvent[] | StepFunction
 export type StepFunction = (request: ModelRequest, signal: AbortSignal) => Step | Promise<Step>
@@ -26,7 +26,7 @@ export interface ScriptedReply {
 }
 
 export interface ScriptedProvider extends Provider {
-  /** Every request so far; its lists are copies and do not grow afterwards. */
+  /** All requests so far, with copies of their lists. */
   readonly requests: ModelRequest[]
   /** Adds to the end of the script. */
   push(...steps: Step[]): void
@@ -39,11 +39,11 @@ export interface ScriptedOptions {
   readonly classifyError?: Provider['classifyError']
   readonly costOf?: Provider['costOf']
   readonly contextWindow?: Provider['contextWindow']
-  /** Texts are streamed in pieces of so many characters. */
+  /** The number of characters in a streamed piece of text. */
   readonly chunk?: number
 }
 
-/** A model that plays a script and remembers what it was asked. The last argument may be options. */
+/** A model that plays a script and records its requests. The last argument may be options. */
 export function scripted(...script: (Step | { options: ScriptedOptions })[]): ScriptedProvider {
   const { options } = (script.find(isOptions) ?? { options: {} }) as { options: ScriptedOptions }
   const steps = script.filter((step) => !isOptions(step)) as Step[]
@@ -78,7 +78,7 @@ export function call(id: string, name: string, input: Record<string, unknown> = 
   return { type: 'tool_call', id, name, input }
 }
 
-/** A small tool for tests: any input, whatever `execute` returns. */
+/** A small tool for tests, which accepts any input. */
 export function tool(name: string, execute: ToolDef['execute'], more: Partial<ToolDef> = {}): ToolDef {
   return {
     spec: { name, description: `Test tool ${name}.`, inputSchema: { type: 'object', properties: {} } },

@@ -1,11 +1,11 @@
 import { LeaseLostError } from '../core/errors.ts'
 import type { InboxItem, LogEntry } from '../core/log.ts'
 import { checkEqual, checkRejects, within } from './contract.ts'
-import { entry, input, item, lease, type Prove, patience, until, Watcher, write } from './store-contract-kit.ts'
+import { entry, input, item, lease, type StoreCase, timeoutMs, until, Watcher, write } from './store-contract-kit.ts'
 
-/** Messages from anywhere, delivered once, and watchers that miss nothing. */
-export const inboxCases: Record<string, Prove> = {
-  async 'messages wait in the inbox, in order, for whoever takes the lease'(store) {
+/** Messages are delivered once, and watchers miss nothing. */
+export const inboxCases: Record<string, StoreCase> = {
+  async 'messages wait in the inbox, in order, for the next holder of the lease'(store) {
     await store.send('s', item('k1', 'first'))
     await store.send('s', item('k2', 'second'))
     await store.send('t', item('k1', 'of another session'))
@@ -96,7 +96,7 @@ export const inboxCases: Record<string, Prove> = {
   async 'a watcher ends when its signal is aborted, before or while it waits'(store, advance) {
     await write(store, 's', 1)
     const never = new Watcher(store, 's', 0, AbortSignal.abort())
-    await within(patience, never.done, 'a watcher whose signal was aborted before')
+    await within(timeoutMs, never.done, 'a watcher whose signal was aborted before')
     checkEqual(never.entries, [], 'what it got')
     const waiting = new Watcher(store, 's')
     await until(advance, () => waiting.entries.length > 0, 'the first entry')

@@ -2,11 +2,11 @@ import type { InboxItem, LogEntry } from '../core/log.ts'
 import type { SessionStore } from '../core/store.ts'
 import { check, within } from './contract.ts'
 
-/** What the cases of the store contract are made of. */
-export type Prove = (store: SessionStore, advance: (ms: number) => Promise<void>) => Promise<void>
+/** One case of the store contract. */
+export type StoreCase = (store: SessionStore, advance: (ms: number) => Promise<void>) => Promise<void>
 
 export const hour = 3_600_000
-export const patience = 2000
+export const timeoutMs = 2000
 export const bytes = Uint8Array.of(0, 255, 10)
 
 export const lease = (store: SessionStore, id = 's', owner = 'ann') => store.lease(id, { owner, ttlMs: hour })
@@ -35,7 +35,7 @@ export const input = (seq: number, clientKey: string, text: string): LogEntry =>
   type: 'input',
 })
 
-/** A session with so many entries, still under lease. */
+/** Writes a session with `count` entries, and keeps its lease. */
 export async function write(
   store: SessionStore,
   id: string,
@@ -71,7 +71,7 @@ export const oddEntries: LogEntry[] = [
   JSON.parse('{"seq": 3, "id": "three", "at": 2, "type": "invented_later", "constructor": {"of": ["something"]}}'),
 ]
 
-/** Collects what one watcher is told. */
+/** Collects the changes that one watcher gets. */
 export class Watcher {
   readonly entries: LogEntry[] = []
   readonly inbox: InboxItem[] = []
@@ -85,7 +85,7 @@ export class Watcher {
 
   async stop(): Promise<void> {
     this.#abort.abort()
-    await within(patience, this.done, 'a watcher whose signal was aborted')
+    await within(timeoutMs, this.done, 'a watcher whose signal was aborted')
   }
 
   async #listen(changes: ReturnType<SessionStore['watch']>): Promise<void> {
@@ -96,8 +96,12 @@ export class Watcher {
   }
 }
 
-/** Lets time pass, as a store that polls needs it, until something has come. */
-export async function until(advance: (ms: number) => Promise<void>, holds: () => boolean, what: string): Promise<void> {
-  for (let tries = 0; tries < 200 && !holds(); tries++) await advance(250)
-  check(holds(), `a watcher waits for ${what} in vain`)
+/** Advances time, which a polling store needs, until the condition is true. */
+export async function until(
+  advance: (ms: number) => Promise<void>,
+  isDone: () => boolean,
+  what: string,
+): Promise<void> {
+  for (let tries = 0; tries < 200 && !isDone(); tries++) await advance(250)
+  check(isDone(), `a watcher waits for ${what} in vain`)
 }

@@ -1,23 +1,22 @@
 import { createTwoFilesPatch } from 'diff'
+import { AgentProviderError } from '../../core/errors.ts'
 import { memoize } from '../../core/memoize.ts'
 import type { ToolSpec } from '../../core/tool.ts'
 import type { Message } from '../../core/turn.ts'
 import { createRedactor } from '../../platform/redact.ts'
-import { type Difference, ReplayError } from './replay-error.ts'
-import { stableText } from './stable-text.ts'
-import type { TapedRequest } from './tape-items.ts'
+import { stableText, type TapedRequest } from './tape-items.ts'
 
-/** The first field in which two requests differ, with both sides as data. */
-interface Found {
+/** The first field in which two requests differ, with both values. */
+interface FieldDifference {
   readonly field: string
   readonly recorded: unknown
   readonly now: unknown
 }
 
-/** Where a request is not the recorded one; `undefined` where it is. */
-export function differenceOf(recorded: TapedRequest, now: TapedRequest): Found | undefined {
+/** The first difference between a request and the recorded one; `undefined` if there is none. */
+export function differenceOf(recorded: TapedRequest, now: TapedRequest): FieldDifference | undefined {
   if (recorded.model !== now.model) return { field: 'model', recorded: recorded.model, now: now.model }
-  if (!isAsTaped(recorded.system, now.system)) return { field: 'system', recorded: recorded.system, now: now.system }
+  if (!matchesTape(recorded.system, now.system)) return { field: 'system', recorded: recorded.system, now: now.system }
   if (!isSame(recorded.settings, now.settings))
     return { field: 'settings', recorded: recorded.settings, now: now.settings }
   return (
@@ -25,21 +24,25 @@ export function differenceOf(recorded: TapedRequest, now: TapedRequest): Found |
   )
 }
 
-/** A missing item is told as nothing. */
-function listDifference(name: string, recorded: readonly object[], now: readonly object[]): Found | undefined {
+/** A missing item is shown as empty. */
+function listDifference(
+  name: string,
+  recorded: readonly object[],
+  now: readonly object[],
+): FieldDifference | undefined {
   for (let i = 0; i < Math.max(recorded.length, now.length); i++) {
     const [one, other] = [recorded[i], now[i]]
     if (one && other && isSameText(itemText(one), itemText(other))) continue
     const field = `${name}[${i}]`
-    return { field, recorded: one && shownItem(one), now: other && shownItem(other) }
+    return { field, recorded: one && comparedItem(one), now: other && comparedItem(other) }
   }
   return undefined
 }
 
-const itemText = memoize((item: object) => stableText(shownItem(item)))
+const itemText = memoize((item: object) => stableText(comparedItem(item)))
 
-/** A turn of a session has an id and a time of its own, which no model sees. */
-function shownItem(item: object): object {
+/** Without the id and time of a turn, which no model sees. */
+function comparedItem(item: object): object {
   if (!('role' in item)) return item as ToolSpec
   const { role, content } = item as Message
   return { role, content }
@@ -47,19 +50,19 @@ function shownItem(item: object): object {
 
 const isSame = (recorded: unknown, now: unknown): boolean => isSameText(stableText(recorded), stableText(now))
 
-/** Of data as JSON. A placeholder stands for a part of one text in it, never for several fields or messages. */
+/** Compares data as JSON. A placeholder stands for a part of one string, never for several fields or messages. */
 function isSameText(recorded: string, now: string): boolean {
   if (recorded === now) return true
   return recorded.includes('[REDACTED:') && isSameData(JSON.parse(recorded), JSON.parse(now))
 }
 
 function isSameData(recorded: unknown, now: unknown): boolean {
-  if (typeof recorded === 'string' && typeof now === 'string') return isAsTaped(recorded, now)
+  if (typeof recorded === 'string' && typeof now === 'string') return matchesTape(recorded, now)
   if (typeof recorded !== 'object' || typeof now !== 'object' || !recorded || !now) return recorded === now
   if (Array.isArray(recorded) !== Array.isArray(now)) return false
   const left = new Map(Object.entries(now))
   for (const [key, value] of Object.entries(recorded)) {
-    const name = left.has(key) ? key : [...left.keys()].find((other) => isAsTaped(key, other))
+    const name = left.has(key) ? key : [...left.keys()].find((other) => matchesTape(key, other))
     if (name === undefined || !isSameData(value, left.get(name))) return false
     left.delete(name)
   }
@@ -69,8 +72,8 @@ function isSameData(recorded: unknown, now: unknown): boolean {
 /** Whether tool input is as recorded. */
 export const isSameInput = isSame
 
-/** Where the tape has a placeholder, there may be any text: it stands for a secret that is not the same everywhere. */
-export function isAsTaped(recorded: string, now: string): boolean {
+/** A placeholder on the tape matches any text: it stands for a secret, which may differ. */
+export function matchesTape(recorded: string, now: string): boolean {
   if (recorded === now) return true
   if (!recorded.includes('[REDACTED:')) return false
   const parts = recorded.split(/\[REDACTED:\d+\]/)
@@ -85,33 +88,39 @@ export function isAsTaped(recorded: string, now: string): boolean {
   return at < now.length - tail.length
 }
 
-/** Says where a replay left the tape, so that one sees at a glance what was changed. */
-export function differs(what: string, { field, recorded, now }: Found, about: Difference = {}): ReplayError {
+/** The error for a difference between replay and recording, with a diff. */
+export function differenceError(
+  what: string,
+  { field, recorded, now }: FieldDifference,
+  about: Difference = {},
+): ReplayError {
   const before = linesOf(recorded)
   const after = maskedLike(before, linesOf(now))
   const line = firstDifference(before, after)
   const patch = createTwoFilesPatch('recorded', 'now', before, after, '', '', { context: 2 })
-  const diff = cut(patch.slice(patch.indexOf('---')))
+  const diff = shortened(patch.slice(patch.indexOf('---')))
   const message = `The replay differs from the recording at ${what}, in ${field}, line ${line}:\n${diff}`
   return new ReplayError(message, { ...about, field, line, diff })
 }
 
-/** Data as lines that a person can compare; texts keep their own lines. */
+/** Data as lines for a diff; strings keep their own line breaks. */
 function linesOf(value: unknown): string {
   if (value === undefined) return ''
   const text = typeof value === 'string' ? value : stableText(value, 2).replaceAll('\\n', '\n')
   return text.endsWith('\n') ? text : `${text}\n`
 }
 
-/** A line that differs in its secrets only is no difference; and an error is shown and logged, so it has none. */
+/** Masks the secrets of the new text like those of the recorded one, because the error is shown and logged. */
 function maskedLike(recorded: string, now: string): string {
   const masked = recorded.split('\n').filter((line) => line.includes('[REDACTED:'))
   const around = masked.flatMap((line) => [...line.matchAll(/(.{1,16})(\[REDACTED:\d+\])(.|$)/g)])
-  const lines = now.split('\n').map((line) => masked.find((one) => isAsTaped(one, line)) ?? maskedWithin(line, around))
+  const lines = now
+    .split('\n')
+    .map((line) => masked.find((one) => matchesTape(one, line)) ?? maskedWithin(line, around))
   return createRedactor({ env: globalThis.process?.env ?? {} }).text(lines.join('\n'))
 }
 
-/** A line that differs elsewhere has its secrets where the recorded one has them: between the same words. */
+/** In a line that differs elsewhere, secrets are found between the same words as in the recorded line. */
 function maskedWithin(line: string, around: readonly RegExpMatchArray[]): string {
   let masked = line
   for (const [, before = '', mask = '', after = ''] of around) {
@@ -129,10 +138,36 @@ function firstDifference(a: string, b: string): number {
   return (at === -1 ? one.length : at) + 1
 }
 
-const mostLines = 40
+const maxLines = 40
 
-function cut(diff: string): string {
+function shortened(diff: string): string {
   const lines = diff.trimEnd().split('\n')
-  const shown = lines.slice(0, mostLines).map((line) => (line.length > 300 ? `${line.slice(0, 300)}…` : line))
-  return lines.length > mostLines ? [...shown, `… ${lines.length - mostLines} more lines`].join('\n') : shown.join('\n')
+  const shown = lines.slice(0, maxLines).map((line) => (line.length > 300 ? `${line.slice(0, 300)}…` : line))
+  return lines.length > maxLines ? [...shown, `… ${lines.length - maxLines} more lines`].join('\n') : shown.join('\n')
+}
+
+export interface Difference {
+  /** The number of the model request, from 1 as recorded; absent if the difference is not in one. */
+  readonly step?: number
+  /** `system`, `messages[3]`, `tools`, `settings`, `model`, or the input of a tool. */
+  readonly field?: string
+  /** The first line of the field that differs, counted from 1. */
+  readonly line?: number
+  /** A unified diff of the recorded and the new value. */
+  readonly diff?: string
+}
+
+/** A replay differs from its recording. It is a provider error, so that the run ends. */
+export class ReplayError extends AgentProviderError {
+  readonly step?: number
+  readonly field?: string
+  readonly line?: number
+  readonly diff?: string
+  constructor(message: string, { step, field, line, diff }: Difference = {}) {
+    super(message, { provider: 'replay', retryable: false })
+    if (step !== undefined) this.step = step
+    if (field !== undefined) this.field = field
+    if (line !== undefined) this.line = line
+    if (diff !== undefined) this.diff = diff
+  }
 }

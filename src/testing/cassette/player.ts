@@ -1,52 +1,55 @@
 import { type Clock, createIds, systemClock } from '../../core/clock.ts'
+import { ReplayError } from './differences.ts'
 import type { Cassette } from './read-cassette.ts'
-import { ReplayError } from './replay-error.ts'
+import { settled } from './recording.ts'
 import type { TapeItem } from './tape-items.ts'
-import { breath } from './turns.ts'
 
 type Reading = Extract<TapeItem, { type: 'now' | 'id' | 'random' }>
 
 export interface PlayerOptions {
-  /** Time and ids for what goes on after the tape. */
+  /** Time and ids after the end of the tape. */
   readonly clock?: Clock
   readonly newId?: () => string
-  /** How long to wait for something that the recording had at this place. Default 5 s of real time. */
-  readonly patienceMs?: number
+  /** How long to wait for the next recorded item before the replay fails. Default 5 s of real time. */
+  readonly stallTimeoutMs?: number
 }
 
 interface Waiter {
-  readonly come: () => void
-  readonly fail: (error: unknown) => void
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
 }
 
 /**
- * A tape that is played. Readings are given out in order; what comes from outside is let in when everything before it
- * on the tape has happened, and so falls between the same readings as it did then.
+ * Plays a tape. Readings (time, ids, random numbers) are given out in order. An item from outside is delivered when
+ * everything before it on the tape has happened, so it comes between the same readings as in the recording.
  */
 export class Player {
   readonly items: readonly TapeItem[]
   readonly clock: Clock
   readonly newId: () => string
-  /** The tape is over and the real things go on. */
+  /** The tape has ended and the real clock, ids and tools are used. */
   isLive = false
   failure: ReplayError | undefined
   readonly #used: boolean[]
   readonly #readings = { now: new Queue(), id: new Queue(), random: new Queue() }
   readonly #waiting = new Map<number, Waiter>()
   readonly #goingLive: (() => void)[] = []
-  readonly #patienceMs: number
+  readonly #stallTimeoutMs: number
   #cursor = 0
-  #isPumping = false
+  #isDelivering = false
   #lastNow = 0
-  #stalled: ReturnType<typeof setTimeout> | undefined
+  #stallTimer: ReturnType<typeof setTimeout> | undefined
 
-  constructor({ items }: Cassette, { clock = systemClock, newId = createIds(), patienceMs = 5_000 }: PlayerOptions) {
+  constructor(
+    { items }: Cassette,
+    { clock = systemClock, newId = createIds(), stallTimeoutMs = 5_000 }: PlayerOptions,
+  ) {
     this.items = items
     this.clock = clock
     this.newId = newId
-    this.#patienceMs = patienceMs
+    this.#stallTimeoutMs = stallTimeoutMs
     this.#used = items.map(() => false)
-    for (const [at, item] of items.entries()) if (isReading(item)) this.#readings[item.type].places.push(at)
+    for (const [at, item] of items.entries()) if (isReading(item)) this.#readings[item.type].positions.push(at)
   }
 
   now(): number {
@@ -62,47 +65,47 @@ export class Player {
   }
 
   random(): number {
-    return this.isLive || this.failure ? Math.random() : (this.#read('random', 'chance was asked') as number)
+    return this.isLive || this.failure ? Math.random() : (this.#read('random', 'a random number was read') as number)
   }
 
-  /** Something on the tape has happened. */
-  use(place: number): void {
-    this.#used[place] = true
+  /** Marks an item as used. */
+  use(position: number): void {
+    this.#used[position] = true
     while (this.#used[this.#cursor]) this.#cursor++
-    this.#watch()
-    void this.#pump()
+    this.#startStallTimer()
+    void this.#deliver()
   }
 
-  isUsed(place: number): boolean {
-    return this.#used[place] === true
+  isUsed(position: number): boolean {
+    return this.#used[position] === true
   }
 
-  /** Resolves when what was recorded at this place may come in. */
-  turn(place: number): Promise<void> {
-    if (this.isLive) return breath()
+  /** Resolves when the item at this position may be delivered. */
+  turn(position: number): Promise<void> {
+    if (this.isLive) return settled()
     if (this.failure) return Promise.reject(this.failure)
-    return new Promise((come, fail) => {
-      this.#waiting.set(place, { come, fail })
-      this.#watch()
-      void this.#pump()
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(position, { resolve, reject })
+      this.#startStallTimer()
+      void this.#deliver()
     })
   }
 
-  /** The first difference counts; nothing goes on after it. */
+  /** Ends the replay with its first difference. */
   fail(error: ReplayError): ReplayError {
     this.failure ??= error
-    clearTimeout(this.#stalled)
-    for (const { fail } of this.#waiting.values()) fail(this.failure)
+    clearTimeout(this.#stallTimer)
+    for (const { reject } of this.#waiting.values()) reject(this.failure)
     this.#waiting.clear()
     return this.failure
   }
 
-  /** From here on the real things: what is still on its way from the tape arrives, in its order. */
+  /** Leaves the tape: items that are still waiting are delivered in their order, then the real things are used. */
   goLive(): void {
     if (this.isLive) return
     this.isLive = true
-    clearTimeout(this.#stalled)
-    for (const [, { come }] of [...this.#waiting].sort(([a], [b]) => a - b)) come()
+    clearTimeout(this.#stallTimer)
+    for (const [, { resolve }] of [...this.#waiting].sort(([a], [b]) => a - b)) resolve()
     this.#waiting.clear()
     for (const go of this.#goingLive.splice(0)) go()
   }
@@ -111,63 +114,65 @@ export class Player {
     this.#goingLive.push(go)
   }
 
-  /** Everything that was recorded and did not happen. */
+  /** The recorded items that were not used. */
   unused(): readonly TapeItem[] {
-    return this.items.filter((_, place) => !this.#used[place])
+    return this.items.filter((_, position) => !this.#used[position])
   }
 
   #read(type: Reading['type'], what: string): number | string {
     const queue = this.#readings[type]
-    const place = queue.places[queue.next++]
-    const item = place === undefined ? undefined : this.items[place]
-    if (place === undefined || !item || !isReading(item))
+    const position = queue.positions[queue.next++]
+    const item = position === undefined ? undefined : this.items[position]
+    if (position === undefined || !item || !isReading(item))
       throw this.fail(
         new ReplayError(`The replay went further than the recording: ${what} more often than ${queue.next - 1} times`),
       )
-    this.use(place)
+    this.use(position)
     return item.value
   }
 
-  async #pump(): Promise<void> {
-    if (this.#isPumping) return
-    this.#isPumping = true
+  async #deliver(): Promise<void> {
+    if (this.#isDelivering) return
+    this.#isDelivering = true
     while (this.#waiting.has(this.#cursor)) {
-      await breath()
-      const place = this.#cursor
-      const waiter = this.#waiting.get(place)
+      await settled()
+      const position = this.#cursor
+      const waiter = this.#waiting.get(position)
       if (!waiter) continue
-      this.#waiting.delete(place)
-      this.#used[place] = true
+      this.#waiting.delete(position)
+      this.#used[position] = true
       while (this.#used[this.#cursor]) this.#cursor++
-      waiter.come()
+      waiter.resolve()
     }
-    this.#isPumping = false
-    this.#watch()
+    this.#isDelivering = false
+    this.#startStallTimer()
   }
 
-  /** Something waits for what does not happen: in real time, since time on the tape stands still. */
-  #watch(): void {
-    clearTimeout(this.#stalled)
+  /** Fails the replay if the next item is not used in time. Uses real time, because time on the tape stands still. */
+  #startStallTimer(): void {
+    clearTimeout(this.#stallTimer)
     if (this.isLive || this.failure || this.#waiting.size === 0 || this.#waiting.has(this.#cursor)) return
-    this.#stalled = setTimeout(() => {
+    this.#stallTimer = setTimeout(() => {
       const missed = this.items[this.#cursor]
       this.fail(
-        new ReplayError(`The replay stands still: in the recording ${missed ? told(missed) : 'more'} came next`),
+        new ReplayError(
+          `The replay stands still: in the recording ${missed ? describeItem(missed) : 'more'} came next`,
+        ),
       )
-    }, this.#patienceMs)
+    }, this.#stallTimeoutMs)
   }
 }
 
 class Queue {
-  readonly places: number[] = []
+  readonly positions: number[] = []
   next = 0
 }
 
 const isReading = (item: TapeItem): item is Reading =>
   item.type === 'now' || item.type === 'id' || item.type === 'random'
 
-/** An item in words. */
-export function told(item: TapeItem): string {
+/** An item in words, for error messages. */
+export function describeItem(item: TapeItem): string {
   switch (item.type) {
     case 'now':
       return 'a reading of the clock'

@@ -10,7 +10,7 @@ export interface Cassette {
 
 type Line = Readonly<Record<string, unknown>>
 
-/** Reads what `writeCassette` wrote; whatever is wrong is said with the number of its line. */
+/** Reads a cassette. Errors name the line. */
 export function readCassette(text: string): Cassette {
   if (typeof text !== 'string') throw new TypeError(`A cassette is the text that record() gave, got ${show(text)}`)
   const lines = text.split('\n')
@@ -54,7 +54,7 @@ class Reader implements Cassette {
   readonly facts: TapeFact[] = []
   isOver = false
   readonly #requests = new Map<number, TapedRequest>()
-  readonly #begun = { request: new Set<number>(), execute: new Set<number>(), timer: new Set<number>() }
+  readonly #started = { request: new Set<number>(), execute: new Set<number>(), timer: new Set<number>() }
 
   add(line: Line, number: number): void {
     const { type } = line
@@ -108,19 +108,19 @@ class Reader implements Cassette {
     })
   }
 
-  /** What goes on must have begun. */
+  /** An item that continues another must come after it. */
   #checkReference({ type, n }: Line, number: number): void {
     if (typeof n !== 'number') return
     if (type === 'request' || type === 'execute' || type === 'timer') {
-      if (this.#begun[type].has(n)) throw broken(number, `${type} ${n} is there already`)
-      this.#begun[type].add(n)
+      if (this.#started[type].has(n)) throw broken(number, `${type} ${n} is there already`)
+      this.#started[type].add(n)
     }
-    const needs = goesOn[type as string]
-    if (needs && !this.#begun[needs].has(n)) throw broken(number, `there is no ${needs} ${n} before it`)
+    const needs = continuedKind[type as string]
+    if (needs && !this.#started[needs].has(n)) throw broken(number, `there is no ${needs} ${n} before it`)
   }
 }
 
-const goesOn: Readonly<Record<string, 'request' | 'execute' | 'timer'>> = {
+const continuedKind: Readonly<Record<string, 'request' | 'execute' | 'timer'>> = {
   events: 'request',
   failed: 'request',
   ended: 'request',

@@ -1,25 +1,29 @@
 import type { ModelEvent, ModelRequest, Provider, ProviderMeta } from '../../core/provider.ts'
 import { copyJson } from '../../core/turn.ts'
-import { differenceOf, differs } from './differences.ts'
+import { differenceError, differenceOf, ReplayError } from './differences.ts'
 import type { Player } from './player.ts'
 import type { Cassette } from './read-cassette.ts'
-import { ReplayError } from './replay-error.ts'
-import { stableText } from './stable-text.ts'
-import { type TapedRequest, type TapeItem, tapedRequest } from './tape-items.ts'
-import { type TapedError, untapeError } from './taped-error.ts'
+import {
+  fromTapedError,
+  stableText,
+  type TapedError,
+  type TapedRequest,
+  type TapeItem,
+  toTapedRequest,
+} from './tape-items.ts'
 
 type ReplyItem = Extract<TapeItem, { type: 'event' | 'failed' | 'ended' }>
 
 interface RecordedRequest {
   readonly n: number
   readonly by: number
-  readonly place: number
+  readonly position: number
   readonly session: string | undefined
   readonly request: TapedRequest
-  readonly reply: { readonly place: number; readonly item: ReplyItem }[]
+  readonly reply: { readonly position: number; readonly item: ReplyItem }[]
 }
 
-/** The model requests of a tape. Agents that work side by side ask in any order, so a reply is found by its request. */
+/** The model requests of a tape. Parallel agents make them in any order, so a reply is found by its request. */
 export class RecordedRequests {
   readonly all: readonly RecordedRequest[]
   readonly #player: Player
@@ -30,28 +34,28 @@ export class RecordedRequests {
     this.#player = player
     this.#until = until
     const all = new Map<number, RecordedRequest>()
-    for (const [place, item] of player.items.entries()) {
+    for (const [position, item] of player.items.entries()) {
       if (item.type === 'request')
-        all.set(item.n, { ...item, place, session: item.session, request: item.request, reply: [] })
+        all.set(item.n, { ...item, position, session: item.session, request: item.request, reply: [] })
       if (item.type === 'event' || item.type === 'failed' || item.type === 'ended')
-        all.get(item.n)?.reply.push({ place, item })
+        all.get(item.n)?.reply.push({ position, item })
     }
     this.all = [...all.values()]
   }
 
-  /** The recording that belongs to a request; `undefined` when the tape is to be left here. */
+  /** The recorded request that equals the given one; `undefined` if the tape is left here. */
   take(request: ModelRequest, by: number): RecordedRequest | undefined {
     const player = this.#player
     if (player.failure) throw player.failure
     if (this.#served >= this.#until) player.goLive()
     if (player.isLive) return undefined
     this.#served++
-    const now = tapedRequest(request)
-    const open = this.all.filter((one) => one.by === by && !player.isUsed(one.place))
+    const now = toTapedRequest(request)
+    const open = this.all.filter((one) => one.by === by && !player.isUsed(one.position))
     const own = open.filter((one) => one.session === request.sessionId)
     const found = [...own, ...open].find((one) => !differenceOf(one.request, now))
     if (found) {
-      player.use(found.place)
+      player.use(found.position)
       return found
     }
     throw player.fail(this.#mismatch(own[0] ?? open[0], now))
@@ -59,7 +63,7 @@ export class RecordedRequests {
 
   #mismatch(meant: RecordedRequest | undefined, now: TapedRequest): ReplayError {
     const difference = meant && differenceOf(meant.request, now)
-    if (difference) return differs(`step ${meant.n}`, difference, { step: meant.n })
+    if (difference) return differenceError(`step ${meant.n}`, difference, { step: meant.n })
     const steps = this.all.length
     return new ReplayError(
       `The replay went further than the recording: it has ${steps} model requests, and this is one more; record it again`,
@@ -73,13 +77,13 @@ export interface ReplayProviderOptions {
   readonly requests: RecordedRequests
   readonly facts: Cassette['facts']
   readonly by: number
-  /** Only for what it computes without asking anybody: `view`. */
+  /** Used only for `view`, which needs no network. */
   readonly real: Provider | undefined
-  /** Who answers after the tape. */
+  /** The provider that answers after the tape. */
   readonly goOnWith: Provider | undefined
 }
 
-/** A provider that says what was recorded, as long as it is asked what was asked then. */
+/** A provider that gives the recorded replies, as long as the requests equal the recorded ones. */
 export function replayProvider({ player, requests, facts, by, real, goOnWith }: ReplayProviderOptions): Provider {
   const recorded = facts.find((fact) => fact.type === 'provider' && fact.n === by)
   if (recorded?.type !== 'provider')
@@ -122,16 +126,16 @@ export function replayProvider({ player, requests, facts, by, real, goOnWith }: 
       yield* goOnWith.stream(request, signal)
       return
     }
-    for (const { place, item } of found.reply) {
-      await player.turn(place)
+    for (const { position, item } of found.reply) {
+      await player.turn(position)
       if (item.type === 'ended') return
       if (item.type === 'failed') {
-        const error = untapeError(item.error)
+        const error = fromTapedError(item.error)
         failures.set(error, item.error)
         throw error
       }
       yield copyJson(item.event)
     }
-    await new Promise(() => {}) // in the recording nobody waited for the rest
+    await new Promise(() => {}) // in the recording the rest was not awaited
   }
 }

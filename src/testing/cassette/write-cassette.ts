@@ -3,31 +3,30 @@ import type { ModelEvent } from '../../core/provider.ts'
 import type { Message } from '../../core/turn.ts'
 import type { Redactor } from '../../platform/redact.ts'
 import type { Recording } from './recording.ts'
-import { stableText } from './stable-text.ts'
-import type { TapedRequest, TapeFact, TapeItem } from './tape-items.ts'
+import { stableText, type TapedRequest, type TapeFact, type TapeItem } from './tape-items.ts'
 
-/** The version of the format that we write, and the newest that we read. */
+/** The version of the format that is written, and the newest that is read. */
 export const cassetteVersion = 1
 
 /**
- * A recording as JSON Lines: a header, the facts, everything in order, an end that says how long it is. Readings that
- * follow each other share a line, and so do the events of a reply. A request says only what is new since an earlier one.
+ * Writes a recording as JSON Lines: a header, the facts, all items in order, and an end with the number of lines.
+ * Consecutive readings share a line, and so do the events of a reply. A request holds only what is new since an earlier one.
  */
 export function writeCassette({ items, facts }: Recording, redactor: Redactor): string {
-  const looked = new WeakSet<Message>()
-  for (const item of items) redactor.learn(item.type === 'request' ? newIn(item.request, looked) : item)
+  const seen = new WeakSet<Message>()
+  for (const item of items) redactor.learn(item.type === 'request' ? newIn(item.request, seen) : item)
   const lines: unknown[] = [{ libero: 'cassette', version: cassetteVersion }]
   for (const fact of withoutRepeats(facts)) lines.push(redactor.json(fact))
   const requests = new Requests()
-  for (const group of grouped(withWholeDeltas(items, redactor))) lines.push(lineOf(group, requests, redactor))
+  for (const group of grouped(withRedactedDeltas(items, redactor))) lines.push(lineOf(group, requests, redactor))
   lines.push({ type: 'end', lines: lines.length + 1 })
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 }
 
-/** Messages are looked at once, though each request has them all. */
-function newIn({ model: _, messages, ...rest }: TapedRequest, looked: WeakSet<Message>): object {
-  const fresh = messages.filter((message) => !looked.has(message))
-  for (const message of fresh) looked.add(message)
+/** Each message is read once, although every request contains it. */
+function newIn({ model: _, messages, ...rest }: TapedRequest, seen: WeakSet<Message>): object {
+  const fresh = messages.filter((message) => !seen.has(message))
+  for (const message of fresh) seen.add(message)
   return { ...rest, messages: fresh.map(messageOf) }
 }
 
@@ -71,7 +70,7 @@ function* grouped(items: readonly TapeItem[]): Generator<readonly TapeItem[]> {
   if (group.length > 0) yield group
 }
 
-/** Writes each request as what it adds to the earlier one that it has most in common with. */
+/** Writes each request as a difference to the recent one with the longest common prefix. */
 class Requests {
   readonly #recent: { readonly n: number; readonly request: TapedRequest }[] = []
   readonly #textOf = memoize((message: Message) => stableText(messageOf(message)))
@@ -113,13 +112,13 @@ function withoutRepeats(facts: readonly TapeFact[]): TapeFact[] {
   return [...seen.values()]
 }
 
-/** A secret may be spread over several deltas of a reply, where no single one gives it away. */
-function withWholeDeltas(items: readonly TapeItem[], redactor: Redactor): TapeItem[] {
+/** Redacts the joined deltas of a reply, because a secret may be spread over several. */
+function withRedactedDeltas(items: readonly TapeItem[], redactor: Redactor): TapeItem[] {
   const copy = [...items]
   const runs = new Map<string, number[]>()
-  const rewrite = (places: readonly number[]): void => {
-    const deltas = redactor.pieces(places.map((at) => deltaOf(copy[at]) ?? ''))
-    for (const [i, at] of places.entries()) {
+  const rewrite = (positions: readonly number[]): void => {
+    const deltas = redactor.pieces(positions.map((at) => deltaOf(copy[at]) ?? ''))
+    for (const [i, at] of positions.entries()) {
       const item = copy[at]
       if (item?.type === 'event') copy[at] = { ...item, event: { ...item.event, delta: deltas[i] } as ModelEvent }
     }
@@ -129,18 +128,18 @@ function withWholeDeltas(items: readonly TapeItem[], redactor: Redactor): TapeIt
     const { event, n } = item
     if (deltaOf(item) !== undefined) {
       const run = `${n} ${event.type} ${'id' in event ? event.id : ''}`
-      const places = runs.get(run)
-      if (places) places.push(at)
+      const positions = runs.get(run)
+      if (positions) positions.push(at)
       else runs.set(run, [at])
     }
     if (event.type !== 'retry' && event.type !== 'reply') continue
-    for (const [run, places] of [...runs])
+    for (const [run, positions] of [...runs])
       if (run.startsWith(`${n} `)) {
-        rewrite(places)
+        rewrite(positions)
         runs.delete(run)
       }
   }
-  for (const places of runs.values()) rewrite(places)
+  for (const positions of runs.values()) rewrite(positions)
   return copy
 }
 
