@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { lazyToolSet } from '../src/presets/lazy-tool-set.ts'
+import { lazyToolSet } from '../src/presets/basic.ts'
 
 /** What a tool says of itself without being asked about a call: all that JSON can hold. */
 export const factsOf = (): string => JSON.stringify(lazyToolSet, null, 2)

@@ -6,27 +6,27 @@ import type { ToolSpec } from '../core/tool.ts'
 import type { Message } from '../core/turn.ts'
 
 /**
- * `cache:break`: a provider reads the beginning of a prompt from its cache as long as that beginning stays the same.
- * This watches the segments of a request in the order in which they are cached (tools, system, turns) and says which
- * was the first to change, and why.
+ * `cache:break`: a provider reads the beginning of a prompt from its cache as long as it does not change. This compares
+ * the segments of each request with the last one, in the order in which they are cached (tools, system, turns), and tells
+ * which was the first to change, and why.
  */
 export function cacheGuard(): Extension {
-  /** By conversation: the next run goes on with the same one. */
-  const lasts = new WeakMap<Log, Sent>()
+  /** The last request of each conversation, over several runs. */
+  const lastSent = new WeakMap<Log, Sent>()
   return {
     name: 'cache-guard',
     start(run, hooks) {
       let prepared: readonly Message[] = []
       hooks.hook('request:prepare', (request) => void (prepared = request.messages))
       hooks.hook('turn:before', async ({ turnId, turn, options: request }) => {
-        const last = lasts.get(run.log)
+        const last = lastSent.get(run.log)
         const sent: Sent = { request, sections: new Map(run.system.sections), seq: run.log.head }
-        lasts.set(run.log, sent)
+        lastSent.set(run.log, sent)
         const found = last && firstBreak(last, sent, { run, prepared })
         if (found) await run.hooks.tell('cache:break', { turnId, turn, ...found, ...lost(last, found) })
       })
       hooks.hook('turn:after', ({ usage, sessionTurn }) => {
-        const last = lasts.get(run.log)
+        const last = lastSent.get(run.log)
         if (last && sessionTurn) last.tokens = usage.input + (usage.cacheRead ?? 0) + (usage.cacheCreation ?? 0)
       })
     },
@@ -36,9 +36,9 @@ export function cacheGuard(): Extension {
 interface Sent {
   readonly request: ModelRequest
   readonly sections: ReadonlyMap<string, string>
-  /** The head of the log at that time. */
+  /** The head of the log when it was sent. */
   readonly seq: number
-  /** The size of the whole prompt, once the service has told it. */
+  /** The size of the prompt, once the service has reported it. */
   tokens?: number
 }
 
@@ -82,7 +82,7 @@ function systemChange(before: Sent, after: Sent): string {
   return 'system:transform'
 }
 
-/** Services keep conversations with and without thinking apart. */
+/** Services cache conversations with and without thinking separately. */
 function settingsChange(a: ModelRequest, b: ModelRequest): string | undefined {
   const [from, to] = [a, b].map(({ thinking, thinkingBudget }) => `${thinking} ${thinkingBudget ?? ''}`.trim())
   return from === to ? undefined : `thinking: ${from} → ${to}`
@@ -102,7 +102,7 @@ const isEqual = (a: Message | undefined, b: Message | undefined): boolean =>
   a === b ||
   (a !== undefined && b !== undefined && a.role === b.role && JSON.stringify(a.content) === JSON.stringify(b.content))
 
-/** A share of the tokens of the last prompt, by the length of what has to be read again. */
+/** The share of the last prompt's tokens that has to be read again, by length. */
 function lost({ request, tokens }: Sent, { segment, message = 0 }: Found): { lostTokens: number } | undefined {
   if (tokens === undefined) return undefined
   const { tools, system, messages } = request

@@ -6,23 +6,21 @@ import type { ShownTurn } from '../core/shown-turns.ts'
 import type { Message } from '../core/turn.ts'
 import { shownMessages } from './compaction/compact.ts'
 import { asBytes, limitsOf } from './compaction/limits.ts'
-import { passagesOf } from './compaction/render.ts'
 import { sizeOfAll } from './compaction/sizes.ts'
-import { summarise } from './compaction/summarise.ts'
+import { passagesOf, summarise } from './compaction/summarise.ts'
 
-/** An extension that sums up a conversation when somebody asks for it, however small the conversation is. */
+/** An extension that summarises a conversation on request, whatever its size. */
 export interface CompactNow extends Extension {
   /**
-   * Sums up all but the last messages of an agent that is not running, and resolves with the summary. Rejects when there
-   * is nothing to sum up or no summary came, and with an `AgentAbortedError` when it was stopped; then nothing changes.
+   * Summarises all but the last messages of an agent that is not running; resolves with the summary. Rejects if there is
+   * nothing to summarise or the model gave no summary, and with an `AgentAbortedError` if aborted; nothing changes then.
    */
   compact(agent: Agent, options?: Pick<RunOptions, 'model' | 'signal'>): Promise<string>
 }
 
-/** How many messages stay as they are, from the end. */
-const keep = 4
+/** How many of the last messages stay. */
+const keptMessages = 4
 
-/** Makes one, for one agent. */
 export function compactNow(): CompactNow {
   let wanted: Task | undefined
   return {
@@ -31,8 +29,8 @@ export function compactNow(): CompactNow {
       const task = wanted
       wanted = undefined
       if (!task) return
-      task.summary = await sumUp(run)
-      run.progress.turn++ // the summary was its model call, and with `maxTurns` its last: what is unanswered stays so
+      task.summary = await compactRun(run)
+      run.progress.turn++ // with `maxTurns: 1` the run ends here: the summary was its only model call
     },
     async compact(agent, options = {}) {
       cutOf(turnsOf(agent))
@@ -48,7 +46,7 @@ export function compactNow(): CompactNow {
   }
 }
 
-/** How the message begins that stands for what was summed up. */
+/** The beginning of the message with the summary. */
 const summaryHeading = '## Context Summary (compacted)'
 
 interface Task {
@@ -57,18 +55,18 @@ interface Task {
 
 const turnsOf = ({ log, meta }: Agent): readonly ShownTurn[] => log.transcript.shownTurns(meta.name)
 
-/** How many of the oldest go. */
+/** How many of the oldest turns are replaced. */
 function cutOf(turns: readonly ShownTurn[]): number {
   if (turns.length === 0) throw new Error('nothing to compact: the conversation is empty')
-  if (turns.length <= keep)
+  if (turns.length <= keptMessages)
     throw new Error(
-      `nothing to compact: the last ${keep} messages are always kept, and there are ${turns.length} since the beginning or the last summary`,
+      `nothing to compact: the last ${keptMessages} messages are always kept, and there are ${turns.length} since the beginning or the last summary`,
     )
-  return turns.length - keep
+  return turns.length - keptMessages
 }
 
-/** One append: the log keeps everything, and results whose call is gone are not shown any more. */
-async function sumUp(run: Run): Promise<string> {
+/** Logs the summary. The log keeps everything; results whose calls are gone leave the request. */
+async function compactRun(run: Run): Promise<string> {
   const { hooks, log, provider } = run
   const turns = log.transcript.shownTurns(provider.meta.name)
   const cut = cutOf(turns)
@@ -89,11 +87,11 @@ async function summaryOf(run: Run, old: readonly ShownTurn[], messages: readonly
   const { model } = run.settings
   const { limit, hard } = await limitsOf(run, { model, messages, tools: run.tools.specs })
   const most = Math.min(Math.max(Math.floor(limit * 0.15), 2000), 24_000)
-  const previous = log.transcript.compaction ? textBefore(messages) : ''
-  const room = hard === undefined ? limit : hard * 0.85 // the answer needs room, too
+  const previous = log.transcript.compaction ? previousSummary(messages) : ''
+  const room = hard === undefined ? limit : hard * 0.85 // the answer needs room too
   const task = { turnId: '', model, passages: passagesOf(old), previous, room, wanted: most * 0.7, most }
   const why: { error?: unknown } = {}
-  const found = await summarise(listening(run, why), task)
+  const found = await summarise(recordingErrors(run, why), task)
   if (found !== undefined) return wellFormed(found)
   throw new Error(
     why.error === undefined
@@ -103,14 +101,14 @@ async function summaryOf(run: Run, old: readonly ShownTurn[], messages: readonly
   )
 }
 
-/** The summary that stands for the time before, without its heading. */
-function textBefore([first]: readonly Message[]): string {
+/** The text of the previous summary. */
+function previousSummary([first]: readonly Message[]): string {
   const text = first?.content.map((block) => (block.type === 'text' ? block.text : '')).join('\n') ?? ''
   return text.replace(summaryHeading, '').trim()
 }
 
-/** The same run; why a question failed can be read afterwards. */
-function listening(run: Run, why: { error?: unknown }): Run {
+/** The run, with `askAside` keeping its last error in `why`. */
+function recordingErrors(run: Run, why: { error?: unknown }): Run {
   const askAside: Run['askAside'] = async (call) => {
     try {
       return await run.askAside(call)

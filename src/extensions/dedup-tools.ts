@@ -7,10 +7,10 @@ interface Seen {
   readonly result: ToolOutput
 }
 
-/** The latest success of each tool, for as long as somebody holds the session. */
+/** The latest successful result of each tool, per session. */
 const bySession = new WeakMap<Session, Map<string, Seen>>()
 
-/** `behavior.dedupTools`: an equal call gets the result it got before. Needs a session. */
+/** `behavior.dedupTools`: an equal call gets the previous result. Needs a session. */
 export function dedupTools(): Extension {
   return {
     name: 'dedup-tools',
@@ -31,7 +31,7 @@ export function dedupTools(): Extension {
         if (seen?.hash === hash) gate.result = seen.result
         else pending.set(gate.callId, { hash, result: '' })
       })
-      // What the tool itself gave is kept: a replay passes the handlers of today, not those of then.
+      // The tool's own output is kept: a repeated result passes the transform handlers again.
       hooks.hook('tool:transform', ({ callId, original }) => {
         const call = pending.get(callId)
         if (call) pending.set(callId, { ...call, result: original })
@@ -45,7 +45,7 @@ export function dedupTools(): Extension {
   }
 }
 
-/** A hasher that fails says nothing about the call: it runs. */
+/** If the hasher fails, the call runs. */
 function keyOf(
   hasher: (input: Readonly<Record<string, unknown>>) => unknown,
   input: Readonly<Record<string, unknown>>,

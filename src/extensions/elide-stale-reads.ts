@@ -4,8 +4,8 @@ import { toolOutputByteLength } from '../core/tool-output.ts'
 import type { Message, ToolResultBlock } from '../core/turn.ts'
 
 /**
- * `behavior.elideStaleReads`: what was read of a file leaves the request once that file was changed, or read again, by
- * a later call. The session keeps it.
+ * `behavior.elideStaleReads`: the content of a file leaves the request once a later call has changed or read the file.
+ * The session keeps it.
  */
 export function elideStaleReads(): Extension {
   const kept = new WeakMap<Message, { stale: string; message: Message }>()
@@ -21,7 +21,7 @@ export function elideStaleReads(): Extension {
     },
   }
 
-  /** The same object for the same message every time, so that what a provider caches stays the same. */
+  /** The same object for the same message each time, so that the provider's cached prefix stays valid. */
   function without(message: Message, stale: ReadonlyMap<string, TouchedFile>): Message {
     const old = message.content.filter((block) => block.type === 'tool_result' && stale.has(block.callId))
     if (old.length === 0) return message
@@ -42,7 +42,7 @@ function stubbed(block: ToolResultBlock, { path }: TouchedFile): ToolResultBlock
   return toolOutputByteLength(block.output) > stub.length ? { ...block, output: stub } : block
 }
 
-/** Reads that a later touch of the same file has made old. */
+/** Reads that a later call on the same file has superseded. */
 function staleReads(
   touched: ReadonlyMap<string, TouchedFile>,
   messages: readonly Message[],
@@ -65,7 +65,7 @@ function staleReads(
 const isSuperseded = (read: TouchedFile, later: TouchedFile): boolean =>
   later.digest !== read.digest || (later.access === 'read' && later.slice === read.slice)
 
-/** A second read that only points to the first must not take its place. */
+/** A second read whose result only refers to the first one must not replace it. */
 function isShorter(bytes: ReadonlyMap<string, number>, callId: string, earlier: string, later: TouchedFile): boolean {
   return later.access === 'read' && (bytes.get(callId) ?? 0) < (bytes.get(earlier) ?? 0)
 }

@@ -1,13 +1,12 @@
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Extension } from '../core/run.ts'
-import { buildSearchableCatalog } from './disclosure/catalogue.ts'
-import { Disclosure } from './disclosure/disclosure.ts'
-import { foreignText } from './disclosure/foreign-text.ts'
+import { buildSearchableCatalog, Disclosure } from './disclosure/disclosure.ts'
+import { foreignText } from './disclosure/lazy-tool.ts'
 import { offerSearch } from './disclosure/tool-search.ts'
 
 /**
- * `behavior.toolDisclosure` and a server's `disclosure`: tools of servers whose schemas the model gets when it asks for
- * them. The system prompt lists them; `tool_search` finds them; who calls one before that is told so.
+ * `behavior.toolDisclosure` and a server's `disclosure`: the model gets the schemas of server tools only on request. The
+ * system prompt lists the tools, `tool_search` loads them, and a call of one that is not loaded is refused.
  */
 export function lazyDisclosure(): Extension {
   return {
@@ -18,7 +17,7 @@ export function lazyDisclosure(): Extension {
       let isGuarded = false
       let searchTool: string | undefined
 
-      /** With the first tool that is held back: at the start, or when its server comes. */
+      /** Called when the first tool is held back: at the start, or when its server connects. */
       function open(): void {
         if (isOpen || disclosure.catalog.length === 0) return
         isOpen = true
@@ -26,12 +25,12 @@ export function lazyDisclosure(): Extension {
         hooks.hook('session:end', offerSearch(run.log, run.id, disclosure))
       }
 
-      /** Only now, so that every other gate comes first, and calls that an earlier run left open go on. */
+      /** Added with the first request: after all other gates, and after the open calls of an earlier run. */
       function guard(): void {
         if (isGuarded || !isOpen) return
         isGuarded = true
         hooks.hook('tool:gate', (gate) => {
-          // Whoever calls from code has read the schema.
+          // Calls that a tool makes were written by its author, who knows the schema.
           if (gate.block || gate.result !== undefined || gate.parentCallId !== undefined) return
           if (!disclosure.isLocked(gate.name)) return
           gate.block = true
@@ -41,7 +40,7 @@ export function lazyDisclosure(): Extension {
 
       open()
       if (isOpen) {
-        // Never again in this run, whatever comes and goes: the prompt is cached.
+        // Set once per run, even if servers come and go: the prompt is cached.
         run.system.set(
           'searchable-tools',
           buildSearchableCatalog(disclosure.catalog, { ...(searchTool !== undefined && { searchTool }) }),
@@ -49,7 +48,7 @@ export function lazyDisclosure(): Extension {
       }
       hooks.hook('request:prepare', (request) => {
         const { specs } = run.tools
-        // Who brings tools may have left the list as it was; who changed the list meant it.
+        // A list that is not the run's own was changed by a handler, and is respected.
         const isAll = request.tools === specs || request.tools === disclosure.specs
         disclosure.refresh()
         open()

@@ -1,8 +1,7 @@
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
 import { compact, shownMessages } from './compaction/compact.ts'
-import { asBytes, type Limits, limitsAfterRefusal } from './compaction/limits.ts'
-import { promptBytes, promptTooLong } from './compaction/long-prompt.ts'
+import { asBytes, type Limits, limitsAfterRefusal, promptBytes, promptTooLong } from './compaction/limits.ts'
 import { pinnedIds } from './compaction/pins.ts'
 import { type ContextEdit, firstOfNewest } from './compaction/plan.ts'
 import { outputText } from './compaction/shorten.ts'
@@ -10,20 +9,20 @@ import { bytesOf, overheadOf, sizeOfAll } from './compaction/sizes.ts'
 import { leftOut } from './tail-compaction.ts'
 
 /**
- * A conversation that does not fit would fail in every further turn: it is made shorter, whatever `compactStrategy`
- * says, and asked once more. Once in a turn; after that the error goes out, with what can be done about it.
+ * A conversation that does not fit would fail in every further turn: it is shortened, even without `compactStrategy`, and
+ * the request is sent once more per turn. If that fails too, the error says what can be done.
  */
 export function createOverflowRecovery(run: Run): (overflow: Overflow) => Promise<void> {
   let tried: string | undefined
   return async (overflow) => {
-    if (overflow.retry) return // somebody else has done something about it
+    if (overflow.retry) return // another handler has shortened it
     const { turnId, request, error } = overflow
     const sent = asBytes(sizeOfAll(request.messages))
     const prompt = promptBytes(run, request.messages)
     const limits = await limitsAfterRefusal(run, request, error.message)
     const { room } = limits
     const giveUp = (what: string): void => {
-      // Hardly anything but the prompt is left.
+      // The prompt itself is most of what is left.
       if (sent >= shortConversation && prompt > sent / 2) overflow.error = promptTooLong(run, request, room, error)
       else advise(error, what)
     }
@@ -36,7 +35,7 @@ export function createOverflowRecovery(run: Run): (overflow: Overflow) => Promis
   }
 }
 
-/** So few bytes are less than a quarter of the smallest context there is: shortening them would not help. */
+/** In bytes: less than a quarter of the smallest context of any model. Shortening would not help. */
 const shortConversation = 3000
 
 type Overflow = HookContexts['request:overflow']
@@ -44,7 +43,7 @@ type Overflow = HookContexts['request:overflow']
 async function shorten(run: Run, { turnId, request: { model } }: Overflow, limits: Limits): Promise<boolean> {
   const wantsSummary = run.settings.behavior.compactStrategy === 'summary'
   if (!wantsSummary && (await leaveOutResults(run, limits))) return true
-  // A model that has summed it up in this very step is not asked to do it again.
+  // A model that has summarised it in this step is not asked again.
   const asksModel = wantsSummary && !wasJustCompacted(run)
   return compact(run, { turnId, model, limits, asksModel })
 }
@@ -54,7 +53,7 @@ function wasJustCompacted({ log: { transcript } }: Run): boolean {
   return (transcript.compaction?.seq ?? 0) > last
 }
 
-/** The results of older turns, if that is enough. For good, or the next turn would not fit either. */
+/** Replaces the results of older turns by stubs, if that is enough. Logged, so that the next turn fits too. */
 async function leaveOutResults(run: Run, { limit }: Limits): Promise<boolean> {
   const turns = run.log.transcript.shownTurns(run.provider.meta.name)
   const edits: ContextEdit[] = []

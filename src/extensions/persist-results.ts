@@ -1,13 +1,14 @@
 import { resolvePosix } from '../core/execution.ts'
 import type { Extension } from '../core/run.ts'
+import { headBytes } from '../core/text.ts'
 import { touchedFileOf } from '../core/tool.ts'
 import { toolOutputByteLength, toolResultToText } from '../core/tool-output.ts'
 
 const previewBytes = 2048
 
 /**
- * `behavior.persistThreshold` and `persistDir`: a result that is too big goes to a file, and a stub with the beginning
- * of it takes its place, in the session too, so that the prefix a provider caches stays the same.
+ * `behavior.persistThreshold` and `persistDir`: a large result is written to a file and replaced by a stub with its
+ * beginning. The session gets the stub too, so that the provider's cached prefix stays valid.
  */
 export function persistResults(): Extension {
   return {
@@ -19,7 +20,7 @@ export function persistResults(): Extension {
       hooks.hook('tool:transform', async (ctx) => {
         const bytes = toolOutputByteLength(ctx.result)
         if (bytes <= persistThreshold || persistExcludeTools.includes(ctx.name)) return
-        // What was kept there must be readable, or keeping it was of no use.
+        // Reading such a file must not create another one.
         const read = touchedFileOf(ctx.details)
         if (read && resolvePosix(handle.cwd, read.path).startsWith(`${resolvePosix(handle.cwd, persistDir)}/`)) return
         const text = toolResultToText(ctx.result)
@@ -27,12 +28,12 @@ export function persistResults(): Extension {
         try {
           await execution.writeFile(handle, path, text)
         } catch (error) {
-          // The call has done its work: a full disk must not take its result away.
+          // The call succeeded: a full disk must not lose its result.
           return run.hooks.tell('hook:error', { hook: 'persist-results', error })
         }
         ctx.result = [
           `<persisted-output tool="${attribute(ctx.name)}" bytes="${bytes}" path="${attribute(path)}">`,
-          firstBytes(text, previewBytes),
+          headBytes(text, previewBytes),
           '</persisted-output>',
         ].join('\n')
       })
@@ -40,13 +41,13 @@ export function persistResults(): Extension {
   }
 }
 
-/** Call ids come from a service and may hold anything; the hash keeps apart what looks alike once it is made harmless. */
+/** Call ids come from a service and may contain anything. The hash distinguishes ids that are equal after sanitising. */
 function fileName(runId: string, callId: string): string {
-  const harmless = `${runId}-${callId}`.replace(/[^\w-]/g, '_').slice(0, 100)
-  return `${harmless}-${hashOf(callId)}.txt`
+  const sanitised = `${runId}-${callId}`.replace(/[^\w-]/g, '_').slice(0, 100)
+  return `${sanitised}-${hashOf(callId)}.txt`
 }
 
-/** FNV-1a: short, and good enough for names. */
+/** FNV-1a: short, and sufficient for names. */
 function hashOf(text: string): string {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
@@ -54,10 +55,3 @@ function hashOf(text: string): string {
 }
 
 const attribute = (text: string): string => text.replace(/[&"<>]/g, (char) => `&#${char.charCodeAt(0)};`)
-
-/** Never cuts through a character. */
-function firstBytes(text: string, most: number): string {
-  const head = text.slice(0, most)
-  const bytes = new TextEncoder().encode(head).subarray(0, most)
-  return new TextDecoder().decode(bytes).replace(/\uFFFD+$/, '')
-}

@@ -5,27 +5,27 @@ import type { Run } from '../core/run.ts'
 import type { Message, SessionContentBlock, SessionTurn } from '../core/turn.ts'
 
 /**
- * A block that a service will not read would spoil every further request: it is found and set aside, for this service
- * only, by an entry that can be taken back. What the log has stays as it is.
+ * A block that a service refuses would make every further request fail. It is searched for and replaced, for this service
+ * only, by an entry that can be undone. The log keeps the block.
  */
 export function createQuarantine(run: Run): (refused: Refused) => Promise<void> {
   let turn = ''
   let setAside: Place[] = []
   return async (refused) => {
-    if (refused.retry) return // somebody else has done something about it
+    if (refused.retry) return // another handler has changed the conversation
     if (refused.turnId !== turn) setAside = []
     turn = refused.turnId
     const found = await find(run, refused, setAside)
-    const place = found && isTheQuestion(found, refused.request.messages) ? undefined : found
+    const place = found && isLastUserMessage(found, refused.request.messages) ? undefined : found
     const known = place && placeIn(setAside, place)
-    if (known && isPart(known)) {
+    if (known && canBeHidden(known)) {
       known.isHidden = true
       await edit(run, known)
-    } else if (place && !known && setAside.length < mostPlaces) {
+    } else if (place && !known && setAside.length < maxPlaces) {
       setAside.push(place)
-      await edit(run, place, standIn(place.original, run.provider.meta.name))
+      await edit(run, place, replacementFor(place.original, run.provider.meta.name))
     } else {
-      // It did not help, so it was not that.
+      // Replacing these blocks did not help: restore them.
       for (const one of setAside.splice(0)) await edit(run, one, one.original)
       return
     }
@@ -35,13 +35,13 @@ export function createQuarantine(run: Run): (refused: Refused) => Promise<void> 
 
 type Refused = HookContexts['request:refused']
 
-/** In one turn. When that does not help, it is not the conversation. */
-const mostPlaces = 3
+/** Per turn. If three do not help, the conversation is not the cause. */
+const maxPlaces = 3
 
 interface Place {
   readonly turnId: string
   readonly block: number
-  /** What a model was shown there before. */
+  /** The block that the model got before. */
   readonly original: SessionContentBlock
   isHidden?: boolean
 }
@@ -49,14 +49,14 @@ interface Place {
 const placeIn = (places: readonly Place[], { turnId, block }: Place): Place | undefined =>
   places.find((one) => one.turnId === turnId && one.block === block)
 
-/** A call, or a result, may be refused for more than what it says: its other half goes with it. */
-const isPart = ({ original: { type }, isHidden }: Place): boolean =>
+/** Whether the whole block may be hidden next: a call or a result may be refused for more than its content. */
+const canBeHidden = ({ original: { type }, isHidden }: Place): boolean =>
   !isHidden && (type === 'tool_call' || type === 'tool_result')
 
-/** What the user has just said is answered whole or not at all. */
-function isTheQuestion({ turnId, original }: Place, messages: readonly Message[]): boolean {
-  const isSaid = ({ role, content }: Message): boolean => role === 'user' && !content.some(isResult)
-  const { id } = (messages.findLast(isSaid) ?? {}) as Partial<SessionTurn>
+/** The user's last message is never changed: half a question may get a wrong answer. */
+function isLastUserMessage({ turnId, original }: Place, messages: readonly Message[]): boolean {
+  const isUserMessage = ({ role, content }: Message): boolean => role === 'user' && !content.some(isResult)
+  const { id } = (messages.findLast(isUserMessage) ?? {}) as Partial<SessionTurn>
   return id === turnId && original.type === 'text'
 }
 
@@ -68,8 +68,8 @@ async function edit(run: Run, { turnId, block }: Place, replacement?: SessionCon
   await run.log.append({ type: 'context_edit', turnId, block, provider, ...(replacement && { replacement }) })
 }
 
-/** Says what is missing and keeps calls and results together. */
-function standIn(block: SessionContentBlock, provider: string): SessionContentBlock {
+/** A note in place of a block. Calls and results stay calls and results. */
+function replacementFor(block: SessionContentBlock, provider: string): SessionContentBlock {
   const note = `[left out: ${provider} refused this ${String(block.type).replace('_', ' ')}]`
   switch (block.type) {
     case 'tool_result':
@@ -83,7 +83,7 @@ function standIn(block: SessionContentBlock, provider: string): SessionContentBl
   }
 }
 
-/** The place that the service names, else the one that it turns out to be. */
+/** The place that the service names, else the one found by searching. */
 async function find(run: Run, refused: Refused, setAside: Place[]): Promise<Place | undefined> {
   const { request, turnId } = refused
   const { message: index, block } = refused.refused
@@ -91,18 +91,18 @@ async function find(run: Run, refused: Refused, setAside: Place[]): Promise<Plac
   const isNamed = index !== undefined && (block !== undefined || units.length === 1)
   const named = isNamed ? placeOf(run, request.messages, { index, block: block ?? 0 }) : undefined
   const known = named && placeIn(setAside, named)
-  if (named && (!known || isPart(known))) return named
-  // What it names is set aside already and it still complains: then it is something else in the same message.
+  if (named && (!known || canBeHidden(known))) return named
+  // The named block is replaced already: the cause must be another block of the same message.
   if (known) {
     setAside.splice(setAside.indexOf(known), 1)
     await edit(run, known, known.original)
   }
-  const found = culprit(run, request.messages, await search(run, request, turnId, units), setAside)
+  const found = causeIn(run, request.messages, await search(run, request, turnId, units), setAside)
   return found && known && placeIn([known], found) ? undefined : found
 }
 
-/** Thinking is only sent with what it led to, so it may be that. */
-function culprit(
+/** Thinking is only sent with the block that follows it, so it may be the cause. */
+function causeIn(
   run: Run,
   messages: readonly Message[],
   unit: Unit | undefined,
@@ -110,8 +110,8 @@ function culprit(
 ): Place | undefined {
   const { content } = (unit && messages[unit.index]) ?? { content: [] }
   for (let block = (unit?.block ?? 0) - 1; unit && content[block]?.type === 'thinking'; block--) {
-    const thought = placeOf(run, messages, { ...unit, block })
-    if (thought && !placeIn(setAside, thought)) return thought
+    const thinking = placeOf(run, messages, { ...unit, block })
+    if (thinking && !placeIn(setAside, thinking)) return thinking
   }
   return placeOf(run, messages, unit)
 }
@@ -121,13 +121,13 @@ interface Unit {
   readonly block: number
 }
 
-/** Where a conversation can be cut. */
+/** The positions at which a conversation can be cut off. */
 const unitsOf = (messages: readonly Message[]): Unit[] =>
   messages.flatMap(({ content }, index) =>
     content.flatMap(({ type }, block) => (type === 'thinking' ? [] : [{ index, block }])),
   )
 
-/** The first block without which the conversation up to there would be accepted, in as few questions as possible. */
+/** Finds the first refused block by binary search: each probe sends the conversation up to some block. */
 async function search(
   run: Run,
   request: ModelRequest,
@@ -146,12 +146,12 @@ async function search(
   return units[bad - 1]
 }
 
-/** Whether the conversation is refused when it ends with this block; undefined when that could not be found out. */
+/** Whether the conversation up to this block is refused; undefined if the probe failed in another way. */
 async function probe(run: Run, request: ModelRequest, turnId: string, last: Unit): Promise<boolean | undefined> {
   const { model, system, tools } = request
   const end = request.messages[last.index]!
   const cut = { ...end, content: end.content.slice(0, last.block + 1) }
-  const messages = [...request.messages.slice(0, last.index), cut, goOn]
+  const messages = [...request.messages.slice(0, last.index), cut, continueMessage]
   try {
     await run.askAside({ cause: 'quarantine', turnId, model, system, tools, messages, maxTokens: 1 })
     return false
@@ -161,25 +161,25 @@ async function probe(run: Run, request: ModelRequest, turnId: string, last: Unit
   }
 }
 
-/** Closes whatever the cut left open: services are pickier about calls and thinking that still go on. */
-const goOn: Message = { role: 'user', content: [{ type: 'text', text: 'Continue.' }] }
+/** Ends a cut conversation: services are stricter about an unfinished turn. */
+const continueMessage: Message = { role: 'user', content: [{ type: 'text', text: 'Continue.' }] }
 
-/** Only what is in the log can be set aside; what a hook made up is made up again. */
+/** Only blocks of the log can be replaced: a hook would add its own again. */
 function placeOf(run: Run, messages: readonly Message[], unit: Unit | undefined): Place | undefined {
   const message = unit && (messages[unit.index] as (Message & Partial<SessionTurn>) | undefined)
   const turnId = message?.id
   if (!unit || !message || turnId === undefined) return undefined
   const { transcript } = run.log
-  const isIt = (one: Message & Partial<SessionTurn>): boolean => one.id === turnId
-  const shown = transcript.messagesFor(run.provider.meta.name).find(isIt)
-  const turn = transcript.turns.find(isIt) ?? shown // a summary is shown, and is no turn
+  const hasId = (one: Message & Partial<SessionTurn>): boolean => one.id === turnId
+  const shown = transcript.messagesFor(run.provider.meta.name).find(hasId)
+  const turn = transcript.turns.find(hasId) ?? shown // a summary is no turn
   const original = shown && counterpart(message.content[unit.block], unit.block, message, shown).block
   if (!turn || !original) return undefined
   const { index } = counterpart(original, shown.content.indexOf(original), shown, turn)
   return index < 0 ? undefined : { turnId, block: index, original }
 }
 
-/** The same block in another version of a message: itself, or where nothing was added or hidden, what stands there. */
+/** The same block in another version of a message: the block itself, or the one at its index if the length is the same. */
 function counterpart(
   block: SessionContentBlock | undefined,
   index: number,

@@ -5,17 +5,16 @@ import type { TouchedFile } from '../core/tool.ts'
 import type { Message, ToolOutput, ToolResultContent } from '../core/turn.ts'
 import { digestOfFile } from '../platform/digest.ts'
 import { withFile } from '../platform/files-of.ts'
-import { shortDrift } from './short-drift.ts'
 
-/** What calls did to files, in their order. */
+/** The files that calls have read or changed, in their order. */
 type Touches = ReadonlyMap<string, TouchedFile>
 
-/** Whose reads count for a conversation: its own, and those it shares with parent and children. */
+/** The touches that a conversation shares with its parent and its children. */
 const sharedBy = new WeakMap<Log, Touches[]>()
 
 /**
- * `behavior.dedupReads` and `requireReadBeforeEdit`. What was read and written stands in the log, so nothing is kept
- * here, and an agent that goes on after a restart still knows its files.
+ * `behavior.dedupReads` and `requireReadBeforeEdit`. Reads and writes are in the log, so there is no state here, and an
+ * agent knows its files after a restart.
  */
 export function readTracking(): Extension {
   return {
@@ -27,7 +26,7 @@ export function readTracking(): Extension {
       })
       if (requireReadBeforeEdit) {
         hooks.hook('tool:gate', (gate) => (gate.result === undefined ? refuseUnread(run, gate) : undefined))
-        // The person need not be asked about what would be refused afterwards.
+        // A person is not asked about a call that would be refused afterwards.
         hooks.hook('approval:before', (asked) => refuseUnread(run, asked))
       }
       if (!dedupReads) return
@@ -35,7 +34,7 @@ export function readTracking(): Extension {
       hooks.hook('turn:before', ({ options }) => {
         sent = options.messages
       })
-      // What is sent instead is shorter, and nobody says by what.
+      // The shortened request may lack any of them.
       hooks.hook('request:overflow', () => {
         sent = []
       })
@@ -53,13 +52,13 @@ function share(parent: Log, child: Log): void {
   sharedBy.set(child, [...(sharedBy.get(child) ?? []), parent.transcript.touched])
 }
 
-/** An edit needs a file that somebody has read, as it is now. A write may replace what nobody has read, but not what has changed since. */
+/** An edit needs a file that was read in its present state. A write may replace an unread file, but not one that changed since it was read. */
 async function refuseUnread(run: Run, gate: HookContexts['tool:gate' | 'approval:before']): Promise<void> {
   if (gate.block) return
   for (const { path, access } of run.tools.get(gate.name)?.touches?.(gate.input) ?? []) {
     if (access !== 'edit' && access !== 'write') continue
     const now = await digestAt(run, path)
-    if (!now) continue // there is none, or the tool itself has better words
+    if (!now) continue // there is no such file, or the tool reports the problem itself
     const latest = allTouches(run.log).map((touches) => latestOf(touches, now.key))
     if (latest.some((touch) => touch?.file.digest === now.digest)) continue
     const seen = latest.find((touch) => touch !== undefined)
@@ -94,7 +93,7 @@ async function digestAt(
   }
 }
 
-/** Whether the model still has the very same part of the very same content before its eyes. */
+/** Whether the request still contains the same part of the same content. */
 function isKnown(run: Run, ctx: HookContexts['tool:transform'], sent: readonly Message[]): boolean {
   const { callId, details, original } = ctx
   const read = (details as { file?: TouchedFile } | undefined)?.file
@@ -116,7 +115,7 @@ function resultOf(messages: readonly Message[], callId: string): ToolOutput | un
   return undefined
 }
 
-/** A stub, or what a handler made of it, is not what was read. */
+/** A stub, or a result that a handler changed, is not the content that was read. */
 function isSame(shown: ToolOutput, original: ToolOutput): boolean {
   if (typeof shown === 'string' || typeof original === 'string') return shown === original
   return shown.length === original.length && shown.every((part, i) => contentOf(part) === contentOf(original[i]!))
@@ -129,3 +128,28 @@ function unchanged({ details, original }: HookContexts['tool:transform']): ToolO
   const stub = `[Unchanged since it was read above: "${path}", the same part, the same content.]`
   return typeof original === 'string' && original.length <= stub.length ? original : stub
 }
+
+const mostLines = 8
+const longest = 160
+
+/** The first lines that differ from what was read, if the old text has line numbers; else an empty text. */
+export async function shortDrift(
+  { host: { execution, handle } }: Run,
+  path: string,
+  read: ToolOutput | undefined,
+): Promise<string> {
+  if (typeof read !== 'string' || !execution || !handle) return ''
+  const now = (await execution.readFile(handle, path).catch(() => '')).split(/\r\n|\n/)
+  const changes: string[] = []
+  for (const line of read.split('\n')) {
+    const [, number, before] = /^ *(\d+)\t(.*)$/.exec(line) ?? []
+    if (number === undefined || before === undefined) continue
+    const after = now[Number(number) - 1]
+    if (after === before) continue
+    changes.push(`-${number} ${cut(before)}`, ...(after === undefined ? [] : [`+${number} ${cut(after)}`]))
+    if (changes.length >= mostLines) break
+  }
+  return changes.length > 0 ? ` It differs from line ${/\d+/.exec(changes[0]!)?.[0]} on:\n${changes.join('\n')}` : ''
+}
+
+const cut = (line: string): string => (line.length > longest ? `${line.slice(0, longest)}…` : line)

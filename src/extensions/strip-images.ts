@@ -1,7 +1,7 @@
 import type { Extension } from '../core/run.ts'
 import { withoutImages } from '../core/tool-output.ts'
 
-/** A model that cannot see gets a marker in place of each image a tool returns. Old ones: see the provider decorator. */
+/** Replaces images in tool results by markers for models without vision. `withoutVision` does so for older messages. */
 export function stripImages(): Extension {
   return {
     name: 'strip-images',

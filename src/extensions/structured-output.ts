@@ -11,7 +11,7 @@ import { type Message, type SessionContentBlock, textOf } from '../core/turn.ts'
 
 const toolName = '__output__'
 
-/** `behavior.schema`: when the model is done, one more call that must answer in the given shape, retried once. */
+/** `behavior.schema`: when the model is done, one more model call asks for an answer that matches the schema. Retried once. */
 export function structuredOutput(): Extension {
   return {
     name: 'structured-output',
@@ -26,7 +26,7 @@ export function structuredOutput(): Extension {
           next.error = error
         }
       })
-      // The budget has ended the work: an answer from what is known by now is better than none.
+      // The budget ended the work: an answer from what is known so far is better than none.
       hooks.hook('limit:close', async ({ turnId }) => {
         if (run.result.output !== undefined || run.settings.behavior.limits?.reserve === 0) return
         try {
@@ -35,7 +35,7 @@ export function structuredOutput(): Extension {
             return answer(turnId, inBrief)
           })
         } catch (error) {
-          if (!(error instanceof AgentError)) throw error // without an answer the run ends as any other that met a limit
+          if (!(error instanceof AgentError)) throw error // the run ends without an answer, like any other that reached a limit
         }
       })
 
@@ -49,10 +49,10 @@ export function structuredOutput(): Extension {
   }
 }
 
-/** What is shown of a conversation. */
+/** Selects what the model gets of the conversation. */
 type View = (messages: readonly Message[]) => readonly Message[]
 
-/** Long results lose all but their beginning, for an answer that has to be cheap. */
+/** Cuts long results to their beginning, for an answer that has to be cheap. */
 const inBrief: View = (messages) =>
   messages.map(({ content, ...message }) => ({
     ...message,
@@ -74,11 +74,11 @@ async function answerIn(
 ): Promise<unknown> {
   const shape = asToolInput(schema.jsonSchema)
   const { inputSchema } = shape
-  // The same hooks as for any other request: what is kept from the model stays kept from it here.
+  // Built with all hooks, as any other request: content that they hide from the model stays hidden.
   const asked = await buildRequest(run, turnId)
-  const way = isNative(run, asked.model) ? natively(asked, inputSchema) : byTool(inputSchema)
+  const method = isNative(run, asked.model) ? natively(asked, inputSchema) : byTool(inputSchema)
   const { model, system } = asked
-  const messages: Message[] = [...view(asked.messages), said(way.request)]
+  const messages: Message[] = [...view(asked.messages), userMessage(method.request)]
   let problem = ''
   for (let tries = 0; tries < 2; tries++) {
     const { content } = await run.askAside({
@@ -88,23 +88,23 @@ async function answerIn(
       system,
       messages,
       outputSchema: inputSchema,
-      ...way.call,
+      ...method.call,
     })
-    const answer = way.read(content)
+    const answer = method.read(content)
     if (typeof answer === 'string') problem = answer
     else {
       const checked = await check(answer, shape, schema.validate)
       if (checked.valid) return checked.output
       problem = checked.error
     }
-    messages.push(said(`That answer does not fit: ${problem}. ${way.request}`))
+    messages.push(userMessage(`That answer does not fit: ${problem}. ${method.request}`))
   }
   const options = { provider: run.provider.meta.name, providerCode: 'output_invalid' }
   throw new AgentProviderError(`The model did not answer in the wanted shape, even when told why: ${problem}`, options)
 }
 
-/** How an answer is had in the wanted shape. */
-interface Way {
+/** A way to get an answer that matches the schema. */
+interface Method {
   readonly request: string
   readonly call: Pick<ModelRequest, 'tools' | 'toolChoice'>
   /** The answer, or why there is none. */
@@ -116,8 +116,8 @@ function isNative({ provider }: Run, model: string): boolean {
   return typeof structuredOutput === 'function' ? structuredOutput(model) : structuredOutput
 }
 
-/** The service sees to the shape. The tools stay, though none may be called: the prompt's beginning is still cached. */
-function natively({ tools }: ModelRequest, inputSchema: JsonSchema): Way {
+/** The service enforces the schema. The tools stay in the request, though none may be called, so that the cached prefix stays valid. */
+function natively({ tools }: ModelRequest, inputSchema: JsonSchema): Method {
   return {
     request: `Give the final answer now, as JSON that fits this schema and nothing else: ${JSON.stringify(inputSchema)}`,
     call: { tools, ...(tools.length > 0 && { toolChoice: 'none' }) },
@@ -134,8 +134,8 @@ function natively({ tools }: ModelRequest, inputSchema: JsonSchema): Way {
   }
 }
 
-/** Everywhere else a tool that must be called takes the answer as its input. */
-function byTool(inputSchema: JsonSchema): Way {
+/** Without support by the service: a forced call of a tool whose input is the answer. */
+function byTool(inputSchema: JsonSchema): Method {
   return {
     request: `Give the final answer now by calling ${toolName}, and nothing else.`,
     call: {
@@ -155,7 +155,7 @@ interface ToolInput {
   readonly unwrap: (input: Record<string, unknown>) => unknown
 }
 
-/** A tool's input is always an object; any other shape travels inside one. */
+/** The input of a tool is always an object; an answer of any other type is wrapped in one. */
 function asToolInput(schema: JsonSchema): ToolInput {
   if (schema.type === 'object' || schema.properties) return { inputSchema: schema, unwrap: (input) => input }
   const { $defs, definitions, ...value } = schema
@@ -166,7 +166,7 @@ function asToolInput(schema: JsonSchema): ToolInput {
   }
 }
 
-/** A schema that refers to itself as a whole finds itself one level down. */
+/** Adapts references to the root of the schema, which is one level deeper now. */
 function rerooted<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map(rerooted) as T
   if (typeof schema !== 'object' || schema === null) return schema
@@ -179,25 +179,25 @@ function rerooted<T>(schema: T): T {
 
 type Checked = { valid: true; output: unknown } | { valid: false; error: string }
 
-/** The same mending as for tools, then the whole schema: by the library it is of, else as JSON Schema. */
+/** Repairs the answer like the input of a tool, then validates it: by the library of the schema, else as JSON Schema. */
 async function check(
   input: Record<string, unknown>,
   { inputSchema, unwrap }: ToolInput,
   validate: ReadSchema['validate'],
 ): Promise<Checked> {
-  const mended = validateToolArgs(input, inputSchema)
-  if (!mended.valid) return mended
+  const repaired = validateToolArgs(input, inputSchema)
+  if (!repaired.valid) return repaired
   if (validate) {
-    const result = await validate(unwrap(mended.input))
+    const result = await validate(unwrap(repaired.input))
     return result.issues ? { valid: false, error: issuesOf(result.issues) } : { valid: true, output: result.value }
   }
   const { createSchemaValidator, worstViolation } = await import('../platform/json-schema.ts')
-  const violations = usable(() => createSchemaValidator(inputSchema)(mended.input))
-  if (!violations) return { valid: true, output: unwrap(mended.input) }
+  const violations = usable(() => createSchemaValidator(inputSchema)(repaired.input))
+  if (!violations) return { valid: true, output: unwrap(repaired.input) }
   return { valid: false, error: worstViolation(violations) }
 }
 
-/** A schema that cannot be checked is the caller's mistake, not the model's. */
+/** A schema that cannot be used is the caller's mistake, not the model's. */
 function usable<T>(work: () => T): T {
   try {
     return work()
@@ -206,7 +206,7 @@ function usable<T>(work: () => T): T {
   }
 }
 
-function said(text: string): Message {
+function userMessage(text: string): Message {
   const content: SessionContentBlock[] = [{ type: 'text', text }]
   return { role: 'user', content }
 }

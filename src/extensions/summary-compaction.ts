@@ -1,12 +1,11 @@
 import type { Extension, Run } from '../core/run.ts'
 import type { Message, SessionTurn } from '../core/turn.ts'
-import { fitsAnywhere, type Limits, limitsOf } from './compaction/limits.ts'
-import { isPromptTooLong, promptTooLong } from './compaction/long-prompt.ts'
+import { fitsAnywhere, isPromptTooLong, type Limits, limitsOf, promptTooLong } from './compaction/limits.ts'
 import { sizeOfAll } from './compaction/sizes.ts'
 
 /**
- * `behavior.compactStrategy: 'summary'`: once the conversation is too big, a model sums up all but its newest turns. The
- * summary is an entry of the log, and takes the place of these turns in every request from then on.
+ * `behavior.compactStrategy: 'summary'`: once the conversation is too large, a model summarises all but its newest turns.
+ * The summary is a log entry and replaces these turns in all further requests.
  */
 export function summaryCompaction(): Extension {
   return {
@@ -27,13 +26,13 @@ export function summaryCompaction(): Extension {
         const { compact, shownMessages } = await import('./compaction/compact.ts')
         const stored = shownMessages(run)
         if (await compact(run, { turnId, model, limits, asksModel: true }))
-          request.messages = renewed(messages, stored, shownMessages(run))
+          request.messages = updated(messages, stored, shownMessages(run))
       })
     },
   }
 }
 
-/** Not twice for the same growth, in whichever process the last time was: that stands in the log. */
+/** Whether the conversation has grown since the last summary, which may be of another process: it is in the log. */
 function hasGrown({ log: { transcript }, provider }: Run, { limit, measure }: Limits): boolean {
   const { compaction } = transcript
   if (!compaction) return true
@@ -44,7 +43,7 @@ function hasGrown({ log: { transcript }, provider }: Run, { limit, measure }: Li
   return measure(sizeOfAll(since)) >= limit / 2
 }
 
-/** What was small enough for one model need not be for the next. Once, before it has answered. */
+/** Whether another model is about to answer for the first time: its context may be smaller. */
 function isOtherModel({ log: { transcript }, provider }: Run, model: string): boolean {
   const { turns, compaction } = transcript
   const last = turns.findLast(({ role }) => role === 'assistant')
@@ -52,8 +51,8 @@ function isOtherModel({ log: { transcript }, provider }: Run, model: string): bo
   return last.model !== model || last.provider !== provider.meta.name
 }
 
-/** The turns that stay are those of the request, as others have prepared them; only what was cut now is new. */
-function renewed(prepared: readonly Message[], stored: readonly Message[], now: readonly Message[]): Message[] {
+/** The request after compaction: messages that stay keep the changes of other extensions. */
+function updated(prepared: readonly Message[], stored: readonly Message[], now: readonly Message[]): Message[] {
   const places = new Map(prepared.map((message, i) => [idOf(message), i]))
   const first = now.findIndex((message) => idOf(message) !== undefined && places.has(idOf(message)))
   if (first < 0) return [...now]

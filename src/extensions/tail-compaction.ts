@@ -4,8 +4,8 @@ import { toolOutputByteLength } from '../core/tool-output.ts'
 import type { Message } from '../core/turn.ts'
 
 /**
- * `behavior.compactStrategy: 'tail'`: once all tool results together are too big, those of older turns become stubs in
- * the request. Text, images given by the user, and the session stay as they are.
+ * `behavior.compactStrategy: 'tail'`: once the tool results are too large in total, those of older turns become stubs in
+ * the request. Text, the user's images and the session stay unchanged.
  */
 export function tailCompaction(): Extension {
   return {
@@ -24,7 +24,7 @@ export function tailCompaction(): Extension {
   }
 }
 
-/** What stands in the place of a result. */
+/** The stub in place of a result. */
 export const leftOut = (bytes: number): string =>
   `[Result left out to save space: ${bytes} bytes. Call the tool again if you need it.]`
 
@@ -34,7 +34,7 @@ const resultBytes = memoize((message: Message): number => {
   return bytes
 })
 
-/** A turn is what the model said and the results it asked for: it begins with an assistant message. */
+/** A turn begins with a reply of the model and includes the results of its calls. */
 function indexOfNewestTurns(messages: readonly Message[], turns: number): number {
   if (turns === 0) return messages.length
   let left = turns
@@ -42,7 +42,7 @@ function indexOfNewestTurns(messages: readonly Message[], turns: number): number
   return 0
 }
 
-/** The same stub for the same message every time, so that the prefix a provider caches stays the same. */
+/** The same object for the same message each time, so that the provider's cached prefix stays valid. */
 const stubbed = memoize((message: Message): Message => {
   if (resultBytes(message) === 0) return message
   const content = message.content.map((block) => {

@@ -16,14 +16,14 @@ export function thinkingDecay(): Extension {
   }
 }
 
-/** The budget of a turn, counted from 1 in each run; never more than `base`, never less than 0. */
+/** The budget of a turn (1 is the first of the run), between 0 and `base`. */
 export function applyThinkingDecay(base: number, decay: ThinkingDecay, turn: number): number {
-  const wanted = typeof decay === 'function' ? decay(turn, base) : taper(base, decay, turn)
+  const wanted = typeof decay === 'function' ? decay(turn, base) : decayed(base, decay, turn)
   if (!Number.isFinite(wanted)) return base
   return Math.floor(Math.min(Math.max(wanted, 0), base))
 }
 
-function taper(
+function decayed(
   base: number,
   { afterTurn, factor, floor }: Exclude<ThinkingDecay, (...args: never) => unknown>,
   turn: number,

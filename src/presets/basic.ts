@@ -1,4 +1,7 @@
+import type { ToolDef } from '../core/tool.ts'
 import { edit } from '../tools/edit.ts'
+import { glob } from '../tools/glob.ts'
+import { grep } from '../tools/grep.ts'
 import { listFiles } from '../tools/list-files.ts'
 import { multiEdit } from '../tools/multi-edit.ts'
 import { readFile } from '../tools/read-file.ts'
@@ -20,3 +23,8 @@ export const basicTools = {
 
 /** What an agent needs to work on files. */
 export const basic = definePreset({ name: 'basic', tools: basicTools })
+
+const { spawn: _light, ...heavy } = basicTools
+
+/** The whole tools behind those of `lazy-tools.ts`. */
+export const lazyToolSet: Readonly<Record<'glob' | 'grep' | keyof typeof heavy, ToolDef>> = { ...heavy, glob, grep }

@@ -1,3 +1,4 @@
+import type { Behavior } from '../core/behavior.ts'
 import { glob } from '../tools/glob.ts'
 import { grep } from '../tools/grep.ts'
 import { shell } from '../tools/shell.ts'
@@ -22,3 +23,27 @@ export const codingTools = {
 
 /** What an agent needs to work on a project. */
 export const coding = definePreset({ name: 'coding', tools: codingTools })
+
+/** What a long piece of work needs: an end, a conversation that fits, and late turns that think less. */
+const steady = {
+  maxTurns: 100,
+  compactStrategy: 'summary',
+  thinkingDecay: { afterTurn: 5, factor: 0.5, floor: 1024 },
+} satisfies Behavior
+
+/** Works on a project, and asks before anything that could do harm. */
+export const build = definePreset({ name: 'build', tools: codingTools, authority: { mode: 'ask' }, behavior: steady })
+
+const { writeFile: _, edit: __, multiEdit: ___, spawn: ____, ...lookingTools } = codingTools
+
+/** Looks at a project and says what it would do. Commands that only look are run; nothing is changed, whoever allows it. */
+export const plan = definePreset({
+  name: 'plan',
+  system:
+    'You are planning. Look at whatever you need; nothing can be changed now. Your answer is the plan: the steps, the files they touch, and what is left open.',
+  tools: lookingTools,
+  authority: { mode: 'plan' },
+  behavior: steady,
+})
+
+export { build as BUILD_AGENT, plan as PLAN_AGENT }

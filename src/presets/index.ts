@@ -1,4 +1,3 @@
 export { basic, basicTools } from './basic.ts'
-export { coding, codingTools } from './coding.ts'
+export { BUILD_AGENT, build, coding, codingTools, PLAN_AGENT, plan } from './coding.ts'
 export { composePresets, definePreset, type Preset } from './preset.ts'
-export { BUILD_AGENT, build, PLAN_AGENT, plan } from './profiles.ts'

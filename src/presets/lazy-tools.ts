@@ -1,6 +1,5 @@
 import type { Extension } from '../core/run.ts'
-import type { ToolDef } from '../core/tool.ts'
-import { type LazyTool, loadTool, wholeTool } from '../core/tool.ts'
+import { type LazyTool, loadTool, type ToolDef, wholeTool } from '../core/tool.ts'
 import type { Toolbox } from '../core/toolbox.ts'
 import { spawn } from '../tools/spawn.ts'
 import { type LazyToolKey, lazyToolFacts } from './lazy-tool-facts.ts'
@@ -25,7 +24,7 @@ export const basicTools = {
 }
 
 function lazyTool(key: LazyToolKey): ToolDef {
-  const whole = async (): Promise<ToolDef> => (await import('./lazy-tool-set.ts')).lazyToolSet[key]
+  const whole = async (): Promise<ToolDef> => (await import('./basic.ts')).lazyToolSet[key]
   const tool: LazyTool = {
     ...lazyToolFacts[key],
     execute: async (input, ctx) => (await whole()).execute(input, ctx),

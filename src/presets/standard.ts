@@ -60,7 +60,7 @@ export function standardExtensions(): Extension[] {
     // turn:next: notes to the model first; the final answer only when nobody has anything to add
     when(
       (run) => run.settings.behavior.toolOutputBudget !== undefined,
-      async () => (await import('../extensions/output-budget.ts')).outputBudget(),
+      async () => (await import('../extensions/tool-budgets.ts')).outputBudget(),
     ),
     when(
       (run) => run.settings.behavior.schema !== undefined,

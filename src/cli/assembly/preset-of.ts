@@ -17,5 +17,5 @@ export type BuiltInPreset = Preset & { readonly tools?: Readonly<Record<string, 
 export async function loadPreset(name: PresetName): Promise<BuiltInPreset> {
   if (name === 'basic') return (await import('../../presets/basic.ts')).basic
   if (name === 'coding') return (await import('../../presets/coding.ts')).coding
-  return (await import('../../presets/profiles.ts'))[name]
+  return (await import('../../presets/coding.ts'))[name]
 }

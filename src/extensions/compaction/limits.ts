@@ -1,8 +1,9 @@
 import { defaultBehavior } from '../../core/behavior.ts'
+import { AgentPromptTooLongError } from '../../core/errors.ts'
 import type { ModelRequest } from '../../core/provider.ts'
 import type { Run } from '../../core/run.ts'
 import type { Message, SessionTurn } from '../../core/turn.ts'
-import { overheadOf, type Size, sizeOfAll } from './sizes.ts'
+import { bytesOf, overheadOf, type Size, sizeOfAll } from './sizes.ts'
 
 /** How much conversation there may be, in weighed bytes. */
 export interface Limits {
@@ -18,10 +19,10 @@ export interface Limits {
   readonly room?: { readonly window: number; readonly bytesPerToken: number }
 }
 
-type Asked = Pick<ModelRequest, 'model' | 'messages' | 'tools'>
+export type PromptRequest = Pick<ModelRequest, 'model' | 'messages' | 'tools'>
 
 /** What the user set, else three quarters of what the model can take, else a size that most can. */
-export async function limitsOf(run: Run, request: Asked): Promise<Limits> {
+export async function limitsOf(run: Run, request: PromptRequest): Promise<Limits> {
   const { compactThreshold } = run.settings.behavior
   const isSet = compactThreshold !== defaultBehavior.compactThreshold // which is that of the other strategy
   const window = await windowOf(run, request.model)
@@ -82,7 +83,7 @@ async function windowOf({ provider }: Run, model: string): Promise<number | unde
 /** The service has counted the last prompt: what its text and its images really cost shows in that. */
 function calibrated(
   run: Run,
-  { model, messages }: Asked,
+  { model, messages }: PromptRequest,
   overhead: number,
 ): { bytesPerToken: number; mediaWeight: number } {
   const at = messages.findLastIndex((message) => message.role === 'assistant')
@@ -116,3 +117,69 @@ function countsIn(message: string): { readonly sent: number; readonly most: numb
   const [sent = 0, most = 0] = [...new Set(numbers)].filter((number) => number >= 500).sort((a, b) => b - a)
   return most > 0 && most / sent > 0.01 ? { sent, most } : undefined
 }
+
+/** What there is room for, as far as it is known. */
+interface Room {
+  /** Tokens that the model can take. */
+  readonly window: number
+  readonly bytesPerToken: number
+}
+
+/** Whether the prompt of this run cannot fit, even if each of its tokens were long. */
+export function isPromptTooLong(run: Run, request: PromptRequest, room: Room): boolean {
+  const bytesPerToken = Math.max(room.bytesPerToken, longTokens)
+  const bytes = promptBytes(run, request.messages) + overheadOf({ system: run.system.text, tools: request.tools })
+  return bytes / bytesPerToken > room.window
+}
+
+/** Bytes of a token of plain English; of other languages and of code it has fewer. */
+const longTokens = 4
+
+/** The error for a prompt that does not fit, with the size that would. */
+export function promptTooLong(run: Run, request: PromptRequest, room?: Room, cause?: unknown): AgentPromptTooLongError {
+  const { model, messages, tools } = request
+  const overhead = overheadOf({ system: run.system.text, tools })
+  const bytes = promptBytes(run, messages)
+  const tokens = room && Math.max(Math.floor(room.window * 0.9 - overhead / room.bytesPerToken), 0)
+  const fits = room &&
+    tokens !== undefined && { tokens, characters: charactersOf(tokens * room.bytesPerToken, messages) }
+  const size = room ? `about ${counted(bytes / room.bytesPerToken)} tokens` : `${counted(bytes)} bytes`
+  const much = !fits
+    ? 'and the service does not say how much would fit'
+    : fits.tokens === 0
+      ? 'and the system prompt and the tools alone fill the context'
+      : `and about ${counted(fits.tokens)} tokens (${counted(fits.characters)} characters) fit beside the system prompt and the tools`
+  return new AgentPromptTooLongError(
+    `The prompt is too long for ${model}: it has ${size}, ${much}. It was not shortened. Send a shorter one, put the text into a file that the agent reads in parts, or use a model with a larger context.`,
+    {
+      provider: run.provider.meta.name,
+      retryable: false,
+      ...(cause !== undefined && { cause }),
+      ...(fits && { fits }),
+    },
+  )
+}
+
+/** Bytes of what the user told this run. */
+export function promptBytes(run: Run, messages: readonly Message[]): number {
+  const { text, shown } = sizeOfAll(promptOf(run, messages))
+  return text + shown
+}
+
+/** What this run was told, and in any case what the user said last. */
+function promptOf({ id }: Run, messages: readonly (Message & Partial<SessionTurn>)[]): Message[] {
+  const said = messages.filter(
+    ({ role, content }) => role === 'user' && !content.some(({ type }) => type === 'tool_result'),
+  )
+  const last = said.at(-1)
+  return said.filter((message) => message === last || message.runId === id)
+}
+
+/** As many characters of this conversation's scripts as take so many bytes. */
+function charactersOf(bytes: number, messages: readonly Message[]): number {
+  const texts = messages.at(-1)?.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])) ?? []
+  const text = texts.join('').slice(0, 100_000)
+  return Math.floor(text === '' ? bytes : (bytes * text.length) / bytesOf(text))
+}
+
+const counted = (number: number): string => Math.round(number).toLocaleString('en-US')

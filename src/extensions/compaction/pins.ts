@@ -1,8 +1,8 @@
 import type { Run } from '../../core/run.ts'
 import { type SessionContentBlock, type SessionTurn, type TextBlock, toolCallsOf } from '../../core/turn.ts'
-import { quoteOf } from './quote.ts'
 import { cutMiddle, markerOf, outputText } from './shorten.ts'
 import { bytesOf } from './sizes.ts'
+import { quoteOf } from './summarise.ts'
 
 /** What survives a summary word for word, as the blocks that follow it. */
 export function pinnedBlocks(

@@ -24,10 +24,7 @@ export interface ToolSearchInput {
 /** The tool by which a model finds tools that it is not shown. What it finds can be used until the run ends. */
 export function createToolSearchTool(options: ToolSearchOptions = {}): ToolDef<ToolSearchInput> {
   async function execute(input: ToolSearchInput, ctx: ToolContext): Promise<{ output: string; details: unknown }> {
-    const [{ resultsText }, { searchTools }] = await Promise.all([
-      import('./search-results.ts'),
-      import('./search-tools.ts'),
-    ])
+    const { resultsText, searchTools } = await import('./search-tools.ts')
     const here = disclosures.get(ctx.log)?.get(ctx.runId)
     const catalog = options.catalog ?? here?.catalog ?? []
     const limit = options.defaultLimit ?? ctx.behavior.toolSearch?.limit ?? 20

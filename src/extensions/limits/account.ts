@@ -1,6 +1,5 @@
 import type { LimitState } from '../../core/feature-hooks.ts'
-import { type Amounts, billionths, type Meter } from './meter.ts'
-import type { Quote } from './quote.ts'
+import { type Amounts, billionths, type Meter, type Quote } from './meter.ts'
 
 /** What a request may use up at most. */
 export interface Wanted {

@@ -7,10 +7,8 @@ import { toolOutputByteLength } from '../../core/tool-output.ts'
 import type { TurnUsage } from '../../core/turn.ts'
 import { countedPrompt, readUsage, spend } from '../../core/usage.ts'
 import type { Account, Reservation } from './account.ts'
-import { cut, leastOutput } from './cut.ts'
-import { type Estimator, roughTokens, streamedTokens, thinkingTokens } from './estimate.ts'
-import { type Amounts, amountsOf, billionths } from './meter.ts'
-import { priceNow, type Quote, quoteFor } from './quote.ts'
+import { type Estimator, roughTokens, smallestThinking, streamedTokens, thinkingTokens } from './estimate.ts'
+import { type Amounts, amountsOf, billionths, priceNow, type Quote, quoteFor } from './meter.ts'
 import { type RequestState, type RunTally, stateOwner } from './tally.ts'
 
 /** What the requests of one run share. */
@@ -300,3 +298,20 @@ const over = { done: true, value: undefined } as const
 const none = { cost: 0, tokens: 0, turns: 0 }
 
 const requestState = (value: RequestState) => ({ type: 'state', owner: stateOwner, value }) as const
+
+/** The request with as much output as was granted; answer and thinking give way in proportion. */
+export function cut(request: ModelRequest, output: number): ModelRequest {
+  const thinking = thinkingTokens(request)
+  const wanted = request.maxTokens + thinking
+  if (output >= wanted) return request
+  if (thinking === 0) return { ...request, maxTokens: output }
+  const share = Math.floor((output * thinking) / wanted)
+  const thinkingBudget = Math.max(smallestThinking, Math.min(share, output - leastAnswer(request)))
+  return { ...request, maxTokens: output - thinkingBudget, thinkingBudget }
+}
+
+/** With less output than this a request is not worth sending. */
+export const leastOutput = (request: ModelRequest): number =>
+  leastAnswer(request) + Math.min(thinkingTokens(request), smallestThinking)
+
+const leastAnswer = ({ maxTokens }: ModelRequest): number => Math.min(maxTokens, 256)
