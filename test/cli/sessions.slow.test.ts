@@ -317,7 +317,7 @@ describe('libero sessions answer', () => {
       [1, 'libero: No call "9" waits; 1 (shell) does'],
       [2, 'libero: sessions answer takes allow or deny, got "maybe"'],
       [2, 'libero: shell waits for a decision; say allow or deny'],
-      [2, 'libero: --note is said with allow or deny; add one of them'],
+      [2, 'libero: --note needs allow or deny; add one of them'],
       [2, 'libero: --text answers a question, allow and deny decide about a call; give one of them'],
     ])
   })

@@ -1,6 +1,7 @@
 import { delimiter, dirname, join } from 'node:path'
 import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import type { Agent } from '../../core/agent.ts'
+import type { Session } from '../../core/store.ts'
 import { oneLine } from '../../core/text.ts'
 import type { AgentStats } from '../../core/usage.ts'
 import { sleep } from '../../core/waiting.ts'
@@ -46,16 +47,16 @@ export async function runDemo(io: Io): Promise<number> {
     () => screen.notice('Stopping the demo.'),
   )
   const store = createSqliteStore({ path: join(project.folder, 'sessions.db') })
+  const demo = { io, project, terminal, screen }
   try {
-    introduce(terminal, screen, project)
+    introduce(demo)
     const session = await createSession({ store })
-    agent = createDemoAgent(io, { project, terminal, screen, session })
+    agent = createDemoAgent(demo, session)
     followEvents(agent, (event) => screen.show(event))
     const result = await supervisor.resultOf(agent.run({ prompt }))
     screen.end({ ...model, ...(result.stats && { stats: result.stats }) })
     if (result.exitCode !== exitCodes.done || result.error !== undefined) return exitCodeOrError(result)
-    const entryCount = (await store.read(session.id, 0)).length
-    await showResult(io, { project, terminal, stats: result.stats!, entryCount })
+    await showResult(demo, result.stats!, (await store.read(session.id, 0)).length)
     return exitCodes.done
   } finally {
     screen.close()
@@ -66,19 +67,19 @@ export async function runDemo(io: Io): Promise<number> {
   }
 }
 
-interface DemoAgentOptions {
+interface Demo {
+  readonly io: Io
   readonly project: DemoProject
   readonly terminal: Terminal
   readonly screen: Screen
-  readonly session: Awaited<ReturnType<typeof createSession>>
 }
 
-function createDemoAgent(io: Io, { project, terminal, screen, session }: DemoAgentOptions): Agent {
-  const isWatched = terminal.isInteractive
+function createDemoAgent(demo: Demo, session: Session): Agent {
+  const { io, project, terminal } = demo
   const path = [dirname(process.execPath), io.env.PATH].filter(Boolean).join(delimiter)
   return createAgent({
     ...coding,
-    provider: offline({ delayMs: isWatched ? 12 : 0 }),
+    provider: offline({ delayMs: terminal.isInteractive ? 12 : 0 }),
     session,
     system: `You are in ${project.root}.`,
     // The tests run with the node of this process, so that no other one must be installed.
@@ -88,29 +89,21 @@ function createDemoAgent(io: Io, { project, terminal, screen, session }: DemoAge
       mode: 'ask',
       allow: [{ rule: `shell:${testCommand}`, why: 'running the tests changes nothing' }],
       workspace: { root: project.root },
-      interactors: [createDemoPerson({ terminal, screen, readingMs: isWatched ? 1200 : 0 })],
+      interactors: [createDemoPerson(demo)],
     },
   })
 }
 
-function introduce({ line, paint }: Terminal, screen: Screen, { root }: DemoProject): void {
+function introduce({ terminal: { line, paint }, screen, project }: Demo): void {
   line(`${paint.bold('libero demo')}  a failing test in a throw-away project, fixed by a real agent`)
   screen.notice(
     'The model is the offline one: rules, not a language model, so no key and no network are needed. Tools, permissions and the session in SQLite are the real ones. Reading and running the tests is allowed; everything else is asked about, and the demo answers for you.',
   )
-  screen.notice(`Project: ${root}`)
+  screen.notice(`Project: ${project.root}`)
   line(`\n${paint.cyan('you ›')} ${prompt}\n`)
 }
 
-interface DemoResult {
-  readonly project: DemoProject
-  readonly terminal: Terminal
-  readonly stats: AgentStats
-  /** The number of entries in the session's log. */
-  readonly entryCount: number
-}
-
-async function showResult(io: Io, { project, terminal, stats, entryCount }: DemoResult): Promise<void> {
+async function showResult({ io, project, terminal }: Demo, stats: AgentStats, entryCount: number): Promise<void> {
   const changes = project.changes()
   if (changes.length === 0)
     throw new CliError(
@@ -139,15 +132,8 @@ function exitCodeOrError({ error, exitCode }: RunResult): number {
   )
 }
 
-interface DemoPersonOptions {
-  readonly terminal: Terminal
-  readonly screen: Pick<Screen, 'pause' | 'resume'>
-  /** How long the question is shown before the answer. */
-  readonly readingMs: number
-}
-
 /** Answers in place of a person: shows the question as a person would see it, and allows the call once. */
-function createDemoPerson({ terminal, screen, readingMs }: DemoPersonOptions): Interactor {
+function createDemoPerson({ terminal, screen }: Demo): Interactor {
   const { paint } = terminal
   return {
     name: 'the demo',
@@ -157,7 +143,7 @@ function createDemoPerson({ terminal, screen, readingMs }: DemoPersonOptions): I
       try {
         const [call] = askedCalls(payload)
         terminal.line(askedRows(call!, terminal).join('\n'))
-        await sleep(readingMs, { signals: [signal] })
+        await sleep(terminal.isInteractive ? 1200 : 0, { signals: [signal] }) // time to read it
         terminal.line(
           `${paint.green('✓')} allowed once: ${call!.summary} ${paint.dim('(answered by the demo; here you would choose)')}`,
         )

@@ -117,7 +117,12 @@ function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost
             payload,
             expiresAt,
             signal,
-            respond: (answer) => prompt.respond(asAnswer(answer)),
+            respond: (answer) =>
+              prompt.respond(
+                'value' in answer
+                  ? { status: 'accepted', value: answer.value }
+                  : { status: 'rejected', reason: answer.reason },
+              ),
           })
         },
       }),
@@ -126,11 +131,4 @@ function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost
       holdBack(agent, ready)
     },
   }
-}
-
-type Answered = { readonly value: unknown } | { readonly reason: string }
-
-function asAnswer(answer: Answered) {
-  if ('value' in answer) return { status: 'accepted', value: answer.value } as const
-  return { status: 'rejected', reason: answer.reason } as const
 }

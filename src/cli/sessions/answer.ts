@@ -14,54 +14,43 @@ type AnswerArgs = SessionArgs<{ readonly note?: string; readonly text?: string; 
 
 /** `libero sessions answer`: lists the calls that need an answer, or answers one of them. */
 export async function answer({ values, words }: AnswerArgs, io: Io): Promise<number> {
-  const request = readWords(words, values)
+  const { session, callId, decision } = readWords(words, values)
   return withStore(io, async (store) => {
-    const id = await findSession(store, request.session)
+    const id = await findSession(store, session)
     const waiting = await openCalls(store, id)
     if (values.json) io.out(jsonText(waiting))
     else if (waiting.length === 0) io.err(`Session ${fullyVisible(id)} waits for nothing`)
-    if (request.decision === undefined && request.text === undefined) {
+    if (decision === undefined && values.text === undefined) {
       if (!values.json) for (const call of waiting) for (const line of callLines(call, id)) io.out(line)
       return exitCodes.done
     }
     if (waiting.length === 0) return exitCodes.error
     if (isAgentId(id))
       throw new CliError(`${fullyVisible(id)} is an agent; answer it with: libero agents answer ${fullyVisible(id)}`)
-    const call = findCall(waiting, id, request.callId)
-    await sendAnswer(store, call, request, io)
+    const call = findCall(waiting, id, callId)
+    await sendAnswer(store, call, { ...values, decision }, io)
     io.err(
-      `${answerLabel(request)} ${fullyVisible(call.name)} (${fullyVisible(call.callId)}); go on with: libero sessions resume ${fullyVisible(id)}`,
+      `${decision === undefined ? 'Answered' : decisionLabels[decision]}: ${fullyVisible(call.name)} (${fullyVisible(call.callId)}); go on with: libero sessions resume ${fullyVisible(id)}`,
     )
     return exitCodes.done
   })
 }
 
-interface AnswerRequest {
-  readonly session: string
-  readonly callId?: string
-  readonly decision?: 'allow' | 'deny'
-  readonly note?: string
-  readonly text?: string
-}
+const decisionLabels = { allow: 'Allowed, for this once', deny: 'Refused' }
 
-function readWords(words: readonly string[], { note, text }: AnswerArgs['values']): AnswerRequest {
+type AnswerDecision = keyof typeof decisionLabels | undefined
+
+function readWords(words: readonly string[], { note, text }: AnswerArgs['values']) {
   const session = requireId(words, 'answer')
   const rest = words.slice(1)
   const last = rest.at(-1)
-  const decision = last === 'allow' || last === 'deny' ? last : undefined
+  const decision: AnswerDecision = last === 'allow' || last === 'deny' ? last : undefined
   if (decision) rest.pop()
   if (rest.length > 1) throw new UsageError(`sessions answer takes allow or deny, got "${fullyVisible(rest[1]!)}"`)
   if (decision && text !== undefined)
     throw new UsageError('--text answers a question, allow and deny decide about a call; give one of them')
-  if (note !== undefined && !decision) throw new UsageError('--note is said with allow or deny; add one of them')
-  const [callId] = rest
-  return {
-    session,
-    ...(callId !== undefined && { callId }),
-    ...(decision && { decision }),
-    ...(note !== undefined && { note }),
-    ...(text !== undefined && { text }),
-  }
+  if (note !== undefined && !decision) throw new UsageError('--note needs allow or deny; add one of them')
+  return { session, callId: rest[0], decision }
 }
 
 type OpenCall = PendingCall & { readonly sessionId: string; readonly wasAsked: boolean }
@@ -112,7 +101,7 @@ function findCall(waiting: readonly OpenCall[], id: string, callId: string | und
 async function sendAnswer(
   store: SessionStore,
   call: OpenCall,
-  { decision, note, text }: AnswerRequest,
+  { decision, note, text }: AnswerArgs['values'] & { readonly decision: AnswerDecision },
   io: Io,
 ): Promise<void> {
   const session = await loadSession(store, call.sessionId)
@@ -130,9 +119,4 @@ async function sendAnswer(
   } finally {
     await authority.close()
   }
-}
-
-function answerLabel({ decision }: AnswerRequest): string {
-  if (decision === 'allow') return 'Allowed, for this once:'
-  return decision === 'deny' ? 'Refused:' : 'Answered:'
 }
