@@ -113,7 +113,7 @@ async function showResult({ io, project, terminal }: Demo, stats: AgentStats, en
   line(`\n${paint.bold('What changed')}`)
   for (const { path, before, after } of changes) {
     line(path)
-    line(diffLines(await unifiedDiff(path, before, after), paint, { columns: columns - 1 }).join('\n'))
+    line(diffLines(await unifiedDiff(path, before, after), paint, columns - 1).join('\n'))
   }
   line(paint.dim(`The session had ${entryCount} entries in SQLite; it is removed with the project.`))
   line(`\n${paint.bold('Try next')}`)

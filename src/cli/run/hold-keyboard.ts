@@ -4,16 +4,6 @@ import type { Keyboard } from '../screen/keyboard.ts'
 import { LineEditor } from '../screen/line-editor.ts'
 import type { Screen } from '../screen/screen.ts'
 
-interface HeldKeyboard {
-  /** The screen for dialogs: the keyboard is released while it is paused. */
-  readonly screen: Pick<Screen, 'pause' | 'resume'>
-  /** Releases the keyboard while `use` runs, and hands it the text typed so far. */
-  lend<T>(use: (typed: string) => Promise<T>): Promise<T>
-  /** Whether the last key is so recent that the next one may belong to the same text. */
-  isTyping(): boolean
-  close(): void
-}
-
 export interface HoldOptions {
   readonly keyboard: Keyboard
   readonly screen: Pick<Screen, 'pause' | 'resume'>
@@ -31,7 +21,7 @@ export interface HoldOptions {
  * Reads the keyboard while no dialog is open, so that the terminal does not echo keys into the output. Text that is
  * typed meanwhile is kept for the next prompt.
  */
-export function holdKeyboard(options: HoldOptions): HeldKeyboard {
+export function holdKeyboard(options: HoldOptions) {
   const { keyboard, screen, onInterrupt, suspend, isForeground, now = () => performance.now() } = options
   let typedAt = Number.NEGATIVE_INFINITY
   let typed = new LineEditor()
@@ -76,8 +66,10 @@ export function holdKeyboard(options: HoldOptions): HeldKeyboard {
   }
   hold()
   return {
+    /** The screen for dialogs: the keyboard is released while it is paused. */
     screen: paused,
-    async lend(use) {
+    /** Releases the keyboard while `use` runs, and hands it the text typed so far. */
+    async lend<T>(use: (typed: string) => Promise<T>): Promise<T> {
       const text = typed.text
       typed = new LineEditor()
       free()
@@ -87,8 +79,9 @@ export function holdKeyboard(options: HoldOptions): HeldKeyboard {
         done()
       }
     },
-    isTyping: () => now() - typedAt < pauseMs,
-    close() {
+    /** Whether the last key is so recent that the next one may belong to the same text. */
+    isTyping: (): boolean => now() - typedAt < pauseMs,
+    close(): void {
       isClosed = true
       free()
     },

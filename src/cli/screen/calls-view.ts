@@ -77,7 +77,7 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions) {
     return [
       ...titled(mark, call, facts),
       ...problem.map((line) => `  ${paint.red(cutToWidth(line, Math.max(40, 2 * columns()) - 4))}`),
-      ...(diff === undefined ? [] : diffLines(diff, paint, { columns: columns() - 3 }).map((line) => `  ${line}`)),
+      ...(diff === undefined ? [] : diffLines(diff, paint, columns() - 3).map((line) => `  ${line}`)),
     ]
   }
 

@@ -2,13 +2,8 @@ import { visibleName } from '../../platform/visible-text.ts'
 import type { Paint } from './paint.ts'
 import { cutToWidth } from './text-width.ts'
 
-interface DiffShape {
-  readonly columns: number
-  readonly mostLines?: number
-}
-
 /** A unified diff without its file header, coloured and cut to `columns` and `mostLines`. */
-export function diffLines(diff: string, paint: Paint, { columns, mostLines = 40 }: DiffShape): string[] {
+export function diffLines(diff: string, paint: Paint, columns: number, mostLines = 40): string[] {
   const lines = bodyOf(diff)
   const shown = lines.slice(0, lines.length > mostLines ? mostLines - 1 : mostLines)
   const painted = shown.map((line) => diffLine(cutToWidth(visibleLine(line), columns), paint))

@@ -80,15 +80,9 @@ async function childLines(child: TranscriptView, options: LineOptions, indent: s
 }
 
 async function partLines(part: TranscriptPart, options: LineOptions): Promise<string[]> {
-  const { paint } = options
   if (part.type === 'said') return saidLines(part, options)
   if (part.type === 'call') return callLines(part, options)
-  return [
-    '',
-    ...visibleText(part.text)
-      .split('\n')
-      .map((line) => paint.yellow(line)),
-  ]
+  return ['', ...options.paint.yellow(visibleText(part.text)).split('\n')]
 }
 
 function saidLines({ who, at, model, content }: SaidPart, { paint }: LineOptions): string[] {
@@ -96,10 +90,7 @@ function saidLines({ who, at, model, content }: SaidPart, { paint }: LineOptions
   const by = model === undefined ? '' : ` ${fullyVisible(model)}`
   const lines = content.flatMap((block) => {
     if (block.type === 'text') return visibleText(block.text).split('\n')
-    if (block.type === 'thinking')
-      return visibleText(block.text)
-        .split('\n')
-        .map((line) => paint.dim(line))
+    if (block.type === 'thinking') return paint.dim(visibleText(block.text)).split('\n')
     return [paint.dim(`[${block.type} ${fullyVisible(block.mediaType)}]`)]
   })
   return ['', `${paint.bold(name)}${paint.dim(`${by}, ${formatDate(at)}`)}`, ...lines]
@@ -109,21 +100,15 @@ async function callLines(part: CallPart, { paint, lines }: LineOptions): Promise
   const { tone, text } = callStatus(part)
   const mark = text === '' ? '' : ` (${{ good: paint.green, bad: paint.red, waits: paint.yellow }[tone](text)})`
   const diff = await editDiff(part.input)
-  const input = diff ? diff.map((line) => paintDiffLine(paint, fullyVisible(line))) : []
-  const whole =
-    Number.isFinite(lines) || diff
-      ? []
-      : fullyVisible(JSON.stringify(part.input, null, 2), { lines: 'kept' }).split('\n')
+  const json = (): string[] => fullyVisible(JSON.stringify(part.input, null, 2), { lines: 'kept' }).split('\n')
+  const input = diff?.map((line) => paintDiffLine(paint, fullyVisible(line))) ?? (Number.isFinite(lines) ? [] : json())
+  const output = part.output === undefined ? [] : visibleText(outputText(part.output)).trimEnd().split('\n')
   return [
     '',
     `${paint.cyan('•')} ${paint.bold(fullyVisible(part.name))} ${fullyVisible(describeCall(part))}${mark}`,
     ...part.approvals.map((one) => paint.dim(`    ${decisionWords(one)}`)),
-    ...firstLines([...input, ...whole], lines, paint),
-    ...firstLines(
-      part.output === undefined ? [] : visibleText(outputText(part.output)).trimEnd().split('\n'),
-      lines,
-      paint,
-    ),
+    ...firstLines(input, lines, paint),
+    ...firstLines(output, lines, paint),
   ]
 }
 

@@ -70,12 +70,6 @@ export function visibleLine(text: string, columns: number): string {
   return cutToWidth(fullyVisible(oneLine(text)), columns)
 }
 
-interface SummaryCache {
-  of(info: SessionInfo): Promise<SessionSummary>
-  /** Writes the summaries of these sessions to the cache file and drops all others. */
-  save(sessions: readonly SessionInfo[]): Promise<void>
-}
-
 /** To be increased when a summary is computed differently. */
 const version = 3
 
@@ -83,16 +77,13 @@ const version = 3
  * Caches summaries in a file of the user's folder. A log only grows, so a summary is valid while the length is the
  * same. The file may be deleted at any time; a damaged one, or one of another store, is ignored.
  */
-export async function openSummaryCache(
-  store: SessionStore,
-  { home, env }: Pick<Io, 'home' | 'env'>,
-): Promise<SummaryCache> {
+export async function openSummaryCache(store: SessionStore, { home, env }: Pick<Io, 'home' | 'env'>) {
   const path = join(home, 'session-list.json')
   const storeId = await store.identity?.().catch(() => undefined)
   const cached = storeId === undefined ? new Map<string, CachedSummary>() : await readCache(path, storeId)
   let hasChanged = false
   return {
-    async of(info) {
+    async of(info: SessionInfo): Promise<SessionSummary> {
       const before = cached.get(info.id)
       if (before?.head === info.head && before.updatedAt === info.updatedAt) return before.summary
       const summary = await summarize(store, info, env)
@@ -100,7 +91,8 @@ export async function openSummaryCache(
       hasChanged = true
       return summary
     },
-    async save(sessions) {
+    /** Writes the summaries of these sessions to the cache file and drops all others. */
+    async save(sessions: readonly SessionInfo[]): Promise<void> {
       const ids = new Set(sessions.map(({ id }) => id))
       for (const id of cached.keys()) if (!ids.has(id)) hasChanged = cached.delete(id)
       if (storeId === undefined || !hasChanged) return

@@ -49,16 +49,12 @@ export function choicesView<T>(options: ChoicesOptions<T>, { paint }: Pick<Termi
   }
 }
 
-interface ListOptions {
-  /** One line each, without control characters. */
-  readonly items: readonly string[]
-  /** Several may be chosen, with the space bar. */
-  readonly isMultiple: boolean
-}
-
-/** A list to choose from by arrows, number or first letter. The outcome is the indexes of the chosen items, undefined on Esc. */
+/**
+ * A list to choose from by arrows, number or first letter. With `isMultiple` the space bar marks items. The outcome is
+ * the indexes of the chosen items, `undefined` on Esc. Items must be single lines without control characters.
+ */
 export function listView(
-  { items, isMultiple }: ListOptions,
+  { items, isMultiple }: { readonly items: readonly string[]; readonly isMultiple: boolean },
   terminal: Pick<Terminal, 'paint' | 'rows'>,
 ): DialogView<readonly number[] | undefined> {
   const { paint } = terminal

@@ -8,16 +8,6 @@ export type Piece =
   /** Whole lines of a code block, without its fences. */
   | { readonly kind: 'code'; readonly text: string; readonly lang: string; readonly isFirst: boolean }
 
-/** Cuts streamed markdown into complete blocks. Each line is examined once. */
-interface BlockStream {
-  /** Returns the pieces that this delta completes. */
-  push(delta: string): Piece[]
-  /** Returns the rest. */
-  finish(): Piece[]
-  /** The last lines of the incomplete block. Empty for code, whose lines are emitted one by one. */
-  tail(most: number): string[]
-}
-
 /** A longer block is not parsed: the time for some texts grows with the square of their length. */
 const mostInBlock = 16 * 1024
 /** Code is not parsed, so it may be longer. */
@@ -26,10 +16,10 @@ const mostInFence = 128 * 1024
 const portion = 1024
 
 /**
- * A block ends before an unindented line that follows a blank one, after a heading, and before a code block. Code is
+ * Cuts streamed markdown into complete blocks; each line is examined once. A block ends before an unindented line that follows a blank one, after a heading, and before a code block. Code is
  * emitted line by line. A list with blank lines between its items becomes several pieces, which render the same.
  */
-export function createBlockStream(): BlockStream {
+export function createBlockStream() {
   /** Complete lines, and the current incomplete one. */
   let lines: string[] = []
   let current = ''
@@ -113,7 +103,8 @@ export function createBlockStream(): BlockStream {
   }
 
   return {
-    push(delta) {
+    /** Returns the pieces that this delta completes. */
+    push(delta: string): Piece[] {
       for (let rest = delta; ; ) {
         const end = rest.indexOf('\n')
         current += end < 0 ? rest : rest.slice(0, end)
@@ -129,7 +120,8 @@ export function createBlockStream(): BlockStream {
       while (size + current.length > limit()) overflow()
       return take()
     },
-    finish() {
+    /** Returns the rest. */
+    finish(): Piece[] {
       if (current !== '') lines.push(current)
       if (code && lines.length > 0) emitCode()
       current = ''
@@ -137,7 +129,8 @@ export function createBlockStream(): BlockStream {
       emit()
       return take()
     },
-    tail: (most) => (code ? [] : [...lines.slice(-most), current].slice(-most)),
+    /** The last lines of the incomplete block. Empty for code, whose lines are emitted one by one. */
+    tail: (most: number): string[] => (code ? [] : [...lines.slice(-most), current].slice(-most)),
   }
 }
 
