@@ -16,7 +16,7 @@ import { unifiedDiff } from '../../tools/text/diff.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { type RunResult, superviseRuns } from '../run/supervise-run.ts'
-import { askedCalls, askedRows } from '../screen/dialogs/asked-calls.ts'
+import { approvalCalls, approvalRows } from '../screen/dialogs/approval-calls.ts'
 import { diffLines } from '../screen/diff-lines.ts'
 import { createScreen, type Screen } from '../screen/screen.ts'
 import { createTerminal, type Terminal } from '../screen/terminal.ts'
@@ -141,8 +141,8 @@ function createDemoPerson({ terminal, screen }: Demo): Interactor {
     async present({ payload, signal }) {
       screen.pause()
       try {
-        const [call] = askedCalls(payload)
-        terminal.line(askedRows(call!, terminal).join('\n'))
+        const [call] = approvalCalls(payload)
+        terminal.line(approvalRows(call!, terminal).join('\n'))
         await sleep(terminal.isInteractive ? 1200 : 0, { signals: [signal] }) // time to read it
         terminal.line(
           `${paint.green('✓')} allowed once: ${call!.summary} ${paint.dim('(answered by the demo; here you would choose)')}`,

@@ -1,6 +1,27 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { Clock } from '../../core/clock.ts'
 
+/** A key, or text that was typed or pasted. */
+export type Key =
+  /** A paste keeps its newlines, as `\n`. */
+  | { readonly type: 'text'; readonly text: string; readonly isPaste?: true }
+  | {
+      readonly type:
+        | 'enter'
+        | 'escape'
+        | 'backspace'
+        | 'delete'
+        | 'up'
+        | 'down'
+        | 'left'
+        | 'right'
+        | 'tab'
+        | 'home'
+        | 'end'
+    }
+  /** Ctrl and a letter: `c`, `d`, `u`. */
+  | { readonly type: 'ctrl'; readonly key: string }
+
 interface KeyDecoder {
   push(chunk: Uint8Array | string): void
   /** Drops an incomplete sequence. */
@@ -162,24 +183,3 @@ const isPrintable = (character: string): boolean => !/\p{Cc}/u.test(character)
 function cleanPaste(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(/(?![\n\t])\p{Cc}/gu, '')
 }
-
-/** A key, or text that was typed or pasted. */
-export type Key =
-  /** A paste keeps its newlines, as `\n`. */
-  | { readonly type: 'text'; readonly text: string; readonly isPaste?: true }
-  | {
-      readonly type:
-        | 'enter'
-        | 'escape'
-        | 'backspace'
-        | 'delete'
-        | 'up'
-        | 'down'
-        | 'left'
-        | 'right'
-        | 'tab'
-        | 'home'
-        | 'end'
-    }
-  /** Ctrl and a letter: `c`, `d`, `u`. */
-  | { readonly type: 'ctrl'; readonly key: string }

@@ -5,7 +5,7 @@ import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../text.ts'
 import { findSession } from './find-session.ts'
-import { requireId, type SessionArgs, withStore } from './open-store.ts'
+import { requireSessionId, type SessionArgs, withStore } from './open-store.ts'
 import { isAgentId } from './session-id.ts'
 import { pendingAnswers } from './session-state.ts'
 import { toolChangeLines } from './tool-change.ts'
@@ -41,7 +41,7 @@ const decisionLabels = { allow: 'Allowed, for this once', deny: 'Refused' }
 type AnswerDecision = keyof typeof decisionLabels | undefined
 
 function readWords(words: readonly string[], { note, text }: AnswerArgs['values']) {
-  const session = requireId(words, 'answer')
+  const session = requireSessionId(words, 'answer')
   const rest = words.slice(1)
   const last = rest.at(-1)
   const decision: AnswerDecision = last === 'allow' || last === 'deny' ? last : undefined

@@ -5,13 +5,13 @@ import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { pluralize } from '../screen/format.ts'
 import { findSession } from './find-session.ts'
-import { requireId, type SessionArgs, withStore } from './open-store.ts'
+import { requireSessionId, type SessionArgs, withStore } from './open-store.ts'
 import { isBeingWritten } from './session-state.ts'
 import { openSummaryCache, type SessionSummary, summarize } from './summary.ts'
 
 /** `libero sessions delete`. Finds all ids and asks the person before it deletes the first one. */
 export async function remove({ values, words }: SessionArgs<{ readonly yes?: boolean }>, io: Io): Promise<number> {
-  requireId(words, 'delete')
+  requireSessionId(words, 'delete')
   const canAsk = io.stdin.isTTY === true && io.stderr.isTTY === true
   if (!values.yes && !canAsk)
     throw new UsageError('sessions delete asks before it deletes, and there is no terminal to ask on; add --yes')

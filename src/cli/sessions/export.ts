@@ -7,7 +7,7 @@ import { visibleName } from '../../platform/visible-text.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { findSession } from './find-session.ts'
-import { requireId, type SessionArgs, withStore } from './open-store.ts'
+import { requireSessionId, type SessionArgs, withStore } from './open-store.ts'
 import { readTranscriptView } from './transcript-view/transcript-view.ts'
 
 interface ExportValues {
@@ -19,14 +19,14 @@ interface ExportValues {
 
 /** `libero sessions export`. */
 export async function exportOne({ values, words }: SessionArgs<ExportValues>, io: Io): Promise<number> {
-  const asked = requireId(words, 'export')
+  const idOrPrefix = requireSessionId(words, 'export')
   const { output } = values
   const path = output === undefined || output === '-' ? undefined : resolve(io.cwd, output)
   if (path !== undefined && !values.force) refuseExisting(path, output!)
   const format = values.format ?? formats[extname(output ?? '').toLowerCase()] ?? 'md'
   const redactor = values['with-secrets'] ? undefined : createRedactor({ env: io.env })
   const text = await withStore(io, async (store) =>
-    exportText(store, await findSession(store, asked), format, redactor),
+    exportText(store, await findSession(store, idOrPrefix), format, redactor),
   )
   if (path === undefined) io.stdout.write(text)
   else {

@@ -6,16 +6,16 @@ import { isAgentId } from './session-id.ts'
 import { summarize } from './summary.ts'
 
 /** The full id for an id, or for a prefix that only one session has. */
-export async function findSession(store: SessionStore, asked: string): Promise<string> {
+export async function findSession(store: SessionStore, idOrPrefix: string): Promise<string> {
   const all = await store.list()
-  if (all.some(({ id }) => id === asked)) return asked
+  if (all.some(({ id }) => id === idOrPrefix)) return idOrPrefix
   const ids = newestFirst(all).map(({ id }) => id)
   // Sessions of agents are found only by the prefix of agents.
-  if (isAgentId(asked))
+  if (isAgentId(idOrPrefix))
     ids.push(...all.filter(({ id, parent }) => parent === undefined && isAgentId(id)).map(({ id }) => id))
-  const matches = asked === '' ? [] : ids.filter((id) => id.startsWith(asked))
+  const matches = idOrPrefix === '' ? [] : ids.filter((id) => id.startsWith(idOrPrefix))
   if (matches.length === 1) return matches[0]!
-  throw matches.length > 1 ? ambiguous(asked, matches) : unknown(asked, ids)
+  throw matches.length > 1 ? ambiguous(idOrPrefix, matches) : unknown(idOrPrefix, ids)
 }
 
 /** Sessions without those of children and agents, the most recently written first. */
@@ -35,16 +35,16 @@ export async function latestInFolder(store: SessionStore, cwd: string): Promise<
 
 const mostNamed = 5
 
-function ambiguous(asked: string, ids: readonly string[]): CliError {
+function ambiguous(idOrPrefix: string, ids: readonly string[]): CliError {
   const more = ids.length > mostNamed ? ` and ${ids.length - mostNamed} more` : ''
   const named = ids.slice(0, mostNamed).map((id) => fullyVisible(id))
-  return new CliError(`"${fullyVisible(asked)}" may be ${named.join(', ')}${more}; type more of the id`)
+  return new CliError(`"${fullyVisible(idOrPrefix)}" may be ${named.join(', ')}${more}; type more of the id`)
 }
 
-function unknown(asked: string, ids: readonly string[]): CliError {
-  const [similar] = nearest(asked, ids, 1)
+function unknown(idOrPrefix: string, ids: readonly string[]): CliError {
+  const [similar] = nearest(idOrPrefix, ids, 1)
   const hint = similar === undefined ? '' : ` (did you mean ${fullyVisible(similar)}?)`
   return new CliError(
-    `There is no session "${fullyVisible(asked)}"${hint}; libero sessions list --all names those there are`,
+    `There is no session "${fullyVisible(idOrPrefix)}"${hint}; libero sessions list --all names those there are`,
   )
 }

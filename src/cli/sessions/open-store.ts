@@ -82,7 +82,7 @@ export interface SessionArgs<Values> {
 }
 
 /** The first word of a command, which must be a session's id. */
-export function requireId(words: readonly string[], command: string): string {
+export function requireSessionId(words: readonly string[], command: string): string {
   const [id] = words
   if (id === undefined || id === '')
     throw new UsageError(`sessions ${command} needs the id of a session; libero sessions lists them`)

@@ -6,16 +6,16 @@ import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { findSession } from './find-session.ts'
 import { forkSession } from './open-session.ts'
-import { requireId, type SessionArgs, withStore } from './open-store.ts'
+import { requireSessionId, type SessionArgs, withStore } from './open-store.ts'
 
 /** `libero sessions resume`: runs `libero run` in the session. */
 export async function resume(
   { values, words }: SessionArgs<{ readonly fork?: boolean; readonly unpark?: boolean }>,
   io: Io,
 ): Promise<number> {
-  const asked = requireId(words, 'resume')
+  const idOrPrefix = requireSessionId(words, 'resume')
   const id = await withStore(io, async (store) => {
-    const found = await findSession(store, asked)
+    const found = await findSession(store, idOrPrefix)
     if (values.unpark) await (await loadSession(store, found)).unpark()
     return found
   })
@@ -26,10 +26,10 @@ export async function resume(
 
 /** `libero sessions fork`. */
 export async function fork({ values, words }: SessionArgs<{ readonly at?: string }>, io: Io): Promise<number> {
-  const asked = requireId(words, 'fork')
+  const idOrPrefix = requireSessionId(words, 'fork')
   const at = values.at === undefined ? undefined : Number(values.at)
   const id = await withStore(io, async (store) => {
-    const session = await loadSession(store, await findSession(store, asked))
+    const session = await loadSession(store, await findSession(store, idOrPrefix))
     if (at !== undefined && at > session.log.head)
       throw new CliError(
         `Session ${fullyVisible(session.id)} has ${session.log.head} entries; --at cannot be ${at}`,

@@ -5,16 +5,16 @@ import { formatDate } from '../screen/format.ts'
 import { createPaint, hasColours, type Paint } from '../screen/paint.ts'
 import { jsonText } from '../text.ts'
 import { findSession } from './find-session.ts'
-import { requireId, type SessionArgs, withStore } from './open-store.ts'
+import { requireSessionId, type SessionArgs, withStore } from './open-store.ts'
 import { liveState } from './session-state.ts'
-import { callStatus, decisionWords, describeCall } from './transcript-view/call-words.ts'
+import { callStatus, decisionText, describeCall } from './transcript-view/call-text.ts'
 import { editDiff } from './transcript-view/edit-diff.ts'
 import { headerRows } from './transcript-view/header-rows.ts'
 import { outputText } from './transcript-view/output-text.ts'
 import {
   type CallPart,
+  type MessagePart,
   readTranscriptView,
-  type SaidPart,
   type TranscriptPart,
   type TranscriptView,
   unplacedChildren,
@@ -28,9 +28,9 @@ export async function show(
   { values, words }: SessionArgs<{ readonly full?: boolean; readonly json?: boolean }>,
   io: Io,
 ): Promise<number> {
-  const asked = requireId(words, 'show')
+  const idOrPrefix = requireSessionId(words, 'show')
   const transcript = await withStore(io, async (store) => {
-    const read = await readTranscriptView(store, await findSession(store, asked))
+    const read = await readTranscriptView(store, await findSession(store, idOrPrefix))
     return { ...read, state: await liveState(store, read) }
   })
   if (values.json) {
@@ -85,7 +85,7 @@ async function partLines(part: TranscriptPart, options: LineOptions): Promise<st
   return ['', ...options.paint.yellow(visibleText(part.text)).split('\n')]
 }
 
-function saidLines({ who, at, model, content }: SaidPart, { paint }: LineOptions): string[] {
+function saidLines({ who, at, model, content }: MessagePart, { paint }: LineOptions): string[] {
   const name = who === 'user' ? paint.green('You') : paint.blue('Assistant')
   const by = model === undefined ? '' : ` ${fullyVisible(model)}`
   const lines = content.flatMap((block) => {
@@ -106,7 +106,7 @@ async function callLines(part: CallPart, { paint, lines }: LineOptions): Promise
   return [
     '',
     `${paint.cyan('•')} ${paint.bold(fullyVisible(part.name))} ${fullyVisible(describeCall(part))}${mark}`,
-    ...part.approvals.map((one) => paint.dim(`    ${decisionWords(one)}`)),
+    ...part.approvals.map((one) => paint.dim(`    ${decisionText(one)}`)),
     ...firstLines(input, lines, paint),
     ...firstLines(output, lines, paint),
   ]

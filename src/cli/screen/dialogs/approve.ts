@@ -2,7 +2,7 @@ import type { ApprovalScope } from '../../../authority/grants/grants.ts'
 import type { InteractionResponse } from '../../../core/interaction.ts'
 import { fullyVisible } from '../../../platform/visible-text.ts'
 import { cutToWidth } from '../text-width.ts'
-import { type AskedCall, askedCalls, askedRows } from './asked-calls.ts'
+import { type ApprovalCall, approvalCalls, approvalRows } from './approval-calls.ts'
 import { type Choice, choicesView } from './choices.ts'
 import { type DialogContext, runDialog } from './dialog.ts'
 import { readReason } from './questions.ts'
@@ -14,11 +14,11 @@ type Payload = Readonly<Record<string, unknown>>
  * Anything but an explicit yes refuses them.
  */
 export async function approve(payload: Payload, context: DialogContext): Promise<InteractionResponse> {
-  const calls = askedCalls(payload)
+  const calls = approvalCalls(payload)
   const { terminal } = context
   const rows = calls.flatMap((call, i) => {
     const number = calls.length > 1 ? `${i + 1} of ${calls.length}. ` : ''
-    return askedRows({ ...call, title: `${number}${call.title}` }, terminal)
+    return approvalRows({ ...call, title: `${number}${call.title}` }, terminal)
   })
   terminal.line(rows.join('\n'))
   return await decide(payload, calls, rows.length, context)
@@ -26,7 +26,7 @@ export async function approve(payload: Payload, context: DialogContext): Promise
 
 async function decide(
   payload: Payload,
-  calls: readonly AskedCall[],
+  calls: readonly ApprovalCall[],
   shownRows: number,
   context: DialogContext,
 ): Promise<InteractionResponse> {
@@ -45,7 +45,7 @@ async function decide(
 
 async function choose(
   { scopes }: Payload,
-  calls: readonly AskedCall[],
+  calls: readonly ApprovalCall[],
   shownRows: number,
   context: DialogContext,
 ): Promise<Verdict> {
@@ -67,7 +67,7 @@ async function choose(
 }
 
 /** Asks about each call: only those with a yes of their own are allowed. */
-async function decideEach(calls: readonly AskedCall[], context: DialogContext): Promise<InteractionResponse> {
+async function decideEach(calls: readonly ApprovalCall[], context: DialogContext): Promise<InteractionResponse> {
   const { terminal } = context
   const { paint } = terminal
   const verdicts: Record<string, 'allow' | 'deny'> = {}

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { argumentLines } from '../../../authority/interaction/consent-lines.ts'
 import { createPaint } from '../paint.ts'
 import { textWidth } from '../text-width.ts'
-import { consentStyles } from './asked-calls.ts'
+import { approvalStyles } from './approval-calls.ts'
 import { boxed } from './boxed.ts'
 
 const paint = createPaint({ colours: false })
@@ -13,7 +13,7 @@ test('the old text of an edit is red, the new text green, a warning yellow', () 
   const tags = { ...paint, red: tagged('red'), green: tagged('green'), yellow: tagged('yellow'), bold: tagged('bold') }
   const input = { path: 'a.ts', old_string: 'one\n  two', new_string: 'three', note: 'x' }
   const lines = ['  1. ls', ...argumentLines(input, (text) => text).lines, 'note: mind it']
-  expect(boxed(lines, { columns: 80, paint: tags }, consentStyles())).toEqual([
+  expect(boxed(lines, { columns: 80, paint: tags }, approvalStyles())).toEqual([
     '│ <bold>  1. ls',
     '│ arguments (19 characters, all shown):',
     '│   path: a.ts',

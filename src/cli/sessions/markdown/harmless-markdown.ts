@@ -8,7 +8,7 @@ export function harmlessMarkdown(text: string): string {
   let chunk: string[] = []
   let fence: string | undefined
   const flush = (): void => {
-    out.push(...harmlessChunk(chunk))
+    out.push(...escapeChunk(chunk))
     chunk = []
   }
   const lines = text.trim().replace(/\r\n?/g, '\n').split('\n')
@@ -64,10 +64,10 @@ function isClosing(line: string, fence: string): boolean {
 }
 
 /** Lines between two blank ones. Code spans are kept only if all of them begin and end on the same line. */
-function harmlessChunk(lines: readonly string[]): string[] {
+function escapeChunk(lines: readonly string[]): string[] {
   const spans = lines.map(codeSpans)
   const areClear = spans.every((one) => one !== undefined)
-  return lines.map((line, i) => (areClear ? outside(line, spans[i]!) : harmlessText(line)))
+  return lines.map((line, i) => (areClear ? escapeOutside(line, spans[i]!) : escapeText(line)))
 }
 
 interface Span {
@@ -85,7 +85,7 @@ function codeSpans(line: string): Span[] | undefined {
     const close = runs.findIndex((run, n) => n > i && run.length === open.length)
     if (close < 0) return undefined
     const end = runs[close]!.at + open.length
-    if (!isPlainlyCode(line.slice(0, open.at), line.slice(open.at, end))) return undefined
+    if (!isUnambiguousCode(line.slice(0, open.at), line.slice(open.at, end))) return undefined
     spans.push({ start: open.at, end })
     i = close
   }
@@ -93,31 +93,31 @@ function codeSpans(line: string): Span[] | undefined {
 }
 
 /** Some renderers look for tables, links and bare addresses first. */
-function isPlainlyCode(before: string, code: string): boolean {
+function isUnambiguousCode(before: string, code: string): boolean {
   return !/[<!]/.test(code) || (/(?:^|\s)[("'*_]{0,3}$/.test(before) && !/[|[\]]/.test(code))
 }
 
-function outside(line: string, spans: readonly Span[]): string {
+function escapeOutside(line: string, spans: readonly Span[]): string {
   let out = ''
   let at = 0
   for (const { start, end } of spans) {
-    out += harmlessText(line.slice(at, start)) + line.slice(start, end)
+    out += escapeText(line.slice(at, start)) + line.slice(start, end)
     at = end
   }
-  return out + harmlessText(line.slice(at))
+  return out + escapeText(line.slice(at))
 }
 
 /** Escapes with entities, which no renderer takes for syntax; a backslash could end a bare address before it. */
-function harmlessText(text: string): string {
+function escapeText(text: string): string {
   return text
     .replace(/!\[/g, '&#33;[')
     .replace(/<(?!(?:https?:\/\/|mailto:)[^\s<>\\`]*>)/g, '&lt;')
     .replace(/\](\(|:)(\s*)([^\s)>]*)/g, (link, sign: string, _, target: string) =>
-      isHarmless(target) ? link : link.replace(`]${sign}`, `]${sign === ':' ? '&#58;' : '&#40;'}`),
+      isHarmlessTarget(target) ? link : link.replace(`]${sign}`, `]${sign === ':' ? '&#58;' : '&#40;'}`),
     )
 }
 
 /** A web address, a mail address or a relative path. A target with entities, or on the next line, could be anything. */
-function isHarmless(target: string): boolean {
+function isHarmlessTarget(target: string): boolean {
   return /^(?:https?:\/\/|mailto:)/i.test(target) || /^[^:&\\]+$/.test(target)
 }

@@ -2,14 +2,14 @@ import type { SessionContentBlock } from '../../../core/turn.ts'
 import { fullyVisible, visibleText } from '../../../platform/visible-text.ts'
 import { formatDate } from '../../screen/format.ts'
 import { escapeHtml } from '../page/html.ts'
-import { callStatus, decisionWords, describeCall } from '../transcript-view/call-words.ts'
+import { callStatus, decisionText, describeCall } from '../transcript-view/call-text.ts'
 import { editDiff } from '../transcript-view/edit-diff.ts'
 import { headerRows } from '../transcript-view/header-rows.ts'
 import { outputText } from '../transcript-view/output-text.ts'
 import {
   type CallPart,
   type ChildTranscriptView,
-  type SaidPart,
+  type MessagePart,
   type TranscriptPart,
   type TranscriptView,
   unplacedChildren,
@@ -41,12 +41,12 @@ async function partOf(part: TranscriptPart, transcript: TranscriptView): Promise
   return foldable(summary, inside)
 }
 
-function said({ who, at, model, content }: SaidPart): string {
+function said({ who, at, model, content }: MessagePart): string {
   const name = who === 'user' ? 'You' : `Assistant${model === undefined ? '' : `, ${inCode(model)}`}`
   return [`## ${name}, ${formatDate(at)}`, ...content.flatMap((block) => blockOf(block, who))].join('\n\n')
 }
 
-function blockOf(block: SessionContentBlock, who: SaidPart['who']): string[] {
+function blockOf(block: SessionContentBlock, who: MessagePart['who']): string[] {
   switch (block.type) {
     case 'text': {
       const text = harmlessMarkdown(visibleText(block.text))
@@ -64,7 +64,7 @@ function blockOf(block: SessionContentBlock, who: SaidPart['who']): string[] {
 
 async function callParts({ input, output, approvals }: CallPart): Promise<string[]> {
   const diff = await editDiff(input)
-  const decisions = approvals.map((one) => inCode(decisionWords(one)))
+  const decisions = approvals.map((one) => inCode(decisionText(one)))
   const asked = diff ? fenced(shown(diff.join('\n')), 'diff') : fenced(shown(JSON.stringify(input, null, 2)), 'json')
   return [...decisions, asked, ...(output === undefined ? [] : [fenced(visibleText(outputText(output)))])]
 }

@@ -49,7 +49,7 @@ export function markdownHtml(tokens: readonly Token[]): string {
       case 'link':
         return link(token, inside())
       case 'image':
-        return `<span class="gone">[image${token.text === '' ? '' : ` “${plain(token.text)}”`} from ${escapeHtml(hostOf(token.href))}, not loaded]</span>`
+        return `<span class="gone">[image${token.text === '' ? '' : ` “${decodedText(token.text)}”`} from ${escapeHtml(hostOf(token.href))}, not loaded]</span>`
       case 'br':
         return '<br>\n'
       case 'hr':
@@ -58,9 +58,9 @@ export function markdownHtml(tokens: readonly Token[]): string {
       case 'def':
         return ''
       case 'text':
-        return token.tokens ? inside() : plain(token.text)
+        return token.tokens ? inside() : decodedText(token.text)
       case 'escape':
-        return plain(token.text)
+        return decodedText(token.text)
       default:
         // Raw HTML, and whatever a later version finds.
         return textHtml((token as Token).raw)
@@ -101,7 +101,7 @@ function link({ href, text }: Tokens.Link, inside: string): string {
 }
 
 /** Decodes the few entities that people write in Markdown; others stay as they are. */
-function plain(text: string): string {
+function decodedText(text: string): string {
   return textHtml(text.replace(/&(lt|gt|amp|quot|#39|nbsp);/g, (entity, name: string) => meant[name] ?? entity))
 }
 

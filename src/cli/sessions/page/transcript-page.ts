@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { DocumentBlock, SessionContentBlock, ToolOutput } from '../../../core/turn.ts'
 import { formatDate } from '../../screen/format.ts'
-import { callStatus, decisionWords, describeCall } from '../transcript-view/call-words.ts'
+import { callStatus, decisionText, describeCall } from '../transcript-view/call-text.ts'
 import { editDiff } from '../transcript-view/edit-diff.ts'
 import { headerRows } from '../transcript-view/header-rows.ts'
 import { outputText } from '../transcript-view/output-text.ts'
 import {
   type CallPart,
   type ChildTranscriptView,
-  type SaidPart,
+  type MessagePart,
   type TranscriptPart,
   type TranscriptView,
   unplacedChildren,
@@ -78,7 +78,7 @@ async function partHtml(part: TranscriptPart, transcript: TranscriptView, markdo
   return `<details class="call"><summary>${summary}</summary>\n${inside}</details>\n`
 }
 
-async function saidHtml({ who, at, model, content }: SaidPart, markdown: MarkdownRenderer): Promise<string> {
+async function saidHtml({ who, at, model, content }: MessagePart, markdown: MarkdownRenderer): Promise<string> {
   const name = who === 'user' ? 'You' : `Assistant${model === undefined ? '' : ` · ${exactHtml(model)}`}`
   let inside = ''
   for (const block of content) inside += await blockHtml(block, who, markdown)
@@ -87,7 +87,7 @@ async function saidHtml({ who, at, model, content }: SaidPart, markdown: Markdow
 
 async function blockHtml(
   block: SessionContentBlock,
-  who: SaidPart['who'],
+  who: MessagePart['who'],
   markdown: MarkdownRenderer,
 ): Promise<string> {
   switch (block.type) {
@@ -108,8 +108,8 @@ async function blockHtml(
 
 async function callHtml({ input, output, approvals }: CallPart): Promise<string> {
   const diff = await editDiff(input)
-  const approval = approvals.map((one) => `<p class="label">${exactHtml(decisionWords(one))}</p>\n`).join('')
-  return `${approval}${diff ? diffHtml(diff) : pre('Input', inputText(input))}${output === undefined ? '' : outputHtml(output)}`
+  const approval = approvals.map((one) => `<p class="label">${exactHtml(decisionText(one))}</p>\n`).join('')
+  return `${approval}${diff ? diffHtml(diff) : preformatted('Input', inputText(input))}${output === undefined ? '' : outputHtml(output)}`
 }
 
 function inputText(input: CallPart['input']): string {
@@ -125,7 +125,9 @@ function outputHtml(output: ToolOutput): string {
       if (block.type === 'image') return imageHtml(block)
       if (block.type === 'document') return documentHtml(block)
       const text = outputText([block])
-      return looksLikeDiff(text) ? diffHtml(text.slice(0, mostShown).split('\n')) : pre('Output', text, textHtml)
+      return looksLikeDiff(text)
+        ? diffHtml(text.slice(0, mostShown).split('\n'))
+        : preformatted('Output', text, textHtml)
     })
     .join('')
 }
@@ -135,7 +137,7 @@ const documentHtml = ({ mediaType, name = '' }: DocumentBlock): string =>
 
 const mostShown = 100_000
 
-function pre(label: string, text: string, shown = exactHtml): string {
+function preformatted(label: string, text: string, shown = exactHtml): string {
   const left = text.length - mostShown
   const more = left > 0 ? `\n… ${left.toLocaleString('en')} more characters; the JSONL export has them` : ''
   return `<div class="label">${label}</div><pre>${shown(text.slice(0, mostShown))}${more}</pre>\n`

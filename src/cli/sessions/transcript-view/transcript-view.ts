@@ -22,9 +22,9 @@ export interface ChildTranscriptView extends TranscriptView {
   readonly callId?: string
 }
 
-export type TranscriptPart = SaidPart | CallPart | NotePart
+export type TranscriptPart = MessagePart | CallPart | NotePart
 
-export interface SaidPart {
+export interface MessagePart {
   readonly type: 'said'
   readonly seq: number
   readonly at: number

@@ -33,7 +33,7 @@ export function callStatus({ approvals, output, isError, outcome }: CallPart): {
 }
 
 /** The decision about a call and who made it. */
-export function decisionWords({ decision, by = 'a person', note }: CallApproval): string {
+export function decisionText({ decision, by = 'a person', note }: CallApproval): string {
   if (decision === 'asked') return 'Waits for an answer'
   return fullyVisible(`${decisions[decision]} by ${by}${note === undefined ? '' : `: ${note}`}`)
 }

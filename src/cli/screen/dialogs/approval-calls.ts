@@ -8,7 +8,7 @@ import type { Terminal } from '../terminal.ts'
 import { boxed, type LineStyle } from './boxed.ts'
 
 /** A call that needs approval, as it is shown. */
-export interface AskedCall {
+export interface ApprovalCall {
   readonly id: string
   readonly title: string
   readonly lines: readonly string[]
@@ -23,17 +23,17 @@ export interface AskedCall {
 type Payload = Readonly<Record<string, unknown>>
 
 /** The calls of a question. Their texts are made visible again, because any program may have sent the question. */
-export function askedCalls(payload: Payload): AskedCall[] {
+export function approvalCalls(payload: Payload): ApprovalCall[] {
   const { calls } = payload
   const several = Array.isArray(calls) ? calls.filter(isRecord) : []
   const list = several.length > 0 ? several : [payload]
-  return list.map((one) => askedCall(one as Partial<ApprovePayload>))
+  return list.map((one) => approvalCall(one as Partial<ApprovePayload>))
 }
 
 /** A call as it is printed: title, description, changes to files, warnings. */
-export function askedRows({ title, lines, files, notes }: AskedCall, terminal: TerminalSize): string[] {
+export function approvalRows({ title, lines, files, notes }: ApprovalCall, terminal: TerminalSize): string[] {
   const { paint } = terminal
-  const styles = consentStyles()
+  const styles = approvalStyles()
   const box = (rows: readonly string[]): string[] => boxed(rows, terminal, styles)
   const diffs = files.flatMap((file) => previewRows(file, terminal))
   return ['', paint.bold(paint.yellow(`? ${title}`)), ...box(lines), ...diffs, ...box(notes)]
@@ -41,7 +41,7 @@ export function askedRows({ title, lines, files, notes }: AskedCall, terminal: T
 
 type TerminalSize = Pick<Terminal, 'columns' | 'rows' | 'paint'>
 
-function askedCall(payload: Partial<ApprovePayload> & Payload): AskedCall {
+function approvalCall(payload: Partial<ApprovePayload> & Payload): ApprovalCall {
   const { call, consent, description, stageExecutionId } = payload
   const tool = fullyVisible(String(payload.toolId ?? 'a tool'))
   const stage = stageExecutionId === undefined ? [] : [`for the stage: ${String(stageExecutionId)}`]
@@ -58,7 +58,7 @@ function askedCall(payload: Partial<ApprovePayload> & Payload): AskedCall {
 }
 
 /** If diffs show all that a call does, they replace its arguments. */
-function previewed(lines: readonly string[], preview: unknown): Pick<AskedCall, 'lines' | 'files' | 'notes'> {
+function previewed(lines: readonly string[], preview: unknown): Pick<ApprovalCall, 'lines' | 'files' | 'notes'> {
   const { files = [] } = readPreview(preview) ?? {}
   const at = lines.findIndex((line) => line.startsWith('arguments ('))
   const isComplete = at >= 0 && files.length > 0 && files.every(({ diff }) => diff !== undefined)
@@ -77,7 +77,7 @@ function subjectOf(lines: readonly string[]): string | undefined {
 }
 
 /** Styles for the lines of an approval: highlights commands and warnings, and colours the old and new text of an edit. */
-export function consentStyles(): LineStyle {
+export function approvalStyles(): LineStyle {
   let argument: string | undefined
   return (line) => {
     argument = /^ {2}(\w+)(?:: | \(\d+ lines\):$)/.exec(line)?.[1] ?? (line.startsWith('    ') ? argument : undefined)
