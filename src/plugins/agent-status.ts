@@ -89,7 +89,7 @@ export class AgentStatus {
   }
 }
 
-export type WaitsFor = 'permission' | 'answer'
+type WaitsFor = 'permission' | 'answer'
 
 /** A call, and what it waits for now; `undefined`: nothing any more. */
 export type WaitChange = readonly [callId: string, waitsFor: WaitsFor | undefined]

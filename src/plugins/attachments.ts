@@ -34,7 +34,7 @@ export function checkFile(file: unknown, where: string): void {
 const isBase64 = (data: string): boolean => data !== '' && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data)
 
 /** A page with what it says. */
-export interface AttachedPage extends AttachedTiddler {
+interface AttachedPage extends AttachedTiddler {
   readonly text: string
 }
 
@@ -79,7 +79,7 @@ function filePart({ mediaType, data, name }: AttachedFile): PromptPart {
   return { type: 'document', mediaType, data, ...(name !== undefined && { name }) }
 }
 
-export interface AttachOptions {
+interface AttachOptions {
   /** Of one page, in characters. Default 50,000. */
   readonly mostOfPage?: number
   /** Of all of them. Default 200,000. */

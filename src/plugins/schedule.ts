@@ -58,7 +58,7 @@ export interface ScheduleChange {
   readonly deleteAfterRun?: boolean
 }
 
-export interface ChangeOptions {
+interface ChangeOptions {
   /** The same key again is the same change, and changes nothing: for callers that may have to repeat themselves. */
   readonly key?: string
 }

@@ -24,8 +24,8 @@ export interface TapableHook<Ctx> {
   callAsync(ctx: Partial<Ctx>, callback: TapCallback<Ctx>): void
 }
 
-export type TapName = string | { readonly name: string }
-export type TapCallback<Ctx> = (error?: unknown, ctx?: Ctx) => void
+type TapName = string | { readonly name: string }
+type TapCallback<Ctx> = (error?: unknown, ctx?: Ctx) => void
 
 /** What handlers in this form get: the same, under the older names too. */
 export type TapableContext<Name extends PluginHookName> = PluginHookContexts[Name] & {

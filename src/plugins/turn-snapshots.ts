@@ -20,7 +20,7 @@ export interface SnapshotNote {
 }
 
 /** Plain data; its other fields are known to the code that takes snapshots. */
-export interface NotedSnapshot {
+interface NotedSnapshot {
   readonly id: string
 }
 

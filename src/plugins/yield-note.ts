@@ -9,7 +9,7 @@ const owner = 'workflow:yield'
  * handed over, `canceled` where somebody did not want to answer, `interrupted` where the process ended in good order and
  * the next one goes on, any state where a handler came to it by itself.
  */
-export type YieldedTo = 'human' | 'interrupted' | AgentState
+type YieldedTo = 'human' | 'interrupted' | AgentState
 
 /** What a handler says itself. People see it; the model does not. */
 export interface HandlerMessage extends Pick<AgentInstanceMessage, 'id' | 'content'> {
@@ -50,7 +50,7 @@ const partialOwner = 'workflow:partial'
  * What had been streamed of an answer when it was cut off, in logs of earlier versions: people see it, the model does not.
  * Now it is a turn that is marked as interrupted.
  */
-export interface PartialNote {
+interface PartialNote {
   readonly id: string
   readonly text: string
 }

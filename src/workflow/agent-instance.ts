@@ -11,7 +11,7 @@ export const agentPrefix = 'agent-'
 const owner = 'workflow:agent'
 
 /** The record of an agent in its log; the latest counts. */
-export type InstanceNote = Omit<AgentInstance, 'id' | 'modified'>
+type InstanceNote = Omit<AgentInstance, 'id' | 'modified'>
 
 export function instanceEntry(note: InstanceNote): EntryBody {
   return { type: 'state', owner, value: note }

@@ -5,7 +5,7 @@ import type { OpenAgents } from './open-agents.ts'
 import { whyNeverWoken } from './schedules/agent-schedules.ts'
 import { isOtherWake, type Wake } from './schedules/schedule-owner.ts'
 
-export interface BackgroundWorkOptions {
+interface BackgroundWorkOptions {
   readonly agents: OpenAgents
   readonly clock: Clock
   readonly onError: (error: Error) => void

@@ -11,7 +11,7 @@ import { type AgentInstance, resultDurationOf } from './definitions/definition.t
 import { type Directory, readSubAgent } from './directory.ts'
 import { removeSchedulesOf } from './schedules/schedule-book.ts'
 
-export interface OpenAgentsOptions extends Pick<LiveAgentOptions, 'dependencies' | 'handlers' | 'updates' | 'files'> {
+interface OpenAgentsOptions extends Pick<LiveAgentOptions, 'dependencies' | 'handlers' | 'updates' | 'files'> {
   readonly directory: Directory
   readonly schedules: ScheduleBook
 }

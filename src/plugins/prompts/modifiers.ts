@@ -5,7 +5,7 @@ import type { PromptNode } from './prompt.ts'
 import { findPrompt, injectNode, missingPromptError } from './prompt-tree.ts'
 
 /** `fullReplacementParam` of an entry. */
-export interface FullReplacementConfig {
+interface FullReplacementConfig {
   /** The piece that gives way. */
   readonly targetId: string
   readonly sourceType: 'historyOfSession' | 'llmResponse'
@@ -72,7 +72,7 @@ function putResponse(ctx: PostProcessContext, targetId: string): Pick<PostProces
 }
 
 /** `dynamicPositionParam` of an entry. */
-export interface DynamicPositionConfig {
+interface DynamicPositionConfig {
   readonly targetId: string
   /** `relative`: into the piece, at its end. */
   readonly position: 'before' | 'after' | 'relative'

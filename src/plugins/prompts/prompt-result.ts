@@ -59,7 +59,7 @@ function questionAtEnd(messages: readonly Message[]): Message | undefined {
 }
 
 /** Makes a message of a text. */
-export type MakeMessage = (role: Message['role'], text: string) => Message
+type MakeMessage = (role: Message['role'], text: string) => Message
 
 /**
  * Texts as messages, for one round of an execution. What was said in the round before is the same message again:

@@ -14,7 +14,7 @@ export interface Piece {
  */
 export type BodyEnding = 'call' | 'text' | 'again' | 'thought'
 
-export interface BodyStep {
+interface BodyStep {
   /** So many characters were used up. */
   readonly read: number
   /** The next part of the parameters, for who follows the stream. */

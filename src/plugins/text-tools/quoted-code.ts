@@ -8,7 +8,7 @@ import type { TextCallPattern } from './text-call-pattern.ts'
  */
 export type FenceEnding = 'done' | 'held' | 'inline' | 'thought'
 
-export interface FenceStep {
+interface FenceStep {
   readonly read: number
   /** What is certainly text. */
   readonly text: string

@@ -3,7 +3,7 @@ import { isPlainJson } from '../../core/plain-json.ts'
 import { type ObjectText, parsedJson, readObjectText } from '../../core/tool-arguments.ts'
 
 /** What stands between the tags of a call as parameters: their text, and what the engine's reader makes of it. */
-export interface Parameters {
+interface Parameters {
   readonly text: string
   readonly read: ObjectText
 }

@@ -7,7 +7,7 @@ export type Tag =
   | { readonly kind: 'close' | 'wrap' | 'unwrap'; readonly end: number }
 
 /** Where a tag may be, and whether more text may follow. */
-export interface TagPosition {
+interface TagPosition {
   readonly text: string
   /** The index of a `<`. */
   readonly at: number
@@ -116,7 +116,7 @@ export interface ThoughtTag {
 }
 
 /** The words that models think in. */
-export const thoughtNames = ['think', 'thinking', 'thought', 'reasoning'] as const
+const thoughtNames = ['think', 'thinking', 'thought', 'reasoning'] as const
 
 /** The tag of a thought that begins here; `more` where that depends on what follows. */
 export function thoughtTagAt({ text, at, isEnd }: TagPosition): ThoughtTag | 'more' | undefined {

@@ -3,7 +3,7 @@ import { CallScanner } from './call-scanner.ts'
 import { CallSpacing, readReplyBlocks } from './spoken-blocks.ts'
 import type { Scanned, ScanOptions } from './text-call-pattern.ts'
 
-export interface ReplyReaderOptions extends ScanOptions {
+interface ReplyReaderOptions extends ScanOptions {
   readonly nameOf: (said: string) => string
   readonly newId: () => string
 }

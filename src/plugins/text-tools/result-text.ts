@@ -1,7 +1,7 @@
 import type { ToolOutput, ToolResultContent } from '../../core/turn.ts'
 
 /** What a call gave, for a model that reads nothing but text. */
-export interface TextResult {
+interface TextResult {
   readonly name: string
   readonly parameters?: Readonly<Record<string, unknown>>
   readonly output: ToolOutput
@@ -9,7 +9,7 @@ export interface TextResult {
 }
 
 /** A model is shown so many characters of a result; the log keeps all. */
-export const mostResultCharacters = 32_000
+const mostResultCharacters = 32_000
 
 /** The call itself stands above, so its parameters need not be whole. */
 const mostParameterCharacters = 2000

@@ -5,7 +5,7 @@ import { readParameters } from './read-parameters.ts'
 import { between, callText, jsonOf, type Neighbour, type WrittenCallData } from './spoken-call.ts'
 import type { Scanned, ScannedCall, ScanOptions } from './text-call-pattern.ts'
 
-export interface ReadOptions extends ScanOptions {
+interface ReadOptions extends ScanOptions {
   /** The tool that a model means by a name. */
   readonly nameOf: (said: string) => string
   readonly idOf: (name: string) => string

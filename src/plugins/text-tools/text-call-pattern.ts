@@ -12,7 +12,7 @@ export interface TextCallPattern {
 }
 
 /** The forms every model may use. */
-export const defaultPatterns: readonly TextCallPattern[] = [{ tag: 'tool_use' }, { tag: 'function_call' }]
+const defaultPatterns: readonly TextCallPattern[] = [{ tag: 'tool_use' }, { tag: 'function_call' }]
 
 /** Around calls that may run together. */
 export const parallelTag = 'parallel_tool_calls'

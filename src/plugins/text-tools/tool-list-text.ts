@@ -63,7 +63,7 @@ const withStop = (text: string): string => (/[.!?:]$/.test(text) ? text : `${tex
 const deepest = 5
 
 /** A value that fits a schema, with no more in it than there must be. */
-export function exampleOf(given: unknown, root: JsonSchema, level = 1): unknown {
+function exampleOf(given: unknown, root: JsonSchema, level = 1): unknown {
   const schema = shapeOf(given, root)
   const told = toldValue(schema)
   if (told !== undefined) return told
@@ -94,13 +94,13 @@ function objectOf({ properties, required }: Schema, root: JsonSchema, level: num
 }
 
 /** A schema, or what is left of one that cannot be read. */
-export type Schema = Readonly<Record<string, unknown>>
+type Schema = Readonly<Record<string, unknown>>
 
 /** References are followed so often, and types told so deep. */
 const deepestReference = 5
 
 /** The schema that is meant, references within the document followed. */
-export function shapeOf(given: unknown, root: JsonSchema): Schema {
+function shapeOf(given: unknown, root: JsonSchema): Schema {
   let schema = given
   for (let i = 0; i < deepestReference && isRecord(schema) && typeof schema.$ref === 'string'; i++) {
     const { $ref, ...beside } = schema
@@ -111,7 +111,7 @@ export function shapeOf(given: unknown, root: JsonSchema): Schema {
 }
 
 /** The type of a value, in a word or two. */
-export function typeOf(schema: Schema, root: JsonSchema, level = 1): string {
+function typeOf(schema: Schema, root: JsonSchema, level = 1): string {
   const { type, const: only, anyOf, oneOf, items, properties } = schema
   if (only !== undefined) return JSON.stringify(only)
   const choices = anyOf ?? oneOf

@@ -77,7 +77,7 @@ export function withTextTools(provider: Provider, options: TextToolsOptions = {}
 }
 
 /** What a model is told that can call tools only in its text. */
-export function textToolPrompt(tools: readonly ToolSpec[]): string {
+function textToolPrompt(tools: readonly ToolSpec[]): string {
   return `# Tools
 
 You can call the tools below. To call one, write its name and its parameters, as one JSON object, in this form:
@@ -97,7 +97,7 @@ ${toolListText(tools)}`
 }
 
 /** The conversation with a last word on which tool must be called, or that none may be; its beginning stays as it is. */
-export function withChoice(messages: readonly Message[], choice: ModelRequest['toolChoice']): readonly Message[] {
+function withChoice(messages: readonly Message[], choice: ModelRequest['toolChoice']): readonly Message[] {
   if (choice === undefined) return messages
   const said = { type: 'text', text: choiceText(choice) } as const
   const last = messages.at(-1)
@@ -111,7 +111,7 @@ function choiceText(choice: NonNullable<ModelRequest['toolChoice']>): string {
 }
 
 /** The tool that a model means by a name. Tools of MCP servers may be written with hyphens, where that is clear. */
-export class ToolNames {
+class ToolNames {
   readonly #names: ReadonlySet<string>
   readonly #hyphened = new Map<string, string | undefined>()
 

@@ -19,7 +19,7 @@ export function estimateTokens(text: string): number {
 }
 
 /** What an image or a document counts, whatever its size. */
-export const tokensOfMedia = 100
+const tokensOfMedia = 100
 
 const firstCjk = 0x3040
 
@@ -34,7 +34,7 @@ const isRareIdeograph = (unit: number, next: number): boolean =>
   unit >= 0xd840 && unit <= 0xd8bf && next >= 0xdc00 && next <= 0xdfff
 
 /** About how many tokens a message is: what was said, and what tools gave. */
-export interface MessageTokens {
+interface MessageTokens {
   readonly said: number
   readonly results: number
   readonly total: number

@@ -13,7 +13,7 @@ export function trimMessages(messages: readonly Message[], targetTokens: number)
 }
 
 /** Where the newest messages begin that are within so many tokens. Calls and their results are on the same side. */
-export function newestWithin(messages: readonly Message[], tokens: number): number {
+function newestWithin(messages: readonly Message[], tokens: number): number {
   let start = messages.length
   let sum = 0
   for (let i = start - 1; i >= 0; i--) {
@@ -26,7 +26,7 @@ export function newestWithin(messages: readonly Message[], tokens: number): numb
 }
 
 /** Where the message that ends before `end` begins, with the calls it answers. */
-export function unitBefore(messages: readonly Message[], end: number): number {
+function unitBefore(messages: readonly Message[], end: number): number {
   let start = end - 1
   while (start > 0 && hasResults(messages[start]!)) start--
   return Math.max(start, 0)

@@ -81,14 +81,14 @@ export interface AskedQuestion {
   readonly allowFreeform?: boolean
 }
 
-export interface ReadAnswer {
+interface ReadAnswer {
   /** For the model. */
   readonly words: string
   /** For screens. */
   readonly value: QuestionAnswer
 }
 
-export interface QuestionAnswer {
+interface QuestionAnswer {
   readonly text: string
   /** Labels of the options that were chosen. */
   readonly selected?: readonly string[]

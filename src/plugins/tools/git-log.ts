@@ -24,7 +24,7 @@ const inputSchema = {
   },
 }
 
-export interface GitLogInput {
+interface GitLogInput {
   readonly workspaceName?: string
   readonly limit?: number
   readonly path?: string
@@ -34,7 +34,7 @@ export interface GitLogInput {
   readonly author?: string
 }
 
-export interface GitCommit {
+interface GitCommit {
   readonly hash: string
   readonly author: string
   /** ISO 8601. */

@@ -23,7 +23,7 @@ const inputSchema = {
   required: ['path'],
 }
 
-export interface GitReadFileInput {
+interface GitReadFileInput {
   readonly workspaceName?: string
   readonly path: string
   readonly ref?: string

@@ -3,7 +3,7 @@ import { shellQuote } from '../../core/execution.ts'
 import type { ToolContext } from '../../core/tool.ts'
 import { visibleName, visibleText } from '../../platform/visible-text.ts'
 
-export interface GitRequest {
+interface GitRequest {
   readonly args: readonly string[]
   /** Default: where the agent's tools work. */
   readonly folder: string | undefined
@@ -11,7 +11,7 @@ export interface GitRequest {
   readonly maxBytes: number
 }
 
-export interface GitOutput {
+interface GitOutput {
   readonly text: string
   /** There was more than `maxBytes`. */
   readonly isCut: boolean

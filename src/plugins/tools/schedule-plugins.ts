@@ -27,7 +27,7 @@ interface AlarmInput {
 const mostReminder = 10_000
 
 /** Lets an agent stop working, and be woken later. */
-export const alarmClockPlugin: PluginDefinition = definePlugin({
+const alarmClockPlugin: PluginDefinition = definePlugin({
   toolId: 'alarm-clock',
   displayName: 'Alarm clock',
   description: 'Lets the agent stop working, and wakes it at a time it chose.',
@@ -75,7 +75,7 @@ function alarmTool(services: PluginServices): ToolDef<AlarmInput> {
 }
 
 /** Shows an agent its schedules. */
-export const listSchedulesPlugin: PluginDefinition = definePlugin({
+const listSchedulesPlugin: PluginDefinition = definePlugin({
   toolId: 'list-schedules',
   displayName: 'List schedules',
   description: 'Shows the agent its own schedules.',
@@ -96,7 +96,7 @@ export const listSchedulesPlugin: PluginDefinition = definePlugin({
 })
 
 /** Lets an agent remove its schedules. */
-export const removeSchedulePlugin: PluginDefinition = definePlugin({
+const removeSchedulePlugin: PluginDefinition = definePlugin({
   toolId: 'remove-schedule',
   displayName: 'Remove a schedule',
   description: 'Lets the agent remove its own schedules, and its alarm.',
@@ -124,7 +124,7 @@ export const removeSchedulePlugin: PluginDefinition = definePlugin({
 type UpdateInput = ScheduleFields & { readonly id: string }
 
 /** Lets an agent change its schedules. */
-export const updateSchedulePlugin: PluginDefinition = definePlugin({
+const updateSchedulePlugin: PluginDefinition = definePlugin({
   toolId: 'update-schedule',
   displayName: 'Change a schedule',
   description: 'Lets the agent change its own schedules.',
@@ -159,7 +159,7 @@ Give one of everySeconds, at and cron. The schedule outlives this conversation's
 const mostSchedules = 100
 
 /** Lets an agent make schedules for itself. */
-export const scheduleTaskPlugin: PluginDefinition = definePlugin({
+const scheduleTaskPlugin: PluginDefinition = definePlugin({
   toolId: 'schedule-task',
   displayName: 'Schedule a task',
   description: 'Lets the agent have itself woken at times it chose.',

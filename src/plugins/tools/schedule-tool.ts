@@ -2,7 +2,7 @@ import type { JsonSchema, ToolDef, ToolResult } from '../../core/tool.ts'
 import type { PluginServices } from '../plugin.ts'
 import type { ActiveHours, ScheduleBook, ScheduleState, ScheduleTime } from '../schedule.ts'
 
-export interface ScheduleToolOptions<Input> {
+interface ScheduleToolOptions<Input> {
   readonly name: string
   readonly description: string
   readonly properties: Readonly<Record<string, JsonSchema>>
@@ -93,7 +93,7 @@ function shortened(text: string): string {
 }
 
 /** How a model says when something is to be done. */
-export interface TimeFields {
+interface TimeFields {
   readonly everySeconds?: number
   readonly at?: string
   readonly repeatEveryMinutes?: number

@@ -15,7 +15,7 @@ import { marksOf, withMarks } from '../tool-marks.ts'
 const description = `Hands a task to a sub-agent that works on its own and reports back once, at the end.
 It sees nothing of this conversation: say in the task and the context everything it needs to know.`
 
-export interface SpawnAgentInput {
+interface SpawnAgentInput {
   readonly task: string
   readonly context?: string
   readonly agentDefinitionId?: string
@@ -75,7 +75,7 @@ function inputSchema(definitionIds: readonly string[]): JsonSchema {
 }
 
 /** The result with which a call ended the work of an agent for good; nothing where it has not, or was spoken to since. */
-export async function endedWith(session: Session): Promise<string | undefined> {
+async function endedWith(session: Session): Promise<string | undefined> {
   if (session.log.transcript.openCalls.length > 0) return undefined
   const [entries = []] = await session.tree()
   const lastTurn = entries.findLastIndex(({ type }) => type === 'turn')

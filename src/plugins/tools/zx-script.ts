@@ -25,7 +25,7 @@ const inputSchema = {
   required: ['script'],
 }
 
-export interface ZxScriptInput {
+interface ZxScriptInput {
   readonly workspaceName?: string
   readonly script: string
   readonly fileName?: string
@@ -125,7 +125,7 @@ async function runScript(input: ZxScriptInput, ctx: ToolContext, start: Start): 
 
 const longestLabel = 200
 
-export interface ZxPackage {
+interface ZxPackage {
   /** Its command line, to be run with node. */
   readonly cli: string
   /** So that scripts may import it by its name. */
@@ -133,7 +133,7 @@ export interface ZxPackage {
 }
 
 /** The `zx` package beside us, an optional peer; `undefined` where nobody installed it. */
-export function findZx(): ZxPackage | undefined {
+function findZx(): ZxPackage | undefined {
   try {
     const { resolve } = peerPackages()
     return { cli: resolve('zx/cli'), folder: dirname(resolve('zx/package.json')) }
@@ -146,7 +146,7 @@ export function findZx(): ZxPackage | undefined {
  * A shell line that runs the script on its stdin with zx, from a file of its own that lies outside of any workspace. The
  * shell waits beside zx, not behind it: so it hears when it has to end, and takes the file with it.
  */
-export function zxCommand(zx: ZxPackage | undefined): string {
+function zxCommand(zx: ZxPackage | undefined): string {
   const program = zx ? [process.execPath, zx.cli].map(shellQuote).join(' ') : 'zx'
   return [
     ...(zx ? [] : [`command -v zx >/dev/null || { echo ${shellQuote(missingThere)} >&2; exit 127; }`]),

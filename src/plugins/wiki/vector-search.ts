@@ -24,7 +24,7 @@ export interface VectorIndex {
   search(query: string, options?: VectorSearch): Promise<VectorMatches>
 }
 
-export interface VectorSearch {
+interface VectorSearch {
   /** Default 10. */
   readonly limit?: number
   /** Cosine similarity, -1 to 1. Default 0.7. */
@@ -32,7 +32,7 @@ export interface VectorSearch {
   readonly signal?: AbortSignal
 }
 
-export interface VectorMatches {
+interface VectorMatches {
   readonly matches: readonly { readonly title: string; readonly score: number }[]
   /** The best that lay below the threshold. */
   readonly best?: number

@@ -6,7 +6,7 @@ import { type AgentInstance, resultDurationOf } from '../definitions/definition.
 import type { Updates } from '../listeners.ts'
 import type { WorkflowDependencies } from '../workflow-contract.ts'
 
-export interface AgentLogOptions {
+interface AgentLogOptions {
   readonly instance: AgentInstance
   readonly dependencies: WorkflowDependencies
   readonly updates: Updates

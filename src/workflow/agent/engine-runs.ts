@@ -23,7 +23,7 @@ export interface AgentInput {
 
 type InputLabels = { readonly [Field in 'clientKey' | 'meta']: AgentInput[Field] | undefined }
 
-export interface EngineRunsOptions {
+interface EngineRunsOptions {
   readonly agentId: string
   readonly session: Session
   readonly views: LogViews

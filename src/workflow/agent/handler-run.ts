@@ -17,7 +17,7 @@ import { type AgentInput, userTurnEntry } from './engine-runs.ts'
 import type { LiveAgent } from './live-agent.ts'
 import { errorDetailOf } from './unsaved-messages.ts'
 
-export interface HandlerRunOptions {
+interface HandlerRunOptions {
   readonly handler: AgentHandler
   readonly input: AgentInput
   readonly signal: AbortSignal

@@ -9,7 +9,7 @@ import { type AgentInstance, configOf } from '../definitions/definition.ts'
 import type { WorkflowDependencies } from '../workflow-contract.ts'
 import { pluginsOf } from './engine.ts'
 
-export interface PromptPreviewOptions {
+interface PromptPreviewOptions {
   readonly dependencies: WorkflowDependencies
   readonly instance: AgentInstance
   readonly session: Session

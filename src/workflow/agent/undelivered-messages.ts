@@ -8,7 +8,7 @@ import type { SerialWriter } from './serial-writer.ts'
 
 type InboxEntry = EntryOf<'input'>
 
-export interface UndeliveredMessagesOptions {
+interface UndeliveredMessagesOptions {
   readonly session: Session
   readonly writer: SerialWriter
   readonly dependencies: Pick<WorkflowDependencies, 'clock' | 'newId'>

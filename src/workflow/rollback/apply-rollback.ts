@@ -3,7 +3,7 @@ import { markPath, type PathState } from './path-states.ts'
 import type { NamedPlan } from './plan-rollback.ts'
 
 /** What was found when the plan was made. */
-export interface ApplyOptions {
+interface ApplyOptions {
   /** The trees it goes from and to: a journal of other ones is not ours. */
   readonly trees: string
   readonly now: ReadonlyMap<GitName, PathState>

@@ -10,7 +10,7 @@ import type {
   Snapshot,
 } from './file-snapshots.ts'
 
-export interface FileHistoryOptions {
+interface FileHistoryOptions {
   readonly execution: ExecutionContext
   /** Of which files; default: where the tools run. */
   readonly folder?: string

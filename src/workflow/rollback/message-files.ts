@@ -6,7 +6,7 @@ import { snapshotEntry } from '../../plugins/turn-snapshots.ts'
 import type { FileHistory } from './file-history.ts'
 import type { RollbackConflict, RollbackPlan, RollbackResult, Snapshot } from './file-snapshots.ts'
 
-export interface MessageFilesOptions {
+interface MessageFilesOptions {
   /** Absent without the option `snapshots`. */
   readonly files: FileHistory | undefined
   /** The snapshots that the log of the agent names. */

@@ -10,7 +10,7 @@ export interface Entry {
 export type PathState = Entry | 'nothing' | 'folder' | 'too large' | 'behind a link' | 'something else'
 
 /** What is too large to be looked at, and a name for what only this look uses. */
-export interface PathStatesOptions {
+interface PathStatesOptions {
   readonly maxFileBytes: number
   readonly token: string
   /** Leaves a mark of this name behind, by which it can be told what was written after the look. */

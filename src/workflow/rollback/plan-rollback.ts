@@ -10,7 +10,7 @@ export interface NamedChange {
 }
 
 /** What is left as it is, and why. */
-export interface NamedConflict {
+interface NamedConflict {
   readonly name: GitName
   readonly why: string
 }
@@ -23,7 +23,7 @@ export interface NamedPlan {
 }
 
 /** All that a plan depends on. */
-export interface PlanFacts {
+interface PlanFacts {
   readonly changes: readonly NamedChange[]
   /** At the paths of the changes, and of the folders above those that are to come back. */
   readonly now: ReadonlyMap<GitName, PathState>

@@ -29,7 +29,7 @@ export interface LeftOut {
 }
 
 /** The bounds of a snapshot, and what tells it from others. */
-export interface TakeOptions {
+interface TakeOptions {
   readonly maxFiles: number
   readonly maxFileBytes: number
   /** How many snapshots of a repository are kept. */

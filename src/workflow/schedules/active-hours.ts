@@ -44,7 +44,7 @@ function modulo(value: number, by: number): number {
 }
 
 /** How far a zone is ahead of UTC at a moment, in ms. Without a zone: that of the machine. */
-export function zoneOffset(at: number, timeZone: string | undefined): number {
+function zoneOffset(at: number, timeZone: string | undefined): number {
   const parts = formatOf(timeZone).formatToParts(at)
   const fields: Record<string, number> = {}
   for (const { type, value } of parts) fields[type] = Number(value)

@@ -35,7 +35,7 @@ export function whyNeverWoken(agentId: string, agent: AgentInstance | undefined)
   return undefined
 }
 
-export interface HeartbeatsOptions {
+interface HeartbeatsOptions {
   readonly schedules: ScheduleBook
   readonly definitions: ReadonlyMap<string, AgentDefinition>
   readonly onError: (error: Error) => void

@@ -6,7 +6,7 @@ import { clockTime, isTimeZone } from './active-hours.ts'
 import type { NextCron } from './cron.ts'
 import { nextDue, type Progress } from './next-due.ts'
 
-export interface CheckContext {
+interface CheckContext {
   readonly now: number
   readonly cron: NextCron | undefined
   /** Of a schedule that is changed: how far it has come, and what is new about it. */

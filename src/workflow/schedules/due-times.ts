@@ -5,7 +5,7 @@ import type { ScheduleRecord } from './schedule-ledger.ts'
 const firstRetryMs = 1000
 const longestRetryMs = 5 * 60_000
 
-export interface DueTimesOptions {
+interface DueTimesOptions {
   readonly graceMs: number
   readonly report: (error: unknown, details?: { readonly scheduleId?: string }) => void
 }

@@ -13,7 +13,7 @@ export interface Progress {
   readonly since?: number
 }
 
-export interface DueOptions {
+interface DueOptions {
   /** Needed for schedules by cron. */
   readonly cron?: NextCron | undefined
   /** Default 60,000. */

@@ -130,7 +130,7 @@ export function itemOf(clientKey: string, change: ScheduleChangeMessage): InboxI
 }
 
 /** A change, as it was sent; undefined where it is none, as a log may hold anything. */
-export function readChange(content: InboxItem['content']): ScheduleChangeMessage | undefined {
+function readChange(content: InboxItem['content']): ScheduleChangeMessage | undefined {
   const [block] = content
   if (block?.type !== 'text') return undefined
   const change = parsed(block.text)
@@ -143,7 +143,7 @@ export function readChange(content: InboxItem['content']): ScheduleChangeMessage
 }
 
 /** Whether it is one as far as reading it goes; whether it can be meant was checked when it was sent. */
-export function isSchedule(value: unknown): value is Schedule {
+function isSchedule(value: unknown): value is Schedule {
   if (!isRecord(value) || !isRecord(value.when)) return false
   const { id, agentId, message, createdAt } = value
   return [id, agentId, message].every((one) => typeof one === 'string') && typeof createdAt === 'number'

@@ -7,7 +7,7 @@ import { withSpill } from '../../sessions/spill.ts'
 import { WriteLease } from '../../sessions/write-lease.ts'
 import { type Checkpoint, greeting, readCheckpoint, ScheduleLedger, schedulesLogId } from './schedule-ledger.ts'
 
-export interface ScheduleLogOptions {
+interface ScheduleLogOptions {
   readonly store: SessionStore
   readonly reader: ScheduleReader
   readonly clock: Clock

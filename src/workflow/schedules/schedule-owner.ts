@@ -30,7 +30,7 @@ export interface WakeCall {
   readonly isRepeating: boolean
 }
 
-export interface ScheduleOwnerOptions {
+interface ScheduleOwnerOptions {
   /** With the lease. */
   readonly log: ScheduleLog
   readonly reader: ScheduleReader

@@ -128,13 +128,13 @@ function listOf(text: string): string[] {
 }
 
 /** The titles a text links to: `[[x]]` and `[[text|x]]`. A transclusion is no link, nor is an address on the web. */
-export function linksOf(text: string): string[] {
+function linksOf(text: string): string[] {
   const found = withoutCode(text).matchAll(/\[\[(?:[^[\]|]*\|)?([^[\]|]+)\]\]/g)
   return [...new Set([...found].map((link) => link[1]!.trim()))].filter((target) => !/^[a-z][a-z\d+.-]*:/i.test(target))
 }
 
 /** A text with its transclusions in their places, and what is wrong with them. Other markup stays as it is written. */
-export function renderMarkup(
+function renderMarkup(
   title: string,
   find: (title: string) => Tiddler | undefined,
 ): { readonly text: string; readonly problems: readonly RenderProblem[] } {
@@ -165,7 +165,7 @@ export function renderMarkup(
 }
 
 /** A field by the name it has in TiddlyWiki. */
-export function fieldOf(tiddler: Tiddler, name: string): string | undefined {
+function fieldOf(tiddler: Tiddler, name: string): string | undefined {
   if (name === 'tags') return tiddler.tags?.map((tag) => (/\s/.test(tag) ? `[[${tag}]]` : tag)).join(' ')
   if (name === 'title' || name === 'text' || name === 'type' || name === 'created' || name === 'modified')
     return tiddler[name]

@@ -14,7 +14,7 @@ export interface WikiClient {
   close(): Promise<void>
 }
 
-export interface WikiClientOptions {
+interface WikiClientOptions {
   readonly workspace: string
   readonly folder: string
   readonly loadPlugins: boolean

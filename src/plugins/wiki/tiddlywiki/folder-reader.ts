@@ -27,7 +27,7 @@ export interface WikiFile {
   readonly isTooLarge: boolean
 }
 
-export interface FolderReaderOptions {
+interface FolderReaderOptions {
   readonly $tw: TiddlyWikiCore
   readonly folder: string
   /** Those that TiddlyWiki reads files with when it boots. */

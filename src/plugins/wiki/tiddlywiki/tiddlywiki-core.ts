@@ -43,7 +43,7 @@ export interface TiddlyWikiCore {
 /** The fields of a tiddler as they are read from a file. */
 export type Fields = Readonly<Record<string, string>>
 
-export interface TwFile {
+interface TwFile {
   readonly type: string | null
   readonly tiddlers: readonly Fields[]
   readonly hasMetaFile: boolean
@@ -59,7 +59,7 @@ export interface TwTiddler {
   getFieldStringBlock(options: { readonly exclude: readonly string[] }): string
 }
 
-export interface TwWiki {
+interface TwWiki {
   addTiddler(tiddler: TwTiddler | Fields): void
   deleteTiddler(title: string): void
   getTiddler(title: string): TwTiddler | undefined

@@ -5,7 +5,7 @@ import type { BootedWiki, WikiToBoot } from './boot-wiki.ts'
 import { thrownText } from './tiddlywiki-core.ts'
 
 /** What the thread of one wiki does. It reads the folder and never writes to it. */
-export type WikiJob = WikiToBoot & WikiQuestion
+type WikiJob = WikiToBoot & WikiQuestion
 
 export type WikiQuestion =
   | { readonly ask: 'refresh' }

@@ -9,7 +9,7 @@ import { quoted } from './page-text.ts'
 import { type InWorkspace, type OpenedWiki, openWiki, refusal, specOf, type WikiTool } from './wiki-tool.ts'
 
 /** What of a wiki is to be changed. */
-export interface PageToChange extends OpenedWiki {
+interface PageToChange extends OpenedWiki {
   readonly title: string
   /** Its title afterwards, where that is another one. */
   readonly newTitle?: string
@@ -19,7 +19,7 @@ export interface PageToChange extends OpenedWiki {
 export type Change = (present: Tiddler | undefined) => Promise<Tiddler | undefined> | Tiddler | undefined
 
 /** `done before`: by this call, before its process died. */
-export type Changed = 'done' | 'done before' | 'nothing to do'
+type Changed = 'done' | 'done before' | 'nothing to do'
 
 const mostTries = 3
 

@@ -60,7 +60,7 @@ export const hasText = ({ type = '' }: Tiddler): boolean =>
   !/^(image\/(?!svg)|audio\/|video\/|font\/)|^application\/(pdf|zip|octet-stream|epub|vnd\.|font|x-font)/.test(type)
 
 /** `20260102030405000` as `2026-01-02 03:04 UTC`; whatever else stands there as it is. */
-export function shownDate(date: string): string {
+function shownDate(date: string): string {
   const [, year, month, day, hour, minute] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)/.exec(date) ?? []
   return year ? `${year}-${month}-${day} ${hour}:${minute} UTC` : line(date, 40)
 }

@@ -154,7 +154,7 @@ function textsOf(pages: readonly (Tiddler | undefined)[], room: number, window: 
 }
 
 /** Where the list of wikis stands in the prompt. */
-export interface WikiSearchSettings {
+interface WikiSearchSettings {
   /** The piece it stands at. Default: a piece of its own, the last of those before the conversation. */
   readonly targetId?: string
   /** Default `after`. */
@@ -162,7 +162,7 @@ export interface WikiSearchSettings {
 }
 
 /** Puts the list of wikis into a prompt. Its settings are `WikiSearchSettings`. */
-export async function injectWorkspaces(prompts: PromptNode[], { config, entry, services }: PluginSetup): Promise<void> {
+async function injectWorkspaces(prompts: PromptNode[], { config, entry, services }: PluginSetup): Promise<void> {
   const workspaces = (await services.knowledge?.workspaces()) ?? []
   if (workspaces.length === 0) return
   const { targetId, position = 'after' } = config as WikiSearchSettings
