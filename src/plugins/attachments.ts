@@ -6,7 +6,7 @@ import type { AgentInstanceMessage, AttachedFile, AttachedTiddler, UserContent }
 import type { KnowledgeStore } from './wiki/knowledge-store.ts'
 import { fenced, line, partOf, visiblePage } from './wiki/tools/page-text.ts'
 
-/** A message with what comes with it, as a model gets it: the words first, then pages, then the file. */
+/** The content of a message for the model: its text, then attached pages, then the file. */
 export function messageContent({ text, file }: UserContent, pages: readonly AttachedPage[] = []): PromptPart[] {
   return [
     { type: 'text', text },
@@ -18,7 +18,7 @@ export function messageContent({ text, file }: UserContent, pages: readonly Atta
   ]
 }
 
-/** Throws on a file that no service would take. It is said here, before the message is written down. */
+/** Throws on a file that no service would accept, before the message is logged. */
 export function checkFile(file: unknown, where: string): void {
   if (!isRecord(file))
     throw new TypeError(`${where}: a file is { mediaType, data, name? }, data in base64, got ${show(file)}`)
@@ -33,12 +33,11 @@ export function checkFile(file: unknown, where: string): void {
 
 const isBase64 = (data: string): boolean => data !== '' && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data)
 
-/** A page with what it says. */
 interface AttachedPage extends AttachedTiddler {
   readonly text: string
 }
 
-/** Which parts of a message were its words, and what came with it. */
+/** Splits the content of a message into its text and its attachments. */
 export function readAttachments(content: readonly SessionContentBlock[]): UserContent {
   const texts: string[] = []
   const wikiTiddlers: AttachedTiddler[] = []
@@ -56,7 +55,7 @@ export function readAttachments(content: readonly SessionContentBlock[]): UserCo
   return { text: texts.join('\n'), ...(file && { file }), ...(wikiTiddlers.length > 0 && { wikiTiddlers }) }
 }
 
-/** What a person said, out of the message that shows it. */
+/** The content that a person sent, from the message that shows it. */
 export function userContentOf({ content: text, metadata = {} }: AgentInstanceMessage): UserContent {
   const { file, wikiTiddlers } = metadata
   return { text, ...(file && { file }), ...(wikiTiddlers && { wikiTiddlers }) }
@@ -70,7 +69,7 @@ function pageIn(text: string): AttachedTiddler | undefined {
     const { workspaceName, tiddlerTitle } = JSON.parse(text.slice(mark.length, text.indexOf('\n'))) as AttachedTiddler
     return typeof tiddlerTitle === 'string' ? { workspaceName: String(workspaceName), tiddlerTitle } : undefined
   } catch {
-    return undefined // somebody's own words
+    return undefined // a text that only begins like an attached page
   }
 }
 
@@ -80,16 +79,16 @@ function filePart({ mediaType, data, name }: AttachedFile): PromptPart {
 }
 
 interface AttachOptions {
-  /** Of one page, in characters. Default 50,000. */
+  /** Characters of one page. Default 50,000. */
   readonly mostOfPage?: number
-  /** Of all of them. Default 200,000. */
+  /** Characters of all pages. Default 200,000. */
   readonly most?: number
   /** Default 50. */
   readonly mostPages?: number
   readonly signal?: AbortSignal
 }
 
-/** The pages that come with a message: each with its text, or with a word on why there is none. */
+/** Reads the pages that are attached to a message: each with its text, or with the reason why it has none. */
 export async function readAttachedTiddlers(
   store: KnowledgeStore | undefined,
   refs: readonly AttachedTiddler[],

@@ -1,10 +1,10 @@
 import type { Clock } from '../core/clock.ts'
 import type { ToolDef } from '../core/tool.ts'
 
-/** All calls of one answer together; time in which only people are waited for does not count. */
+/** For all calls of one answer together; time spent waiting for people does not count. */
 export const batchLimitMs = 120_000
 
-/** Time that the calls of one answer have worked, side by side or one after the other. */
+/** Measures how long the calls of one answer have run, in parallel or one after the other. */
 export class BatchClock {
   readonly #clock: Clock
   #turnId = ''
@@ -16,20 +16,20 @@ export class BatchClock {
     this.#clock = clock
   }
 
-  /** The same tool; a call ends when the time of its answer is used up. Results that are there already stay. */
+  /** The same tool; a call ends when the time of its answer is used up. Earlier results stay. */
   limit<Input>(tool: ToolDef<Input>, limitMs: number): ToolDef<Input> {
     return {
       ...tool,
       execute: async (input, ctx) => {
         const leftMs = limitMs - this.#begin(ctx.turnId)
         const over = new AbortController()
-        let callOff = (): void => {}
+        let cancelTimer = (): void => {}
         const late = new Promise<never>((_, reject) => {
-          callOff = this.#clock.timer(Math.max(0, leftMs), () => {
+          cancelTimer = this.#clock.timer(Math.max(0, leftMs), () => {
             const error = new Error(
               `timed out: the calls of one answer may work ${limitMs / 1000} s together, and this one was not done; ask for fewer at a time`,
             )
-            reject(error) // first: a tool that heeds the signal may answer at once
+            reject(error) // first, as a tool may return as soon as the signal aborts
             over.abort(error)
           })
         })
@@ -37,7 +37,7 @@ export class BatchClock {
         try {
           return await Promise.race([tool.execute(input, withSignal(ctx, over.signal)), late])
         } finally {
-          callOff()
+          cancelTimer()
           this.#end()
         }
       },
@@ -61,8 +61,8 @@ export class BatchClock {
 }
 
 /**
- * The rest of a context is made of getters and private fields: it must stay the object it is. A signal of both is made
- * only for a tool that asks for it.
+ * A proxy, because a context has getters and private fields. The combined signal is created only for a tool that reads
+ * it.
  */
 function withSignal<Context extends { readonly signal: AbortSignal }>(ctx: Context, over: AbortSignal): Context {
   let signal: AbortSignal | undefined

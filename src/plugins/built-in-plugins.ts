@@ -14,7 +14,7 @@ import { wikiOperation } from './wiki/tools/wiki-operation.ts'
 import { wikiBacklinks, wikiGetErrors, wikiListTiddlers, wikiRecent, wikiToc } from './wiki/tools/wiki-reading.ts'
 import { wikiSearch } from './wiki/tools/wiki-search.ts'
 
-/** Plugins that do something beside reading wikis and keeping time. */
+/** Plugins that are neither about wikis nor about schedules. */
 export const actionPlugins: readonly PluginDefinition[] = [
   summaryPlugin,
   askQuestionPlugin,

@@ -14,7 +14,7 @@ import { findPrompt, injectContent } from './prompts/prompt-tree.ts'
 import { type HandlerPlugin, type TapableHooks, tapableHooks } from './tapable-hook.ts'
 import { toolListText } from './text-tools/tool-list-text.ts'
 
-/** Fresh hooks for one execution, with every plugin in its place. A plugin that cannot register itself is reported. */
+/** New hooks for one execution, with all plugins registered in their order. A plugin that fails to register is reported. */
 export function createPluginHooks(plugins: readonly SetUpPlugin[], onError: (error: Error) => void): PluginHooks {
   const hooks = new PluginHooks((error, { hook, plugin }) => onError(pluginProblem(plugin, hook, error)))
   for (const [index, one] of plugins.entries()) {
@@ -32,7 +32,7 @@ function registerPlugin(hooks: PluginHooks, { plugin, setup, tools }: SetUpPlugi
   const { config } = setup
   const specs = tools.map(({ spec }) => spec)
   const { onProcessPrompts, onFinalizePrompts, onPostProcess, onResponseComplete } = plugin
-  // A handler changes the tree it is given, or answers with another context.
+  // A handler changes the tree in place, or returns another context.
   const onTree = async <Ctx extends PromptContext>(
     ctx: Ctx,
     handler: (ctx: Ctx & PromptHelpers & { readonly config: Record<string, unknown> }) => unknown,
@@ -46,12 +46,12 @@ function registerPlugin(hooks: PluginHooks, { plugin, setup, tools }: SetUpPlugi
   if (onResponseComplete)
     taps.tap('responseComplete', async (ctx) => {
       const isOurs = ctx.toolCalls.some(({ toolId }) => Object.hasOwn(plugin.llmToolSchemas ?? {}, toolId))
-      if (!isOurs) await onResponseComplete({ ...ctx, ...noCall(ctx), config }) // its calls come one by one, when they run
+      if (!isOurs) await onResponseComplete({ ...ctx, ...noCall(ctx), config }) // each of its calls is handled when it runs
     })
   plugin.register?.({ ...taps, ...tapableHooks(hooks, taps) }, setup)
 }
 
-/** They look at the context when they are called: a handler may have put another tree there. */
+/** They read the context when they are called, as a handler may have replaced the tree. */
 function helpersFor(ctx: PromptContext, specs: readonly ToolSpec[]): PromptHelpers {
   return {
     findPrompt: (id) => findPrompt(ctx.prompts, id),
@@ -60,23 +60,23 @@ function helpersFor(ctx: PromptContext, specs: readonly ToolSpec[]): PromptHelpe
   }
 }
 
-/** What a handler is configured with: the entries of its plugins, in their order. */
+/** The configuration of a handler: the entries of its plugins, in their order. */
 export interface HandlerConfig {
   readonly plugins?: readonly PluginEntry[]
   readonly [field: string]: unknown
 }
 
 export interface HooksOptions {
-  /** Plugins beside the built-in ones; one in the form of TidGi stands under the `toolId` of its entries. */
+  /** Plugins in addition to the built-in ones; one in the form of TidGi is given under the `toolId` of its entries. */
   readonly plugins?: readonly PluginDefinition[] | Readonly<Record<string, HandlerPlugin | PluginDefinition>>
   readonly services?: Partial<PluginServices>
-  /** Hears of plugins that fail; the others go on. Default: the console. */
+  /** Called when a plugin fails; the others continue. Default: the console. */
   readonly onError?: (error: Error) => void
 }
 
 /**
- * Fresh hooks with the plugins of a handler's configuration, for hosts that drive them themselves with
- * `hooks.<name>.promise(ctx)`. A workflow does all of this by itself.
+ * New hooks with the plugins of a handler's configuration, for hosts that call them themselves with
+ * `hooks.<name>.promise(ctx)`. A workflow does this by itself.
  */
 export async function createHooksWithPlugins(
   handlerConfig: HandlerConfig = {},
@@ -91,7 +91,7 @@ export async function createHooksWithPlugins(
   return { hooks: Object.assign(hooks, tapableHooks(hooks, hooks.tapsOf(host, -1))), pluginConfigs }
 }
 
-/** The owner of handlers that the host taps itself. */
+/** The owner of the handlers that the host registers itself. */
 const host: PluginEntry = { id: 'host', toolId: 'host' }
 
 const defined = (toolId: string, plugin: HandlerPlugin | PluginDefinition): PluginDefinition =>

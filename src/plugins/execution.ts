@@ -36,7 +36,6 @@ export interface ExecutionOptions {
 
 type Calls = ResponseContext['toolCalls']
 
-/** A call with its result. */
 interface Executed {
   readonly callId: string
   readonly name: string
@@ -47,10 +46,10 @@ interface Executed {
   readonly metadata: unknown
 }
 
-/** How long plugins may take to hear that a run is over. */
+/** How long plugins may take to handle the end of a run. */
 const endGraceMs = 5_000
 
-/** One run as plugins see it: their hooks, made for it alone, and what travels through them. */
+/** One run as plugins see it: their hooks, created for this run, and the contexts of those hooks. */
 export class Execution {
   readonly #run: Run
   readonly #options: ExecutionOptions
@@ -61,17 +60,17 @@ export class Execution {
   #state: AgentState | undefined
   #response: AIResponse | undefined
   #calls: Calls = []
-  /** Results that plugins have been told of. */
-  readonly #told = new Set<string>()
+  /** The calls whose results were passed to plugins. */
+  readonly #reported = new Set<string>()
   #system = ''
-  /** Why there is no prompt for the next request. */
-  #noPrompt: AgentError | undefined
-  /** What the results of this round say of themselves. */
+  /** Why the prompt of the next request could not be built. */
+  #promptError: AgentError | undefined
+  /** The marks of the results of this round. */
   readonly #results: ToolMarks[] = []
-  readonly #unlisten: () => void
-  /** The model asked for the calls under way side by side. */
+  readonly #unsubscribe: () => void
+  /** The model asked for the current calls to run in parallel. */
   isParallel = false
-  /** It could have asked for that, and did not. */
+  /** The model could have asked for that, and did not. */
   isInOrder = false
 
   constructor(run: Run, views: LogViews, options: ExecutionOptions) {
@@ -79,7 +78,7 @@ export class Execution {
     this.#views = views
     this.#options = options
     this.#hooks = createPluginHooks(options.plugins, options.onError)
-    this.#unlisten = run.log.subscribe((entry) => {
+    this.#unsubscribe = run.log.subscribe((entry) => {
       if (entry.type === 'call_result') this.#results.push(marksOf(entry.details))
     })
   }
@@ -87,14 +86,14 @@ export class Execution {
   async onTurns(turns: readonly SessionTurn[]): Promise<void> {
     for (const { id: turnId, createdAt } of turns) {
       for (const message of this.#views.messages.userMessagesOf(turnId)) {
-        const heard = { content: userContentOf(message), messageId: message.id, timestamp: createdAt }
-        await this.#hooks.series('userMessageReceived', { ...this.#shared(), ...heard })
+        const received = { content: userContentOf(message), messageId: message.id, timestamp: createdAt }
+        await this.#hooks.series('userMessageReceived', { ...this.#shared(), ...received })
         await this.enter('working')
       }
     }
   }
 
-  /** Once for each state, in order. */
+  /** Calls the hook once for each new state. */
   async enter(state: AgentState): Promise<void> {
     if (this.#state === state) return
     this.#state = state
@@ -102,16 +101,17 @@ export class Execution {
     await this.#hooks.series('agentStatusChanged', { ...this.#shared(), status })
   }
 
-  /** What the model is shown, out of the tree and what is still sent of the conversation. */
+  /** The messages of the next request, from the prompt tree and the part of the conversation that is still sent. */
   async prompt(messages: readonly Message[]): Promise<readonly Message[]> {
     await this.enter('working')
-    this.#noPrompt = undefined
+    this.#promptError = undefined
     try {
       return await this.#concat(messages)
     } catch (cause) {
-      const place = `config.prompts of definition "${this.#options.agentDef.id}", or the plugin that changes them`
-      const words = `the prompt could not be put together: ${messageOf(cause)}; correct ${place}`
-      this.#noPrompt = new AgentError(words, { cause })
+      const source = `config.prompts of definition "${this.#options.agentDef.id}", or the plugin that changes them`
+      this.#promptError = new AgentError(`the prompt could not be built: ${messageOf(cause)}; correct ${source}`, {
+        cause,
+      })
       return messages
     }
   }
@@ -130,25 +130,25 @@ export class Execution {
     return result.messages
   }
 
-  /** A hook that fails does not hold a request up, but without its prompt a model must not be asked. */
+  /** A failing hook does not stop a request; without a prompt the model must not be called all the same. */
   requirePrompt(provider: Provider): Provider {
     return {
       ...plainProvider(provider),
       stream: (request, signal) => {
-        if (this.#noPrompt) throw this.#noPrompt
+        if (this.#promptError) throw this.#promptError
         return provider.stream(request, signal)
       },
     }
   }
 
-  /** The tree's own system text, before what others have to say. */
+  /** The system text of the tree, followed by that of others. */
   system(others: string): string {
     return [this.#system, others].filter((text) => text !== '').join('\n\n')
   }
 
   async update({ turnId, text }: HookContexts['stream:text']): Promise<void> {
     const response: AIResponse = { requestId: turnId, content: text, status: 'update' }
-    await this.#hooks.series('responseUpdate', this.#about(response))
+    await this.#hooks.series('responseUpdate', this.#responseContext(response))
   }
 
   get hasUpdateHandlers(): boolean {
@@ -170,7 +170,7 @@ export class Execution {
       status: message ? 'done' : failed,
       ...(errorDetail && { errorDetail }),
     }
-    await this.#hooks.series('responseComplete', this.#about(this.#response))
+    await this.#hooks.series('responseComplete', this.#responseContext(this.#response))
     if (message) await this.#postProcess(this.#response)
   }
 
@@ -189,23 +189,23 @@ export class Execution {
 
   async onToolResult(ctx: HookContexts['tool:after']): Promise<void> {
     const { callId, name, input, turnId, result: output, isError, details: metadata } = ctx
-    await this.#tell({ callId, name, input, turnId, output, isError, metadata })
+    await this.#report({ callId, name, input, turnId, output, isError, metadata })
   }
 
-  /** Calls that never ran have a result too. */
+  /** Reports the results of calls that never ran. */
   async onResults({ resultTurn, turnId }: HookContexts['tool-results:after']): Promise<void> {
     const results = resultTurn.content.filter((block): block is ToolResultBlock => block.type === 'tool_result')
     for (const { callId, output, isError = false } of results) {
       const call = this.#calls.find((one) => one.callId === callId)
       if (!call) continue
       const { toolId: name, parameters: input } = call
-      await this.#tell({ callId, name, input, turnId, output, isError, metadata: undefined })
+      await this.#report({ callId, name, input, turnId, output, isError, metadata: undefined })
     }
   }
 
-  async #tell({ callId, name, input, turnId, output, isError, metadata }: Executed): Promise<void> {
-    if (this.#told.has(callId) || !this.#hooks.has('toolExecuted')) return
-    this.#told.add(callId)
+  async #report({ callId, name, input, turnId, output, isError, metadata }: Executed): Promise<void> {
+    if (this.#reported.has(callId) || !this.#hooks.has('toolExecuted')) return
+    this.#reported.add(callId)
     await this.#hooks.series('toolExecuted', {
       ...this.#shared(),
       toolResult: {
@@ -218,7 +218,7 @@ export class Execution {
     })
   }
 
-  /** What a plugin of the older kind answers to a call. After a crash there was no response in this execution. */
+  /** Runs a tool of `llmToolSchemas`. After a crash there is no response in this execution. */
   async runSchemaTool(
     plugin: PluginDefinition,
     config: Record<string, unknown>,
@@ -226,10 +226,10 @@ export class Execution {
     ctx: ToolContext,
   ): Promise<ToolResult> {
     const response = this.#response ?? { requestId: ctx.turnId, content: '', status: 'done' as const }
-    const about = this.#about(response)
+    const context = this.#responseContext(response)
     const index = this.#options.plugins.findIndex((one) => one.plugin === plugin)
     const owner = { toolConfig: this.#options.plugins[index]!.setup.entry, pluginIndex: index }
-    const shared = { ...about, toolCalls: this.#calls.length > 0 ? this.#calls : [call] }
+    const shared = { ...context, toolCalls: this.#calls.length > 0 ? this.#calls : [call] }
     const result = await answerCall(call, ctx, shared, (helpers) =>
       plugin.onResponseComplete?.({ ...shared, ...owner, ...helpers, config }),
     )
@@ -238,11 +238,11 @@ export class Execution {
     return result
   }
 
-  /** Who is next: asked at the end of each round. A result that leaves the loop has the first word. */
+  /** Who is next, at the end of a round. A result that ends the loop takes precedence. */
   next(): { readonly to: 'self' | 'human' | 'end' | undefined; readonly say?: string } {
     const left = this.#results.splice(0).map(({ leavesTo }) => leavesTo)
     const problem = resetInvalidYield(this.#actions)
-    if (problem) this.#options.onError(problem) // somebody kept the actions, and set them later
+    if (problem) this.#options.onError(problem) // set after its hook had returned
     const { yieldNextRoundTo: to, newUserMessage: say } = this.#actions
     this.#actions = {}
     if (left.includes('human')) return { to: 'human' }
@@ -250,21 +250,21 @@ export class Execution {
     return { to: to === 'self' || to === 'human' ? to : undefined, ...(say !== undefined && { say }) }
   }
 
-  /** The end is told after the engine's patience; a plugin that never answers must not hold it up for ever. */
+  /** Calls the hook of the last state, and waits for it only for a while. */
   async end(): Promise<void> {
-    this.#unlisten()
-    const { cancellation: stop, clock } = this.#run
-    const telling = this.enter(this.#views.messages.status.state)
-    let callOff = (): void => {}
+    this.#unsubscribe()
+    const { cancellation, clock } = this.#run
+    const ending = this.enter(this.#views.messages.status.state)
+    let cancelTimer = (): void => {}
     const late = new Promise<void>((resolve) => {
-      callOff = clock.timer(endGraceMs, resolve)
+      cancelTimer = clock.timer(endGraceMs, resolve)
     })
-    const cancelled = stop.isCancelled ? late : orCancelled(telling, stop).catch(() => {})
-    await Promise.race([telling, late, cancelled])
-    callOff()
+    const cancelled = cancellation.isCancelled ? late : orCancelled(ending, cancellation).catch(() => {})
+    await Promise.race([ending, late, cancelled])
+    cancelTimer()
   }
 
-  #about(response: AIResponse): Shared<'responseComplete'> {
+  #responseContext(response: AIResponse): Shared<'responseComplete'> {
     return {
       ...this.#shared(),
       response,

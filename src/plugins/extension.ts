@@ -10,29 +10,29 @@ import { yieldEntry } from './yield-note.ts'
 
 export interface PluginExtensionOptions extends ExecutionOptions {
   /**
-   * What is known of the agent's log already, kept up to date by whoever gives it. Absent for sub-agents: there are
-   * several of one kind, each with a log of its own, and the id of the log is theirs in place of that of `agent`.
+   * The views of the agent's log, which the caller keeps up to date. Absent for sub-agents: there are several of one
+   * definition, each with its own log, whose id is the agent's id.
    */
   readonly views?: LogViews
-  /** How long results are sent that say nothing of it themselves; `null` means for ever. Default 1. */
+  /** With how many model calls a result is sent that does not say so itself; `null` means all. Default 1. */
   readonly resultDuration: number | null
   /** How long the calls of one answer may work together. Default 120,000; 0 means no limit. */
   readonly batchTimeoutMs?: number
 }
 
-/** The plugins of one agent: their tools, and their place in each of its runs. */
+/** The plugins of one agent: their tools, and the extension that calls their hooks. */
 export function pluginExtension(options: PluginExtensionOptions): { extension: Extension; tools: readonly ToolDef[] } {
   const { plugins, batchTimeoutMs = batchLimitMs } = options
   const executions = new Map<string, Execution>()
   const current = (runId?: string): Execution | undefined =>
     runId === undefined ? [...executions.values()].at(-1) : executions.get(runId)
-  const older = plugins.flatMap((one) =>
+  const schemaTools = plugins.flatMap((one) =>
     Object.keys(one.plugin.llmToolSchemas ?? {}).map((name) => schemaTool(name, one, current)),
   )
   const batch = new BatchClock(plugins[0]?.setup.services.clock ?? systemClock)
   const isLimited = ({ timeoutMs }: ToolDef): boolean => timeoutMs !== 0 && batchTimeoutMs > 0
-  const tools = [...plugins.flatMap((one) => one.tools), ...older]
-  const viewsOf = rememberedViews(options)
+  const tools = [...plugins.flatMap((one) => one.tools), ...schemaTools]
+  const viewsOf = viewsByLog(options)
 
   return {
     tools: tools.map((tool) => inOrder(isLimited(tool) ? batch.limit(tool, batchTimeoutMs) : tool, current)),
@@ -40,7 +40,7 @@ export function pluginExtension(options: PluginExtensionOptions): { extension: E
       name: 'plugins',
       async start(run, hooks) {
         const views = await viewsOf(run)
-        if (run.progress.isOver) return // nobody would take its hooks back
+        if (run.progress.isOver) return // its hooks would never be removed
         const agent = options.views ? options.agent : { ...options.agent, id: run.log.id }
         const execution = new Execution(run, views, { ...options, agent })
         executions.set(run.id, execution)
@@ -62,8 +62,8 @@ export function pluginExtension(options: PluginExtensionOptions): { extension: E
           if (to === 'human' || to === 'end') ctx.stop = true
           if (to !== 'self' && say === undefined) return
           ctx.stop = false
-          // A model that had the last word waits for somebody to speak.
-          if (say !== undefined || run.log.transcript.isAnswered) ctx.add.push(say ?? goOn)
+          // After its answer, a model needs a user message to continue.
+          if (say !== undefined || run.log.transcript.isAnswered) ctx.add.push(say ?? continueMessage)
         })
         hooks.hook('session:end', async () => {
           await execution.end()
@@ -74,7 +74,7 @@ export function pluginExtension(options: PluginExtensionOptions): { extension: E
   }
 }
 
-/** What may run beside others does so only where the model asked for that; natively it always does. */
+/** With calls in text, a tool runs in parallel only if the model asked for that. */
 function inOrder(tool: ToolDef, current: () => Execution | undefined): ToolDef {
   const { isConcurrencySafe: isSafe = false } = tool
   if (isSafe === false) return tool
@@ -85,11 +85,11 @@ function inOrder(tool: ToolDef, current: () => Execution | undefined): ToolDef {
   }
 }
 
-/** What the model is told where a plugin wants another round and has nothing to say. */
-const goOn = 'Go on.'
+/** The message for another round that a plugin asked for without a message. */
+const continueMessage = 'Go on.'
 
-/** What is known of each log, from its first entry on; an agent and its children have one each. */
-function rememberedViews({ views, resultDuration }: PluginExtensionOptions): (run: Run) => Promise<LogViews> {
+/** Creates the views of each log once, from its first entry on. */
+function viewsByLog({ views, resultDuration }: PluginExtensionOptions): (run: Run) => Promise<LogViews> {
   const known = new Map<string, LogViews>()
   return async ({ log, session }) => {
     if (views) return views
@@ -98,11 +98,11 @@ function rememberedViews({ views, resultDuration }: PluginExtensionOptions): (ru
     const made = new LogViews(log.id, resultDuration)
     known.set(log.id, made)
     const meanwhile: LogEntry[] = []
-    let hear = (entry: LogEntry): unknown => meanwhile.push(entry)
-    log.subscribe((entry) => hear(entry))
+    let receive = (entry: LogEntry): unknown => meanwhile.push(entry)
+    log.subscribe((entry) => receive(entry))
     const [own = []] = session ? await session.tree() : []
     for (const entry of [...own, ...meanwhile]) made.apply(entry)
-    hear = (entry) => made.apply(entry)
+    receive = (entry) => made.apply(entry)
     return made
   }
 }

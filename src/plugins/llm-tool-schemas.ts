@@ -9,7 +9,7 @@ import { pluginOrigin, type SetUpPlugin } from './plugin-set.ts'
 
 type Call = ResponseContext['toolCalls'][number]
 
-/** For a response that asks nothing of the plugin. */
+/** The helpers for a response without a call for the plugin. */
 export function noCall({ toolCalls, actions }: Pick<ResponseContext, 'toolCalls' | 'actions'>): ResponseHelpers {
   return {
     allToolCalls: toolCalls,
@@ -20,7 +20,7 @@ export function noCall({ toolCalls, actions }: Pick<ResponseContext, 'toolCalls'
   }
 }
 
-/** Answers one call by a handler of the older kind. The engine has checked it, asked about it, and waits for its result. */
+/** Runs `onResponseComplete` of a plugin for one call, which the engine has checked and allowed. */
 export async function answerCall(
   call: Call,
   ctx: ToolContext,
@@ -73,7 +73,7 @@ function yielding(actions: PluginActions): Pick<ResponseHelpers, 'yieldToSelf' |
   }
 }
 
-/** A tool of the older kind, as the engine runs it: its plugin is asked about each call whose parameters fit. */
+/** A tool of `llmToolSchemas` for the engine: each call with valid parameters is passed to its plugin. */
 export function schemaTool(
   name: string,
   one: SetUpPlugin,
@@ -101,7 +101,7 @@ export function schemaTool(
   return withValidation(tool, validate)
 }
 
-/** Validation by a JSON Schema. Async, because what reads JSON Schema is loaded by the first call. */
+/** Validation by a JSON Schema. Async, because the validator is loaded by the first call. */
 function validatorOf(jsonSchema: JsonSchema): Validate {
   let loading: Promise<SchemaCheck> | undefined
   return async (value) => {

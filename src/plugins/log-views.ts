@@ -5,7 +5,7 @@ import type { AgentInstanceMessage } from './message.ts'
 import { MessageProjection } from './message-projection.ts'
 import { errorResultDuration, marksOf } from './tool-marks.ts'
 
-/** What a log amounts to for people and for the model; fed with its entries, each counted once however often it comes. */
+/** The views of a log: the messages for people, and the messages for the model. An entry that comes twice counts once. */
 export class LogViews {
   readonly messages: MessageProjection
   readonly durations: DurationView
@@ -20,7 +20,7 @@ export class LogViews {
     return this.#head
   }
 
-  /** The messages that changed. */
+  /** Returns the messages that changed. */
   apply(entry: LogEntry): readonly AgentInstanceMessage[] {
     if (entry.seq <= this.#head) return []
     this.#head = entry.seq
@@ -31,23 +31,23 @@ export class LogViews {
 
 interface Pair {
   readonly seq: number
-  /** Model calls there had been when it was answered. */
+  /** The number of model calls when the result came. */
   readonly round: number
   readonly duration: number | null
-  /** The call was the answer: it stays as what the agent said. */
-  readonly saying?: string
+  /** The result was the answer of the agent, and stays as its text. */
+  readonly answer?: string
 }
 
 /**
- * What is still sent of a conversation. A call and its result are sent for as many model calls as the result says, and
- * are then left out together; what people and the agent said stays. Learns from log entries, in order.
+ * The part of a conversation that is still sent. A call and its result are sent with as many model calls as the result
+ * says, and are then left out together; texts of people and of the agent stay. Fed with log entries, in order.
  */
 export class DurationView {
   readonly #resultDuration: number | null
   readonly #pairs = new Map<string, Pair>()
   readonly #shown = new WeakMap<Message, { readonly key: string; readonly message: Message | undefined }>()
-  #settled: { readonly seen: Message[]; readonly parts: Message[] } = { seen: [], parts: [] }
-  /** The model calls so far: where they stand, and what they asked for. */
+  #final: { readonly seen: Message[]; readonly parts: Message[] } = { seen: [], parts: [] }
+  /** The model calls so far, and their tool calls. */
   #turns: { readonly seq: number; readonly calls: readonly string[] }[] = []
 
   constructor(resultDuration: number | null) {
@@ -62,33 +62,33 @@ export class DurationView {
     const { seq, callId, output, isError, details } = entry
     const { duration = isError ? errorResultDuration : this.#resultDuration, leavesTo } = marksOf(details)
     const said = duration === 0 && leavesTo === 'end' ? toolResultToText(output) : ''
-    this.#pairs.set(callId, { seq, round: this.#rounds, duration, ...(said !== '' && { saying: said }) })
+    this.#pairs.set(callId, { seq, round: this.#rounds, duration, ...(said !== '' && { answer: said }) })
   }
 
   get #rounds(): number {
     return this.#turns.length
   }
 
-  /** What came later is not counted any more; a call whose results are not all there goes too. */
+  /** Removes what came later, and the last turn if not all its calls have results. */
   #rewind(toSeq: number): void {
     for (const [callId, { seq }] of this.#pairs) if (seq > toSeq) this.#pairs.delete(callId)
     this.#turns = this.#turns.filter(({ seq }) => seq <= toSeq)
     if (this.#turns.at(-1)?.calls.some((callId) => !this.#pairs.has(callId)))
       for (const callId of this.#turns.pop()!.calls) this.#pairs.delete(callId)
-    this.#settled = { seen: [], parts: [] }
+    this.#final = { seen: [], parts: [] }
   }
 
-  /** The messages of the next model call. What is sent whole is the very same object. */
+  /** The messages of the next model call. A message that is sent whole is the same object. */
   of(messages: readonly Message[]): readonly Message[] {
-    if (this.#settled.seen.some((message, i) => message !== messages[i])) this.#settled = { seen: [], parts: [] }
-    this.#settle(messages)
-    const rest = messages.slice(this.#settled.seen.length).flatMap((message) => this.#part(message) ?? [])
-    return [...this.#settled.parts, ...rest]
+    if (this.#final.seen.some((message, i) => message !== messages[i])) this.#final = { seen: [], parts: [] }
+    this.#extendFinal(messages)
+    const rest = messages.slice(this.#final.seen.length).flatMap((message) => this.#part(message) ?? [])
+    return [...this.#final.parts, ...rest]
   }
 
-  /** What cannot change any more is not looked into again. */
-  #settle(messages: readonly Message[]): void {
-    const { seen, parts } = this.#settled
+  /** Messages that cannot change any more are computed once. */
+  #extendFinal(messages: readonly Message[]): void {
+    const { seen, parts } = this.#final
     for (let i = seen.length; i < messages.length && this.#isFinal(messages[i]!); i++) {
       seen.push(messages[i]!)
       const part = this.#part(messages[i]!)
@@ -118,25 +118,25 @@ export class DurationView {
   }
 
   #without(message: Message): Message | undefined {
-    const sayings =
-      message.role === 'assistant' ? message.content.flatMap((block) => this.#saying(callIdOf(block))) : []
+    const answers =
+      message.role === 'assistant' ? message.content.flatMap((block) => this.#answerOf(callIdOf(block))) : []
     const kept = message.content.filter((block) => {
       const id = callIdOf(block)
       return id === undefined || this.#isSent(id)
     })
-    const isNeeded = sayings.length > 0 || kept.some((block) => callIdOf(block) !== undefined)
-    // Words that only led to calls go with them.
+    const isNeeded = answers.length > 0 || kept.some((block) => callIdOf(block) !== undefined)
+    // A text that only introduced calls is left out with them.
     if (!isNeeded) return message.role === 'user' && kept.length > 0 ? { ...message, content: kept } : undefined
-    const said = sayings.map((text) => ({ type: 'text', text }) as const)
-    return { ...(message as SessionTurn), content: [...kept, ...said] }
+    const texts = answers.map((text) => ({ type: 'text', text }) as const)
+    return { ...(message as SessionTurn), content: [...kept, ...texts] }
   }
 
-  #saying(callId: string | undefined): readonly string[] {
-    const saying = callId === undefined ? undefined : this.#pairs.get(callId)?.saying
-    return saying === undefined ? [] : [saying]
+  #answerOf(callId: string | undefined): readonly string[] {
+    const answer = callId === undefined ? undefined : this.#pairs.get(callId)?.answer
+    return answer === undefined ? [] : [answer]
   }
 
-  /** A call that nobody has answered yet is sent. */
+  /** A call without a result is sent. */
   #isSent(callId: string): boolean {
     const pair = this.#pairs.get(callId)
     if (!pair || pair.duration === null) return true

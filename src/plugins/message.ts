@@ -1,6 +1,6 @@
 import type { Meta } from '../core/meta.ts'
 
-/** What a conversation looks like to screens and plugins. A projection of the log: nothing of it is stored by itself. */
+/** A message as screens and plugins see it. Computed from the log, and not stored itself. */
 export interface AgentInstanceMessage {
   readonly id: string
   readonly agentId: string
@@ -13,9 +13,9 @@ export interface AgentInstanceMessage {
   readonly created?: number
   readonly modified?: number
   readonly metadata?: MessageMetadata
-  /** Not for people: what keeps the conversation going. */
+  /** Not shown to people: a note of a plugin or of the engine. */
   readonly hidden?: boolean
-  /** How many model calls it is sent with: absent means all, 0 none. It is shown in any case. */
+  /** With how many model calls it is sent: absent means all, 0 none. It is shown in any case. */
   readonly duration?: number
 }
 
@@ -26,27 +26,27 @@ export interface MessageMetadata {
   readonly toolId?: string
   /** The call that a result answers, or the first one that a message made. */
   readonly callId?: string
-  /** Model calls before it; with `duration` it tells whether it is still sent. */
+  /** The number of model calls before it; with `duration` it tells whether it is still sent. */
   readonly round?: number
   readonly toolParameters?: Readonly<Record<string, unknown>>
-  /** It is in the log. False while it is streamed, and where the log could not be written. */
+  /** It is in the log. False while it is streamed, and if the log could not be written. */
   readonly isPersisted?: boolean
   /** False while it is streamed. */
   readonly isComplete?: boolean
-  /** The agent was stopped, or its answer broke off, while it said this. */
+  /** The answer was cut off because the agent was stopped or the stream failed. */
   readonly interrupted?: boolean
   readonly containsToolCall?: boolean
   readonly calls?: readonly MessageCall[]
   readonly errorDetail?: { readonly name: string; readonly message: string; readonly code?: string }
   readonly file?: AttachedFile
   readonly wikiTiddlers?: readonly AttachedTiddler[]
-  /** Snapshots of folders before this message was worked on; see `rollback`. */
+  /** Snapshots of folders before the work on this message; see `rollback`. */
   readonly beforeCommitMap?: Readonly<Record<string, string>>
   readonly rolledBack?: boolean
-  /** What came with a message from outside: who sent it, a trace, a reply address. */
+  /** The sender, a trace, a reply address, as given with the message. */
   readonly meta?: Meta
   readonly askQuestionAnswered?: boolean
-  /** What the tool says for screens. */
+  /** The details of a tool result, for screens. */
   readonly details?: unknown
 }
 
@@ -54,26 +54,26 @@ export interface MessageCall {
   readonly callId: string
   readonly toolId: string
   readonly parameters: Readonly<Record<string, unknown>>
-  /** Absent while it has no result. */
+  /** Absent until it has a result. */
   readonly outcome?: string
-  /** A person has to say something before it can have one. */
+  /** It waits for a person. */
   readonly waitsFor?: 'permission' | 'answer'
 }
 
-/** An image or a document that comes with a message, in base64. */
+/** An image or a document that is attached to a message, in base64. */
 export interface AttachedFile {
   readonly name?: string
   readonly mediaType: string
   readonly data: string
 }
 
-/** A page of a wiki that comes with a message. */
+/** A page of a wiki that is attached to a message. */
 export interface AttachedTiddler {
   readonly workspaceName: string
   readonly tiddlerTitle: string
 }
 
-/** What `sendMsgToAgent` takes. */
+/** The content of a message for `sendMsgToAgent`. */
 export interface UserContent {
   readonly text: string
   readonly file?: AttachedFile
@@ -92,13 +92,12 @@ export const agentStates = [
   'unknown',
 ] as const
 
-/** Handlers and logs may say anything. */
 export const isAgentState = (value: unknown): value is AgentState => agentStates.includes(value as AgentState)
 
 export interface AgentInstanceLatestStatus {
   readonly state: AgentState
   /** In ms since the epoch. */
   readonly modified: number
-  /** What there is to show with it: the answer, a piece of it, or what went wrong. */
+  /** The message to show with it: the answer, a part of it, or an error. */
   readonly message?: AgentInstanceMessage
 }

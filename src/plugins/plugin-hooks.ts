@@ -7,27 +7,27 @@ import type { MessageProjection } from './message-projection.ts'
 import type { PluginEntry } from './plugin.ts'
 import type { PromptNode } from './prompts/prompt.ts'
 
-/** The agent that is at work, as plugins see it. All state is in here or in the log; a plugin keeps none. */
+/** The agent as plugins see it. All state is in here or in the log; a plugin has none of its own. */
 export interface AgentFrameworkContext {
   readonly agent: {
     readonly id: string
     readonly definitionId: string
     readonly name?: string
-    /** The conversation as it stands. */
+    /** The conversation so far. */
     readonly messages: readonly AgentInstanceMessage[]
     readonly status: AgentInstanceLatestStatus
-    /** What each owner of a `state` entry wrote last into the log. */
+    /** The last `state` entry of each owner. */
     readonly states: ReadonlyMap<string, unknown>
   }
   readonly agentDef: { readonly id: string; readonly [field: string]: unknown }
   isCancelled(): boolean
 }
 
-/** What a plugin asks for; the last one that says something counts. */
+/** What a plugin asks for; of several plugins the last one counts. */
 export interface PluginActions {
   /** `self`: another round at once. `human`: wait for a person. `agent:<id>` is reserved. Default: done. */
   yieldNextRoundTo?: 'self' | 'human' | `agent:${string}`
-  /** What the model is told with the next round. */
+  /** A message to the model for the next round. */
   newUserMessage?: string
   /** The calls that are about to run. */
   toolCalling?: readonly { readonly toolId: string; readonly parameters: Readonly<Record<string, unknown>> }[]
@@ -35,7 +35,7 @@ export interface PluginActions {
 
 interface HookContext {
   readonly agentFrameworkContext: AgentFrameworkContext
-  /** For this execution alone; plugins may leave things for each other. */
+  /** For this execution; plugins may exchange data here. */
   readonly metadata: Record<string, unknown>
   readonly actions: PluginActions
 }
@@ -47,7 +47,7 @@ interface OfPlugin {
 }
 
 export interface PromptContext extends HookContext, OfPlugin {
-  /** What the model would be sent of the conversation. */
+  /** The messages of the conversation that would be sent. */
   readonly messages: readonly Message[]
   /** The tree. Change it in place, or return a context with another one. */
   prompts: PromptNode[]
@@ -55,7 +55,7 @@ export interface PromptContext extends HookContext, OfPlugin {
 
 export interface PostProcessContext extends PromptContext {
   readonly llmResponse: string
-  /** What becomes of the response: parts to show. */
+  /** The parts of the response to show. */
   responses: readonly { readonly id: string; readonly text: string; readonly [field: string]: unknown }[]
 }
 
@@ -70,13 +70,13 @@ export interface ResponseContext extends HookContext, OfPlugin {
   readonly response: AIResponse
   readonly requestId: string
   readonly isFinal: boolean
-  /** The calls in it, of whichever form. */
+  /** Its calls, native or in text. */
   readonly toolCalls: readonly {
     readonly callId: string
     readonly toolId: string
     readonly parameters: Readonly<Record<string, unknown>>
   }[]
-  /** The model asked for them side by side. */
+  /** The model asked for them to run in parallel. */
   readonly isParallel: boolean
 }
 
@@ -107,12 +107,12 @@ export interface PluginHookContexts {
 }
 
 export type PluginHookName = keyof PluginHookContexts
-/** The moments in which each handler gets what the one before it left. */
+/** The hooks in which each handler gets the context that the one before it returned. */
 export const waterfallNames = ['processPrompts', 'finalizePrompts', 'postProcess'] as const
 export type WaterfallName = (typeof waterfallNames)[number]
 export type SeriesName = Exclude<PluginHookName, WaterfallName>
 
-/** What an execution hands to all handlers of a moment; which plugin it is about is filled in for each. */
+/** The context of a hook without the fields about the plugin, which are set for each handler. */
 export type Shared<Name extends PluginHookName> = Omit<PluginHookContexts[Name], keyof OfPlugin>
 
 type PluginHandler<Name extends PluginHookName> = (
@@ -125,7 +125,7 @@ interface Tap {
   readonly handler: (ctx: any) => any
 }
 
-/** What a plugin registers itself with. */
+/** With this a plugin registers its handlers. */
 export interface PluginTaps {
   tap<Name extends PluginHookName>(name: Name, handler: PluginHandler<Name>): void
 }
@@ -141,16 +141,15 @@ export const pluginHookNames: readonly PluginHookName[] = [
   'toolExecuted',
 ]
 
-/** The moments of one execution. Made anew for each, and thrown away after it. */
+/** The hooks of one execution, created for it. */
 export class PluginHooks {
   readonly #taps = new Map<PluginHookName, Tap[]>()
-  readonly #onError: (error: unknown, about: { readonly hook: PluginHookName; readonly plugin: string }) => void
+  readonly #onError: (error: unknown, details: { readonly hook: PluginHookName; readonly plugin: string }) => void
 
-  constructor(onError: (error: unknown, about: { readonly hook: PluginHookName; readonly plugin: string }) => void) {
+  constructor(onError: (error: unknown, details: { readonly hook: PluginHookName; readonly plugin: string }) => void) {
     this.#onError = onError
   }
 
-  /** Where one plugin registers its handlers. */
   tapsOf(toolConfig: PluginEntry, pluginIndex: number): PluginTaps {
     const owner = { toolConfig, pluginIndex }
     return {
@@ -170,7 +169,7 @@ export class PluginHooks {
     return this.#taps.has(name)
   }
 
-  /** One handler after the other. One that fails is reported, and the rest go on. */
+  /** Calls one handler after the other. A handler that fails is reported, and the rest continue. */
   async series<Name extends SeriesName>(name: Name, shared: Shared<Name>): Promise<void> {
     for (const { owner, handler } of this.#taps.get(name) ?? [])
       await this.#call(name, owner, shared.actions, async () => handler({ ...shared, ...owner }))
@@ -193,7 +192,7 @@ export class PluginHooks {
     if (problem) this.#onError(problem, { hook, plugin })
   }
 
-  /** The same, each with what the one before it left; yields after each. What a failing handler changed does not count. */
+  /** Passes the context from handler to handler, and yields after each. Changes of a failing handler are dropped. */
   async *waterfall<Name extends WaterfallName>(
     name: Name,
     shared: Shared<Name>,
@@ -206,7 +205,7 @@ export class PluginHooks {
     const taps = this.#taps.get(name) ?? []
     let value = shared
     for (const [i, { owner, handler }] of taps.entries()) {
-      // A tree of its own: what it changed before it failed must not stay.
+      // A copy of the tree, so that changes of a failing handler can be dropped.
       const own = { ...value, prompts: copyTree(value.prompts), ...owner }
       const { agentFrameworkContext, metadata, actions } = shared
       await this.#call(name, owner, actions, async () => {
@@ -226,10 +225,10 @@ export class PluginHooks {
   }
 }
 
-/** Deeper trees are refused: nobody means them, and walking them costs the stack. */
+/** Deeper trees are refused, as walking them could overflow the stack. */
 export const maxPromptDepth = 100
 
-/** Nodes are copied, the messages they stand for are not. Throws on what is no tree: plugins may leave anything. */
+/** Copies the nodes, but not the messages in them. Throws on a value that is no tree, as plugins may return anything. */
 export function copyTree(nodes: readonly PromptNode[], depth = 1): PromptNode[] {
   if (!Array.isArray(nodes)) throw new TypeError(`prompts must be a list, got ${show(nodes)}`)
   if (depth > maxPromptDepth)
@@ -243,10 +242,9 @@ export function copyTree(nodes: readonly PromptNode[], depth = 1): PromptNode[] 
   })
 }
 
-/** Who an agent is, for plugins and handlers. */
 export type AgentName = Pick<AgentFrameworkContext['agent'], 'id' | 'definitionId' | 'name'>
 
-/** An agent as plugins and handlers see it: always as it stands when they look. */
+/** An agent as plugins and handlers see it; its getters return the current state. */
 export function agentView(
   { id, definitionId, name }: AgentName,
   projection: MessageProjection,
@@ -268,14 +266,14 @@ export function agentView(
   }
 }
 
-/** Takes back a next round that is for nobody there is, and says so; what was said `before` it counts again. */
+/** Resets an invalid `yieldNextRoundTo` to its value `before`, and returns an error about it. */
 export function resetInvalidYield(
   actions: PluginActions,
   before?: PluginActions['yieldNextRoundTo'],
 ): TypeError | undefined {
   const { yieldNextRoundTo: to } = actions
   if (to === undefined || to === 'self' || to === 'human') return undefined
-  // With Reflect, for a plugin may have frozen them: then it is only said.
+  // With Reflect, as a plugin may have frozen the actions: then there is only the error.
   if (before === undefined) Reflect.deleteProperty(actions, 'yieldNextRoundTo')
   else Reflect.set(actions, 'yieldNextRoundTo', before)
   const reserved = typeof to === 'string' && to.startsWith('agent:') ? '; agent:<id> is reserved for later' : ''

@@ -10,15 +10,15 @@ import { validateToolArgs } from '../core/tool-input.ts'
 import type { PluginApproval, PluginDefinition, PluginEntry, PluginServices, PluginSetup } from './plugin.ts'
 import { withMarks } from './tool-marks.ts'
 
-/** A plugin as one agent has it. */
+/** A plugin, set up for one agent. */
 export interface SetUpPlugin {
   readonly plugin: PluginDefinition
   readonly setup: PluginSetup
-  /** What the model may call of it; the older kind is not among them. */
+  /** Its tools, without those of `llmToolSchemas`. */
   readonly tools: readonly ToolDef[]
 }
 
-/** The plugins of a definition in their order, set up for one agent; those that are switched off are left out. */
+/** Sets up the plugins of a definition for one agent, in their order, without those that are switched off. */
 export function setUpPlugins(
   entries: readonly PluginEntry[],
   known: ReadonlyMap<string, PluginDefinition>,
@@ -35,7 +35,7 @@ export function setUpPlugins(
   })
 }
 
-/** What it fails with may say nothing of the plugin. */
+/** Adds the name of the plugin to its errors. */
 function toolsOf({ toolId, tools }: PluginDefinition, setup: PluginSetup): readonly ToolDef[] {
   let given: unknown
   try {
@@ -47,7 +47,7 @@ function toolsOf({ toolId, tools }: PluginDefinition, setup: PluginSetup): reado
   throw new TypeError(`plugin "${toolId}": tools() must give a list of tools at once, got ${show(given)}`)
 }
 
-/** What the authority is told about the tools of these plugins: what a plugin ships with, and what its entry says. */
+/** The authority's rules for the tools of these plugins: the defaults of the plugin, and those of its entry. */
 export function approvalsOf(plugins: readonly SetUpPlugin[]): Record<string, PluginApproval> {
   const rules: Record<string, PluginApproval> = {}
   for (const { plugin, setup, tools } of plugins) {
@@ -61,13 +61,13 @@ export function approvalsOf(plugins: readonly SetUpPlugin[]): Record<string, Plu
   return rules
 }
 
-/** The later one counts, field by field, but what was denied stays so. */
+/** The later rule counts, field by field, but deny patterns of all rules stay. */
 export function joinApprovals(...rules: readonly (PluginApproval | undefined)[]): PluginApproval {
   const denyPatterns = rules.flatMap((rule) => rule?.denyPatterns ?? [])
   return { ...Object.assign({}, ...rules), ...(denyPatterns.length > 0 && { denyPatterns }) }
 }
 
-/** The settings of a plugin stand under its name, spelled as it is or in camel case. */
+/** Reads the settings of a plugin, which stand under its name as it is or in camel case. */
 function configOf(plugin: PluginDefinition, entry: PluginEntry): Record<string, unknown> {
   const { toolId, configSchema } = plugin
   const inCamelCase = toolId.replace(/[-_]+(\w)/g, (_, letter) => letter.toUpperCase())
@@ -107,7 +107,7 @@ const entryFields: Readonly<Record<string, true>> = {
   toolResultDuration: true,
 }
 
-/** What the types of a schema do not say: a name it does not know, or a word that is none of its own. */
+/** Finds an unknown name, or a value that is not in the `enum` of its property. */
 function flawIn(config: Record<string, unknown>, properties: unknown): string | undefined {
   if (!isRecord(properties)) return undefined
   for (const [name, value] of Object.entries(config)) {
@@ -124,10 +124,9 @@ function adjusted(tool: ToolDef, { toolId, toolResultDuration }: PluginEntry): T
   return toolResultDuration === undefined ? own : withMarks(own, { duration: toolResultDuration })
 }
 
-/** Where the tools of a plugin come from. */
 export const pluginOrigin = (toolId: string): ToolOrigin => Object.freeze({ layer: 'plugin', path: toolId })
 
-/** A plugin failed; who it was, for people. */
+/** An error with the name of the plugin and the hook. */
 export function pluginProblem(toolId: string, hook: string, error: unknown): Error {
   return new Error(`plugin "${toolId}" failed at ${hook}: ${messageOf(error)}`, { cause: error })
 }

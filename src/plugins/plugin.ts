@@ -23,17 +23,17 @@ export interface PluginEntry {
   readonly forbidOverrides?: boolean
   /** Rules of the authority for the tools of this plugin. */
   readonly approval?: PluginApproval
-  /** Time limit for its tools, where they have none of their own; 0 means none. */
+  /** The time limit of its tools, for those that have none of their own; 0 means none. */
   readonly timeoutMs?: number
-  /** How many model calls a result is sent with; `null` means all. Default 1. */
+  /** With how many model calls a result is sent; `null` means all. Default 1. */
   readonly toolResultDuration?: number | null
   readonly [param: string]: unknown
 }
 
-/** What an instance changes of an entry of its definition, by its `id`; or, with a `toolId`, an entry of its own. */
+/** A change of an instance to an entry of its definition, by its `id`; or, with a `toolId`, an entry of its own. */
 export type PluginChange = Partial<PluginEntry> & Pick<PluginEntry, 'id'>
 
-/** What the authority calls a tool rule. */
+/** The same as a tool rule of the authority. */
 export interface PluginApproval {
   readonly mode?: 'auto' | 'confirm'
   readonly allowPatterns?: readonly string[]
@@ -41,24 +41,24 @@ export interface PluginApproval {
   readonly timeoutMs?: number
 }
 
-/** What plugins may use of their host. A plugin whose service is not there says so to the model, by name. */
+/** What the host offers to plugins. A plugin whose service is missing names it in an error to the model. */
 export interface PluginServices {
-  /** In a sub-agent, that of the agent above it: plugins are set up before it is there. Contexts of hooks have its own. */
+  /** In a sub-agent, the id of its parent: plugins are set up before it exists. Contexts of hooks have its own id. */
   readonly agentId: string
   readonly clock: Clock
   readonly knowledge?: KnowledgeStore
-  /** What finds pages by their meaning; without it wikis are searched by filters alone. */
+  /** For the search of pages by meaning; without it wikis are searched by filters only. */
   readonly embed?: Embed
-  /** Keeps the vectors of wikis from call to call. Without it they are read from their file each time. */
+  /** Keeps the vectors of wikis between calls. Without it they are read from their file each time. */
   readonly vectors?: VectorIndexes
   readonly schedules?: ScheduleBook
-  /** What a sub-agent is made of; throws where there is no such definition. */
+  /** The preset of a sub-agent; throws on an unknown definition. */
   readonly childOf?: (definitionId: string | undefined) => SubAgentPreset
-  /** Definitions that may be named as sub-agents. */
+  /** The definitions that a model may choose for sub-agents. */
   readonly definitionIds?: readonly string[]
 }
 
-/** A sub-agent's own parts. With a provider of its own it runs on that one's model. */
+/** The preset of a sub-agent. With a provider of its own it runs on the model of that provider. */
 export interface SubAgentPreset extends ChildPreset {
   readonly provider?: Provider
 }
@@ -71,34 +71,34 @@ export interface PluginSetup<Config = Record<string, unknown>> {
   readonly services: PluginServices
 }
 
-/** A plugin: what it adds to prompts, what it lets the model call, what it does with answers. It keeps no state. */
+/** A plugin: it adds to prompts, offers tools to the model, and handles answers. It has no state. */
 export interface PluginDefinition<Config = Record<string, unknown>> {
   readonly toolId: string
   readonly displayName: string
   readonly description: string
   /** Of `<toolId>Param`. Default: anything. */
   readonly configSchema?: JsonSchema | StandardSchema<Config>
-  /** What holds for its tools, by name, where an entry says nothing about approval. Default: nothing. */
+  /** Approval rules for its tools, by name, if an entry has none. Default: none. */
   readonly defaultApproval?: Readonly<Record<string, PluginApproval>>
-  /** What the model may call. The engine runs it, after the authority has had its say. */
+  /** Tools for the model. The engine runs them after the authority has decided. */
   readonly tools?: (setup: PluginSetup<Config>) => readonly ToolDef[]
-  /** The older way: schemas by name here, and `executeToolCall` in `onResponseComplete`. */
+  /** Tools in TidGi's form: schemas by name here, and `executeToolCall` in `onResponseComplete`. */
   readonly llmToolSchemas?: Readonly<Record<string, Schema>>
   readonly onProcessPrompts?: (ctx: PromptContext & PromptHelpers & { readonly config: Config }) => unknown
   readonly onFinalizePrompts?: (ctx: PromptContext & PromptHelpers & { readonly config: Config }) => unknown
-  /** Called once for each call of a tool in `llmToolSchemas`, when the engine runs it; and once for a response without any. */
+  /** Called for each call of a tool in `llmToolSchemas` when the engine runs it, and once for a response without any. */
   readonly onResponseComplete?: (ctx: ResponseContext & ResponseHelpers & { readonly config: Config }) => unknown
   readonly onPostProcess?: (ctx: PostProcessContext & PromptHelpers & { readonly config: Config }) => unknown
-  /** Any other moment. Called for each execution anew. */
+  /** Registers handlers for any other hook. Called for each execution. */
   readonly register?: (hooks: PluginTaps & TapableHooks, setup: PluginSetup<Config>) => void
 }
 
-/** For handlers that work on the tree. */
+/** Helpers for handlers that change the prompt tree. */
 export interface PromptHelpers {
   findPrompt(id: string): PromptNode | undefined
-  /** Puts a text before, after or into a piece. False where there is no such piece. */
+  /** Inserts a text before, after or into a prompt. False if there is no such prompt. */
   injectContent(options: InjectOptions): boolean
-  /** The same with the list of this plugin's tools, as text. Only needed where no provider tells the model of tools. */
+  /** Inserts the list of this plugin's tools, as text. Only needed if the provider does not send tools to the model. */
   injectToolList(options: Omit<InjectOptions, 'content'>): boolean
 }
 
@@ -110,20 +110,20 @@ export interface InjectOptions {
   readonly caption?: string
 }
 
-/** For handlers that answer calls. */
+/** Helpers for handlers that answer calls. */
 export interface ResponseHelpers {
-  /** The call that is to be answered now; absent where the response has none for this plugin. */
+  /** The call to answer; absent if the response has none for this plugin. */
   readonly toolCall?: {
     readonly callId: string
     readonly toolId: string
     readonly parameters: Readonly<Record<string, unknown>>
   }
   readonly allToolCalls: ResponseContext['toolCalls']
-  /** Runs `execute` if the call is for that tool. True if it was. A throw becomes an error that the model reads. */
+  /** Runs `execute` if the call is for that tool, and returns whether it was. A throw becomes an error for the model. */
   executeToolCall(toolId: string, execute: ToolExecutor): Promise<boolean>
   /** The same for any of several tools. */
   executeAllMatchingToolCalls(executors: Readonly<Record<string, ToolExecutor>>): Promise<number>
-  /** The result of the call, in place of what an executor returns. */
+  /** Sets the result of the call, in place of the return value of an executor. */
   addToolResult(result: ExecutorResult): void
   yieldToSelf(): void
   yieldToHuman(): void
@@ -140,13 +140,13 @@ export interface ExecutorResult {
   readonly data?: unknown
   readonly error?: string
   readonly metadata?: unknown
-  /** How many model calls it is sent with. */
+  /** With how many model calls it is sent. */
   readonly duration?: number | null
 }
 
 /**
- * Says of an object that it is a plugin, checks it, and lets TypeScript infer its settings. What comes back goes into
- * lists of plugins, whose settings are only known by their schemas.
+ * Checks a plugin, and lets TypeScript infer its settings. The result has no type of settings, so that it fits into lists
+ * of plugins.
  */
 export function definePlugin<Config = Record<string, unknown>>(plugin: PluginDefinition<Config>): PluginDefinition {
   const { toolId } = plugin
@@ -159,9 +159,7 @@ export function definePlugin<Config = Record<string, unknown>>(plugin: PluginDef
     throw new TypeError(`plugin "${toolId}" has no field "${unknown}"${didYouMean(unknown, Object.keys(pluginFields))}`)
   for (const name of ['displayName', 'description'] as const)
     if (typeof plugin[name] !== 'string')
-      throw new TypeError(
-        `plugin "${toolId}" needs a ${name}, a text that tells people of it, got ${JSON.stringify(plugin[name])}`,
-      )
+      throw new TypeError(`plugin "${toolId}" needs a ${name}, a text for people, got ${JSON.stringify(plugin[name])}`)
   if (plugin.llmToolSchemas && !plugin.onResponseComplete)
     throw new TypeError(
       `plugin "${toolId}" has llmToolSchemas but no onResponseComplete that would run them; add one, or give tools`,

@@ -1,21 +1,21 @@
-/** When an agent is woken, and with which words. */
+/** When an agent is woken, and with which message. */
 export interface Schedule {
   readonly id: string
   readonly agentId: string
   readonly name?: string
   readonly when: ScheduleTime
-  /** What the agent is told. */
+  /** The message to the agent. */
   readonly message: string
   /** Default true. */
   readonly enabled?: boolean
   readonly activeHours?: ActiveHours
-  /** Gone, or at rest, after so many. */
+  /** It ends after this number of runs. */
   readonly maxRuns?: number
   /** Removed after its first run. */
   readonly deleteAfterRun?: boolean
-  /** Who made it; an alarm and a heartbeat are schedules too. Default `task`. */
+  /** An alarm and a heartbeat are schedules too. Default `task`. */
   readonly kind?: 'task' | 'alarm' | 'heartbeat'
-  /** Of a heartbeat: what its definition said when it was made, as a digest. When that says something else, so does this. */
+  /** Of a heartbeat: a digest of the definition that it was made from. It is replaced when that changes. */
   readonly madeFrom?: string
   /** In ms since the epoch. Intervals count from here. */
   readonly createdAt: number
@@ -29,7 +29,7 @@ export type ScheduleTime =
   /** Five fields, or six with seconds first. `timeZone` as in `Europe/Berlin`; default: that of the machine. */
   | { readonly type: 'cron'; readonly expression: string; readonly timeZone?: string }
 
-/** `HH:MM`, `to` no longer within; from the evening to the morning goes over midnight. `24:00` is midnight too. */
+/** `HH:MM`, without `to` itself; hours from the evening to the morning include midnight. `24:00` is midnight too. */
 export interface ActiveHours {
   readonly from: string
   readonly to: string
@@ -37,17 +37,17 @@ export interface ActiveHours {
   readonly timeZone?: string
 }
 
-/** A schedule, and how far it has come. */
+/** A schedule with its progress. */
 export interface ScheduleState extends Schedule {
   readonly runs: number
   readonly lastRunAt?: number
-  /** Absent: it is at rest, or over. */
+  /** Absent if it is switched off or over. */
   readonly nextRunAt?: number
 }
 
 export type NewSchedule = Omit<Schedule, 'id' | 'createdAt'> & { readonly id?: string }
 
-/** `null` takes away what was said before. */
+/** `null` removes a field. */
 export interface ScheduleChange {
   readonly name?: string | null
   readonly when?: ScheduleTime
@@ -59,21 +59,21 @@ export interface ScheduleChange {
 }
 
 interface ChangeOptions {
-  /** The same key again is the same change, and changes nothing: for callers that may have to repeat themselves. */
+  /** A change with the same key is made once: for callers that may have to repeat a call. */
   readonly key?: string
 }
 
-/** The schedules of a store. Resolves once a change cannot be lost; from whichever process. */
+/** The schedules of a store, for any process. A change resolves once it cannot be lost. */
 export interface ScheduleBook {
-  /** The same id again replaces it. Rejects what cannot be meant, with what would be right. */
+  /** A schedule with the same id is replaced. Rejects an invalid schedule, and names the correct form. */
   add(schedule: NewSchedule, options?: ChangeOptions): Promise<ScheduleState>
   list(agentId?: string): Promise<readonly ScheduleState[]>
   update(id: string, change: ScheduleChange, options?: ChangeOptions): Promise<ScheduleState>
-  /** False where there was none. */
+  /** False if there was none. */
   remove(id: string, options?: ChangeOptions): Promise<boolean>
 }
 
-/** An agent has one alarm; setting it anew replaces it. */
+/** An agent has one alarm; a new one replaces it. */
 export function alarmIdOf(agentId: string): string {
   return `alarm:${agentId}`
 }

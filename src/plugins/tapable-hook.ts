@@ -13,13 +13,13 @@ import {
   waterfallNames,
 } from './plugin-hooks.ts'
 
-/** A moment in the form of tapable: plugins of TidGi register with it, and their host calls it. */
+/** A hook in the form of tapable: plugins of TidGi register with it, and their host calls it. */
 export interface TapableHook<Ctx> {
   tap(name: TapName, handler: (ctx: Ctx) => unknown): void
   tapPromise(name: TapName, handler: (ctx: Ctx) => PromiseLike<unknown>): void
-  /** The handler has to call back: with an error, or with `null` and, in a waterfall, the context. */
+  /** The handler must call back: with an error, or with `null` and, in a waterfall, the context. */
   tapAsync(name: TapName, handler: (ctx: Ctx, callback: TapCallback<Ctx>) => unknown): void
-  /** Calls every handler. Resolves with the context that a waterfall leaves. A handler that fails is reported, and the rest go on. */
+  /** Calls every handler. Resolves with the context of a waterfall. A handler that fails is reported, and the rest continue. */
   promise(ctx: Partial<Ctx>): Promise<Ctx | undefined>
   callAsync(ctx: Partial<Ctx>, callback: TapCallback<Ctx>): void
 }
@@ -27,24 +27,24 @@ export interface TapableHook<Ctx> {
 type TapName = string | { readonly name: string }
 type TapCallback<Ctx> = (error?: unknown, ctx?: Ctx) => void
 
-/** What handlers in this form get: the same, under the older names too. */
+/** The context of handlers in this form: the same fields, also under TidGi's older names. */
 export type TapableContext<Name extends PluginHookName> = PluginHookContexts[Name] & {
   readonly handlerContext: TapableAgentContext
   readonly agentFrameworkContext: TapableAgentContext
   readonly pluginConfig: PluginEntry
 }
 
-/** A message that a handler pushes into `messages` is said to the model with the next round. */
+/** A message that a handler pushes into `messages` is sent to the model with the next round. */
 interface TapableAgentContext extends AgentFrameworkContext {
   readonly agent: AgentFrameworkContext['agent'] & { readonly messages: AgentInstanceMessage[] }
 }
 
 export type TapableHooks = { readonly [Name in PluginHookName]: TapableHook<TapableContext<Name>> }
 
-/** A plugin in the form of TidGi. `definePlugin({ …, register: plugin })` makes it one of ours. */
+/** A plugin in the form of TidGi. `definePlugin({ …, register: plugin })` turns it into a `PluginDefinition`. */
 export type HandlerPlugin = (hooks: TapableHooks) => void
 
-/** The moments of `hooks` in this form; what is tapped goes through `taps`. */
+/** The given hooks in this form; handlers are registered with `taps`. */
 export function tapableHooks(hooks: PluginHooks, taps: PluginTaps): TapableHooks {
   const all = pluginHookNames.map((name) => [name, tapableHook(name, hooks, taps)])
   return Object.fromEntries(all) as TapableHooks
@@ -71,7 +71,7 @@ function tapableHook(name: PluginHookName, hooks: PluginHooks, taps: PluginTaps)
 function calledBack(handler: (ctx: Ctx, callback: TapCallback<Ctx>) => unknown, ctx: Ctx): Promise<Ctx | undefined> {
   return new Promise((resolve, reject) => {
     const returned = handler(ctx, (error, left) => (error ? reject(error) : resolve(left)))
-    if (isThenable(returned)) returned.then(undefined, reject) // one that fails never calls back
+    if (isThenable(returned)) returned.then(undefined, reject) // a handler that rejects never calls back
   })
 }
 
@@ -87,7 +87,7 @@ async function inOlderNames(
   return left
 }
 
-/** The conversation as a list that a plugin may push into; copied when it first looks. */
+/** The conversation as a list that a plugin may push into; copied on first use. */
 function withOwnMessages(context: AgentFrameworkContext): {
   readonly context: TapableAgentContext
   readonly pushed: () => readonly AgentInstanceMessage[]
@@ -111,7 +111,7 @@ function withOwnMessages(context: AgentFrameworkContext): {
   }
 }
 
-/** What a caller leaves out is empty. */
+/** Fields that the caller leaves out are empty. */
 async function call(hooks: PluginHooks, name: PluginHookName, given: Partial<Ctx>): Promise<Ctx | undefined> {
   const agentFrameworkContext = given.agentFrameworkContext ?? given.handlerContext
   const shared = { metadata: {}, actions: {}, ...given, agentFrameworkContext }

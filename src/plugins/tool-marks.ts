@@ -1,19 +1,19 @@
 import { isRecord } from '../core/is-record.ts'
 import type { ToolDef, ToolResult } from '../core/tool.ts'
 
-/** What a tool of a plugin says about its result, beside what it tells the model. It stands in the result's `details`. */
+/** What a tool of a plugin says about its result, in the result's `details`. */
 export interface ToolMarks {
-  /** How many model calls the result is sent with; `null` means all. Default: what the plugin's configuration says, else 1. */
+  /** With how many model calls the result is sent; `null` means all. Default: by the plugin's entry, else 1. */
   readonly duration?: number | null
-  /** The loop ends with this result: the agent is done, or a person has to say something. */
+  /** The loop ends with this result: the agent is done, or waits for a person. */
   readonly leavesTo?: 'end' | 'human'
 }
 
-/** Results that say nothing of themselves are sent with one model call; what went wrong with two. */
+/** A result without marks is sent with one model call, an error with two. */
 export const defaultResultDuration = 1
 export const errorResultDuration = 2
 
-/** The same tool; every result it gives carries these marks, unless it gives others itself. */
+/** The same tool; its results have these marks, unless they have others. */
 export function withMarks<Input>(tool: ToolDef<Input>, marks: ToolMarks): ToolDef<Input> {
   return {
     ...tool,
@@ -25,7 +25,7 @@ export function withMarks<Input>(tool: ToolDef<Input>, marks: ToolMarks): ToolDe
   }
 }
 
-/** The marks in the details of a result; a log may hold anything. */
+/** The valid marks in the details of a result. */
 export function marksOf(details: unknown): ToolMarks {
   if (!isRecord(details)) return {}
   const { duration, leavesTo } = details

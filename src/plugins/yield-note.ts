@@ -5,13 +5,13 @@ import type { AgentInstanceMessage, AgentState, MessageMetadata } from './messag
 const owner = 'workflow:yield'
 
 /**
- * Who is next, or how an agent stands, where the runs of the engine say something else or nothing: `human` where a plugin
- * handed over, `canceled` where somebody did not want to answer, `interrupted` where the process ended in good order and
- * the next one goes on, any state where a handler came to it by itself.
+ * Who is next, or the state of an agent, if it differs from that of the engine's runs: `human` after a plugin yielded,
+ * `canceled` after a person cancelled a question, `interrupted` after the process was shut down and the next one
+ * continues, any state that a handler yielded.
  */
 type YieldedTo = 'human' | 'interrupted' | AgentState
 
-/** What a handler says itself. People see it; the model does not. */
+/** A message of a handler. People see it; the model does not. */
 export interface HandlerMessage extends Pick<AgentInstanceMessage, 'id' | 'content'> {
   readonly role: 'assistant' | 'agent' | 'error'
   readonly errorDetail?: ErrorDetail
@@ -19,12 +19,10 @@ export interface HandlerMessage extends Pick<AgentInstanceMessage, 'id' | 'conte
 
 type ErrorDetail = NonNullable<MessageMetadata['errorDetail']>
 
-/** As it is written into the log. */
 export function yieldEntry(to: YieldedTo, message?: HandlerMessage): EntryBody {
   return { type: 'state', owner, value: message ? { state: to, message } : to }
 }
 
-/** As it is found there, where anything may be. */
 export function yieldOf(
   noteOwner: string,
   value: unknown,
@@ -41,14 +39,13 @@ function messageIn({ message }: Record<string, unknown>): HandlerMessage | undef
   return { id, content, role: role === 'assistant' ? role : 'agent' }
 }
 
-/** It is ours by its owner. */
 const isDetail = (value: unknown): value is ErrorDetail => isRecord(value)
 
 const partialOwner = 'workflow:partial'
 
 /**
- * What had been streamed of an answer when it was cut off, in logs of earlier versions: people see it, the model does not.
- * Now it is a turn that is marked as interrupted.
+ * The streamed part of an answer that was cut off, in logs of earlier versions: people see it, the model does not. Newer
+ * versions log a turn that is marked as interrupted.
  */
 interface PartialNote {
   readonly id: string

@@ -220,7 +220,7 @@ describe('many and large', () => {
     const { state, message } = await workflow.sendMsgToAgent(id, 'Hi')
     expect([state, message?.content]).toEqual([
       'failed',
-      'the prompt could not be put together: prompts must be a list, got "nonsense"; correct config.prompts of definition "helper", or the plugin that changes them',
+      'the prompt could not be built: prompts must be a list, got "nonsense"; correct config.prompts of definition "helper", or the plugin that changes them',
     ])
     expect(provider.requests).toEqual([])
     prompts.pop()

@@ -162,7 +162,7 @@ test('agents of two hosts that write one page lose nothing and do nothing twice'
   const done = told.flatMap((one, who) =>
     one.flatMap((text, i) => (/^Appended/.test(text) ? [`${'ab'[who]}${i}`] : [])),
   )
-  for (const one of told.flat()) expect(one).toMatch(/^Appended|changed by somebody else all the time/)
+  for (const one of told.flat()) expect(one).toMatch(/^Appended|changed by another writer all the time/)
   const { knowledge } = wikis(folder)
   const text = (await (await knowledge.open('w')).get('Log'))?.text ?? ''
   expect(text.split('\n').filter(Boolean).toSorted()).toEqual(done.toSorted())

@@ -16,10 +16,7 @@ describe('createWorkflow refuses', () => {
     [{ plugins: {} }, 'option "plugins" must be a list, got an object with no keys'],
     [{ handlers: [] }, 'option "handlers" must be an object, got an array of 0'],
     [{ handlers: { x: 1 } }, 'createWorkflow option "handlers": "x" must be a function, got 1'],
-    [
-      { plugins: [{ toolId: 'x', displayName: 'X' }] },
-      'plugin "x" needs a description, a text that tells people of it',
-    ],
+    [{ plugins: [{ toolId: 'x', displayName: 'X' }] }, 'plugin "x" needs a description, a text for people'],
     [{ plugins: [{ toolId: 'x', description: 'X' }] }, 'plugin "x" needs a displayName'],
     [{ knowledge: { open() {} } }, 'option "knowledge" must be a store of wikis with workspaces() and open()'],
     [{ embed: 'model' }, 'option "embed" must be a function, got "model"'],

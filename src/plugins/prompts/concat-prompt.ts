@@ -8,13 +8,12 @@ import type { FlatPrompt, PromptNode, PromptResult, PromptState } from './prompt
 import { promptResult, reusedMessages } from './prompt-result.ts'
 import { flattenPrompts } from './prompt-tree.ts'
 
-/** What a prompt is made of. */
 export interface ConcatPromptInput
   extends Pick<Shared<'processPrompts'>, 'agentFrameworkContext' | 'metadata' | 'actions'> {
-  /** The tree; it is not changed. */
+  /** The prompt tree; it is not changed. */
   readonly prompts: readonly PromptNode[]
   readonly hooks: PluginHooks
-  /** The conversation, with the messages themselves: providers know them again. */
+  /** The conversation. Pass the same message objects each time: providers recognise them. */
   readonly messages: readonly Message[]
   /** In tokens; the conversation gets 70 % of it. Default: all of the conversation. */
   readonly contextWindowSize?: number | undefined
@@ -80,7 +79,7 @@ async function* promptStates(input: ConcatPromptInput): AsyncGenerator<PromptSta
   }
 }
 
-/** Waits for the last state, and gives what the model is to be sent. */
+/** Waits for the last state, and returns its result. */
 export async function getFinalPromptResult(states: AsyncIterable<PromptState>): Promise<PromptResult> {
   let result: PromptResult | undefined
   for await (const state of states) result = state.result ?? result
@@ -89,7 +88,7 @@ export async function getFinalPromptResult(states: AsyncIterable<PromptState>): 
   return result
 }
 
-/** A tree that has no place for the conversation gets it at its end. */
+/** A tree without a place for the conversation gets it at its end. */
 function withHistory(flat: FlatPrompt[], messages: readonly Message[]): FlatPrompt[] {
   if (!flat.some((piece) => piece.role === 'history')) flat.push({ role: 'history', messages })
   return flat

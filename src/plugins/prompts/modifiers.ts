@@ -6,14 +6,14 @@ import { findPrompt, injectNode, missingPromptError } from './prompt-tree.ts'
 
 /** `fullReplacementParam` of an entry. */
 interface FullReplacementConfig {
-  /** The piece that gives way. */
+  /** The prompt to replace. */
   readonly targetId: string
   readonly sourceType: 'historyOfSession' | 'llmResponse'
-  /** In tokens; the conversation gets 70 % of it, where the agent's own window does not allow less. */
+  /** In tokens; the conversation gets 70 % of it, or less if the agent's own window is smaller. */
   readonly contextWindowSize?: number
 }
 
-/** Puts the conversation, or the answer of the model, in place of a piece. */
+/** Replaces a prompt by the conversation, or by the answer of the model. */
 export const fullReplacement = definePlugin<FullReplacementConfig>({
   toolId: 'fullReplacement',
   displayName: 'Full replacement',
@@ -41,7 +41,7 @@ function putHistory({ prompts, messages }: PromptContext, config: FullReplacemen
   const target = findPrompt(prompts, targetId)
   if (!target) throw missingPromptError(prompts, 'fullReplacement', targetId)
   const other = pieceWithHistory(prompts)
-  // Twice the same calls is what no service accepts.
+  // No service accepts the same calls twice.
   if (other && other !== target)
     throw new Error(
       `fullReplacement: the conversation stands at "${other.id}" already, not at "${targetId}"; remove one of the two entries.`,
@@ -59,7 +59,7 @@ function pieceWithHistory(nodes: readonly PromptNode[]): PromptNode | undefined 
   return undefined
 }
 
-/** The target is a part of the response, else a piece of the prompt. */
+/** The target is a part of the response, else a prompt. */
 function putResponse(ctx: PostProcessContext, targetId: string): Pick<PostProcessContext, 'responses'> | undefined {
   const { llmResponse, prompts, responses } = ctx
   if (responses.some(({ id }) => id === targetId))
@@ -74,11 +74,11 @@ function putResponse(ctx: PostProcessContext, targetId: string): Pick<PostProces
 /** `dynamicPositionParam` of an entry. */
 interface DynamicPositionConfig {
   readonly targetId: string
-  /** `relative`: into the piece, at its end. */
+  /** `relative`: into the prompt, at its end. */
   readonly position: 'before' | 'after' | 'relative'
 }
 
-/** Puts the `content` of its entry before or after a piece, or into it. */
+/** Inserts the `content` of its entry before, after or into a prompt. */
 export const dynamicPosition = definePlugin<DynamicPositionConfig>({
   toolId: 'dynamicPosition',
   displayName: 'Dynamic position',

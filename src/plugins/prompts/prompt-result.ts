@@ -3,8 +3,8 @@ import { hasResults } from '../tokens/trim-messages.ts'
 import type { FlatPrompt, PromptResult } from './prompt.ts'
 
 /**
- * What a model is sent. System texts that stand first are its system prompt; later ones are said by the user, where they
- * stand. What the user asked last comes after everything else; once work on it has begun, it stays where it was said.
+ * The request for the model. Leading system texts are the system prompt; later ones become user messages. The user's last
+ * message comes after everything else; once work on it has begun, it stays in its place.
  */
 export function promptResult(
   flat: readonly FlatPrompt[],
@@ -16,14 +16,14 @@ export function promptResult(
   const system = flat.slice(0, first).map(contentOf).join('\n\n')
   const rest = flat.slice(first)
   const only = rest.length === 1 ? rest[0] : undefined
-  // The list itself, not a copy of it: what was made of it before can be used again.
+  // The list itself, not a copy: providers reuse what they computed for it.
   if (only?.role === 'history' && endsAs(conversation, only.messages)) return { system, messages: only.messages }
   return { system, messages: inOrder(rest, conversation, say) }
 }
 
 const contentOf = (piece: FlatPrompt): string => (piece.role === 'history' ? '' : piece.content)
 
-/** Whether nothing has to be put behind these messages. */
+/** Whether nothing must be added after these messages. */
 function endsAs(conversation: readonly Message[], messages: readonly Message[]): boolean {
   return !questionAtEnd(conversation) || questionOf(messages, conversation) !== undefined
 }
@@ -46,7 +46,7 @@ function inOrder(pieces: readonly FlatPrompt[], conversation: readonly Message[]
   return messages
 }
 
-/** The question at the end of what a plugin left of a conversation: the same, or other words in place of it. */
+/** The last message of a conversation that a plugin has changed: the user's, or one in place of it. */
 function questionOf(messages: readonly Message[], conversation: readonly Message[]): Message | undefined {
   const question = questionAtEnd(messages)
   if (!question || question === conversation.at(-1)) return question
@@ -58,17 +58,16 @@ function questionAtEnd(messages: readonly Message[]): Message | undefined {
   return last?.role === 'user' && !hasResults(last) ? last : undefined
 }
 
-/** Makes a message of a text. */
 type MakeMessage = (role: Message['role'], text: string) => Message
 
 /**
- * Texts as messages, for one round of an execution. What was said in the round before is the same message again:
- * providers know what they sent by identity, and a new one ahead of the conversation would have them start over.
+ * Makes messages of texts, for one round of an execution. A text of the round before gets the same message object again:
+ * providers recognise messages by identity, and a new one before the conversation would invalidate their cache.
  */
 export function reusedMessages(execution: object): MakeMessage {
-  const before = lastSaid.get(execution)
+  const before = lastMessages.get(execution)
   const now = new Map<string, Message>()
-  lastSaid.set(execution, now)
+  lastMessages.set(execution, now)
   return (role, text) => {
     const key = `${role}:${text}`
     const message = now.get(key) ?? before?.get(key) ?? deepFreeze({ role, content: [{ type: 'text', text }] } as const)
@@ -77,5 +76,5 @@ export function reusedMessages(execution: object): MakeMessage {
   }
 }
 
-/** Of the last round alone: a text that changes every round must not pile up. */
-const lastSaid = new WeakMap<object, Map<string, Message>>()
+/** Of the last round only, so that texts that change every round do not accumulate. */
+const lastMessages = new WeakMap<object, Map<string, Message>>()

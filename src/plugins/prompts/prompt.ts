@@ -1,33 +1,33 @@
 import type { Message } from '../../core/turn.ts'
 
-/** A piece of the prompt. Pieces without a role join the text of the piece above them. */
+/** A node of the prompt tree. A node without a role joins the text of its parent. */
 export interface PromptNode {
   readonly id: string
   readonly caption?: string
   /** Default true. */
   enabled?: boolean
-  /** Default, for a piece at the top: `system`. */
+  /** Default at the top of the tree: `system`. */
   role?: 'system' | 'user' | 'assistant'
   tags?: readonly string[]
   text?: string
   children?: PromptNode[]
-  /** Where it comes from, for whoever edits prompts: ids from the top. */
+  /** Its origin, for editors of prompts: ids from the top. */
   source?: readonly string[]
-  /** The conversation stands here, in place of text. What is joined to this piece comes after it. */
+  /** The conversation, in place of a text. Texts that join this node come after it. */
   history?: readonly Message[]
 }
 
-/** What is left of a tree: texts with roles in their order, and the conversation where it belongs. */
+/** The tree as a list: texts with roles, and the conversation in its place. */
 export type FlatPrompt =
   | { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }
   | { readonly role: 'history'; readonly messages: readonly Message[] }
 
-/** One step of putting a prompt together. */
+/** The state after one step of building a prompt. */
 export interface PromptState {
   readonly step: 'plugin' | 'finalize' | 'flatten' | 'complete'
   /** 0 to 1. */
   readonly progress: number
-  /** The plugin that has just had its say. */
+  /** The plugin that was called last. */
   readonly plugin?: string
   readonly prompts: readonly PromptNode[]
   /** From `flatten` on. */
@@ -36,7 +36,7 @@ export interface PromptState {
   readonly result?: PromptResult
 }
 
-/** What a model is sent: everything before the conversation, and the conversation with what stands around it. */
+/** The request for the model: the system prompt, and the conversation with the texts around it. */
 export interface PromptResult {
   readonly system: string
   readonly messages: readonly Message[]

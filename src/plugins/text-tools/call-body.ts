@@ -2,31 +2,31 @@ import { isObjectText, parametersText, readNamedCall } from './read-parameters.t
 import { isCutClose, readTag, type ThoughtTag, thoughtTagAt } from './read-tag.ts'
 import type { TextCallPattern } from './text-call-pattern.ts'
 
-/** What is there of a text, and whether that is all. */
+/** A part of a text, and whether the text ends with it. */
 export interface Piece {
   readonly text: string
   readonly isEnd: boolean
 }
 
 /**
- * How a body ends: as a call; as text after all; as a call that ended earlier than its quotes seemed to say; or as text
- * because a thought ended within those quotes.
+ * How a body ends: as a call; as plain text; `again`: as a call whose closing tag seemed to be inside quotes; `thought`:
+ * as plain text, because a thought ended inside those quotes.
  */
 export type BodyEnding = 'call' | 'text' | 'again' | 'thought'
 
 interface BodyStep {
-  /** So many characters were used up. */
+  /** The number of characters that were read. */
   readonly read: number
-  /** The next part of the parameters, for who follows the stream. */
+  /** The next part of the parameters, for the stream of events. */
   readonly args: string
-  /** It has just begun, and looks like JSON. */
+  /** The body has just begun as JSON. */
   readonly isJson: boolean
   readonly ending?: BodyEnding
 }
 
 /**
- * What stands between the tags of a call. In what looks like JSON a closing tag inside quotes closes nothing, as long as
- * the whole can be read that way; anywhere else the first one does.
+ * The text between the tags of a call. In JSON a closing tag inside quotes does not close the call, as long as the whole
+ * can be read that way; anywhere else the first closing tag does.
  */
 export class CallBody {
   isStarted = false
@@ -39,11 +39,11 @@ export class CallBody {
   #kind: 'lead' | 'json' | 'raw' | 'literal' = 'lead'
   #depth = 0
   #quote = ''
-  /** A value is complete, and only spaces have followed. */
+  /** A value is complete, and only spaces follow. */
   #isWhole = false
   /** The first closing tag inside quotes. */
   #quoted: { readonly from: number; readonly to: number } | undefined
-  /** Where a thought ends, inside quotes, that did not begin in here. */
+  /** Where a thought ends inside quotes that began before this body. */
   #thought: number | undefined
   #isThinking = false
   #args = ''
@@ -64,7 +64,7 @@ export class CallBody {
     return [this.#head, this.#text, this.#tail]
   }
 
-  /** Undefined where it should stand inside and does not. */
+  /** Undefined if the name should be inside the body and is not. */
   get name(): string | undefined {
     return this.#name ?? readNamedCall(this.#text)?.name
   }
@@ -73,7 +73,7 @@ export class CallBody {
     return this.#name === undefined ? 'json' : undefined
   }
 
-  /** Parameters that were not given out while they came. */
+  /** Parameters that were not yet emitted. */
   get unsent(): string {
     return this.isStarted ? this.#held.trimEnd() : parametersText(this.#text, this.nameIn)
   }
@@ -100,13 +100,13 @@ export class CallBody {
     return { read: at, args: this.#args, isJson, ...(ending && { ending }) }
   }
 
-  /** How it ends where the text does: only what is complete without its closing tag is a call. */
+  /** How it ends at the end of the text: without its closing tag, only a complete value is a call. */
   ending(): BodyEnding {
     if (this.#isWhole && isObjectText(this.#text)) return 'call'
     return this.#untrusted() ?? 'text'
   }
 
-  /** Ends it at its first closing tag, or before the end of a thought; gives back what stood behind that. */
+  /** Ends it at its first closing tag, or before the end of a thought, and returns the text after that. */
   rewind(ending: 'again' | 'thought'): string {
     const { from, to } = ending === 'again' ? this.#quoted! : { from: this.#thought!, to: this.#thought! }
     const whole = this.#text
@@ -132,7 +132,7 @@ export class CallBody {
     }
   }
 
-  /** How many characters belong to the body, 0 where that cannot be told yet, or how it ends. */
+  /** How many characters belong to the body, 0 if more text is needed, or how it ends. */
   #step(piece: Piece, at: number): number | { ending: BodyEnding; tail: number } {
     const char = piece.text[at]!
     if (this.#kind === 'lead') {
@@ -147,7 +147,7 @@ export class CallBody {
   #kindBy(char: string): 'json' | 'raw' | 'literal' {
     if (char !== '{' && char !== '[') return 'raw'
     if (this.#isLiteral) return 'literal'
-    // Without its name nobody could say whose parameters come.
+    // Parameters are only emitted after the name of the call.
     this.isStarted = this.#name !== undefined
     return 'json'
   }
@@ -161,7 +161,7 @@ export class CallBody {
     const tag = readTag({ ...piece, at }, this.#patterns)
     if (tag === 'more') return 0
     if (tag?.kind === 'close') return { ending: 'call', tail: tag.end - at }
-    // Who begins another call has given this one up, or was only speaking of it.
+    // The model began another call: it abandoned this one, or only mentioned it.
     if (tag?.kind === 'open' && this.#kind === 'raw') return { ending: 'text', tail: 0 }
     return 1
   }
@@ -194,14 +194,14 @@ export class CallBody {
     return untrusted && !isObjectText(this.#text) ? { ending: untrusted, tail: 0 } : { ending: 'call', tail }
   }
 
-  /** What ends it instead, where its quotes do not make sense. */
+  /** How it ends instead if its quotes are not balanced. */
   #untrusted(): 'again' | 'thought' | undefined {
     const quoted = this.#quoted?.from ?? Number.POSITIVE_INFINITY
     if (this.#thought !== undefined && this.#thought < quoted) return 'thought'
     return this.#quoted && 'again'
   }
 
-  /** A thought that begins and ends in here is part of the parameters. */
+  /** A thought that begins and ends in the body is part of the parameters. */
   #thoughtTag(piece: Piece, at: number): 'opens' | 'ends' | 'closes' | 'more' | undefined {
     const tag: ThoughtTag | 'more' | undefined = thoughtTagAt({ ...piece, at })
     if (!tag || tag === 'more') return tag

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { sampleOf } from '../../../test/soak.ts'
 import { CallScanner, scan } from './call-scanner.ts'
-import { readReplyBlocks } from './spoken-blocks.ts'
+import { readReplyBlocks } from './reply-blocks.ts'
 import type { Scanned, ScanOptions } from './text-call-pattern.ts'
 import { allPatterns } from './text-call-pattern.ts'
 

@@ -12,17 +12,17 @@ import {
 } from './read-tag.ts'
 import type { Scanned, ScannedCall, ScanOptions } from './text-call-pattern.ts'
 
-/** Everything in a text that is complete. */
+/** Scans a complete text. */
 export function scan(text: string, options: ScanOptions): Scanned[] {
   const scanner = new CallScanner(options)
   return [...scanner.push(text), ...scanner.end()]
 }
 
 /**
- * Finds calls in a text that comes in pieces, however it is cut. Each character is looked at a bounded number of times,
- * and what cannot be part of a call is given out at once. Quoted calls are text: those in inline code, behind a `>`, in
- * what a model says to itself (`<think>`), and those in a fence, unless it holds calls and nothing else. The template of
- * many a model opens its thought, so that only the end of it is said (`</think>`): then all before it was thought.
+ * Finds calls in a text that comes in pieces of any size. Reads each character a bounded number of times, and emits text
+ * that cannot be part of a call at once. Quoted calls are text: those in inline code, after a `>`, in thoughts (`<think>`),
+ * and those in a fence, unless it holds nothing but calls. The template of many models opens the thought, so that the
+ * model only writes its end (`</think>`): then all text before that was a thought.
  */
 export class CallScanner {
   readonly #options: ScanOptions
@@ -36,20 +36,20 @@ export class CallScanner {
   /** A call has begun and not ended. */
   #isStarted = false
   #isParallel = false
-  /** A wrapper that has opened, as long as nothing shows whether it is one or only spoken of. */
+  /** A parallel wrapper that was opened, until it is known whether it is one or is only mentioned. */
   #wrapped: { readonly isLine: boolean; readonly gapLength: number } | undefined
 
   #isLineStart = true
   readonly #code = new InlineCode()
   #ticks = ''
-  /** What they are: reading them out of a text that grows would copy it each time. */
+  /** The character of `#ticks`: reading it from a growing text would copy the text each time. */
   #tick = ''
-  #aside: NonCallSpan | undefined
+  #span: NonCallSpan | undefined
   #fence: Fence | undefined
   #body: CallBody | undefined
-  /** Quotes in parameters turned out not to be trusted: from here on the first closing tag closes. */
+  /** Quotes in parameters were not balanced: from here on the first closing tag ends a call. */
   #isLiteral = false
-  /** The tag of a thought that stands in the middle of this line, and is perhaps only spoken of. */
+  /** The tag of a thought in the middle of this line, which may be only mentioned. */
   #mentioned: string | undefined
   #isThoughtOver = false
 
@@ -60,39 +60,39 @@ export class CallScanner {
   push(text: string): Scanned[] {
     this.#input = this.#input.slice(this.#at) + text
     this.#at = 0
-    this.#goOn()
-    return this.#taken()
+    this.#run()
+    return this.#takeEvents()
   }
 
   end(): Scanned[] {
     this.#isEnd = true
-    do this.#goOn()
+    do this.#run()
     while (!this.#finish())
-    return this.#taken()
+    return this.#takeEvents()
   }
 
-  #taken(): Scanned[] {
+  #takeEvents(): Scanned[] {
     const out = this.#out
     this.#out = []
     return out
   }
 
-  #goOn(): void {
+  #run(): void {
     while (this.#at < this.#input.length && this.#step());
   }
 
-  /** False where more text is needed. */
+  /** False if more text is needed. */
   #step(): boolean {
     if (this.#body) return this.#stepBody(this.#body)
     if (this.#fence) return this.#stepFence(this.#fence)
-    if (this.#aside) return this.#stepAside(this.#aside)
+    if (this.#span) return this.#stepSpan(this.#span)
     return this.#stepText()
   }
 
   #stepText(): boolean {
     const char = this.#input[this.#at]!
     if (this.#ticks !== '' && char !== this.#tick) {
-      this.#settleTicks()
+      this.#endTicks()
       return true
     }
     if (char === '`' || char === '~') {
@@ -126,7 +126,7 @@ export class CallScanner {
     return found
   }
 
-  #settleTicks(): void {
+  #endTicks(): void {
     const ticks = this.#ticks
     this.#ticks = ''
     const mayFence = this.#options.fences !== false && this.#isLineStart && !this.#code.isQuoted
@@ -139,10 +139,10 @@ export class CallScanner {
   }
 
   #stepTag(): boolean {
-    const place = { text: this.#input, at: this.#at, isEnd: this.#isEnd }
-    const aside = this.#isLineStart ? nonCallSpanAt(place) : undefined
-    const thought = aside ? undefined : thoughtTagAt(place)
-    const tag = aside ?? readTag(place, this.#options.patterns)
+    const position = { text: this.#input, at: this.#at, isEnd: this.#isEnd }
+    const span = this.#isLineStart ? nonCallSpanAt(position) : undefined
+    const thought = span ? undefined : thoughtTagAt(position)
+    const tag = span ?? readTag(position, this.#options.patterns)
     if (tag === 'more' || thought === 'more') return false
     if (thought) {
       this.#stepThought(thought)
@@ -154,7 +154,7 @@ export class CallScanner {
       return true
     }
     if (!('kind' in tag)) {
-      this.#aside = tag
+      this.#span = tag
       return true
     }
     const source = this.#input.slice(this.#at, tag.end)
@@ -173,24 +173,24 @@ export class CallScanner {
     else if (!this.#code.isQuoted) this.#mentioned = isMention ? undefined : name
   }
 
-  /** All that was said so far was thought: the answer begins here, as if nothing had been said. */
+  /** All text so far was a thought: the answer begins here. */
   #endThought(): void {
     this.#emit({ type: 'thought' })
     this.#wasCall = this.#isParallel = false
     this.#isLineStart = true
     this.#mentioned = undefined
     this.#code.end()
-    // Once only, for it may cost a second look at all that follows.
+    // Only once, as it may cause the rest to be read a second time.
     if (!this.#isThoughtOver) this.#isLiteral = false
     this.#isThoughtOver = true
   }
 
-  #stepAside(aside: NonCallSpan): boolean {
-    const end = endOfSpan(aside, this.#input, this.#at)
-    const safe = this.#isEnd ? this.#input.length : this.#input.length - aside.longestPartialClose
+  #stepSpan(span: NonCallSpan): boolean {
+    const end = endOfSpan(span, this.#input, this.#at)
+    const safe = this.#isEnd ? this.#input.length : this.#input.length - span.longestPartialClose
     const until = Math.max(this.#at, end ?? safe)
     const said = this.#input.slice(this.#at, until)
-    if (end !== undefined) this.#aside = undefined
+    if (end !== undefined) this.#span = undefined
     this.#at = until
     this.#plain(said)
     return said !== ''
@@ -271,7 +271,7 @@ export class CallScanner {
     if (ending === 'held') this.#judge(fence)
   }
 
-  /** A fence that begins with a call is complete. */
+  /** Decides whether a complete fence that begins with a call holds nothing but calls. */
   #judge({ head, inner, tail }: Fence): void {
     const { isKnown = () => true } = this.#options
     const found = scan(inner, { ...this.#options, fences: false })
@@ -324,7 +324,7 @@ export class CallScanner {
     else this.#out.push(event)
   }
 
-  /** True when nothing is left to look at. */
+  /** True if nothing is left. */
   #finish(): boolean {
     if (this.#body) {
       this.#endBody(this.#body, this.#body.ending())
@@ -335,7 +335,7 @@ export class CallScanner {
       return false
     }
     if (this.#ticks !== '') {
-      this.#settleTicks()
+      this.#endTicks()
       return false
     }
     if (this.#code.wasThoughtEnd) this.#endLine()

@@ -3,22 +3,22 @@ import { inputOf, readParameters } from './read-parameters.ts'
 import type { ScannedCall } from './text-call-pattern.ts'
 import { allPatterns, type TextCallPattern } from './text-call-pattern.ts'
 
-/** A call that a model wrote into its answer. */
+/** A call in the text of an answer. */
 export interface TextToolCall {
   readonly toolId: string
   readonly parameters: Readonly<Record<string, unknown>>
-  /** Why the parameters could not be read; then `parameters` holds the beginning of their text, and nothing would run. */
+  /** Why the parameters could not be read; then `parameters` has the beginning of their text, and the call would not run. */
   readonly unreadable?: string
-  /** As the model wrote it, tags included. */
+  /** The text of the call, with its tags. */
   readonly originalText: string
 }
 
 export interface MatchOptions {
-  /** Forms beyond `<tool_use>` and `<function_call>`. */
+  /** Forms in addition to `<tool_use>` and `<function_call>`. */
   readonly patterns?: readonly TextCallPattern[]
 }
 
-/** The first call in a text. Nothing in it is ever run. */
+/** The first call in a text. Runs nothing. */
 export function matchToolCalling(text: string, options?: MatchOptions): TextToolCall | undefined {
   return matchAllToolCallings(text, options).calls[0]
 }

@@ -3,15 +3,15 @@ import { memoize } from '../../core/memoize.ts'
 import type { Refusal } from '../../core/provider.ts'
 import type { Message, SessionContentBlock, TextBlock, ToolCallBlock, ToolResultBlock } from '../../core/turn.ts'
 import { partsBeyondText, resultText } from './result-text.ts'
-import { between, isWritten, type Neighbour, type WrittenBlock, writtenData, writtenText } from './spoken-call.ts'
+import { between, isWritten, type Neighbour, type WrittenBlock, writtenData, writtenText } from './written-call.ts'
 
 /**
- * Conversations without calls and results: both become text. What a message becomes depends on itself and on the calls
- * it answers, so it stays the same for good; a list that grows costs what was added.
+ * Turns calls and results of a conversation into text. The text of a message depends on itself and on the calls it
+ * answers, so it never changes; for a growing list only new messages are converted.
  */
 export function messagesAsText(): (messages: readonly Message[]) => readonly Message[] {
   const lists = new WeakMap<readonly Message[], { made: Message[]; calls: Map<string, ToolCallBlock> }>()
-  const spoken = memoize((message: Message) => ({ made: spokenMessage(message) }))
+  const joined = memoize((message: Message) => ({ made: joinedMessage(message) }))
   const answered = new WeakMap<Message, { calls: readonly (ToolCallBlock | undefined)[]; made: Message }>()
 
   function answers(message: Message, known: ReadonlyMap<string, ToolCallBlock>): Message {
@@ -30,7 +30,7 @@ export function messagesAsText(): (messages: readonly Message[]) => readonly Mes
     for (let i = list.made.length; i < messages.length; i++) {
       const message = messages[i]!
       for (const block of message.content) if (isCall(block)) list.calls.set(block.id, block)
-      list.made.push(message.role === 'assistant' ? spoken(message).made : answers(message, list.calls))
+      list.made.push(message.role === 'assistant' ? joined(message).made : answers(message, list.calls))
     }
     return list.made
   }
@@ -46,27 +46,27 @@ function answerBlocks(
   if (!isResult(block)) return [block]
   const { callId, output, isError = false } = block
   const call = calls.get(callId)
-  const about = call ? { name: call.name, parameters: call.input } : { name: 'unknown' }
-  return [{ type: 'text', text: resultText({ ...about, output, isError }) }, ...partsBeyondText(output)]
+  const facts = call ? { name: call.name, parameters: call.input } : { name: 'unknown' }
+  return [{ type: 'text', text: resultText({ ...facts, output, isError }) }, ...partsBeyondText(output)]
 }
 
-/** A text of the model's, as it grows. */
-interface Speech {
+/** A text of the model while its blocks are joined. */
+interface JoinedText {
   text: string
   last: WrittenBlock
   readonly providerData: TextBlock['providerData']
 }
 
-/** Thoughts, texts and calls that follow each other were one text, and become one again. */
-function spokenMessage(message: Message): Message {
+/** Joins thoughts, texts and calls in a row into the one text that they were. */
+function joinedMessage(message: Message): Message {
   const isOurs = (block: SessionContentBlock): boolean =>
     isWritten(block) && (block.type !== 'text' || block.providerData?.textTools !== undefined)
   if (!message.content.some(isOurs)) return message
   const content: SessionContentBlock[] = []
-  let speech: Speech | undefined
+  let joined: JoinedText | undefined
   const finish = (): void => {
-    if (speech) content.push(blockOf(speech))
-    speech = undefined
+    if (joined) content.push(blockOf(joined))
+    joined = undefined
   }
   for (const block of message.content) {
     if (!isWritten(block)) {
@@ -74,15 +74,15 @@ function spokenMessage(message: Message): Message {
       content.push(block)
       continue
     }
-    if (speech && startsAnew(speech.last, block)) finish()
-    const text = (speech?.text ?? '') + spaceBetween(speech?.last, block) + writtenText(block)
-    speech = { text, last: block, providerData: speech ? speech.providerData : ownData(block) }
+    if (joined && startsAnew(joined.last, block)) finish()
+    const text = (joined?.text ?? '') + spaceBetween(joined?.last, block) + writtenText(block)
+    joined = { text, last: block, providerData: joined ? joined.providerData : ownData(block) }
   }
   finish()
   return { ...message, content }
 }
 
-function blockOf({ text, last, providerData }: Speech): TextBlock {
+function blockOf({ text, last, providerData }: JoinedText): TextBlock {
   return { type: 'text', text: text + spaceBetween(last, undefined), ...(providerData && { providerData }) }
 }
 
@@ -104,29 +104,32 @@ function kindOf(block: WrittenBlock | undefined): Neighbour {
   return block.providerData?.parallel === true ? 'parallel call' : 'call'
 }
 
-/** What the provider itself said of the text that begins with this block. */
+/** The provider's own data about the text that begins with this block. */
 function ownData(block: WrittenBlock): TextBlock['providerData'] {
   if (block.type !== 'text') return isRecord(writtenData(block).block) ? writtenData(block).block : undefined
   const { textTools: _, ...own } = block.providerData ?? {}
   return Object.keys(own).length > 0 ? own : undefined
 }
 
-/** A conversation as it was given, and as it was sent. */
+/** A conversation as it was given by the engine, and as it was sent. */
 export interface SentConversation {
   readonly given: readonly Message[]
   readonly sent: readonly Message[]
 }
 
-/** A place in what was sent, as a place in what was given; without a block where several became one. */
-export function originalPosition<Place extends Refusal>(place: Place, told: SentConversation): Place {
-  const { message = -1, block } = place
-  if (block === undefined || told.given[message] === told.sent[message]) return place
-  const { block: _, ...whole } = place
-  const found = originalBlock(told.given[message], block)
-  return (found === undefined ? whole : { ...whole, block: found }) as Place
+/** Translates a position in the sent conversation to the given one; without a block if several were joined. */
+export function originalPosition<Position extends Refusal>(
+  position: Position,
+  { given, sent }: SentConversation,
+): Position {
+  const { message = -1, block } = position
+  if (block === undefined || given[message] === sent[message]) return position
+  const { block: _, ...whole } = position
+  const found = originalBlock(given[message], block)
+  return (found === undefined ? whole : { ...whole, block: found }) as Position
 }
 
-/** Each result became a text and what follows it. */
+/** Each result became a text, followed by its images and documents. */
 function originalBlock(given: Message | undefined, block: number): number | undefined {
   if (given?.role !== 'user') return undefined
   let left = block

@@ -3,19 +3,19 @@ import { longestThoughtTag, readTag, type ThoughtTag, thoughtTagAt } from './rea
 import type { TextCallPattern } from './text-call-pattern.ts'
 
 /**
- * How a fence ends: as the text it was given out as; held back, to be judged; it was inline code all along; or a thought
- * ended before the fence did.
+ * How a fence ends: `done`: as text that was emitted; `held`: held back, to be checked for calls; `inline`: it is inline
+ * code; `thought`: a thought ended before the fence.
  */
 export type FenceEnding = 'done' | 'held' | 'inline' | 'thought'
 
 interface FenceStep {
   readonly read: number
-  /** What is certainly text. */
+  /** The part that is text in any case. */
   readonly text: string
   readonly ending?: FenceEnding
 }
 
-/** A fenced code block as it comes. It is held back only if the first thing in it is a call. */
+/** Reads a fenced code block. It is held back only if it begins with a call. */
 export class Fence {
   readonly ticks: string
   /** The rest of its first line. */
@@ -28,7 +28,7 @@ export class Fence {
   #line: 'indent' | 'ticks' | 'space' | 'other' = 'indent'
   #count = 0
   #lineBegins = ''
-  /** Whether a thought began in here; where all thoughts are over already, none can end here. */
+  /** Whether a thought began in the fence, or all thoughts are over: then none can end in it. */
   #isThinking: boolean
 
   constructor(ticks: string, options: { patterns: readonly TextCallPattern[]; isThoughtOver: boolean }) {
@@ -105,7 +105,7 @@ export class Fence {
     return { read: line.length, text: isHeld ? '' : line }
   }
 
-  /** Looks for the fence that closes this one. */
+  /** Looks for the closing fence. */
   #follow(said: string): void {
     for (let i = 0; i < said.length && this.#line !== 'other'; i++) this.#line = this.#lineAfter(said[i]!)
   }
@@ -124,7 +124,7 @@ export class Fence {
     return tag === 'more' ? undefined : tag
   }
 
-  /** Nothing else stands in the line, and the thought did not begin in here. */
+  /** The line has nothing but the closing tag of a thought that began before the fence. */
   #isThoughtEnd(): boolean {
     const tag = this.#isThinking ? undefined : this.#thoughtTag()
     return tag?.kind === 'thought ends' && this.#lineBegins.trimEnd().length === tag.end
@@ -140,9 +140,9 @@ function lineOf(text: string): string {
   return end < 0 ? text : text.slice(0, end + 1)
 }
 
-/** Whether a place in a line is quoted: in backticks, or behind a `>` at its beginning. */
+/** Whether a position in a line is quoted: in backticks, or after a `>` at its beginning. */
 export class InlineCode {
-  /** How many backticks opened the code we are in. */
+  /** The number of backticks that opened the current code. */
   #ticks = 0
   #isQuote = false
   #holdsThoughtEnd = false
@@ -151,7 +151,7 @@ export class InlineCode {
     return this.#ticks > 0 || this.#isQuote
   }
 
-  /** Backticks that came together. */
+  /** Backticks in a row open or close code. */
   toggle(count: number): void {
     if (this.#ticks === 0) this.#ticks = count
     else if (this.#ticks === count) {
@@ -164,12 +164,12 @@ export class InlineCode {
     this.#isQuote = true
   }
 
-  /** The end of a thought stands in backticks. */
+  /** The closing tag of a thought is in backticks. */
   holdThoughtEnd(): void {
     if (!this.#isQuote) this.#holdsThoughtEnd = true
   }
 
-  /** It stood behind a backtick that never closed: it was not quoted after all. */
+  /** The tag came after a backtick that was never closed, so it was not quoted. */
   get wasThoughtEnd(): boolean {
     return this.#holdsThoughtEnd
   }

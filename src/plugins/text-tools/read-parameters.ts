@@ -1,14 +1,15 @@
 import { isRecord } from '../../core/is-record.ts'
 import { isPlainJson } from '../../core/plain-json.ts'
+import { headOf } from '../../core/text.ts'
 import { type ObjectText, parsedJson, readObjectText } from '../../core/tool-arguments.ts'
 
-/** What stands between the tags of a call as parameters: their text, and what the engine's reader makes of it. */
+/** The parameters of a call: their text, and the object that the engine's reader makes of it. */
 interface Parameters {
   readonly text: string
   readonly read: ObjectText
 }
 
-/** The parameters of a call, which may have its name inside. They are only ever read, never run. */
+/** Reads the parameters of a call. With `nameIn: 'json'` the body also has the name. */
 export function readParameters(body: string, nameIn?: 'json'): Parameters {
   const text = nameIn === 'json' ? (readNamedCall(body)?.parameters ?? '') : body.trim()
   return { text, read: text === '' ? nothing : readObjectText(text) }
@@ -16,13 +17,13 @@ export function readParameters(body: string, nameIn?: 'json'): Parameters {
 
 const nothing: ObjectText = { value: {}, sources: new Map(), isJson: true, isComplete: true }
 
-/** The parameters for the events of the stream: as they were written, or as JSON where they stand beside a name. */
+/** The parameters for the events of the stream: as written, or as JSON if the body also has the name. */
 export function parametersText(body: string, nameIn?: 'json'): string {
   const { text, read } = readParameters(body, nameIn)
   return nameIn === 'json' && read.problem === undefined ? JSON.stringify(read.value) : text
 }
 
-/** The name of a call that has it inside, and the text of its parameters; `undefined` where it has none. */
+/** The name in the body of a call, and the text of its parameters; `undefined` without a name. */
 export function readNamedCall(body: string): { name: string; parameters: string } | undefined {
   const text = body.trim()
   const read = readObjectText(text)
@@ -38,18 +39,17 @@ export function readNamedCall(body: string): { name: string; parameters: string 
   return { name: name.trim(), parameters: read.sources.get(key) ?? JSON.stringify(value) }
 }
 
-/** Whether a text is a whole object. */
+/** Whether a text is a complete object. */
 export function isObjectText(text: string): boolean {
   return readObjectText(text).problem === undefined
 }
 
-/** So much is kept of parameters that cannot be read. */
+/** How many characters of unreadable parameters are kept. */
 const mostUnread = 1000
 
-/** Parameters that are no object, for a program that looks at them. */
+/** Parameters that are no object, as an object with one field. */
 export function inputOf(text: string): Record<string, unknown> {
   const value = parsedJson(text)
   const isPlain = value !== undefined && !isRecord(value) && isPlainJson({ value })
-  // Never half a character.
-  return { input: isPlain ? value : text.slice(0, mostUnread).replace(/[\uD800-\uDBFF]$/, '') }
+  return { input: isPlain ? value : headOf(text, mostUnread) }
 }

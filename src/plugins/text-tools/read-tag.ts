@@ -1,12 +1,12 @@
 import { parallelTag, type TextCallPattern } from './text-call-pattern.ts'
 
-/** A tag that has a meaning here; `end` is the index behind it. */
+/** A tag of a call or of a parallel wrapper; `end` is the index after it. */
 export type Tag =
-  /** Without a name where that stands inside. */
+  /** Without a name if that is in the body. */
   | { readonly kind: 'open'; readonly end: number; readonly name?: string; readonly isEmpty: boolean }
   | { readonly kind: 'close' | 'wrap' | 'unwrap'; readonly end: number }
 
-/** Where a tag may be, and whether more text may follow. */
+/** The position of a possible tag, and whether the text ends. */
 interface TagPosition {
   readonly text: string
   /** The index of a `<`. */
@@ -14,10 +14,10 @@ interface TagPosition {
   readonly isEnd: boolean
 }
 
-/** No honest tag is longer, and a stream is not held back for longer. */
+/** The longest tag; a stream is not held back for longer. */
 const longestTag = 500
 
-/** The tag that begins here; `more` where that depends on what follows. */
+/** The tag at a position; `more` if that depends on text to come. */
 export function readTag(place: TagPosition, patterns: readonly TextCallPattern[]): Tag | 'more' | undefined {
   const { text, at, isEnd } = place
   const isClosing = text[at + 1] === '/'
@@ -42,7 +42,7 @@ export function readTag(place: TagPosition, patterns: readonly TextCallPattern[]
   return mayFollow && !isEnd ? 'more' : undefined
 }
 
-/** Whether a text is the beginning of a closing tag, and no more. */
+/** Whether a text is an incomplete closing tag. */
 export function isCutClose(text: string, patterns: readonly TextCallPattern[]): boolean {
   const cut = text.trim().toLowerCase()
   return patterns.some(({ tag }) => `</${tag.toLowerCase()}>`.startsWith(cut))
@@ -65,7 +65,7 @@ function tagOf(pattern: TextCallPattern, isClosing: boolean, { name, isEmpty, en
 
 const pairs: Readonly<Record<string, string>> = { '"': '"', "'": "'", '“': '”' }
 
-/** What stands in a tag up to its `>`, which does not count inside quotes. */
+/** Reads the attributes of a tag up to its `>` outside of quotes. */
 function readAttributes(text: string, from: number, wanted: string): Attributes | 'more' | undefined {
   const last = Math.min(text.length, from + longestTag)
   let name: string | undefined
@@ -108,17 +108,17 @@ function readValue(text: string, at: number): { text: string; end: number } | un
   return found === undefined ? undefined : { text: found, end: at + found.length }
 }
 
-/** A tag between which a model thinks; `end` is the index behind it. */
+/** The opening or closing tag of a thought; `end` is the index after it. */
 export interface ThoughtTag {
   readonly kind: 'thought opens' | 'thought ends'
   readonly name: string
   readonly end: number
 }
 
-/** The words that models think in. */
+/** The names of the tags of thoughts. */
 const thoughtNames = ['think', 'thinking', 'thought', 'reasoning'] as const
 
-/** The tag of a thought that begins here; `more` where that depends on what follows. */
+/** The tag of a thought at a position; `more` if that depends on text to come. */
 export function thoughtTagAt({ text, at, isEnd }: TagPosition): ThoughtTag | 'more' | undefined {
   let mayFollow = false
   for (const { tag, kind, name } of tags) {
@@ -134,40 +134,39 @@ const tags = thoughtNames.flatMap((name) => [
   { tag: `</${name}>`, kind: 'thought ends', name } as const,
 ])
 
-/** No tag of a thought is longer. */
 export const longestThoughtTag = Math.max(...tags.map(({ tag }) => tag.length))
 
-/** What a model says to itself, or repeats. Whatever stands in it is text. */
+/** A part of the text in which calls do not count: a thought, a quoted result, a comment. */
 export interface NonCallSpan {
   readonly open: string
   readonly close: RegExp
-  /** No beginning of what closes it is longer. */
+  /** The length of the longest incomplete closing tag. */
   readonly longestPartialClose: number
 }
 
-/** The aside that begins here; `more` where that depends on what follows. */
+/** The span that begins at a position; `more` if that depends on text to come. */
 export function nonCallSpanAt({ text, at, isEnd }: TagPosition): NonCallSpan | 'more' | undefined {
   let mayFollow = false
-  for (const aside of asides) {
-    const found = text.slice(at, at + aside.open.length).toLowerCase()
-    if (found === aside.open) return aside
-    if (at + found.length === text.length && aside.open.startsWith(found)) mayFollow = true
+  for (const span of spans) {
+    const found = text.slice(at, at + span.open.length).toLowerCase()
+    if (found === span.open) return span
+    if (at + found.length === text.length && span.open.startsWith(found)) mayFollow = true
   }
   return mayFollow && !isEnd ? 'more' : undefined
 }
 
-const asides: readonly NonCallSpan[] = [
+const spans: readonly NonCallSpan[] = [
   ...thoughtNames.map((name) => ({
     open: `<${name}>`,
     close: new RegExp(`</${name}>`, 'gi'),
     longestPartialClose: name.length + 2,
   })),
-  // Results are ours to give; a model that writes them makes them up, or quotes.
+  // A result that the model wrote is made up, or a quote.
   { open: '<functions_result>', close: /<\/functions_result>/gi, longestPartialClose: 18 },
   { open: '<!--', close: /-->/g, longestPartialClose: 2 },
 ]
 
-/** Where what has begun is over; undefined where that is not to be seen yet. */
+/** The index after the end of a span; undefined if the end is not there yet. */
 export function endOfSpan({ close }: NonCallSpan, text: string, from: number): number | undefined {
   close.lastIndex = from
   const found = close.exec(text)

@@ -1,6 +1,6 @@
 import type { ModelEvent, ModelReply } from '../../core/provider.ts'
 import { CallScanner } from './call-scanner.ts'
-import { CallSpacing, readReplyBlocks } from './spoken-blocks.ts'
+import { CallSpacing, readReplyBlocks } from './reply-blocks.ts'
 import type { Scanned, ScanOptions } from './text-call-pattern.ts'
 
 interface ReplyReaderOptions extends ScanOptions {
@@ -8,12 +8,12 @@ interface ReplyReaderOptions extends ScanOptions {
   readonly newId: () => string
 }
 
-/** Turns the events of a model that calls tools in its text into those of one that calls them natively. */
+/** Turns the events of a model that writes calls in its text into those of a model with native calls. */
 export class ReplyReader {
   readonly #options: ReplyReaderOptions
   #scanner: CallScanner | undefined
-  readonly #seam = new CallSpacing()
-  /** Calls that were streamed; the reply gives them the same ids. */
+  readonly #spacing = new CallSpacing()
+  /** Calls that were streamed; they have the same ids in the reply. */
   #streamed: { readonly id: string; readonly name: string }[] = []
 
   constructor(options: ReplyReaderOptions) {
@@ -32,7 +32,7 @@ export class ReplyReader {
       case 'retry':
         this.#scanner = undefined
         this.#streamed = []
-        this.#seam.startOver()
+        this.#spacing.startOver()
         return [event]
       case 'reply':
         return [...this.#rest(), this.#reply(event)]
@@ -41,12 +41,12 @@ export class ReplyReader {
     }
   }
 
-  /** What a text that is over still held back. */
+  /** The events that the scanner held back until the end of a text. */
   #rest(): ModelEvent[] {
     const scanned = this.#scanner?.end() ?? []
     this.#scanner = undefined
     const events = this.#events(scanned)
-    this.#seam.breakOff()
+    this.#spacing.reset()
     return events
   }
 
@@ -62,14 +62,14 @@ export class ReplyReader {
   #event(one: Scanned): ModelEvent | undefined {
     switch (one.type) {
       case 'text':
-        return { type: 'text', delta: this.#seam.words(one.text) + one.text }
+        return { type: 'text', delta: this.#spacing.before(one.text) + one.text }
       case 'gap':
-        this.#seam.gap(one.text)
+        this.#spacing.gap(one.text)
         return undefined
       case 'thought':
-        // They were shown and are over; the reply has none of them.
+        // Calls in a thought were streamed, but are not in the reply.
         this.#streamed = []
-        this.#seam.startOver()
+        this.#spacing.startOver()
         return undefined
       case 'start': {
         const begun = { id: this.#options.newId(), name: this.#options.nameOf(one.name) }
@@ -79,7 +79,7 @@ export class ReplyReader {
       case 'args':
         return { type: 'tool_args', id: this.#streamed.at(-1)!.id, delta: one.text }
       case 'call':
-        this.#seam.call()
+        this.#spacing.call()
         return { type: 'tool_end', id: this.#streamed.at(-1)!.id }
       case 'void':
         return { type: 'tool_end', id: this.#streamed.pop()!.id }
@@ -87,7 +87,7 @@ export class ReplyReader {
   }
 
   #reply(reply: ModelReply): ModelReply {
-    if (!Array.isArray(reply.content)) return reply // whoever reads it complains
+    if (!Array.isArray(reply.content)) return reply // the engine reports it
     const { newId } = this.#options
     let count = 0
     const idOf = (name: string): string => {

@@ -1,6 +1,6 @@
 import type { ToolOutput, ToolResultContent } from '../../core/turn.ts'
 
-/** What a call gave, for a model that reads nothing but text. */
+/** The result of a call, for a model that reads only text. */
 interface TextResult {
   readonly name: string
   readonly parameters?: Readonly<Record<string, unknown>>
@@ -8,31 +8,31 @@ interface TextResult {
   readonly isError?: boolean
 }
 
-/** A model is shown so many characters of a result; the log keeps all. */
+/** The characters of a result that a model sees; the log keeps all. */
 const mostResultCharacters = 32_000
 
-/** The call itself stands above, so its parameters need not be whole. */
+/** The whole parameters are in the call itself. */
 const mostParameterCharacters = 2000
 
-/** A result as a block of text, with which a model finds again what it asked. */
+/** A result as a block of text that names its call. */
 export function resultText({ name, parameters = {}, output, isError = false }: TextResult): string {
   return [
     '<functions_result>',
-    `Tool: ${harmless(name).replace(/\s+/g, ' ')}`,
-    `Parameters: ${harmless(cut(JSON.stringify(parameters) ?? '{}', mostParameterCharacters))}`,
-    `${isError ? 'Error' : 'Result'}: ${harmless(cut(outputText(output), mostResultCharacters))}`,
+    `Tool: ${escapeTags(name).replace(/\s+/g, ' ')}`,
+    `Parameters: ${escapeTags(cut(JSON.stringify(parameters) ?? '{}', mostParameterCharacters))}`,
+    `${isError ? 'Error' : 'Result'}: ${escapeTags(cut(outputText(output), mostResultCharacters))}`,
     '</functions_result>',
   ].join('\n')
 }
 
-/** The parts of an output that are no text. They follow the block. */
+/** The images and documents of an output. They follow the block. */
 export function partsBeyondText(output: ToolOutput): Exclude<ToolResultContent, { type: 'text' }>[] {
   return Array.isArray(output) ? output.filter((part) => part.type !== 'text') : []
 }
 
 function outputText(output: ToolOutput): string {
   if (typeof output === 'string') return output
-  if (!Array.isArray(output)) return JSON.stringify(output) ?? '' // from a log that nobody of ours wrote
+  if (!Array.isArray(output)) return JSON.stringify(output) ?? '' // from a log of another program
   return (output as readonly ToolResultContent[]).map(partText).join('\n')
 }
 
@@ -48,5 +48,5 @@ function cut(text: string, most: number): string {
   return `${shown}\n[cut: these are the first ${most} of ${text.length} characters]`
 }
 
-/** A result cannot pretend to be over, or to be another one. */
-const harmless = (text: string): string => text.replace(/<(?=[\s/]{0,20}functions_result)/gi, '&lt;')
+/** Escapes tags, so that a result cannot pretend to end, or to be another one. */
+const escapeTags = (text: string): string => text.replace(/<(?=[\s/]{0,20}functions_result)/gi, '&lt;')

@@ -3,9 +3,9 @@
  * `<tool_call>{"name": "id", "arguments": {}}</tool_call>`, which is what `{ tag: 'tool_call', nameIn: 'json' }` means.
  */
 export interface TextCallPattern {
-  /** Letters of any case are the same. */
+  /** Case does not matter. */
   readonly tag: string
-  /** Where the name of the tool stands. Default: `attribute`. */
+  /** Where the name of the tool is. Default: `attribute`. */
   readonly nameIn?: 'attribute' | 'json'
   /** The attribute that names the tool. Default: `name`. */
   readonly nameAttribute?: string
@@ -14,10 +14,10 @@ export interface TextCallPattern {
 /** The forms every model may use. */
 const defaultPatterns: readonly TextCallPattern[] = [{ tag: 'tool_use' }, { tag: 'function_call' }]
 
-/** Around calls that may run together. */
+/** The tag around calls that may run in parallel. */
 export const parallelTag = 'parallel_tool_calls'
 
-/** The forms of everybody and some more, checked. */
+/** The default forms and the given ones, checked. */
 export function allPatterns(more: readonly TextCallPattern[] = []): readonly TextCallPattern[] {
   for (const pattern of more) {
     if (!isName(pattern?.tag) || pattern.tag.toLowerCase() === parallelTag)
@@ -38,21 +38,20 @@ export function allPatterns(more: readonly TextCallPattern[] = []): readonly Tex
 
 const isName = (name: unknown): boolean => typeof name === 'string' && /^[A-Za-z][\w.-]{0,63}$/.test(name)
 
-/** A call as it was written. */
+/** A call in a text. */
 export interface ScannedCall {
   readonly name: string
-  /** Its opening tag, what stands between the tags, and its closing tag, as far as they are there. */
+  /** Its opening tag, its body, and its closing tag, as far as they are there. */
   readonly words: readonly [head: string, body: string, tail: string]
-  /** Its name stands between the tags, beside the parameters. */
+  /** Its name is in the body. */
   readonly nameIn?: 'json'
   readonly isParallel: boolean
 }
 
 /**
- * What a text is made of, in order. A `gap` stands beside a call and is neither: spaces, the parallel wrapper, a fence
- * around calls. After a `start` comes its `call`, or `void` where it never was complete; then it follows as text.
- * The gap before a call is told just before the `call`. With a `thought` all that came before it, calls too, turns out
- * to have been one.
+ * The parts of a text, in order. A `gap` is beside a call and neither text nor call: spaces, the parallel wrapper, a fence
+ * around calls. After a `start` comes its `call`, or `void` if it was never complete; then it follows as text. The gap
+ * before a call comes just before the `call`. A `thought` means that everything before it, calls too, was a thought.
  */
 export type Scanned =
   | { readonly type: 'text' | 'gap' | 'args'; readonly text: string }
@@ -62,7 +61,7 @@ export type Scanned =
 
 export interface ScanOptions {
   readonly patterns: readonly TextCallPattern[]
-  /** Calls in a fence count only if they are for a tool that is there. Default: all are. */
+  /** Calls in a fence count only if their tool is known. Default: all are. */
   readonly isKnown?: (name: string) => boolean
   /** False inside a fence. */
   readonly fences?: boolean

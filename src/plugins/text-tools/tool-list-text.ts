@@ -1,12 +1,12 @@
 import { isRecord } from '../../core/is-record.ts'
 import type { JsonSchema, ToolSpec } from '../../core/tool.ts'
 import { setOwn } from '../../core/turn.ts'
-import { callText } from './spoken-call.ts'
+import { callText } from './written-call.ts'
 
-/** Objects inside objects are told down to this level. */
+/** Nested objects are described down to this level. */
 const deepestLevel = 3
 
-/** The tools as a model reads them in its prompt, made from their schemas. Equal tools give equal text. */
+/** A description of tools for a prompt, made from their schemas. Equal tools give equal text. */
 export function toolListText(tools: readonly ToolSpec[]): string {
   return tools.map(toolText).join('\n\n')
 }
@@ -37,7 +37,7 @@ function parameterLines(schema: Schema, root: JsonSchema, level: number): string
   })
 }
 
-/** What a list is made of is told below it, like the fields of an object. */
+/** The items of a list are described below it, like the fields of an object. */
 const innerShape = (shape: Schema, root: JsonSchema): Schema =>
   shape.items === undefined ? shape : shapeOf(shape.items, root)
 
@@ -62,11 +62,11 @@ const withStop = (text: string): string => (/[.!?:]$/.test(text) ? text : `${tex
 
 const deepest = 5
 
-/** A value that fits a schema, with no more in it than there must be. */
+/** A minimal value that fits a schema. */
 function exampleOf(given: unknown, root: JsonSchema, level = 1): unknown {
   const schema = shapeOf(given, root)
-  const told = toldValue(schema)
-  if (told !== undefined) return told
+  const known = givenValue(schema)
+  if (known !== undefined) return known
   const choices = schema.anyOf ?? schema.oneOf
   if (Array.isArray(choices) && choices.length > 0 && level < deepest) return exampleOf(choices[0], root, level + 1)
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
@@ -77,7 +77,7 @@ function exampleOf(given: unknown, root: JsonSchema, level = 1): unknown {
 
 const simple: Readonly<Record<string, unknown>> = { number: 1, integer: 1, boolean: true, null: null }
 
-function toldValue({ const: only, examples, default: usual, enum: values }: Schema): unknown {
+function givenValue({ const: only, examples, default: usual, enum: values }: Schema): unknown {
   if (only !== undefined) return only
   if (Array.isArray(examples) && examples.length > 0) return examples[0]
   if (usual !== undefined) return usual
@@ -93,13 +93,12 @@ function objectOf({ properties, required }: Schema, root: JsonSchema, level: num
   return object
 }
 
-/** A schema, or what is left of one that cannot be read. */
 type Schema = Readonly<Record<string, unknown>>
 
-/** References are followed so often, and types told so deep. */
+/** How many references in a row are followed, and how deep types are described. */
 const deepestReference = 5
 
-/** The schema that is meant, references within the document followed. */
+/** The schema with references within the document resolved. */
 function shapeOf(given: unknown, root: JsonSchema): Schema {
   let schema = given
   for (let i = 0; i < deepestReference && isRecord(schema) && typeof schema.$ref === 'string'; i++) {
@@ -110,7 +109,7 @@ function shapeOf(given: unknown, root: JsonSchema): Schema {
   return isRecord(schema) ? schema : {}
 }
 
-/** The type of a value, in a word or two. */
+/** The type of a value, in a few words. */
 function typeOf(schema: Schema, root: JsonSchema, level = 1): string {
   const { type, const: only, anyOf, oneOf, items, properties } = schema
   if (only !== undefined) return JSON.stringify(only)

@@ -5,28 +5,31 @@ import type { ToolSpec } from '../../core/tool.ts'
 import type { Message } from '../../core/turn.ts'
 import { messagesAsText, originalPosition, type SentConversation } from './messages-as-text.ts'
 import { ReplyReader } from './reply-reader.ts'
-import { callText } from './spoken-call.ts'
 import { allPatterns, parallelTag, type TextCallPattern } from './text-call-pattern.ts'
 import { toolListText } from './tool-list-text.ts'
+import { callText } from './written-call.ts'
 
 export interface TextToolsOptions {
-  /** Forms of calls that are understood beside `<tool_use>` and `<function_call>`. */
+  /** Forms of calls in addition to `<tool_use>` and `<function_call>`. */
   readonly patterns?: readonly TextCallPattern[]
-  /** Ids of calls. Default: ids that never repeat, over restarts too. */
+  /** Creates ids of calls. Default: ids that never repeat, over restarts too. */
   readonly newId?: () => string
 }
 
-/** For a model that cannot call tools: it reads of them in its prompt and calls them in its text. Nobody else notices. */
+/** For a model without native tool calls: its prompt describes the tools, and calls are read from its text. */
 export function withTextTools(provider: Provider, options: TextToolsOptions = {}): Provider {
   const patterns = allPatterns(options.patterns)
   const { newId = createIds() } = options
   const asText = messagesAsText()
-  const told = memoize((tools: readonly ToolSpec[]) => ({ prompt: textToolPrompt(tools), names: new ToolNames(tools) }))
+  const describe = memoize((tools: readonly ToolSpec[]) => ({
+    prompt: textToolPrompt(tools),
+    names: new ToolNames(tools),
+  }))
 
-  /** Which conversation an error is about. */
+  /** The conversation of each error. */
   const failures = new WeakMap<object, SentConversation>()
 
-  /** A service speaks of the blocks it was sent. */
+  /** Errors of a service name the blocks that were sent. */
   function classify(error: unknown): ClassifiedError | null {
     const found = provider.classifyError?.(error) ?? null
     const conversation = typeof error === 'object' && error !== null ? failures.get(error) : undefined
@@ -40,16 +43,16 @@ export function withTextTools(provider: Provider, options: TextToolsOptions = {}
     return { ...same, system: systemOf(request), messages, tools: [] }
   }
 
-  /** Where nothing may be called, whatever looks like a call is only quoted. */
+  /** Without callable tools, calls in the text are only quotes. */
   function readerOf({ tools, toolChoice }: ModelRequest): ReplyReader | undefined {
     if (tools.length === 0 || toolChoice === 'none') return undefined
-    const { names } = told(tools)
+    const { names } = describe(tools)
     return new ReplyReader({ patterns, isKnown: names.isKnown, nameOf: names.meant, newId })
   }
 
   function systemOf({ system, tools }: ModelRequest): string {
     if (tools.length === 0) return system
-    const { prompt } = told(tools)
+    const { prompt } = describe(tools)
     return system === '' ? prompt : `${system}\n\n${prompt}`
   }
 
@@ -57,16 +60,16 @@ export function withTextTools(provider: Provider, options: TextToolsOptions = {}
     ...plainProvider(provider),
     meta: { ...provider.meta, capabilities: { ...provider.meta.capabilities, textTools: true } },
     ...(provider.classifyError && { classifyError: classify }),
-    // One generator and no more: each costs promises for every delta.
+    // Only one generator: each one costs promises for every delta.
     async *stream(request, signal) {
       const sent = outbound(request)
       const conversation = { given: request.messages, sent: sent.messages }
       const reader = readerOf(request)
       try {
         for await (const event of provider.stream(sent, signal)) {
-          const placed = event?.type === 'repair' ? originalPosition(event, conversation) : event
-          if (!reader) yield placed
-          else for (const read of reader.read(placed)) yield read
+          const translated = event?.type === 'repair' ? originalPosition(event, conversation) : event
+          if (!reader) yield translated
+          else for (const read of reader.read(translated)) yield read
         }
       } catch (error) {
         if (typeof error === 'object' && error !== null) failures.set(error, conversation)
@@ -76,7 +79,7 @@ export function withTextTools(provider: Provider, options: TextToolsOptions = {}
   }
 }
 
-/** What a model is told that can call tools only in its text. */
+/** The prompt for a model that writes calls in its text. */
 function textToolPrompt(tools: readonly ToolSpec[]): string {
   return `# Tools
 
@@ -96,7 +99,7 @@ ${callText('tool_name', '{"parameter":"second"}')}
 ${toolListText(tools)}`
 }
 
-/** The conversation with a last word on which tool must be called, or that none may be; its beginning stays as it is. */
+/** Adds to the end of a conversation which tool must be called, or that none may be. */
 function withChoice(messages: readonly Message[], choice: ModelRequest['toolChoice']): readonly Message[] {
   if (choice === undefined) return messages
   const said = { type: 'text', text: choiceText(choice) } as const
@@ -110,7 +113,7 @@ function choiceText(choice: NonNullable<ModelRequest['toolChoice']>): string {
   return `Answer this time with one call of the tool ${choice.name} and nothing else: ${callText(choice.name, '{…}')}`
 }
 
-/** The tool that a model means by a name. Tools of MCP servers may be written with hyphens, where that is clear. */
+/** Finds the tool for a name. Names of MCP tools may be written with hyphens if that is unambiguous. */
 class ToolNames {
   readonly #names: ReadonlySet<string>
   readonly #hyphened = new Map<string, string | undefined>()

@@ -18,7 +18,7 @@ export function estimateTokens(text: string): number {
   return Math.ceil(whole + others / 4)
 }
 
-/** What an image or a document counts, whatever its size. */
+/** Of an image or a document, of any size. */
 const tokensOfMedia = 100
 
 const firstCjk = 0x3040
@@ -33,24 +33,24 @@ const isCjk = (unit: number): boolean =>
 const isRareIdeograph = (unit: number, next: number): boolean =>
   unit >= 0xd840 && unit <= 0xd8bf && next >= 0xdc00 && next <= 0xdfff
 
-/** About how many tokens a message is: what was said, and what tools gave. */
+/** The estimated tokens of a message: of its texts and calls, and of its tool results. */
 interface MessageTokens {
-  readonly said: number
+  readonly texts: number
   readonly results: number
   readonly total: number
 }
 
-/** Counts a message, once: it is a value, so what it was counted as stays right for as long as it lives. */
+/** Counts a message once: messages do not change. */
 export function messageTokens(message: Message): MessageTokens {
   const known = counted.get(message)
   if (known) return known
-  let said = 0
+  let texts = 0
   let results = 0
   for (const block of message.content) {
     if (block.type === 'tool_result') results += outputTokens(block.output)
-    else said += blockTokens(block)
+    else texts += blockTokens(block)
   }
-  const tokens = { said, results, total: said + results }
+  const tokens = { texts, results, total: texts + results }
   counted.set(message, tokens)
   return tokens
 }
@@ -64,9 +64,9 @@ function outputTokens(output: ToolOutput): number {
   return tokens
 }
 
-type SaidBlock = Exclude<SessionContentBlock, { type: 'tool_result' }>
+type TextOrCallBlock = Exclude<SessionContentBlock, { type: 'tool_result' }>
 
-function blockTokens(block: SaidBlock): number {
+function blockTokens(block: TextOrCallBlock): number {
   if (block.type === 'text' || block.type === 'thinking') return estimateTokens(block.text)
   if (block.type === 'tool_call') return estimateTokens(block.name + (block.raw ?? JSON.stringify(block.input)))
   return tokensOfMedia

@@ -70,7 +70,7 @@ describe('a breakdown', () => {
       },
     }
     for (let round = 0; round < 50; round++) tokenBreakdown({ system: '', tools: [], messages: [message] })
-    expect(messageTokens(message)).toEqual({ said: 2, results: 0, total: 2 })
+    expect(messageTokens(message)).toEqual({ texts: 2, results: 0, total: 2 })
     expect(reads).toBe(1)
   })
 

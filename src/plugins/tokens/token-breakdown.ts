@@ -2,7 +2,7 @@ import type { ToolSpec } from '../../core/tool.ts'
 import type { Message, TurnUsage } from '../../core/turn.ts'
 import { estimateTokens, messageTokens } from './estimate-tokens.ts'
 
-/** What the tokens of a request are spent on. The five parts sum to the total. */
+/** What the tokens of a request are used for. The five parts sum to the total. */
 export interface TokenBreakdown {
   readonly system: number
   readonly tools: number
@@ -10,32 +10,32 @@ export interface TokenBreakdown {
   readonly assistant: number
   readonly toolResults: number
   readonly total: number
-  /** Tokens that fit into the model's context; absent when nobody knows. */
+  /** Tokens that fit into the model's context; absent if unknown. */
   readonly limit?: number
   /** Of the limit. */
   readonly ratio?: number
-  /** `ok` as well where there is no limit. */
+  /** `ok` without a limit. */
   readonly level: TokenLevel
-  /** The total is what the provider said, no estimate. */
+  /** The total was reported by the provider, and is no estimate. */
   readonly reported?: true
 }
 
 export type TokenLevel = 'ok' | 'warning' | 'danger'
 
-/** What is looked at; a `ModelRequest` is one. */
+/** The request to count; a `ModelRequest` fits. */
 export interface CountedRequest {
   readonly system: string
   readonly tools: readonly ToolSpec[]
   readonly messages: readonly Message[]
 }
 
-/** Estimates what the tokens of a request are spent on. Calls count for the assistant, what tools gave by itself. */
+/** Estimates what the tokens of a request are used for. Calls count for the assistant, tool results separately. */
 export function tokenBreakdown(request: CountedRequest, limit?: number): TokenBreakdown {
   const parts: Parts = { system: estimateTokens(request.system), tools: 0, user: 0, assistant: 0, toolResults: 0 }
   for (const spec of request.tools) parts.tools += toolTokens(spec)
   for (const message of request.messages) {
-    const { said, results } = messageTokens(message)
-    parts[message.role] += said
+    const { texts, results } = messageTokens(message)
+    parts[message.role] += texts
     parts.toolResults += results
   }
   return measured(parts, limit)
@@ -85,7 +85,7 @@ function scaled(parts: Readonly<Parts>, total: number): Parts {
   const shares: Parts = { system: 0, tools: 0, user: 0, assistant: 0, toolResults: 0 }
   let estimated = 0
   for (const name of partNames) estimated += parts[name]
-  // Nothing to share out by: what a service adds of its own is nearest to the system prompt.
+  // Without estimates: what a service adds by itself is most like a system prompt.
   if (estimated === 0) return { ...shares, system: total }
   let passed = 0
   let given = 0

@@ -2,8 +2,8 @@ import type { Message } from '../../core/turn.ts'
 import { messageTokens } from './estimate-tokens.ts'
 
 /**
- * Leaves out the oldest messages until the rest is within so many tokens; all of them if need be. A result goes with its
- * call. A list that is within them is given back as it is.
+ * Leaves out the oldest messages until the rest fits into this number of tokens, if necessary all. A result goes with its
+ * call. A list that fits is returned as it is.
  */
 export function trimMessages(messages: readonly Message[], targetTokens: number): readonly Message[] {
   if (!(targetTokens >= 0))
@@ -12,7 +12,7 @@ export function trimMessages(messages: readonly Message[], targetTokens: number)
   return start === 0 ? messages : messages.slice(start)
 }
 
-/** Where the newest messages begin that are within so many tokens. Calls and their results are on the same side. */
+/** The index from which on the messages fit into this number of tokens. Calls are not separated from their results. */
 function newestWithin(messages: readonly Message[], tokens: number): number {
   let start = messages.length
   let sum = 0
@@ -25,19 +25,19 @@ function newestWithin(messages: readonly Message[], tokens: number): number {
   return start
 }
 
-/** Where the message that ends before `end` begins, with the calls it answers. */
+/** The index of the message before `end`, or of the calls it answers. */
 function unitBefore(messages: readonly Message[], end: number): number {
   let start = end - 1
   while (start > 0 && hasResults(messages[start]!)) start--
   return Math.max(start, 0)
 }
 
-/** Whether a message answers calls. */
+/** Whether a message has tool results. */
 export const hasResults = (message: Message): boolean => message.content.some((block) => block.type === 'tool_result')
 
 /**
- * The newest messages that fit 70 % of a context window, by estimate; never a call without its results, and never
- * nothing. A conversation that fits is given back as it is. No size, or 0, means no limit.
+ * The newest messages that fit into 70 % of a context window, by estimate; never a call without its results, and at least
+ * one message. A conversation that fits is returned as it is. No size, or 0, means no limit.
  */
 export function fitHistory(messages: readonly Message[], contextWindowSize: number | undefined): readonly Message[] {
   if (contextWindowSize === undefined || contextWindowSize === 0 || messages.length === 0) return messages
@@ -46,7 +46,7 @@ export function fitHistory(messages: readonly Message[], contextWindowSize: numb
       `contextWindowSize must be a number of tokens above 0, or 0 for no limit, got ${String(contextWindowSize)}`,
     )
   const last = unitBefore(messages, messages.length)
-  // Not times 0.7, which makes 62.99 of 90.
+  // Not times 0.7, which gives 62.99 for 90.
   const start = Math.min(newestWithin(messages, (contextWindowSize * 70) / 100), last)
   return start === 0 ? messages : messages.slice(start)
 }

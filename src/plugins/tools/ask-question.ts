@@ -6,7 +6,7 @@ import { definePlugin, type PluginDefinition } from '../plugin.ts'
 import { withMarks } from '../tool-marks.ts'
 
 const description = `Asks the user a question and waits for the answer, however long it takes. For decisions that only the user can make; never for what you can find out yourself.
-Offer options where there are clear choices; unless allowFreeform is false the user may also answer in his own words.`
+Offer options where there are clear choices; unless allowFreeform is false the user may also answer in free text.`
 
 const inputTypes = ['single-select', 'multi-select', 'text'] as const
 type QuestionInputType = (typeof inputTypes)[number]
@@ -29,17 +29,17 @@ const inputSchema = {
 const askQuestionTool: ToolDef<AskedQuestion> = {
   spec: { name: 'ask-question', description, inputSchema },
   isConcurrencySafe: false,
-  replay: 'keyed', // after a crash the question is put again
+  replay: 'keyed', // after a crash the question is asked again
   effects: ['ask'],
   deriveApprovalKey: () => 'ask-question',
   timeoutMs: 0,
   check: checkQuestion,
   execute(input, { answer, callId, suspend }) {
-    // The question is the open call itself: it stands in the log, and outlives this process.
+    // The open call is the question: it is in the log, and outlives this process.
     if (!answer) return suspend('question')
     const { question, inputType = 'single-select', options = [] } = input
-    const { words, value } = readAnswer(input, answerText(answer))
-    return { output: words, details: { questionId: callId, question, inputType, options, answer: value } }
+    const { output, value } = readAnswer(input, answerText(answer))
+    return { output, details: { questionId: callId, question, inputType, options, answer: value } }
   },
 }
 
@@ -77,13 +77,13 @@ export interface AskedQuestion {
   /** Default `single-select`. */
   readonly inputType?: QuestionInputType
   readonly options?: readonly AskUserOption[]
-  /** Default true: an answer in own words is welcome too. */
+  /** Default true: the answer may be free text. */
   readonly allowFreeform?: boolean
 }
 
 interface ReadAnswer {
   /** For the model. */
-  readonly words: string
+  readonly output: string
   /** For screens. */
   readonly value: QuestionAnswer
 }
@@ -94,38 +94,38 @@ interface QuestionAnswer {
   readonly selected?: readonly string[]
 }
 
-/** What somebody answered: labels (alone, in a list, as `{"selected":[…], "text":"…"}`), or his own words. */
+/** Reads an answer: labels (alone, in a list, as `{"selected":[…], "text":"…"}`), or free text. */
 export function readAnswer(question: AskedQuestion, answer: string): ReadAnswer {
   const { inputType = 'single-select', options = [], allowFreeform = true } = question
   const text = answer.trim()
-  if (text === '') return { words: `The user gave an empty answer. ${assume}`, value: { text } }
-  if (inputType === 'text') return { words: `The user answered: ${text}`, value: { text } }
-  const { selected, ownWords } = partsOf(text, options, inputType)
+  if (text === '') return { output: `The user gave an empty answer. ${assume}`, value: { text } }
+  if (inputType === 'text') return { output: `The user answered: ${text}`, value: { text } }
+  const { selected, freeText } = partsOf(text, options, inputType)
   if (inputType === 'single-select' && selected.length > 1)
     return refused(selected.join(', '), 'only one option may be chosen', options)
-  if (ownWords !== '' && !allowFreeform) return refused(ownWords, 'that is none of the options', options)
-  const all = [...selected, ownWords].filter((part) => part !== '').join(', ')
-  return { words: inWords(selected, ownWords), value: { text: all, selected } }
+  if (freeText !== '' && !allowFreeform) return refused(freeText, 'that is none of the options', options)
+  const all = [...selected, freeText].filter((part) => part !== '').join(', ')
+  return { output: outputOf(selected, freeText), value: { text: all, selected } }
 }
 
 const assume = 'Go on with the assumption that fits best, and say which one you made.'
 
 function refused(text: string, why: string, options: readonly AskUserOption[]): ReadAnswer {
   const labels = options.map(({ label }) => label).join(', ')
-  const words = `The user answered: ${text}. But ${why} (${labels}); ask again, or offer what was meant.`
-  return { words, value: { text } }
+  const output = `The user answered: ${text}. But ${why} (${labels}); ask again, or offer what was meant.`
+  return { output, value: { text } }
 }
 
-function inWords(selected: readonly string[], ownWords: string): string {
+function outputOf(selected: readonly string[], freeText: string): string {
   if (selected.length === 0)
-    return ownWords === '' ? 'The user chose none of the options.' : `The user answered in his own words: ${ownWords}`
-  const more = ownWords === '' ? '' : `\nand said: ${ownWords}`
+    return freeText === '' ? 'The user chose none of the options.' : `The user answered in free text: ${freeText}`
+  const more = freeText === '' ? '' : `\nand said: ${freeText}`
   return `The user chose: ${selected.join(', ')}${more}`
 }
 
 interface Parts {
   readonly selected: readonly string[]
-  readonly ownWords: string
+  readonly freeText: string
 }
 
 function partsOf(text: string, options: readonly AskUserOption[], inputType: QuestionInputType): Parts {
@@ -136,14 +136,14 @@ function partsOf(text: string, options: readonly AskUserOption[], inputType: Que
   if (isTexts(list)) {
     const said = isRecord(given) && typeof given.text === 'string' ? given.text.trim() : ''
     const unknown = list.filter((piece) => labelOf(piece) === undefined)
-    return { selected: known(list), ownWords: [...unknown, said].filter((part) => part !== '').join(', ') }
+    return { selected: known(list), freeText: [...unknown, said].filter((part) => part !== '').join(', ') }
   }
   const pieces = inputType === 'multi-select' ? text.split(/[,;\n]/).filter((piece) => piece.trim() !== '') : []
-  if (labelOf(text) !== undefined) return { selected: known([text]), ownWords: '' }
-  if (pieces.length > 0 && pieces.every(labelOf)) return { selected: known(pieces), ownWords: '' }
-  return { selected: [], ownWords: text }
+  if (labelOf(text) !== undefined) return { selected: known([text]), freeText: '' }
+  if (pieces.length > 0 && pieces.every(labelOf)) return { selected: known(pieces), freeText: '' }
+  return { selected: [], freeText: text }
 
-  /** As they were offered, each once. */
+  /** The labels as they were offered, each once. */
   function known(chosen: readonly string[]): string[] {
     return [...new Set(chosen.map(labelOf).filter((label) => label !== undefined))]
   }
@@ -156,7 +156,7 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // somebody's own words may begin with a bracket
+    return undefined // free text may begin with a bracket
   }
 }
 

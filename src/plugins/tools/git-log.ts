@@ -42,7 +42,7 @@ interface GitCommit {
   readonly subject: string
 }
 
-/** Shows the history of a repository, and runs nothing that the repository names. */
+/** Lists the history of a repository. Runs no program that the repository configures. */
 export const gitLogPlugin: PluginDefinition = definePlugin({
   toolId: 'git-log',
   displayName: 'Git history',
@@ -56,14 +56,14 @@ function gitLogTool({ services }: PluginSetup): ToolDef<GitLogInput> {
     isConcurrencySafe: true,
     replay: 'pure',
     effects: ['fs.read'],
-    // Which folder a wiki lies in is not known here; a call that names one counts as reading outside.
+    // The folder of a wiki is not known here; a call that names one counts as reading outside.
     touches: ({ workspaceName, path = '.' }) => (workspaceName ? [] : [{ path, access: 'read' }]),
     deriveApprovalKey: ({ workspaceName = '' }) => boundedKey(`git-log ${workspaceName}`),
     timeoutMs: 30_000,
     async execute(input, ctx) {
       const folder = await workspaceFolder(services, input.workspaceName)
       const limit = Math.min(Math.max(1, Math.floor(input.limit ?? defaultLimit)), mostCommits)
-      // One more tells whether there are more.
+      // One more than asked for, to know whether there are more.
       const { text, isCut } = await runGit({ args: logArgs(input, limit + 1), folder, maxBytes }, ctx)
       const found = commitsIn(text)
       const commits = found.slice(0, limit)
@@ -90,7 +90,7 @@ function logArgs({ path, ref, since, until, author }: GitLogInput, count: number
   ]
 }
 
-/** What was cut off in the middle is left out. */
+/** Leaves out a commit that was cut off. */
 function commitsIn(text: string): GitCommit[] {
   const fields = text.split('\0')
   const commits: GitCommit[] = []

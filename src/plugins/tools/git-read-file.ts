@@ -31,7 +31,7 @@ interface GitReadFileInput {
   readonly endLine?: number
 }
 
-/** Reads files out of the history of a repository, and runs nothing that the repository names. */
+/** Reads files from the history of a repository. Runs no program that the repository configures. */
 export const gitReadFilePlugin: PluginDefinition = definePlugin({
   toolId: 'git-read-file',
   displayName: 'Files in git',
@@ -45,7 +45,7 @@ function gitReadFileTool({ services }: PluginSetup): ToolDef<GitReadFileInput> {
     isConcurrencySafe: true,
     replay: 'pure',
     effects: ['fs.read'],
-    // Which folder a wiki lies in is not known here; a call that names one counts as reading outside.
+    // The folder of a wiki is not known here; a call that names one counts as reading outside.
     touches: ({ workspaceName, path }) => (workspaceName ? [] : [{ path, access: 'read' }]),
     deriveApprovalKey: ({ workspaceName = '', path }) =>
       boundedKey(`${workspaceName.replace(/[%/:]/g, encodeURIComponent)}/${posix.dirname(posix.normalize(path))}`),
@@ -75,7 +75,7 @@ async function blobAt({ path, ref }: GitReadFileInput, folder: string | undefine
   const at = ref || 'HEAD'
   const where = `"${visibleName(path.slice(0, 200))}" at ${visibleName(at.slice(0, 200))}`
   const inner = innerPath(path)
-  // A commit and nothing else: from a tree, such as HEAD:secrets, a path would name another file than the one judged.
+  // Only a commit: with a tree, such as HEAD:secrets, the path would name another file than the one that was allowed.
   const args = ['ls-tree', '-l', '-z', '--end-of-options', `${at}^{commit}`, '--', inner.replace(/\/$/, '')]
   const { text } = await runGit({ args, folder, maxBytes: 65_536 }, ctx).catch((error) => {
     if (!/Not a valid object name/.test(String(error))) throw error
@@ -119,7 +119,7 @@ function linesOf(text: string, input: GitReadFileInput, details: object): ToolRe
 const longestLine = 4000
 const mostCharacters = 262_144
 
-/** As many lines as fit, at least one; what is too long of one is cut off, and said. */
+/** As many lines as fit, at least one; a line that is too long is cut, with a note. */
 function fitting(lines: readonly string[]): string[] {
   const kept: string[] = []
   let size = 0

@@ -12,7 +12,7 @@ const manageTodo: ToolDef<{ readonly todos: readonly Todo[] }> = {
   spec: { ...todowrite.spec, name: 'manage-todo', description },
 }
 
-/** Keeps a list of what is to be done, in the log, and shows it to the model in every round. */
+/** Keeps a todo list in the log, and shows it to the model in every round. */
 export const manageTodoPlugin: PluginDefinition = definePlugin({
   toolId: 'manage-todo',
   displayName: 'Todo list',
@@ -23,7 +23,7 @@ export const manageTodoPlugin: PluginDefinition = definePlugin({
     const todos = readTodos({ transcript: { states } } as Log)
     if (todos.length === 0 || findPrompt(pieceId)) return
     const text = `${heading}\n${formatTodos(todos)}`
-    // Behind the conversation, so that what stands before it stays the same from round to round and is cached.
+    // After the conversation, so that everything before it stays the same and is cached.
     if (!hasHistory(prompts)) prompts.push({ id: 'manage-todo-history', history: messages })
     prompts.push({ id: pieceId, caption: 'Todo list', role: 'user', text, source: ['manage-todo'] })
   },

@@ -7,7 +7,7 @@ interface GitRequest {
   readonly args: readonly string[]
   /** Default: where the agent's tools work. */
   readonly folder: string | undefined
-  /** More output than this is not waited for. */
+  /** Git is stopped after this output. */
   readonly maxBytes: number
 }
 
@@ -17,7 +17,7 @@ interface GitOutput {
   readonly isCut: boolean
 }
 
-/** Runs a git command that only looks, so that no setting of the repository can make it run something. Throws what git says. */
+/** Runs a git command that only reads, so that no setting of the repository can run a program. Throws git's error. */
 export async function runGit({ args, folder, maxBytes }: GitRequest, ctx: ToolContext): Promise<GitOutput> {
   const { execution, handle, signal } = ctx
   if (!execution.capabilities.shell)
@@ -25,11 +25,11 @@ export async function runGit({ args, folder, maxBytes }: GitRequest, ctx: ToolCo
   const wrong = args.find((arg) => arg.includes('\0'))
   if (wrong !== undefined) throw new Error('a NUL character is in what git is asked for; take it out')
   const enough = new AbortController()
-  const heard = { text: '', complaints: '' }
-  const hear = (text: string, from: 'stdout' | 'stderr'): void => {
-    if (from === 'stderr') heard.complaints = (heard.complaints + text).slice(0, mostComplaints)
-    else if (heard.text.length <= maxBytes) heard.text += text
-    if (heard.text.length > maxBytes) enough.abort()
+  const printed = { text: '', errors: '' }
+  const receive = (text: string, from: 'stdout' | 'stderr'): void => {
+    if (from === 'stderr') printed.errors = (printed.errors + text).slice(0, mostErrorText)
+    else if (printed.text.length <= maxBytes) printed.text += text
+    if (printed.text.length > maxBytes) enough.abort()
   }
   const line = `${ownRepositoryScript}exec ${['git', ...safeOptions, ...args].map(shellQuote).join(' ')}`
   const ended = await execution
@@ -37,7 +37,7 @@ export async function runGit({ args, folder, maxBytes }: GitRequest, ctx: ToolCo
       timeout: limitMs,
       signal: AbortSignal.any([signal, enough.signal]),
       env: safeEnv,
-      onOutput: hear,
+      onOutput: receive,
       ...(folder !== undefined && { cwd: folder }),
     })
     .catch((error) => {
@@ -45,20 +45,20 @@ export async function runGit({ args, folder, maxBytes }: GitRequest, ctx: ToolCo
       throw error
     })
   signal.throwIfAborted()
-  // Some contexts do not tell what comes, and give it at the end.
-  if (ended) hear(ended.stdout, 'stdout')
-  if (ended) hear(ended.stderr, 'stderr')
-  const isCut = heard.text.length > maxBytes
-  if (isCut) return { text: heard.text.slice(0, maxBytes), isCut }
+  // Some execution contexts return the output at the end only.
+  if (ended) receive(ended.stdout, 'stdout')
+  if (ended) receive(ended.stderr, 'stderr')
+  const isCut = printed.text.length > maxBytes
+  if (isCut) return { text: printed.text.slice(0, maxBytes), isCut }
   if (ended?.timedOut) throw new Error(`git took longer than ${limitMs / 1000} s and was ended; ask for less`)
-  if (ended?.exitCode === 0) return { text: heard.text, isCut }
-  throw new Error(problemOf(ended?.exitCode ?? null, heard.complaints))
+  if (ended?.exitCode === 0) return { text: printed.text, isCut }
+  throw new Error(problemOf(ended?.exitCode ?? null, printed.errors))
 }
 
 const limitMs = 20_000
-const mostComplaints = 4000
+const mostErrorText = 4000
 
-// Hooks, monitors, signature checkers and pagers are programs that a repository may name.
+// Hooks, monitors, signature checkers and pagers are programs that a repository may configure.
 const safeOptions = [
   '--no-pager',
   ...[
@@ -73,7 +73,7 @@ const safeEnv = {
   GIT_OPTIONAL_LOCKS: '0',
   GIT_LITERAL_PATHSPECS: '1',
   GIT_TERMINAL_PROMPT: '0',
-  // A repository that lacks objects names where to get them, and with which program.
+  // A repository with missing objects configures where to fetch them, and with which program.
   GIT_NO_LAZY_FETCH: '1',
   GIT_ALLOW_PROTOCOL: 'none',
   LC_ALL: 'C',
@@ -84,8 +84,8 @@ const foreign =
   'the .git of this folder leads to another repository, which does not know this folder, and is not read; tell the user'
 
 /**
- * A folder may come from anywhere, with a .git that leads to the history of something private elsewhere. Worktrees and
- * submodules are known to the repository they belong to. Objects that it borrows (alternates) are not looked at.
+ * A foreign folder may have a .git that points to a private repository elsewhere. Worktrees and submodules are registered
+ * in the repository they belong to. Borrowed objects (alternates) are not checked.
  */
 const ownRepositoryScript = `
 if facts=$(git ${safeOptions.map(shellQuote).join(' ')} rev-parse --show-toplevel --absolute-git-dir --git-common-dir 2>/dev/null); then
@@ -103,17 +103,17 @@ end
 fi
 `
 
-function problemOf(exitCode: number | null, complaints: string): string {
+function problemOf(exitCode: number | null, errors: string): string {
   if (exitCode === foreignCode) return foreign
   if (exitCode === 127) return 'git is not installed where the tools run'
-  if (/not a git repository/i.test(complaints)) return 'this folder is not in a git repository, so it has no history'
-  if (/(bad revision|ambiguous argument|not a valid object name) '?HEAD\b(?:\^\{commit\})?(?![~^@:])/i.test(complaints))
+  if (/not a git repository/i.test(errors)) return 'this folder is not in a git repository, so it has no history'
+  if (/(bad revision|ambiguous argument|not a valid object name) '?HEAD\b(?:\^\{commit\})?(?![~^@:])/i.test(errors))
     return 'the repository has no commits yet'
-  const said = visibleText(complaints.trim()).slice(0, 500)
+  const said = visibleText(errors.trim()).slice(0, 500)
   return `git failed (exit ${exitCode ?? 'by a signal'})${said === '' ? '' : `: ${said}`}`
 }
 
-/** A path as git is asked for it; throws for one that leads out of the folder. */
+/** The path for git; throws on one that leads out of the folder. */
 export function innerPath(path: string): string {
   const shown = visibleName(path.slice(0, 200))
   if (path === '' || path.length > longestPath) throw new Error(`"${shown}" is no path; name a file in the repository`)

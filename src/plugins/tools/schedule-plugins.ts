@@ -26,7 +26,7 @@ interface AlarmInput {
 
 const mostReminder = 10_000
 
-/** Lets an agent stop working, and be woken later. */
+/** Lets an agent end its work, and be woken later. */
 const alarmClockPlugin: PluginDefinition = definePlugin({
   toolId: 'alarm-clock',
   displayName: 'Alarm clock',
@@ -107,12 +107,12 @@ const removeSchedulePlugin: PluginDefinition = definePlugin({
       properties: { id: { type: 'string', description: 'As list-schedules names it.' } },
       required: ['id'],
       replay: 'keyed',
-      async run({ id }, desk) {
-        const { book, key, isAgain } = desk
-        // A call that runs again after a crash finds gone what it removed before.
+      async run({ id }, context) {
+        const { book, key, isAgain } = context
+        // A call that runs again after a crash does not find what it removed before.
         const isGone = isAgain && !(await book.list()).some((one) => one.id === id)
         if (!isGone) {
-          await ownSchedule(desk, id)
+          await ownSchedule(context, id)
           await book.remove(id, { key })
         }
         return { output: `Removed ${id}.`, details: { scheduleId: id } }
@@ -144,18 +144,18 @@ To change when it runs give one of everySeconds, at and cron.`,
   ],
 })
 
-async function changeTask(input: UpdateInput, desk: ScheduleToolContext) {
+async function changeTask(input: UpdateInput, context: ScheduleToolContext) {
   const { id, ...rest } = restOf(input)
-  await ownSchedule(desk, id)
+  await ownSchedule(context, id)
   const when = timeOf(input)
-  const changed = await desk.book.update(id, { ...rest, ...(when && { when }) }, { key: desk.key })
+  const changed = await context.book.update(id, { ...rest, ...(when && { when }) }, { key: context.key })
   return { output: `Changed. ${describeSchedule(changed)}`, details: { scheduleId: id, nextRunAt: changed.nextRunAt } }
 }
 
 const taskDescription = `Has you woken with a message later: at a time, again and again, or by a cron expression.
 Give one of everySeconds, at and cron. The schedule outlives this conversation's runs; remove it when it is no longer needed.`
 
-/** So many are enough for an agent that knows what it does. */
+/** The most schedules of one agent. */
 const mostSchedules = 100
 
 /** Lets an agent make schedules for itself. */
@@ -175,8 +175,8 @@ const scheduleTaskPlugin: PluginDefinition = definePlugin({
   ],
 })
 
-async function addTask(input: ScheduleFields & { readonly message: string }, desk: ScheduleToolContext) {
-  const { agentId, book, key } = desk
+async function addTask(input: ScheduleFields & { readonly message: string }, context: ScheduleToolContext) {
+  const { agentId, book, key } = context
   const when = timeOf(input)
   if (!when) throw new Error('It is not said when; give one of "everySeconds", "at" and "cron"')
   const id = `task-${digestOf(key).slice(0, 12)}`
@@ -190,7 +190,7 @@ async function addTask(input: ScheduleFields & { readonly message: string }, des
   }
 }
 
-/** Plugins with which an agent has itself woken. */
+/** Plugins with which an agent schedules its own work. */
 export const schedulePlugins: readonly PluginDefinition[] = [
   alarmClockPlugin,
   scheduleTaskPlugin,

@@ -8,14 +8,13 @@ interface ScheduleToolOptions<Input> {
   readonly properties: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
   readonly replay: 'pure' | 'keyed'
-  run(input: Input, at: ScheduleToolContext): Promise<ToolResult>
+  run(input: Input, context: ScheduleToolContext): Promise<ToolResult>
 }
 
-/** What a tool about schedules works with. */
 export interface ScheduleToolContext {
   readonly agentId: string
   readonly book: ScheduleBook
-  /** The same when a call runs again after a crash, so that what it changes is changed once. */
+  /** The same if a call runs again after a crash, so that its change is made once. */
   readonly key: string
   readonly isAgain: boolean
 }
@@ -31,7 +30,7 @@ export function scheduleTool<Input>(services: PluginServices, options: ScheduleT
     },
     isConcurrencySafe: replay === 'pure',
     replay,
-    // Only the waking: what an agent does when it is woken is judged then.
+    // Only the schedule itself: calls of the woken agent are decided then.
     effects: replay === 'pure' ? [] : ['schedule.write'],
     deriveApprovalKey: () => name,
     timeoutMs: 30_000,
@@ -44,7 +43,7 @@ export function scheduleTool<Input>(services: PluginServices, options: ScheduleT
   }
 }
 
-/** The schedule of that id, if it is the agent's own to change. */
+/** The schedule of that id; throws unless the agent may change it. */
 export async function ownSchedule({ agentId, book }: ScheduleToolContext, id: string): Promise<ScheduleState> {
   const own = await book.list(agentId)
   const found = own.find((one) => one.id === id)
@@ -63,7 +62,7 @@ export function describeSchedule(state: ScheduleState): string {
   const parts = [
     `${id} (${kind}${name === undefined ? '' : `, ${name}`}): ${describeTime(when)}`,
     activeHours && `only from ${activeHours.from} to ${activeHours.to}${zone}`,
-    enabled ? nextWords(nextRunAt) : 'switched off',
+    enabled ? nextRunText(nextRunAt) : 'switched off',
     `ran ${runs}${maxRuns === undefined ? '' : ` of ${maxRuns}`} times`,
     lastRunAt !== undefined && `last ${isoOf(lastRunAt)}`,
     state.deleteAfterRun && 'removed after its next run',
@@ -79,7 +78,7 @@ function describeTime(when: ScheduleTime): string {
   return `at ${when.at}${repeat}`
 }
 
-function nextWords(nextRunAt: number | undefined): string {
+function nextRunText(nextRunAt: number | undefined): string {
   return nextRunAt === undefined ? 'no further run' : `next ${isoOf(nextRunAt)}`
 }
 
@@ -92,7 +91,7 @@ function shortened(text: string): string {
   return line.length > 200 ? `${line.slice(0, 199)}…` : line
 }
 
-/** How a model says when something is to be done. */
+/** The fields with which a model says when a schedule runs. */
 interface TimeFields {
   readonly everySeconds?: number
   readonly at?: string
@@ -101,7 +100,7 @@ interface TimeFields {
   readonly timeZone?: string
 }
 
-/** The rest of what it may say of a schedule. */
+/** All fields of a schedule that a model may set. */
 export interface ScheduleFields extends TimeFields {
   readonly message?: string
   readonly name?: string | null
@@ -111,7 +110,7 @@ export interface ScheduleFields extends TimeFields {
   readonly deleteAfterRun?: boolean
 }
 
-/** Their schemas. A field that may be taken away is described with `null` beside its own type. */
+/** The schemas of the fields. With `clearable`, optional fields may be `null`. */
 export function scheduleProperties(options: { readonly clearable: boolean }): Readonly<Record<string, JsonSchema>> {
   const orNull = (type: string) => ({ type: options.clearable ? [type, 'null'] : type })
   return {
@@ -141,13 +140,13 @@ export function scheduleProperties(options: { readonly clearable: boolean }): Re
   }
 }
 
-/** The fields that are not about time, as they are. */
+/** The fields that are not about time. */
 export function restOf<Fields extends ScheduleFields>(fields: Fields): Omit<Fields, keyof TimeFields> {
   const { everySeconds: _every, at: _at, repeatEveryMinutes: _repeat, cron: _cron, timeZone: _zone, ...rest } = fields
   return rest
 }
 
-/** What the fields about time amount to; undefined where none was given. */
+/** The time of a schedule; undefined if no field was given. */
 export function timeOf(fields: TimeFields): ScheduleTime | undefined {
   const { everySeconds, at, repeatEveryMinutes, cron, timeZone } = fields
   const given = Object.entries({ everySeconds, at, cron }).filter(([, value]) => value !== undefined)

@@ -25,7 +25,7 @@ const defaultLimitMs = 120_000
 const resultDuration = 2
 const deepest = 3
 
-/** Lets the model hand tasks to agents of this or another definition. A child that takes too long is cancelled. */
+/** Lets the model give tasks to agents of this or another definition. A child that takes too long is cancelled. */
 export const spawnAgentPlugin: PluginDefinition = definePlugin({
   toolId: 'spawn-agent',
   displayName: 'Sub-agents',
@@ -39,7 +39,7 @@ function spawnAgentTool({ services, entry }: PluginSetup): ToolDef<SpawnAgentInp
   return {
     spec: { name: 'spawn-agent', description, inputSchema: inputSchema(services.definitionIds ?? []) },
     isConcurrencySafe: true,
-    replay: 'keyed', // the child is named after the call: the same call finds the same child again
+    replay: 'keyed', // the child is named after the call, which finds the same child again
     effects: ['spawn'],
     deriveApprovalKey: ({ agentDefinitionId = 'spawn-agent' }) => boundedKey(agentDefinitionId),
     timeoutMs: entry.timeoutMs ?? defaultLimitMs,
@@ -74,7 +74,7 @@ function inputSchema(definitionIds: readonly string[]): JsonSchema {
   }
 }
 
-/** The result with which a call ended the work of an agent for good; nothing where it has not, or was spoken to since. */
+/** The result of the call that ended the work of an agent; undefined if none did, or if a message came since. */
 async function endedWith(session: Session): Promise<string | undefined> {
   if (session.log.transcript.openCalls.length > 0) return undefined
   const [entries = []] = await session.tree()

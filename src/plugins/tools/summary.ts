@@ -24,7 +24,7 @@ const summaryTool: ToolDef<{ readonly text: string }> = {
   execute: ({ text }) => text,
 }
 
-/** Ends the loop with the answer; nothing of it is sent to the model again. */
+/** Ends the loop with the answer, which is not sent to the model again. */
 export const summaryPlugin: PluginDefinition = definePlugin({
   toolId: 'summary',
   displayName: 'Summary',

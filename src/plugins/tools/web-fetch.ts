@@ -1,9 +1,9 @@
 import { createWebFetchTool, type WebFetchOptions } from '../../tools/web-fetch.ts'
 import { definePlugin, type PluginDefinition } from '../plugin.ts'
 
-/** Reads the public web. What it may reach is the host's choice: no definition of an agent can widen it. */
+/** Reads the public web. The host chooses which addresses are reachable; a definition cannot add any. */
 export function createWebFetchPlugin(options: WebFetchOptions = {}): PluginDefinition {
-  createWebFetchTool(options) // what cannot be meant is said here, and not when an agent is made
+  createWebFetchTool(options) // throws on invalid options now, and not when an agent is created
   return definePlugin({
     toolId: 'web-fetch',
     displayName: 'Fetch web pages',

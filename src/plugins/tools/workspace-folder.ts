@@ -1,7 +1,7 @@
 import { visibleName } from '../../platform/visible-text.ts'
 import type { PluginServices } from '../plugin.ts'
 
-/** Where a wiki lies; `undefined` without a name: where the agent's own tools work. */
+/** The folder of a wiki; `undefined` without a name: the folder of the agent's own tools. */
 export async function workspaceFolder(
   { knowledge }: Pick<PluginServices, 'knowledge'>,
   workspaceName: string | undefined,

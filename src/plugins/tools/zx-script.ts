@@ -32,17 +32,17 @@ interface ZxScriptInput {
 }
 
 export interface ZxScriptOptions {
-  /** Where zx is on this machine. Default: the package beside us. */
+  /** Finds zx on this machine. Default: the installed package. */
   readonly findZx?: typeof findZx
 }
 
 const defaultLimitMs = 30_000
-/** What a place that keeps its time limits needs to end a script; the engine gives up on one that does not. */
+/** How long an execution context may take to end a script after its time limit; then the engine ends the call. */
 const graceMs = 10_000
 const maxOutputBytes = 32_768
 const maxScriptBytes = 1024 * 1024
 
-/** Lets the model run scripts. Each is asked about, unless the same one was approved for good. */
+/** Lets the model run scripts. Each needs an approval, unless the same script has a grant. */
 export function createZxScriptPlugin(options: ZxScriptOptions = {}): PluginDefinition {
   return definePlugin({
     toolId: 'zx-script',
@@ -62,7 +62,7 @@ function zxScriptTool({ services, entry }: PluginSetup, options: ZxScriptOptions
     isConcurrencySafe: false,
     replay: 'opaque',
     effects: ['exec', 'fs.read', 'fs.write', 'net'],
-    // An approval holds for this very script in this place; what it is called does not matter.
+    // An approval covers exactly this script in this folder, under any file name.
     deriveApprovalKey: ({ script, workspaceName = '' }) => digestOf(JSON.stringify([workspaceName, script])),
     timeoutMs: limitMs > 0 ? limitMs + graceMs : 0,
     check: checkScript,
@@ -126,13 +126,13 @@ async function runScript(input: ZxScriptInput, ctx: ToolContext, start: Start): 
 const longestLabel = 200
 
 interface ZxPackage {
-  /** Its command line, to be run with node. */
+  /** Its command-line program, for node. */
   readonly cli: string
-  /** So that scripts may import it by its name. */
+  /** For scripts that import zx by its name. */
   readonly folder: string
 }
 
-/** The `zx` package beside us, an optional peer; `undefined` where nobody installed it. */
+/** The `zx` package, an optional peer; `undefined` if it is not installed. */
 function findZx(): ZxPackage | undefined {
   try {
     const { resolve } = peerPackages()
@@ -143,8 +143,8 @@ function findZx(): ZxPackage | undefined {
 }
 
 /**
- * A shell line that runs the script on its stdin with zx, from a file of its own that lies outside of any workspace. The
- * shell waits beside zx, not behind it: so it hears when it has to end, and takes the file with it.
+ * A shell line that runs the script on its stdin with zx, from a temporary file outside of any workspace. The shell starts
+ * zx in the background and waits, so that it receives signals and removes the file.
  */
 function zxCommand(zx: ZxPackage | undefined): string {
   const program = zx ? [process.execPath, zx.cli].map(shellQuote).join(' ') : 'zx'

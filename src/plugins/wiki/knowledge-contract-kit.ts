@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 
-/** A clock that stands until it is turned. */
-export function turnedClock(start: number): Clock & { turn(ms: number): void } {
+/** A clock that moves only by `turn`. */
+export function manualClock(start: number): Clock & { turn(ms: number): void } {
   let now = start
   return {
     now: () => now,
@@ -12,12 +12,12 @@ export function turnedClock(start: number): Clock & { turn(ms: number): void } {
   }
 }
 
-/** Throws where something does not hold. */
-export function check(holds: boolean, what: string): void {
-  if (!holds) throw new Error(what)
+/** Throws if a condition is false. */
+export function check(isTrue: boolean, what: string): void {
+  if (!isTrue) throw new Error(what)
 }
 
-/** Throws where two values are not the same in JSON. */
+/** Throws if two values differ in JSON. */
 export function same(actual: unknown, expected: unknown, what: string): void {
   const [found, wanted] = [shown(actual), shown(expected)]
   if (found !== wanted) throw new Error(`${what}: it is ${found.slice(0, 600)}, expected ${wanted.slice(0, 600)}`)
@@ -32,7 +32,7 @@ function shown(value: unknown): string {
   return JSON.stringify(value, ordered) ?? 'undefined'
 }
 
-/** The error of work that has to fail. */
+/** The error of work that must fail. */
 export async function fails(work: Promise<unknown>, what: string): Promise<Error> {
   const [outcome] = await Promise.allSettled([work])
   if (outcome.status === 'fulfilled') throw new Error(`${what}: it must fail and gave ${shown(outcome.value)}`)

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
-import { check, fails, same, turnedClock } from './knowledge-contract-kit.ts'
+import { check, fails, manualClock, same } from './knowledge-contract-kit.ts'
 import type { KnowledgeStore, TagNode, Tiddler, Wiki } from './knowledge-store.ts'
 
-/** One promise that every store of wikis keeps. Any test runner can run it: `test(one.name, one.run)`. */
+/** One requirement for stores of wikis. Any test runner can run it: `test(one.name, one.run)`. */
 export interface KnowledgeContractCase {
   readonly name: string
   /** Rejects with an Error that says what is wrong. */
@@ -10,19 +10,19 @@ export interface KnowledgeContractCase {
 }
 
 export interface KnowledgeContractOptions {
-  /** A store with these workspaces and their tiddlers, for each case anew, that tells the time by `clock`. */
+  /** Creates a store with these workspaces and tiddlers, for each case, that uses `clock`. */
   make(given: {
     readonly workspaces: Readonly<Record<string, readonly Tiddler[]>>
     readonly clock: Clock
   }): KnowledgeStore | Promise<KnowledgeStore>
 }
 
-/** What makes a store of wikis one. */
+/** The requirements for every store of wikis. */
 export function knowledgeContract({ make }: KnowledgeContractOptions): readonly KnowledgeContractCase[] {
   return Object.entries(cases).map(([name, prove]) => ({
     name,
     async run() {
-      const clock = turnedClock(Date.UTC(2026, 4, 1, 12))
+      const clock = manualClock(Date.UTC(2026, 4, 1, 12))
       const store = await make({ workspaces: { garden, empty: [] }, clock })
       try {
         await prove({ store, wiki: await store.open('garden'), turn: clock.turn })
@@ -85,7 +85,7 @@ const cases: Record<string, (proof: Proof) => Promise<void>> = {
     same({ title, text, tags, modified, fields }, expected, 'get("Leek")')
     same((await wiki.get('South bed'))!.tags, ['Garden', 'sunny place'], 'tags with spaces')
     same((await wiki.get('水やり'))!.text, '毎朝、[[North bed]]から。', 'text beyond Latin')
-    same(await wiki.get('Nobody'), undefined, 'a missing tiddler')
+    same(await wiki.get('Missing'), undefined, 'a missing tiddler')
   },
 
   async 'filters give titles as TiddlyWiki does'({ wiki }) {
@@ -118,7 +118,7 @@ const cases: Record<string, (proof: Proof) => Promise<void>> = {
     check(found.titles.includes('North bed') && !found.titles.includes('Blue leek'), `found ${found.titles.join()}`)
     const { titles, total } = await wiki.backlinks('North bed', { limit: 1 })
     same({ count: titles.length, total }, { count: 1, total: 2 }, 'limit')
-    same(await wiki.backlinks('Nobody'), { titles: [], total: 0 }, 'backlinks of what is not there')
+    same(await wiki.backlinks('Missing'), { titles: [], total: 0 }, 'backlinks of what is not there')
   },
 
   async 'D035 the tag tree goes as deep as it may and counts what it leaves out'({ wiki }) {
@@ -127,7 +127,7 @@ const cases: Record<string, (proof: Proof) => Promise<void>> = {
     const whole = 'Garden 2(North bed 1(Leek 1(Blue leek 0)), South bed 0)'
     same(shapeOf(await wiki.tagTree('Garden', { depth: 9 })), whole, 'depth 9')
     same(shapeOf(await wiki.tagTree('Garden')), whole, 'three levels, unless said otherwise')
-    same(shapeOf(await wiki.tagTree('Nobody')), 'Nobody 0', 'a tag nobody has')
+    same(shapeOf(await wiki.tagTree('Missing')), 'Missing 0', 'an unused tag')
   },
 
   async 'D035 a tag that is its own ancestor is shown once more and followed no further'({ wiki }) {
@@ -157,7 +157,7 @@ const cases: Record<string, (proof: Proof) => Promise<void>> = {
     const { text, problems } = await wiki.render('South bed')
     same(text.replace(/\s+/g, ' ').trim(), 'Beans, Leeks. See Garden.', 'the text')
     same(problems, [], 'its problems')
-    await fails(wiki.render('Nobody'), 'rendering what is not there')
+    await fails(wiki.render('Missing'), 'rendering what is not there')
   },
 
   async 'D035 rendering tells of what is missing, unclosed, or goes round in a circle'({ wiki }) {
@@ -238,7 +238,7 @@ const cases: Record<string, (proof: Proof) => Promise<void>> = {
     same(await wiki.get('Leek'), undefined, 'get')
     same((await wiki.filter('[tag[North bed]]')).titles, [], 'its tag')
     same(await wiki.delete('Leek'), false, 'delete again')
-    same(await wiki.delete('Nobody'), false, 'what was never there')
+    same(await wiki.delete('Missing'), false, 'what was never there')
   },
 
   async 'many puts at once are all kept'({ store, wiki }) {
@@ -249,7 +249,7 @@ const cases: Record<string, (proof: Proof) => Promise<void>> = {
     same((await wiki.get('Seed 3'))!.text, 'no. 9', 'the last one counts')
   },
 
-  async 'what is written on the ground of an old reading is refused, and says so'({ wiki, turn }) {
+  async 'a write that is based on an old reading is refused with PageChanged'({ wiki, turn }) {
     const read = (await wiki.get('Leek'))!
     turn(1000)
     const theirs = await wiki.put({ ...read, text: 'Theirs.' }, { ifSame: read })
@@ -274,7 +274,7 @@ const cases: Record<string, (proof: Proof) => Promise<void>> = {
     same(await wiki.get('Alone'), undefined, 'in the other one')
   },
 
-  async 'a call that was called off is refused with its reason'({ wiki }) {
+  async 'an aborted call is refused with the reason of its signal'({ wiki }) {
     const signal = AbortSignal.abort(new Error('no longer wanted'))
     const calls = [
       wiki.get('Garden', { signal }),
@@ -282,8 +282,7 @@ const cases: Record<string, (proof: Proof) => Promise<void>> = {
       wiki.put({ title: 'Late' }, { signal }),
       wiki.delete('Garden', { signal }),
     ]
-    for (const call of calls)
-      same((await fails(call, 'a call that was called off')).message, 'no longer wanted', 'its reason')
+    for (const call of calls) same((await fails(call, 'an aborted call')).message, 'no longer wanted', 'its reason')
     same([await wiki.get('Late'), (await wiki.get('Garden'))?.title], [undefined, 'Garden'], 'what is there')
   },
 }
@@ -304,7 +303,7 @@ const filters: Readonly<Record<string, readonly string[]>> = {
   '[all[tiddlers]!is[system]prefix[R]limit[1]]': ['Ring A'],
   '[tag[Garden]] [tag[Leek]] +[sort[title]limit[2]]': ['Blue leek', 'North bed'],
   '[is[system]has[modified]]': ['$:/config/own'],
-  '[tag[nobody]]': [],
+  '[tag[missing]]': [],
   '': [],
 }
 

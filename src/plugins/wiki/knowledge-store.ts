@@ -3,15 +3,15 @@ import { AgentError } from '../../core/errors.ts'
 /** Wikis by name. */
 export interface KnowledgeStore {
   workspaces(): Promise<readonly WorkspaceInfo[]>
-  /** Throws a sentence that names those there are. */
+  /** Rejects an unknown name with an error that lists the known ones. */
   open(workspaceName: string): Promise<Wiki>
-  /** Lets go of threads and files. Doing it twice is harmless. */
+  /** Releases threads and files. May be called twice. */
   close?(): Promise<void>
 }
 
 export interface WorkspaceInfo {
   readonly name: string
-  /** Where it lies; scripts run there. Absent for a wiki in memory. */
+  /** Scripts run there. Absent for a wiki in memory. */
   readonly folder?: string
   readonly isReadOnly?: boolean
   readonly description?: string
@@ -36,10 +36,10 @@ export interface FilterPage {
 
 export interface TagNode {
   readonly title: string
-  /** How many pages have it as a tag; known also where `children` are cut off by the depth. */
+  /** How many pages have it as a tag, also if `children` are cut off by the depth. */
   readonly count: number
   readonly children: readonly TagNode[]
-  /** It is its own ancestor; shown once. */
+  /** It is its own ancestor, and is not followed further. */
   readonly isCycle?: boolean
 }
 
@@ -48,28 +48,28 @@ export interface RenderProblem {
   readonly message: string
 }
 
-/** One wiki. Every question ends: by itself, by its time limit (then it says so), or with `signal`. */
+/** One wiki. Every call ends: by itself, with an error at its time limit, or with `signal`. */
 export interface Wiki {
   readonly info: WorkspaceInfo
   get(title: string, options?: WikiCall): Promise<Tiddler | undefined>
-  /** Titles that a filter in TiddlyWiki's own language gives, 1000 unless said otherwise. A filter that is wrong throws what is wrong with it. */
+  /** The titles of a TiddlyWiki filter, by default 1000. Rejects an invalid filter with its problem. */
   filter(
     filter: string,
     options?: WikiCall & { readonly offset?: number; readonly limit?: number },
   ): Promise<FilterPage>
   backlinks(title: string, options?: WikiCall & { readonly limit?: number }): Promise<FilterPage>
-  /** What is tagged with `rootTitle`, what is tagged with that, and so on: `depth` levels below the root, 3 unless said otherwise. */
+  /** The pages that are tagged with `rootTitle`, those tagged with these, and so on: `depth` levels, by default 3. */
   tagTree(rootTitle: string, options?: WikiCall & { readonly depth?: number }): Promise<TagNode>
-  /** Newest first, 20 unless said otherwise; no system tiddlers, and none of the texts. */
+  /** Newest first, by default 20; without system tiddlers, and without texts. */
   recent(options?: WikiCall & { readonly limit?: number; readonly since?: Date }): Promise<readonly Tiddler[]>
-  /** As plain text. Throws where there is no such tiddler. */
+  /** As plain text. Rejects if there is no such tiddler. */
   render(
     title: string,
     options?: WikiCall,
   ): Promise<{ readonly text: string; readonly problems: readonly RenderProblem[] }>
-  /** Creates or replaces. `modified`, and for a new one `created`, are set. Resolves once it is on the disk. */
+  /** Creates or replaces a tiddler, and sets `modified`, for a new one also `created`. Resolves once it is on the disk. */
   put(tiddler: Tiddler, options?: WikiWrite): Promise<Tiddler>
-  /** False where there was none. */
+  /** False if there was none. */
   delete(title: string, options?: WikiWrite): Promise<boolean>
 }
 
@@ -78,13 +78,13 @@ export interface WikiCall {
 }
 
 export interface WikiWrite extends WikiCall {
-  /** Only while the page is what `get` gave, or with `null` while there is none; else it fails with `PageChanged`. */
+  /** Writes only if the page is still as `get` returned it, or with `null` if there is none; else rejects with `PageChanged`. */
   readonly ifSame?: Tiddler | null
 }
 
-/** A page is not what it was, and was left as it is. Known by its `name`, so that any store can say it. */
+/** A page has changed since it was read, and was not written. Recognised by its `name`, so that any store can throw it. */
 export class PageChanged extends AgentError {
   constructor(title: string) {
-    super(`The page ${JSON.stringify(title.slice(0, 200))} was changed by somebody else; read it again`)
+    super(`The page ${JSON.stringify(title.slice(0, 200))} was changed by another writer; read it again`)
   }
 }

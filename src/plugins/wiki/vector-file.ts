@@ -7,7 +7,7 @@ import { writeFileAtomic } from '../../platform/files.ts'
 import { readSmallText } from '../../platform/read-small-text.ts'
 import type { Tiddler } from './knowledge-store.ts'
 
-/** The vectors of one page, and of which text they are. */
+/** The vectors of one page, and the digest of its text. */
 export interface PageVectors {
   readonly digest: string
   readonly vectors: readonly Float32Array[]
@@ -22,13 +22,13 @@ export interface StoredVectors {
 const version = 1
 const mostBytes = 256 * 1024 * 1024
 const mostPages = 100_000
-/** Of one page. */
+/** The most pieces of one page. */
 export const mostPieces = 16
 
-/** What a page says, in short: the same for the same title and text. */
+/** The same for the same title and text. */
 export const pageDigest = ({ title, text = '' }: Tiddler): string => digestOf(JSON.stringify([title, text]))
 
-/** What the file holds for this model; undefined where there is none, or one that cannot be used. It is only a copy. */
+/** The vectors of a file for this model; undefined if there is no usable file. They can be computed again. */
 export async function readVectors(file: string, model: string): Promise<StoredVectors | undefined> {
   const unusable = new Error('unusable')
   try {
@@ -41,7 +41,7 @@ export async function readVectors(file: string, model: string): Promise<StoredVe
   }
 }
 
-/** Says whether it was written. A wiki may come from anywhere: where a link leads out of it nothing is written. */
+/** Returns whether the file was written. Does not write through links, as a wiki may come from others. */
 export async function writeVectors(file: string, { model, dimension, pages }: StoredVectors): Promise<boolean> {
   const entries = [...pages].map(([title, { digest, vectors }]) => [title, digest, ...vectors.map(encoded)])
   const size = entries.reduce((sum, entry) => sum + entry.reduce((length, part) => length + part.length, 16), 0)
@@ -54,16 +54,16 @@ export async function writeVectors(file: string, { model, dimension, pages }: St
     await writeFileAtomic(file, JSON.stringify({ version, model, dimension, pages: entries }))
     return true
   } catch {
-    return false // no room, or not ours to write; the vectors are there all the same, for as long as we live
+    return false // the disk is full, or the file is not writable; the vectors stay in memory
   }
 }
 
-/** Somebody may still put a link there between this look and the write; he could then write there himself. */
+/** A link could still be created between this check and the write, but only by a process that can write there itself. */
 async function isOwnFolder(file: string): Promise<boolean> {
   return (await lstat(dirname(file))).isDirectory()
 }
 
-/** Undefined for whatever we did not write, or wrote for another model. */
+/** Undefined for a foreign format, or for vectors of another model. */
 function parsed(value: unknown, model: string): StoredVectors | undefined {
   if (!isRecord(value) || value.version !== version || value.model !== model) return undefined
   const { dimension, pages } = value
@@ -81,7 +81,7 @@ function parsed(value: unknown, model: string): StoredVectors | undefined {
   return { model, dimension: dimension as number, pages: found }
 }
 
-/** Little-endian, whatever the machine. */
+/** Little-endian on every machine. */
 function encoded(vector: Float32Array): string {
   const bytes = Buffer.alloc(vector.length * 4)
   for (const [i, value] of vector.entries()) bytes.writeFloatLE(value, i * 4)
@@ -92,7 +92,7 @@ function decoded(part: string, dimension: number): Float32Array | undefined {
   const bytes = Buffer.from(part, 'base64')
   if (bytes.length !== dimension * 4) return undefined
   const vector = Float32Array.from({ length: dimension }, (_, i) => bytes.readFloatLE(i * 4))
-  // A file may be made by anybody: a vector longer than 1 would win every search.
+  // In a forged file, a vector longer than 1 would win every search.
   const length = vector.reduce((sum, value) => sum + value * value, 0)
   return length <= 1.001 ? vector : undefined
 }

@@ -12,15 +12,15 @@ import {
   writeVectors,
 } from './vector-file.ts'
 
-/** Texts into vectors, as many and in the same order. `model` names what makes them: another name, other vectors. */
+/** Turns texts into vectors, one for each. `model` names the model: vectors of another name are not reused. */
 export interface Embed {
   (texts: readonly string[], signal: AbortSignal): Promise<readonly (readonly number[])[]>
   readonly model?: string
 }
 
-/** The pages of one wiki, found by what they mean. */
+/** Search in one wiki by meaning. */
 export interface VectorIndex {
-  /** The best first. Pages that changed since the last time are embedded first. */
+  /** Returns the best matches first. Embeds the pages that changed since the last search. */
   search(query: string, options?: VectorSearch): Promise<VectorMatches>
 }
 
@@ -34,24 +34,24 @@ interface VectorSearch {
 
 interface VectorMatches {
   readonly matches: readonly { readonly title: string; readonly score: number }[]
-  /** The best that lay below the threshold. */
+  /** The best score, if all are below the threshold. */
   readonly best?: number
   /** How many pages were compared. */
   readonly pages: number
-  /** How many pages of the wiki are beyond what an index holds. */
+  /** How many pages were left out because of `mostPages`. */
   readonly leftOut: number
 }
 
 export interface VectorIndexOptions {
   readonly wiki: Wiki
   readonly embed: Embed
-  /** Where the vectors are kept, in a folder of its own beside the wiki. Default: only in memory. */
+  /** The file for the vectors. Default: only in memory. */
   readonly file?: string
   /** More pages than this are left out. Default 5000. */
   readonly mostPages?: number
 }
 
-/** Indexes that live as long as their host, one for each wiki. */
+/** One index for each wiki. */
 export interface VectorIndexes {
   of(wiki: Wiki, embed: Embed): VectorIndex
 }
@@ -76,23 +76,23 @@ export function createVectorIndexes(): VectorIndexes {
 }
 
 const batchSize = 64
-/** A page is embedded in pieces, of which the best counts. */
+/** A page is embedded in pieces; its best piece counts. */
 const pieceLength = 4000
 const longestQuery = 4000
 
-/** An index of the pages of a wiki that are no system pages and have text. */
+/** An index of the pages of a wiki that have text, without system pages. */
 export function createVectorIndex({ wiki, embed, file, mostPages = 5000 }: VectorIndexOptions): VectorIndex {
   const model = embed.model ?? 'default'
   let stored: StoredVectors | undefined
 
   return {
     search(query, { limit = 10, threshold = 0.7, signal = AbortSignal.any([]) } = {}) {
-      // Two searches at once would embed the same pages twice.
+      // Two searches at the same time would embed the same pages twice.
       return runSerially(embed, `${wiki.info.name} ${wiki.info.folder}`, signal, async () => {
         const [wanted] = await vectorsOf([query.slice(0, longestQuery).toWellFormed()], embed, signal)
         const dimension = wanted!.length
         stored ??= file === undefined ? undefined : await readVectors(file, model)
-        // The same name, but vectors of another length: another model made them.
+        // Vectors of another length come from another model of the same name.
         if (stored?.dimension !== dimension) stored = { model, dimension, pages: new Map() }
         const current = await refresh(stored.pages, dimension, signal)
         const scored = [...stored.pages].map(([title, { vectors }]) => ({ title, score: bestOf(vectors, wanted!) }))
@@ -104,7 +104,7 @@ export function createVectorIndex({ wiki, embed, file, mostPages = 5000 }: Vecto
     },
   }
 
-  /** Brings the vectors up to date. What was embedded before it was stopped is kept. */
+  /** Updates the vectors. If it is stopped, the pages that were embedded are kept. */
   async function refresh(
     pages: Map<string, PageVectors>,
     dimension: number,
@@ -175,7 +175,7 @@ function* batchesOf(pages: readonly Piece[]): Iterable<readonly Piece[]> {
 
 const mostDimensions = 16_384
 
-/** As vectors of length 1. Throws where what came cannot be compared. */
+/** Embeds texts as vectors of length 1. Throws if the results cannot be compared. */
 async function vectorsOf(
   texts: readonly string[],
   embed: Embed,
@@ -183,7 +183,7 @@ async function vectorsOf(
   dimension?: number,
 ): Promise<readonly Float32Array[]> {
   signal.throwIfAborted()
-  // A function that does not listen to its signal would hold up every search after it.
+  // Not to wait for a function that ignores its signal: later searches wait for this one.
   const rows: unknown = await orAborted(Promise.resolve(embed(texts, signal)), signal)
   signal.throwIfAborted()
   if (!Array.isArray(rows) || rows.length !== texts.length)

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../../platform/canonical-json.ts'
 import { PageChanged, type Tiddler, type WikiWrite } from '../knowledge-store.ts'
 import { boundedText, bounds } from './wiki-limits.ts'
 
-/** A tiddler as it may be kept: its fields are texts, and none of them can pass for another one in a file. */
+/** Checks a tiddler: its fields are texts, and none can be taken for another one in a file. */
 export function checkedTiddler(tiddler: Tiddler): Tiddler {
   const { title, text, tags, type, created, modified, fields } = tiddler
   checkTitle(title)
@@ -30,7 +30,6 @@ export function checkedTiddler(tiddler: Tiddler): Tiddler {
   }
 }
 
-/** A title somebody may ask for. */
 export function checkTitle(title: unknown): asserts title is string {
   if (typeof title === 'string' && title.length <= longestTitle && isLine(title)) return
   throw new AgentError(
@@ -45,7 +44,7 @@ export function wikiDate(ms: number): string {
 
 const longestTitle = 1000
 const longestField = 100_000
-/** They have a place of their own. */
+/** These are not in `fields`. */
 const ownNames = ['title', 'text', 'tags', 'type', 'created', 'modified']
 
 function checkText(title: string, text: unknown): void {
@@ -63,7 +62,7 @@ function checkedTags(title: string, tags: unknown): readonly string[] {
 
 function checkField(title: string, name: string, value: unknown): void {
   if (ownNames.includes(name)) refuse(title, `"${name}" among "fields"`, `give it beside "fields", as "${name}"`)
-  // A line end in a name would begin a field that nobody asked for.
+  // A line end in a name would begin another field.
   if (!isLine(name) || name.length > 200 || name === '__proto__')
     refuse(title, `a field named ${quoted(name)}`, 'use a short name of one line')
   if (typeof value !== 'string') refuse(title, `a field "${name}" that is no text`, 'give a string')
@@ -84,25 +83,22 @@ function refuse(title: string, what: string, instead: string): never {
 
 const quoted = (value: unknown): string => JSON.stringify(boundedText(String(value), 100))
 
-/** Nobody knows a workspace of this name. */
 export function throwUnknownWorkspace(name: string, known: readonly string[]): never {
   const there = known.length > 0 ? `there are ${known.map((one) => JSON.stringify(one)).join(', ')}` : 'there are none'
   throw new AgentError(`There is no workspace ${JSON.stringify(String(name).slice(0, 200))}; ${there}`)
 }
 
-/** Somebody wants to change what may not be changed. */
 export function throwReadOnly(name: string): never {
   throw new AgentError(`The workspace ${JSON.stringify(name)} is read-only; change another one, or only read`)
 }
 
-/** A tiddler that is to be shown is not there. */
 export function throwUnknownTiddler(title: string, workspace: string): never {
   throw new AgentError(
     `There is no tiddler ${JSON.stringify(String(title).slice(0, 200))} in the workspace ${JSON.stringify(workspace)}; look for its title with a filter such as "[search[…]]"`,
   )
 }
 
-/** Somebody writes on the ground of what he read, and that is no longer so. */
+/** Throws `PageChanged` if the page is not as the writer read it. */
 export function checkUnchanged(title: string, present: Tiddler | undefined, { ifSame }: WikiWrite = {}): void {
   if (ifSame !== undefined && canonicalJson(present ?? null) !== canonicalJson(ifSame)) throw new PageChanged(title)
 }

@@ -1,6 +1,6 @@
 import { AgentError } from '../../../core/errors.ts'
 
-/** What a filter is asked about. */
+/** The wiki that a filter runs on. */
 export interface FilterSource {
   /** In the order of their titles. */
   readonly titles: readonly string[]
@@ -11,8 +11,8 @@ export interface FilterSource {
 }
 
 /**
- * A part of TiddlyWiki's filter language, enough to test with. It gives what TiddlyWiki gives; what is not in it is
- * refused, never guessed. See `operators` for what there is.
+ * A part of TiddlyWiki's filter language, enough for tests, with the same results as TiddlyWiki. Other operators are
+ * refused. See `operators`.
  */
 export function runFilter(filter: string, source: FilterSource): string[] {
   let results: string[] = []
@@ -23,7 +23,7 @@ export function runFilter(filter: string, source: FilterSource): string[] {
     for (const operation of operations) found = operators[operation.name]!({ ...operation, from: found, source })
     if (prefix === '+') results = [...new Set(found)]
     else if (prefix === '-') results = results.filter((title) => !found.includes(title))
-    // What is found again moves to the end, as in TiddlyWiki.
+    // A title that is found again moves to the end, as in TiddlyWiki.
     else results = [...results.filter((title) => !found.includes(title)), ...new Set(found)]
   }
   return results
@@ -140,7 +140,7 @@ function readRun(filter: string, start: number, operations: Operation[]): number
 }
 
 function wrong(what: string, filter: string): never {
-  throw new AgentError(`The filter ${JSON.stringify(filter.slice(0, 200))} is wrong: ${what}; mend it`)
+  throw new AgentError(`The filter ${JSON.stringify(filter.slice(0, 200))} is wrong: ${what}; correct it`)
 }
 
 function unknown(what: string, known: string): never {

@@ -16,14 +16,14 @@ import { boundedText, bounds, checkedFilter, pageOf, tagTree, wholeNumber } from
 
 export interface MemoryKnowledgeOptions {
   readonly workspaces: Readonly<Record<string, readonly Tiddler[]>>
-  /** Names of those that nobody may change. */
+  /** The names of read-only workspaces. */
   readonly readOnly?: readonly string[]
   readonly clock?: Clock
 }
 
 /**
- * Wikis in memory, for tests and for knowledge that a program makes itself. Filters are a part of TiddlyWiki's, the rest
- * is refused; rendering resolves transclusions, and nothing else.
+ * Wikis in memory, for tests and for pages that a program creates. Supports a part of TiddlyWiki's filters, and refuses
+ * the rest; rendering resolves transclusions only.
  */
 export function createMemoryKnowledgeStore(options: MemoryKnowledgeOptions): KnowledgeStore {
   const { workspaces, readOnly = [], clock = systemClock } = options
@@ -97,7 +97,7 @@ async function answer<T>(call: WikiCall | undefined, work: () => T): Promise<T> 
   }
 }
 
-/** What filters see, as it is at this moment. */
+/** The current pages for a filter. */
 function filterSource(pages: ReadonlyMap<string, Tiddler>): () => FilterSource {
   return () => {
     const titles = [...pages.keys()].sort((a, b) => a.localeCompare(b))
@@ -127,13 +127,13 @@ function listOf(text: string): string[] {
   return [...text.matchAll(/\[\[([^[\]]*)\]\](?=\s|$)|(\S+)/g)].map(([, long, short]) => long ?? short ?? '')
 }
 
-/** The titles a text links to: `[[x]]` and `[[text|x]]`. A transclusion is no link, nor is an address on the web. */
+/** The titles that a text links to: `[[x]]` and `[[text|x]]`, but not transclusions and web addresses. */
 function linksOf(text: string): string[] {
   const found = withoutCode(text).matchAll(/\[\[(?:[^[\]|]*\|)?([^[\]|]+)\]\]/g)
   return [...new Set([...found].map((link) => link[1]!.trim()))].filter((target) => !/^[a-z][a-z\d+.-]*:/i.test(target))
 }
 
-/** A text with its transclusions in their places, and what is wrong with them. Other markup stays as it is written. */
+/** A text with its transclusions resolved, and their problems. Other markup stays as it is. */
 function renderMarkup(
   title: string,
   find: (title: string) => Tiddler | undefined,
@@ -164,7 +164,7 @@ function renderMarkup(
   return { text: boundedText(text, bounds.renderedCharacters), problems }
 }
 
-/** A field by the name it has in TiddlyWiki. */
+/** A field by its TiddlyWiki name. */
 function fieldOf(tiddler: Tiddler, name: string): string | undefined {
   if (name === 'tags') return tiddler.tags?.map((tag) => (/\s/.test(tag) ? `[[${tag}]]` : tag)).join(' ')
   if (name === 'title' || name === 'text' || name === 'type' || name === 'created' || name === 'modified')
@@ -172,5 +172,5 @@ function fieldOf(tiddler: Tiddler, name: string): string | undefined {
   return tiddler.fields && Object.hasOwn(tiddler.fields, name) ? tiddler.fields[name] : undefined
 }
 
-/** TiddlyWiki's own words. */
+/** The text of TiddlyWiki. */
 const recursion = 'Recursive transclusion error in transclude widget'

@@ -1,6 +1,6 @@
 import type { RenderProblem } from '../knowledge-store.ts'
 
-/** What a text opens and never closes. TiddlyWiki shows it as it is written, without a word. */
+/** Markup that is opened and never closed. TiddlyWiki shows it as plain text, without an error. */
 export function unclosedMarks(text: string): RenderProblem[] {
   const plain = withoutCode(text)
   return marks.flatMap(([open, close, what]) => {
@@ -9,7 +9,7 @@ export function unclosedMarks(text: string): RenderProblem[] {
     let from = plain.indexOf(open)
     while (from !== -1 && found.length < most) {
       const next = plain.indexOf(open, from + open.length)
-      // Looked for once, not from each mark: a text may have a million of them.
+      // Searched once, not from each mark, as a text may have a million of them.
       if (end < from) end = plain.indexOf(close, from)
       if (end === -1) end = plain.length
       const start = plain.slice(from, from + 60).split('\n')[0]!
@@ -30,7 +30,7 @@ const marks = [
   ['[[', ']]', 'link'],
 ] as const
 
-/** The same text with code and comments left out: nothing in them is markup. Takes time by the length of the text alone. */
+/** The text without code and comments, which have no markup. Linear in the length of the text. */
 export function withoutCode(text: string): string {
   const parts: string[] = []
   const neverClosed = new Set<string>()

@@ -1,7 +1,7 @@
 import { AgentError } from '../../../core/errors.ts'
 import type { FilterPage, TagNode } from '../knowledge-store.ts'
 
-/** How much any answer of a wiki may hold. */
+/** The limits of every result of a wiki. */
 export const bounds = {
   filterLength: 10_000,
   titles: 10_000,
@@ -15,7 +15,7 @@ export const bounds = {
   textCharacters: 16_000_000,
 } as const
 
-/** A part of a list of titles. Beyond the bounds it is shorter than asked for; `total` tells. */
+/** A part of a list of titles. It may be shorter than asked for because of the limits; `total` counts all titles. */
 export function pageOf(
   titles: readonly string[],
   { offset, limit }: { readonly offset?: number | undefined; readonly limit?: number | undefined } = {},
@@ -32,27 +32,27 @@ export function pageOf(
   return { titles: page, total: titles.length }
 }
 
-/** A count that somebody else wrote. */
+/** Checks a number that the caller gave. */
 export function wholeNumber(name: string, value: number | undefined, usual: number): number {
   if (value === undefined) return usual
   if (Number.isSafeInteger(value) && value >= 0) return value
   throw new AgentError(`"${name}" is ${String(value)}; give a whole number from 0 on`)
 }
 
-/** Text cut to its bound, with a word about it. */
+/** A text cut to its limit, with a note. */
 export function boundedText(text: string, most: number): string {
   if (text.length <= most) return text
   return `${text.slice(0, most).toWellFormed()}… (cut after ${most} of ${text.length} characters)`
 }
 
-/** A filter that is short enough to be looked at. */
+/** Checks the type and length of a filter. */
 export function checkedFilter(filter: unknown): string {
   if (typeof filter !== 'string') throw new AgentError('A filter is a text such as "[tag[Journal]]"; give one')
   if (filter.length <= bounds.filterLength) return filter
   throw new AgentError(`The filter has ${filter.length} characters; give one of at most ${bounds.filterLength}`)
 }
 
-/** What is tagged with a title, and so on, `depth` levels below it. Ends in circles, and where it grows too big. */
+/** The tree of pages by their tags, `depth` levels below a title. Ends at cycles, and at the limit of nodes. */
 export function tagTree(
   rootTitle: string,
   taggedWith: (title: string) => readonly string[],

@@ -6,11 +6,11 @@ import { JobFailed, JobTimeout, type PersistentWorker, persistentWorker } from '
 import type { WikiToBoot } from './boot-wiki.ts'
 import type { WikiQuestion } from './wiki-thread.ts'
 
-/** One wiki in a thread of its own, one question after the other. */
+/** Sends questions to a wiki in its own thread, one after the other. */
 export interface WikiClient {
   ask<Answer>(question: WikiQuestion, signal: AbortSignal | undefined): Promise<Answer>
-  /** Does something while no other such work is done. */
-  alone<T>(work: () => Promise<T>): Promise<T>
+  /** Runs work while no other such work runs. */
+  exclusively<T>(work: () => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
@@ -21,7 +21,7 @@ interface WikiClientOptions {
   readonly timeLimitMs: number
 }
 
-/** The thread is started by the first question, ended by one that takes too long or is called off, and started again by the next. */
+/** The first question starts the thread. A question that takes too long or is aborted ends it, and the next starts it again. */
 export function createWikiClient({ workspace, folder, loadPlugins, timeLimitMs }: WikiClientOptions): WikiClient {
   let thread: PersistentWorker | undefined
   let isClosed = false
@@ -44,13 +44,13 @@ export function createWikiClient({ workspace, folder, loadPlugins, timeLimitMs }
       return await asked.ask({ ...job, ...question }, timeLimitMs)
     } catch (error) {
       signal?.throwIfAborted()
-      throw inWords(error, question)
+      throw asAgentError(error, question)
     } finally {
       signal?.removeEventListener('abort', abort)
     }
   }
 
-  const inWords = (error: unknown, { ask }: WikiQuestion): Error => {
+  const asAgentError = (error: unknown, { ask }: WikiQuestion): Error => {
     if (error instanceof JobFailed) return new AgentError(error.message)
     if (error instanceof JobTimeout)
       return new AgentError(
@@ -68,10 +68,10 @@ export function createWikiClient({ workspace, folder, loadPlugins, timeLimitMs }
     ask<Answer>(question: WikiQuestion, signal: AbortSignal | undefined) {
       const answer = lastQuestion.then(() => answered(question, signal))
       lastQuestion = answer.catch(() => {})
-      // Whoever waits in the queue need not wait for his turn to hear that he called it off.
+      // An aborted question rejects at once, also while it waits in the queue.
       return orAborted(answer, signal) as Promise<Answer>
     },
-    alone(work) {
+    exclusively(work) {
       const done = lastWork.then(work)
       lastWork = done.catch(() => {})
       return done
@@ -84,10 +84,10 @@ export function createWikiClient({ workspace, folder, loadPlugins, timeLimitMs }
   }
 }
 
-/** To load the wiki, or what changed in it. Far beyond what it takes: a busy machine is no failure. */
+/** For loading the wiki or its changes. Far more than needed, so that a busy machine does not fail. */
 const bootMs = 60_000
 
-/** The thread cannot find it: its code is a text that lies in no folder. */
+/** Found here, as the code of the thread is in no folder. */
 function findTiddlyWiki(): string | undefined {
   try {
     return dirname(peerPackages().resolve('tiddlywiki/package.json'))

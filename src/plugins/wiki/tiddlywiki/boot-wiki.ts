@@ -5,26 +5,26 @@ import { AgentError, codeOf } from '../../../core/errors.ts'
 import { type FolderReader, folderReader } from './folder-reader.ts'
 import type { TiddlyWikiCore } from './tiddlywiki-core.ts'
 
-/** A wiki that was booted, and what keeps it like its folder. */
+/** A booted wiki, and the reader that updates it from its folder. */
 export interface BootedWiki {
   readonly $tw: TiddlyWikiCore
   readonly reader: FolderReader
 }
 
 export interface WikiToBoot {
-  /** The folder of the package "tiddlywiki". Absent: it was not found. */
+  /** The folder of the package "tiddlywiki"; absent if it was not found. */
   readonly program: string | undefined
   readonly folder: string
   readonly loadPlugins: boolean
 }
 
 /**
- * Boots TiddlyWiki with nothing but its core and adds the folder's tiddlers only then: by that time no module of theirs
- * can be defined, so none is ever run. With `loadPlugins` the folder is trusted: its plugins and modules run.
+ * Boots TiddlyWiki with only its core, and adds the folder's tiddlers afterwards: then their modules are not defined, and
+ * never run. With `loadPlugins` the folder is trusted: its plugins and modules run.
  */
 export function bootWiki({ program, folder, loadPlugins }: WikiToBoot): BootedWiki {
   const $tw = loadTiddlyWiki(program)
-  // Its own way is to print and to end the process.
+  // By default it prints, and ends the process.
   $tw.utils.error = (problem) => {
     throw new AgentError(`TiddlyWiki cannot start with the wiki ${folder}: ${String(problem).slice(0, 500)}`)
   }
@@ -32,7 +32,7 @@ export function bootWiki({ program, folder, loadPlugins }: WikiToBoot): BootedWi
   const loadIncluded = $tw.loadWikiTiddlers
   let reader: FolderReader | undefined
   $tw.loadWikiTiddlers = () => {
-    // Later the core adds more ways to read a file; TiddlyWiki itself does not use them at boot.
+    // The core adds more deserializers later, which TiddlyWiki does not use at boot.
     const deserializers = { ...$tw.Wiki.tiddlerDeserializerModules }
     reader = folderReader({ $tw, folder, deserializers, isTrusted: loadPlugins })
     if (loadPlugins) loadTrusted($tw, folder, info, loadIncluded)
@@ -46,9 +46,9 @@ export function bootWiki({ program, folder, loadPlugins }: WikiToBoot): BootedWi
     isReady = true
   })
   if (!isReady || !reader) throw new AgentError(`TiddlyWiki did not come up with the wiki ${folder}; check its plugins`)
-  // Its own program lies among the tiddlers, where every search would find it.
+  // Its program is among the tiddlers, where every search would find it.
   for (const title of ofProgram) if (reader.filesOf(title).length === 0) $tw.wiki.deleteTiddler(title)
-  // Changes of tiddlers would run what they ask for: background actions, plugins that are unpacked.
+  // Changes of tiddlers would trigger background actions and unpack plugins.
   $tw.wiki.dispatchEvent = () => {}
   $tw.boot.wikiPath = folder
   $tw.boot.wikiTiddlersPath = join(folder, 'tiddlers')
@@ -66,7 +66,7 @@ const ofProgram = [
   '$:/status/RequireReloadDueToPluginChange',
 ]
 
-/** They show a page, run a command line or talk to a browser. */
+/** These modules show pages, run commands or talk to a browser. */
 const notStarted = [
   'commands',
   'story',
@@ -79,7 +79,7 @@ const notStarted = [
   'eventbus',
 ]
 
-/** They write files and ask servers by themselves, beside us. */
+/** These plugins write files and call servers by themselves. */
 const notLoaded = ['tiddlywiki/filesystem', 'tiddlywiki/tiddlyweb']
 
 function loadTiddlyWiki(program: string | undefined): TiddlyWikiCore {
@@ -91,7 +91,7 @@ function loadTiddlyWiki(program: string | undefined): TiddlyWikiCore {
   return TiddlyWiki()
 }
 
-/** Earlier ones render to nodes that do not say what they are, and follow circles of pages without end. */
+/** Earlier versions render nodes without their type, and follow cycles of pages without end. */
 export function checkVersion(version: string): void {
   const isOld = version.localeCompare('5.3.5', 'en', { numeric: true }) < 0
   if (isOld)
@@ -106,7 +106,7 @@ function readInfo(folder: string): Record<string, unknown> {
     const info: unknown = JSON.parse(text)
     if (typeof info === 'object' && info !== null) return info as Record<string, unknown>
   } catch {}
-  throw new AgentError(`${join(folder, 'tiddlywiki.info')} is no JSON object; mend it`)
+  throw new AgentError(`${join(folder, 'tiddlywiki.info')} is no JSON object; correct it`)
 }
 
 function infoText(folder: string): string {

@@ -6,17 +6,17 @@ import { withLock } from '../../../platform/lock.ts'
 import { stampOf } from './folder-reader.ts'
 import type { ChangePlan, FileWrite } from './plan-change.ts'
 
-/** A file is not as it was when the change was planned. Nothing of it was overwritten: plan again. */
+/** A file has changed since the change was planned, and was not overwritten: plan again. */
 export class FileChanged extends Error {}
 
 /**
- * Does to the files of a wiki what a plan says: each in one step, none through a link, none that changed since. Between
- * the look at a path and the step another process may still put a link there: this keeps out what lies in a wiki, not a
- * program that works against us.
+ * Applies a plan to the files of a wiki: each file in one step, not through links, and not if it has changed. Between the
+ * check of a path and the step another process may still create a link: this protects against the content of a wiki, not
+ * against a hostile program.
  */
 export async function changeFiles(folder: string, { writes, removals }: ChangePlan): Promise<void> {
   const tiddlers = join(folder, 'tiddlers')
-  // Before the first step: a change is made wholly or not at all where that can be known.
+  // Checked before the first step, so that a change is made completely or not at all, if possible.
   for (const { path, stamp } of [...writes, ...removals]) {
     await checkFolders(folder, tiddlers, path)
     if (stampOf(path) !== stamp) await changed(path)
@@ -63,7 +63,7 @@ async function changed(path: string): Promise<never> {
 }
 
 async function writeFile({ path, text, encoding, stamp }: FileWrite): Promise<void> {
-  // TiddlyWiki passes over files of such names.
+  // TiddlyWiki ignores files with such names.
   const temporary = join(dirname(path), `._${randomUUID()}`)
   try {
     const mode = stamp === undefined ? 0o666 : (await lstat(path)).mode & 0o777
@@ -82,28 +82,28 @@ async function writeFile({ path, text, encoding, stamp }: FileWrite): Promise<vo
   }
 }
 
-/** Unlike renaming, linking does not replace what somebody put there meanwhile. */
+/** Unlike renaming, linking does not replace a file that was created meanwhile. */
 async function putNew(temporary: string, path: string): Promise<void> {
   try {
     await link(temporary, path)
   } catch (error) {
     if (codeOf(error) === 'EEXIST') await changed(path)
-    // File systems without links.
+    // For file systems without links.
     await rename(temporary, path)
   }
 }
 
 /**
- * Does something to the files of a wiki while no other store does, in this process or another. TiddlyWiki itself knows
- * nothing of it: what a person saves at the same moment is only looked for.
+ * Runs work on the files of a wiki while no other store does, in any process. TiddlyWiki itself does not use this lock;
+ * changes that it saves meanwhile are detected.
  */
 export async function withWikiLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  // The lock must not make a folder anew that somebody took away.
+  // The lock must not create a folder again that was removed.
   if (!(await kindOf(folder))?.isDirectory()) return work()
   const own = join(folder, '.libero')
   const lock = join(own, 'wiki.lock')
   const [ownKind, lockKind] = [await kindOf(own), await kindOf(lock)]
-  // A wiki may come from anywhere: a link leads out of it, and a pipe would be waited for.
+  // A foreign wiki may have a link here that leads out of it, or a pipe that would block.
   const odd = (ownKind && !ownKind.isDirectory() && own) || (lockKind && !lockKind.isFile() && lock)
   if (odd) throw new AgentError(`${odd} is no plain folder or file; nothing was written, take it away`)
   return withLock(lock, work, { waitMs: 10_000 })

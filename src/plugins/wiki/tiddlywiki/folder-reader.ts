@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { AgentError, codeOf } from '../../../core/errors.ts'
 import { type Fields, type TiddlyWikiCore, thrownText } from './tiddlywiki-core.ts'
 
-/** Keeps a booted wiki like the files in its folder, whoever changes them. */
+/** Updates a booted wiki from the files in its folder. */
 export interface FolderReader {
-  /** Where tiddlers lie. */
+  /** The folder of the tiddlers. */
   readonly tiddlers: string
-  /** Loads what changed on the disk since the last time. */
+  /** Loads the files that changed since the last time. */
   refresh(): void
-  /** The files that hold a title. The last one is what the wiki shows. */
+  /** The files that have a title. The wiki shows the last one. */
   filesOf(title: string): readonly WikiFile[]
-  /** What TiddlyWiki would read from this text in a file of that name. */
+  /** The tiddlers that TiddlyWiki would read from this text in a file of that name. */
   read(file: { readonly path: string; readonly text: string; readonly meta?: string }): readonly Fields[]
 }
 
@@ -21,16 +21,16 @@ export interface WikiFile {
   readonly stamp: string
   readonly metaStamp: string | undefined
   readonly tiddlers: readonly Fields[]
-  /** It names other files, and is nothing to write to. */
+  /** It names other files, and is not written. */
   readonly isSpecification: boolean
-  /** It was not read, and what it is said to hold is only a note of that. */
+  /** It was not read; its tiddler is only a note about that. */
   readonly isTooLarge: boolean
 }
 
 interface FolderReaderOptions {
   readonly $tw: TiddlyWikiCore
   readonly folder: string
-  /** Those that TiddlyWiki reads files with when it boots. */
+  /** Those that TiddlyWiki uses at boot. */
   readonly deserializers: object
   /** Follows `tiddlywiki.files`, which may name any file of this machine. */
   readonly isTrusted: boolean
@@ -100,7 +100,7 @@ export function folderReader({ $tw, folder, deserializers, isTrusted }: FolderRe
   }
 }
 
-/** TiddlyWiki does the same, from a version on, with files of 100 MiB. */
+/** Newer versions of TiddlyWiki do the same with files of 100 MiB. */
 function noteOf($tw: TiddlyWikiCore, path: string): Fields {
   const text = `The file ${path} is not shown: it is larger than ${largestFile / 1024 / 1024} MiB`
   return { title: path, type: 'text/plain', text, ...$tw.loadMetadataForFile(path) }
@@ -116,7 +116,7 @@ interface FoundFile {
   readonly hasMeta: boolean
 }
 
-/** Every file that TiddlyWiki would load, in an order that stays. Links are left out: they may lead anywhere. */
+/** Every file that TiddlyWiki would load, in a fixed order, without links. */
 function pathsIn(top: string, excluded: RegExp, isTrusted: boolean): FoundFile[] {
   const paths: FoundFile[] = []
   const walk = (folder: string, depth: number): void => {
@@ -159,7 +159,7 @@ function loadIfThere(path: string, load: () => WikiFile): WikiFile | undefined {
     return load()
   } catch (cause) {
     if (codeOf(cause) === 'ENOENT') return undefined
-    throw new AgentError(`${path} cannot be read as a tiddler: ${thrownText(cause)}; mend it or take it away`, {
+    throw new AgentError(`${path} cannot be read as a tiddler: ${thrownText(cause)}; correct or remove it`, {
       cause,
     })
   }
@@ -187,7 +187,7 @@ function asAtBoot<T>($tw: TiddlyWikiCore, deserializers: object, work: () => T):
   }
 }
 
-/** What tells one state of a file from another: none where there is no file. A link has a state of its own. */
+/** Identifies the state of a file, or of a link itself; undefined if there is no file. */
 export function stampOf(path: string): string | undefined {
   try {
     const { ino, size, mtimeNs, ctimeNs, mode } = lstatSync(path, { bigint: true })

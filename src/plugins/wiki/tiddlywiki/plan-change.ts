@@ -9,11 +9,11 @@ import { stampOf } from './folder-reader.ts'
 import { toTiddler } from './questions.ts'
 import type { TwTiddler } from './tiddlywiki-core.ts'
 
-/** What has to happen to files. The thread only says so; whoever asked does it, and only to files that are still as they were. */
+/** The changes of files. The thread only plans them; the caller applies them, if the files have not changed. */
 export interface ChangePlan {
   readonly writes: readonly FileWrite[]
   readonly removals: readonly { readonly path: string; readonly stamp: string }[]
-  /** The page as it was when this was planned. */
+  /** The page at the time of planning. */
   readonly before?: Tiddler
   readonly tiddler?: Tiddler
 }
@@ -22,11 +22,11 @@ export interface FileWrite {
   readonly path: string
   readonly text: string
   readonly encoding: BufferEncoding
-  /** The file as it was read; absent: there must be none. */
+  /** The state of the file when it was read; absent: there must be no file. */
   readonly stamp?: string
 }
 
-/** How a tiddler gets into its file: into the one it has, as that is written, else into one that TiddlyWiki names. */
+/** Plans to write a tiddler: into its existing file, in the same form, else into a file that TiddlyWiki names. */
 export function planPut({ $tw, reader }: BootedWiki, tiddler: Tiddler, now: string): ChangePlan {
   const { title, text, tags, type, created, fields } = tiddler
   const before = presentOf($tw, title)
@@ -45,7 +45,7 @@ export function planPut({ $tw, reader }: BootedWiki, tiddler: Tiddler, now: stri
   return { ...plan, tiddler: toTiddler(next), ...(before && { before }) }
 }
 
-/** Every file that holds the title is taken away, or rewritten without it. */
+/** Plans to remove every file with the title, or to write it without the title. */
 export function planDelete({ $tw, reader }: BootedWiki, title: string): ChangePlan {
   const holders = reader.filesOf(title)
   const before = presentOf($tw, title)
@@ -62,7 +62,7 @@ export function planDelete({ $tw, reader }: BootedWiki, title: string): ChangePl
   }
 }
 
-/** Whoever changes it has seen a note in its place, and would write that, or delete after having copied that. */
+/** The writer has seen only a note in place of the tiddler, and would overwrite it with that. */
 function refuseUnread({ path, isTooLarge }: WikiFile, title: string): void {
   if (!isTooLarge) return
   throw new AgentError(
@@ -97,7 +97,7 @@ function formOf({ path, metaStamp, tiddlers }: WikiFile): Form | undefined {
     throw new AgentError(`${path} holds several tiddlers line by line, which is not rewritten; change it by hand`)
   if (metaStamp !== undefined) return 'body'
   if (extension === '.tid') return 'tid'
-  // Plain data in JSON has no title of its own.
+  // Plain JSON data has no title.
   if (extension === '.json' && tiddlers[0]?.title !== path) return 'json'
   return 'body'
 }
@@ -112,7 +112,7 @@ function inNewFile(wiki: BootedWiki, next: TwTiddler, holder: WikiFile | undefin
   )
 }
 
-/** Ways to write a tiddler, TiddlyWiki's own choice first. */
+/** The ways to write a tiddler, TiddlyWiki's own first. */
 function* namedByTiddlyWiki({ $tw, reader }: BootedWiki, next: TwTiddler): Generator<{ form: Form; path: string }> {
   const { title } = next.fields
   const linesOf = (name: string): string[] | undefined => {
@@ -130,7 +130,7 @@ function* namedByTiddlyWiki({ $tw, reader }: BootedWiki, next: TwTiddler): Gener
   })
   const named = (extension: string): string => $tw.utils.generateTiddlerFilepath(title, { ...options, extension })
   const form = formNamed(info)
-  // A type that TiddlyWiki does not know gets a name without an ending, which could be any name.
+  // An unknown type gets a name without an extension, which could be any file.
   if (form !== 'body' || $tw.config.contentTypeInfo[info.type])
     yield { form, path: confined(reader.tiddlers, info.filepath, title) }
   if (form !== 'tid') yield { form: 'tid', path: confined(reader.tiddlers, named('.tid'), title) }
@@ -143,10 +143,10 @@ function formNamed(info: { readonly type: string; readonly hasMetaFile: boolean 
 }
 
 const longestName = 200
-/** TiddlyWiki takes them for something else than tiddlers. */
+/** TiddlyWiki does not read these as tiddlers. */
 const special = /^(?:tiddlywiki\.(?:files|info)|plugin\.info)$|\.meta$|^CVS$|^\./i
 
-/** A path for certain inside of the folder, whatever a title or the wiki's own settings made of it. */
+/** Checks that a path is inside the folder, as titles and settings of the wiki influence it. */
 function confined(folder: string, path: string, title: string): string {
   const inside = relative(folder, path)
   const isOutside = inside === '' || isAbsolute(inside) || inside.split(sep).includes('..') || /[\0]/.test(inside)
@@ -155,7 +155,7 @@ function confined(folder: string, path: string, title: string): string {
     inside.split(sep).some((part) => special.test(part) || (Buffer.byteLength(part) > 255 && part !== basename(path)))
   )
     throw new AgentError(
-      `The tiddler ${JSON.stringify(title.slice(0, 200))} would be written to ${JSON.stringify(inside.slice(0, 200))}, which is no place for tiddlers of this wiki; use another title, or mend $:/config/FileSystemPaths`,
+      `The tiddler ${JSON.stringify(title.slice(0, 200))} would be written to ${JSON.stringify(inside.slice(0, 200))}, which is no place for tiddlers of this wiki; use another title, or correct $:/config/FileSystemPaths`,
     )
   if (Buffer.byteLength(basename(path)) <= longestName) return path
   return shortened(path, title)
@@ -185,7 +185,7 @@ interface Written {
   readonly meta?: string
 }
 
-/** The files' texts, if TiddlyWiki would read from them what was to be written. */
+/** The texts of the files, if TiddlyWiki would read the same tiddler from them. */
 function writtenAs({ $tw, reader }: BootedWiki, next: TwTiddler, form: Form, path: string): Written | undefined {
   const text = next.fields.text ?? ''
   const block = next.getFieldStringBlock({ exclude: ['text'] })
@@ -207,7 +207,7 @@ function isSame(a: Record<string, string>, b: Record<string, string>): boolean {
   return names.every((name) => (a[name] ?? '') === (b[name] ?? ''))
 }
 
-/** What describes a tiddler is written first: alone it is nothing, while a body alone would be another tiddler. */
+/** The `.meta` file is written first: alone it is ignored, while the other file alone would be another tiddler. */
 function withStamps({ path, text, encoding, meta }: Written, holder: WikiFile | undefined): FileWrite[] {
   const metaStamp = holder ? holder.metaStamp : stampOf(`${path}.meta`)
   return [
@@ -225,7 +225,7 @@ function removalsOf({ path, stamp, metaStamp, isSpecification }: WikiFile): Chan
   return [{ path, stamp }, ...(metaStamp === undefined ? [] : [{ path: `${path}.meta`, stamp: metaStamp }])]
 }
 
-/** All tiddlers of a file of several, as they are written there: the others must stay as they are. */
+/** All tiddlers of a file, as they are written, so that the others stay the same. */
 function entriesOf(holder: WikiFile, title: string): Record<string, string>[] {
   const isJson = extname(holder.path) === '.json' && holder.metaStamp === undefined
   if (!isJson || holder.isSpecification)

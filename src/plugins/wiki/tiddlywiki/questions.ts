@@ -3,7 +3,7 @@ import type { FilterPage, TagNode, Tiddler } from '../knowledge-store.ts'
 import { bounds, checkedFilter, pageOf, tagTree, wholeNumber } from '../stores/wiki-limits.ts'
 import type { TiddlyWikiCore, TwTiddler } from './tiddlywiki-core.ts'
 
-/** The questions a booted wiki answers, each by TiddlyWiki's own means. */
+/** The reading calls of a wiki, by TiddlyWiki's own functions. */
 export const questions = {
   get($tw: TiddlyWikiCore, { title }: { readonly title: string }): Tiddler | undefined {
     const found = $tw.wiki.getTiddler(title)
@@ -14,7 +14,7 @@ export const questions = {
     const { result, errors } = watchingFilters($tw, () => $tw.wiki.filterTiddlers(checkedFilter(filter)))
     const [first] = errors
     if (first === undefined) return pageOf(result, { offset, limit })
-    throw new AgentError(`The filter ${JSON.stringify(filter.slice(0, 200))} is wrong: ${first}; mend it`)
+    throw new AgentError(`The filter ${JSON.stringify(filter.slice(0, 200))} is wrong: ${first}; correct it`)
   },
 
   backlinks($tw: TiddlyWikiCore, { title, limit }: { readonly title: string; readonly limit?: number }): FilterPage {
@@ -44,7 +44,6 @@ interface FilterQuestion {
   readonly limit?: number
 }
 
-/** TiddlyWiki's tiddler as ours. */
 export function toTiddler(tiddler: TwTiddler): Tiddler {
   const { title, text, tags: _, type, created, modified, ...fields } = tiddler.getFieldStrings()
   const tags = tiddler.fields.tags ?? []
@@ -59,7 +58,7 @@ export function toTiddler(tiddler: TwTiddler): Tiddler {
   }
 }
 
-/** Does something, and tells of every filter that went wrong meanwhile. TiddlyWiki gives such an error as if it were a title. */
+/** Runs work, and collects errors of filters, which TiddlyWiki returns as if they were titles. */
 export function watchingFilters<T>(
   $tw: TiddlyWikiCore,
   work: () => T,
@@ -98,7 +97,7 @@ const names = [
   'DeserializeOperator/UnknownDeserializer',
 ]
 
-/** In the language of the wiki, and in the words that operators have in their code. */
+/** Recognises errors in the language of the wiki, and those that operators have in their code. */
 function errorTest($tw: TiddlyWikiCore): (title: string) => boolean {
   const own = names.map((name) => $tw.language.getString(`Error/${name}`)).filter(Boolean)
   return (title) => (own.some((text) => title.startsWith(text)) || inCode.test(title)) && !$tw.wiki.tiddlerExists(title)

@@ -5,7 +5,7 @@ import { watchingFilters } from './questions.ts'
 import type { FakeNode, TiddlyWikiCore, TwWidget } from './tiddlywiki-core.ts'
 import { thrownText } from './tiddlywiki-core.ts'
 
-/** A tiddler as TiddlyWiki shows it, as plain text, and what went wrong on the way. */
+/** Renders a tiddler as plain text, and collects problems. */
 export function renderTiddler(
   $tw: TiddlyWikiCore,
   title: string,
@@ -36,7 +36,7 @@ function failureOf($tw: TiddlyWikiCore, work: () => void): RenderProblem | undef
   }
 }
 
-/** What TiddlyWiki passes over in silence: something that is named and is not there. */
+/** Names of missing tiddlers, macros and widgets, which TiddlyWiki ignores. */
 function problemsOf($tw: TiddlyWikiCore, top: TwWidget): RenderProblem[] {
   const problems: RenderProblem[] = []
   for (const widget of inOrder(top)) {
@@ -47,7 +47,7 @@ function problemsOf($tw: TiddlyWikiCore, top: TwWidget): RenderProblem[] {
   return problems
 }
 
-/** A tree from its top down. It may be too wide for a call with all its children, and too deep for one within another. */
+/** Walks a tree from the top. Iterative, as the tree may be too wide for a spread and too deep for recursion. */
 function* inOrder<Node extends { readonly children?: readonly Node[] }>(top: Node): Generator<Node> {
   const waiting = [top]
   while (waiting.length > 0) {
@@ -59,7 +59,7 @@ function* inOrder<Node extends { readonly children?: readonly Node[] }>(top: Nod
 
 function missingIn($tw: TiddlyWikiCore, widget: TwWidget): string | undefined {
   const { type, text, start, children = [] } = widget.parseTreeNode ?? {}
-  // A text that was written has a place in the source; this one TiddlyWiki made up.
+  // A text without a position in the source was created by TiddlyWiki.
   if (type === 'text' && start === undefined && /^Undefined widget '/.test(text ?? '')) return text
   if (type !== 'transclude' || children.length > 0) return undefined
   if (widget.transcludeVariable) {
@@ -97,7 +97,7 @@ function distinct(problems: readonly RenderProblem[]): RenderProblem[] {
 
 const blocks = /^(?:p|div|h[1-6]|ul|ol|li|dl|dt|dd|table|tr|pre|blockquote|hr|br|section|article)$/
 
-/** TiddlyWiki's own plain text puts the words of neighbouring blocks together. */
+/** TiddlyWiki's own plain text has no space between blocks. */
 function textOf(top: FakeNode): string {
   const parts: string[] = []
   const add = (node: FakeNode): void => {

@@ -1,4 +1,4 @@
-/** The part of TiddlyWiki's own objects that is used here. Nothing of it leaves the thread. */
+/** The parts of TiddlyWiki that are used here, only inside the thread. */
 export interface TiddlyWikiCore {
   readonly boot: {
     argv: string[]
@@ -102,7 +102,7 @@ export interface FakeNode {
   readonly children: readonly FakeNode[]
 }
 
-/** The words of whatever was thrown. TiddlyWiki throws texts too, and errors of a realm of its own, which are no `Error` here. */
+/** The text of a thrown value. TiddlyWiki throws texts too, and errors of another realm, which are no `Error` here. */
 export function thrownText(thrown: unknown): string {
   if (typeof thrown !== 'object' || thrown === null) return String(thrown)
   const { name, message } = thrown as { readonly name?: unknown; readonly message?: unknown }

@@ -394,7 +394,7 @@ describe('a process', () => {
   }
 
   const scriptIn = (folder: string, at: string, work: string): string => `
-    import { createTiddlyWikiStore } from ${JSON.stringify(join(folder, 'plugins/wiki/stores/tiddlywiki-store.ts'))}
+    import { createTiddlyWikiStore } from ${JSON.stringify(join(folder, 'plugins/wiki/tiddlywiki/tiddlywiki-store.ts'))}
     const store = createTiddlyWikiStore({ workspaces: { w: { folder: ${JSON.stringify(at)} } } })
     const wiki = await store.open('w')
     ${work}`

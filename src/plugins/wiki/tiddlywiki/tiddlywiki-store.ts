@@ -19,13 +19,13 @@ import type { ChangePlan } from './plan-change.ts'
 
 export interface TiddlyWikiStoreOptions {
   readonly workspaces: Readonly<Record<string, TiddlyWikiWorkspace>> | readonly NamedTiddlyWikiWorkspace[]
-  /** How long a question may take before it is stopped. Default 10 seconds. */
+  /** The time limit of a call. Default 10 seconds. */
   readonly timeLimitMs?: number
   readonly clock?: Clock
 }
 
 export interface TiddlyWikiWorkspace {
-  /** The one with `tiddlywiki.info` in it. */
+  /** The folder with `tiddlywiki.info`. */
   readonly folder: string
   readonly readOnly?: boolean
   readonly description?: string
@@ -41,9 +41,9 @@ export interface NamedTiddlyWikiWorkspace extends TiddlyWikiWorkspace {
 }
 
 /**
- * Wikis in folders, read by TiddlyWiki itself (the package `tiddlywiki`), each in a thread that is ended when a question
- * takes too long. What changes on the disk meanwhile is seen by the next call. JavaScript in tiddlers is foreign code:
- * it is data here, never run and never written, unless a workspace says `loadPlugins`.
+ * Wikis in folders, read by TiddlyWiki itself (the package `tiddlywiki`), each in a thread that is ended when a call takes
+ * too long. The next call sees changes on the disk. JavaScript in tiddlers is foreign code: it is never run and never
+ * written, unless a workspace sets `loadPlugins`.
  */
 export function createTiddlyWikiStore(options: TiddlyWikiStoreOptions): KnowledgeStore {
   const { timeLimitMs = 10_000, clock = systemClock } = options
@@ -58,21 +58,21 @@ export function createTiddlyWikiStore(options: TiddlyWikiStoreOptions): Knowledg
       if (isClosed) throw new AgentError('The store of wikis was closed; make a new one')
       const opened = wikis.get(name) ?? openWiki(workspace, { timeLimitMs, clock })
       wikis.set(name, opened)
-      // A folder that is not there now may be there later.
+      // A missing folder may exist later.
       opened.catch(() => wikis.delete(name))
       return (await opened).wiki
     },
     async close() {
       isClosed = true
       const opened = await Promise.allSettled(wikis.values())
-      await Promise.all(opened.map((one) => one.status === 'fulfilled' && one.value.asker.close()))
+      await Promise.all(opened.map((one) => one.status === 'fulfilled' && one.value.client.close()))
     },
   }
 }
 
 interface OpenWiki {
   readonly wiki: Wiki
-  readonly asker: WikiClient
+  readonly client: WikiClient
 }
 
 function namedWorkspaces(given: TiddlyWikiStoreOptions['workspaces']): NamedTiddlyWikiWorkspace[] {
@@ -108,12 +108,12 @@ async function openWiki(
     )
   })
   const loadPlugins = workspace.loadPlugins === true
-  const asker = createWikiClient({ workspace: info.name, folder, loadPlugins, timeLimitMs })
+  const client = createWikiClient({ workspace: info.name, folder, loadPlugins, timeLimitMs })
 
   const change = (title: string, call: WikiWrite | undefined, plan: () => Promise<ChangePlan>): Promise<ChangePlan> =>
-    asker.alone(() =>
+    client.exclusively(() =>
       withWikiLock(folder, () =>
-        planned(folder, async () => {
+        applyPlan(folder, async () => {
           const next = await plan()
           checkUnchanged(title, next.before, call)
           return next
@@ -123,39 +123,39 @@ async function openWiki(
 
   const wiki: Wiki = {
     info,
-    get: async (title, call) => asker.ask({ ask: 'get', title: String(title) }, call?.signal),
+    get: async (title, call) => client.ask({ ask: 'get', title: String(title) }, call?.signal),
     filter: async (filter, call) =>
-      asker.ask({ ask: 'filter', filter: checkedFilter(filter), ...numbersOf(call) }, call?.signal),
-    backlinks: async (title, call) => asker.ask({ ask: 'backlinks', title, ...numbersOf(call) }, call?.signal),
-    tagTree: async (title, call) => asker.ask({ ask: 'tagTree', title, ...numbersOf(call) }, call?.signal),
+      client.ask({ ask: 'filter', filter: checkedFilter(filter), ...numbersOf(call) }, call?.signal),
+    backlinks: async (title, call) => client.ask({ ask: 'backlinks', title, ...numbersOf(call) }, call?.signal),
+    tagTree: async (title, call) => client.ask({ ask: 'tagTree', title, ...numbersOf(call) }, call?.signal),
     recent: async (call) => {
       const since = call?.since && { since: wikiDate(call.since.getTime()) }
-      return asker.ask({ ask: 'recent', ...numbersOf(call), ...since }, call?.signal)
+      return client.ask({ ask: 'recent', ...numbersOf(call), ...since }, call?.signal)
     },
     render: async (title, call) =>
-      (await asker.ask<Awaited<ReturnType<Wiki['render']>> | undefined>({ ask: 'render', title }, call?.signal)) ??
+      (await client.ask<Awaited<ReturnType<Wiki['render']>> | undefined>({ ask: 'render', title }, call?.signal)) ??
       throwUnknownTiddler(title, info.name),
     async put(given, call) {
       if (info.isReadOnly) throwReadOnly(info.name)
       const tiddler = checkedTiddler(given)
       if (!loadPlugins) refuseCode(tiddler)
       const now = wikiDate(clock.now())
-      const plan = (): Promise<ChangePlan> => asker.ask({ ask: 'planPut', tiddler, now }, call?.signal)
+      const plan = (): Promise<ChangePlan> => client.ask({ ask: 'planPut', tiddler, now }, call?.signal)
       return (await change(tiddler.title, call, plan)).tiddler!
     },
     async delete(title, call) {
       if (info.isReadOnly) throwReadOnly(info.name)
       checkTitle(title)
-      const plan = (): Promise<ChangePlan> => asker.ask({ ask: 'planDelete', title }, call?.signal)
+      const plan = (): Promise<ChangePlan> => client.ask({ ask: 'planDelete', title }, call?.signal)
       const { writes, removals } = await change(title, call, plan)
       return writes.length + removals.length > 0
     },
   }
-  return { wiki, asker }
+  return { wiki, client }
 }
 
-/** Changes files, and plans again when somebody else changed one in between. */
-async function planned(folder: string, plan: () => Promise<ChangePlan>): Promise<ChangePlan> {
+/** Changes files, and plans again if a file was changed in between. */
+async function applyPlan(folder: string, plan: () => Promise<ChangePlan>): Promise<ChangePlan> {
   for (let attempt = 1; ; attempt++) {
     const next = await plan()
     try {
@@ -165,7 +165,7 @@ async function planned(folder: string, plan: () => Promise<ChangePlan>): Promise
       if (!(error instanceof FileChanged)) throw error
       if (attempt === mostAttempts)
         throw new AgentError(
-          `${error.message} is changed by somebody else all the time; nothing was written, try again later`,
+          `${error.message} is changed by another writer all the time; nothing was written, try again later`,
         )
     }
   }
@@ -184,7 +184,7 @@ function numbersOf(
   }
 }
 
-/** A person's own TiddlyWiki would run it, the next time it starts. */
+/** TiddlyWiki would run it at its next start. */
 function refuseCode({ title, fields = {} }: Tiddler): void {
   const field = ['module-type', 'plugin-type'].find((name) => Object.hasOwn(fields, name))
   if (field === undefined) return

@@ -4,7 +4,7 @@ import type { Tiddler } from '../knowledge-store.ts'
 import type { BootedWiki, WikiToBoot } from './boot-wiki.ts'
 import { thrownText } from './tiddlywiki-core.ts'
 
-/** What the thread of one wiki does. It reads the folder and never writes to it. */
+/** A job for the thread of one wiki. The thread reads the folder, and never writes. */
 type WikiJob = WikiToBoot & WikiQuestion
 
 export type WikiQuestion =
@@ -18,10 +18,10 @@ export type WikiQuestion =
 
 let booted: BootedWiki | undefined
 
-/** TiddlyWiki is loaded here and nowhere else. */
+/** TiddlyWiki is loaded only here. */
 async function work(job: WikiJob): Promise<unknown> {
   if (!booted) {
-    // It prints whatever it has to say, and stdout is not for that.
+    // TiddlyWiki prints messages, which must not reach stdout.
     for (const method of ['log', 'info', 'warn', 'error', 'debug'] as const) console[method] = () => {}
     const { bootWiki } = await import('./boot-wiki.ts')
     booted = bootWiki(job)
@@ -47,7 +47,7 @@ answerJobs(async (job: WikiJob) => {
   } catch (error) {
     if (error instanceof AgentError) throw error
     throw new AgentError(
-      `TiddlyWiki failed at "${job.ask}": ${thrownText(error).slice(0, 500)}; ask for less, or mend the wiki`,
+      `TiddlyWiki failed at "${job.ask}": ${thrownText(error).slice(0, 500)}; ask for less, or correct the wiki`,
     )
   }
 })

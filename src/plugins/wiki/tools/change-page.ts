@@ -8,24 +8,24 @@ import { PageChanged, type Tiddler } from '../knowledge-store.ts'
 import { quoted } from './page-text.ts'
 import { type InWorkspace, type OpenedWiki, openWiki, refusal, specOf, type WikiTool } from './wiki-tool.ts'
 
-/** What of a wiki is to be changed. */
+/** The page to change. */
 interface PageToChange extends OpenedWiki {
   readonly title: string
-  /** Its title afterwards, where that is another one. */
+  /** Its new title, for a rename. */
   readonly newTitle?: string
 }
 
-/** What the page becomes; `undefined`: it is deleted. Called again where somebody else changed the page meanwhile. */
+/** Returns the new page; `undefined` deletes it. Called again if another writer changed the page meanwhile. */
 export type Change = (present: Tiddler | undefined) => Promise<Tiddler | undefined> | Tiddler | undefined
 
-/** `done before`: by this call, before its process died. */
+/** `done before`: by an earlier attempt of this call, before its process died. */
 type Changed = 'done' | 'done before' | 'nothing to do'
 
 const mostTries = 3
 
 /**
- * Changes a page once: waits its turn, reads, computes, notes in the log what it is about to do, and writes unless
- * somebody else did meanwhile.
+ * Changes a page once: waits for other changes of the wiki, reads the page, computes the change, logs the plan, and writes
+ * unless another writer did meanwhile.
  */
 export function changePage(ctx: ToolContext, page: PageToChange, change: Change): Promise<Changed> {
   const { knowledge, wiki, title, newTitle = title } = page
@@ -54,15 +54,15 @@ export function changePage(ctx: ToolContext, page: PageToChange, change: Change)
       }
     }
     throw new Error(
-      `${quoted(title)} is being changed by somebody else all the time; nothing was done, try again later`,
+      `${quoted(title)} is being changed by another writer all the time; nothing was done, try again later`,
     )
   })
 }
 
-/** A new page and then no old one. Where that was changed meanwhile the new one goes again. */
+/** Creates the new page, then deletes the old one. If that was changed meanwhile, the new one is removed. */
 async function move({ wiki, title, newTitle = title }: PageToChange, { present, next, signal }: Move): Promise<void> {
   const there = await wiki.get(newTitle, { signal })
-  // Of a call that was cut off between the two steps it is our own.
+  // After a crash between the two steps, the page is from this call.
   const made = there && isSamePage(there, next) ? there : await wiki.put(next, { signal, ifSame: null })
   try {
     await wiki.delete(title, { signal, ifSame: present })
@@ -80,11 +80,11 @@ interface Move {
 
 const isPageChanged = (error: unknown): boolean => error instanceof Error && error.name === PageChanged.name
 
-/** A tool that changes a page. It writes to no file that it could name: its approvals go by workspace and title. */
+/** A tool that changes a page. Its approvals are by workspace and title, as it cannot name a file. */
 export function writingTool<Input extends InWorkspace & { readonly title: string }>(
   { services, entry }: PluginSetup,
   tool: Omit<WikiTool<Input>, 'execute'> & {
-    /** What is in the key of an approval before the page, for what is more than a change of its words. */
+    /** A prefix of the approval key, for changes of more than the text. */
     readonly kind?: (input: Input) => string | undefined
     execute(input: Input, opened: OpenedWiki, ctx: ToolContext): Promise<ToolResult>
   },
@@ -93,10 +93,10 @@ export function writingTool<Input extends InWorkspace & { readonly title: string
     spec: specOf(tool, 'Wikis that are read-only refuse it.'),
     isConcurrencySafe: false,
     replay: 'keyed',
-    effects: (input) => (runs(input) ? ['fs.write', 'exec'] : ['fs.write']),
+    effects: (input) => (isCode(input) ? ['fs.write', 'exec'] : ['fs.write']),
     timeoutMs: entry.timeoutMs ?? tool.timeoutMs ?? 30_000,
     deriveApprovalKey: (input) => {
-      const kind = [runs(input) ? 'code' : undefined, tool.kind?.(input)].filter((one) => one !== undefined)
+      const kind = [isCode(input) ? 'code' : undefined, tool.kind?.(input)].filter((one) => one !== undefined)
       return boundedKey([...kind, pageKey(input.workspaceName, input.title)].join(':'))
     },
     check: (input) => refusal(titleFlaw('title', input.title) ?? tool.flaw?.(input)),
@@ -109,7 +109,7 @@ export function writingTool<Input extends InWorkspace & { readonly title: string
   }
 }
 
-/** Why a text cannot be the title of a page. */
+/** Why a value cannot be the title of a page. */
 export function titleFlaw(name: string, title: unknown): string | undefined {
   if (typeof title !== 'string' || title === '') return `"${name}" must be the title of a page, got nothing`
   if (title.length > 1000) return `"${name}" has ${title.length} characters; 1000 are the most`
@@ -118,17 +118,17 @@ export function titleFlaw(name: string, title: unknown): string | undefined {
   return undefined
 }
 
-/** Which fields of an input hold half a character, which no file can keep. */
+/** Finds a field with half a character (a lone surrogate), which cannot be stored. */
 export function halfCharacters(input: Readonly<Record<string, unknown>>, ...names: string[]): string | undefined {
   const name = names.find((one) => typeof input[one] === 'string' && !(input[one] as string).isWellFormed())
   return name && `"${name}" has half a character in it; write the whole character`
 }
 
-/** Whether two pages say the same; when they were changed does not count. */
+/** Whether two pages are the same, apart from their dates. */
 export const isSamePage = (one: Tiddler, other: Tiddler): boolean => digestOfPage(one) === digestOfPage(other)
 
-/** A page of the system, or one that a wiki runs: it may do what its words do not show. */
-function runs(input: object): boolean {
+/** Whether the page is a system page, or one that a wiki runs as code. */
+function isCode(input: object): boolean {
   const { title, newTitle, type, tags, fields } = input as Readonly<Record<string, unknown>>
   const isSystem = [title, newTitle].some((one) => typeof one === 'string' && one.startsWith('$:/'))
   const hasTag = Array.isArray(tags) && tags.some((tag) => typeof tag === 'string' && tag.startsWith('$:/tags/'))
@@ -137,11 +137,11 @@ function runs(input: object): boolean {
   return isSystem || hasTag || ofFields || (typeof type === 'string' && /javascript/i.test(type))
 }
 
-/** A slash or a colon in the name of a wiki must not make it look like another page. */
+/** Escapes slashes and colons in the name of a wiki, so that it cannot look like another page. */
 const pageKey = (workspaceName: string, title: string): string =>
   `${workspaceName.replace(/[%/:]/g, encodeURIComponent)}/${title}`
 
-/** What names a page that is not there. */
+/** The digest of a missing page. */
 const gone = 'gone'
 
 const digestOfPage = ({ title, text = '', tags = [], type = '', fields = {} }: Tiddler): string =>

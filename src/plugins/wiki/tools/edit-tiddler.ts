@@ -30,7 +30,7 @@ oldText must be in the page exactly once: take in lines around it until it is, o
       properties: {
         title: { type: 'string', description: 'The page.' },
         oldText: { type: 'string', description: 'The text to replace, exactly as it is in the page.' },
-        newText: { type: 'string', description: 'What takes its place.' },
+        newText: { type: 'string', description: 'The replacement.' },
         replaceAll: { type: 'boolean', description: 'Replace every occurrence. Default false.' },
       },
       required: ['title', 'oldText', 'newText'],
@@ -50,7 +50,7 @@ oldText must be in the page exactly once: take in lines around it until it is, o
         if (!made) return { output: `Edited ${where} (it was done before the interruption)`, details: { changed } }
         const { count, lines, moreLines, note } = made.edit
         const head = `Edited ${where} (${count === 1 ? '1 replacement' : `${count} replacements`}, ${namedLines(lines, moreLines)})`
-        const output = [head, ...(note === undefined ? [] : [inOurWords(note)]), fenced(made.diff.trimEnd())].join('\n')
+        const output = [head, ...(note === undefined ? [] : [forPages(note)]), fenced(made.diff.trimEnd())].join('\n')
         return { output, details: { workspaceName, title, replacements: count, diff: made.diff } }
       },
     }),
@@ -67,15 +67,15 @@ async function edited(page: Tiddler, input: Input): Promise<{ edit: Replaced; di
     { old: oldText, new: newText, all: replaceAll },
     { display: visibleText, most: mostCharacters },
   )
-  if (edit.type === 'refused') throw new Error(`${quoted(title)} was left as it is: ${inOurWords(edit.reason)}`)
+  if (edit.type === 'refused') throw new Error(`${quoted(title)} was left as it is: ${forPages(edit.reason)}`)
   const diff = await unifiedDiff(title, text, edit.text, { context: 2, maxChars: mostOfDiff })
   return { edit, diff: visibleText(diff) }
 }
 
 const mostCharacters = 8 * 1024 * 1024
 
-/** What is said of files and their tool, said of pages. The lines below the first quote the page, but for their labels. */
-function inOurWords(reason: string): string {
+/** Replaces the terms of the file tools by those of this tool. The lines below the first quote the page after a label. */
+function forPages(reason: string): string {
   const [first = '', ...quotes] = reason.split('\n')
   const said = first
     .replaceAll('old_string', 'oldText')

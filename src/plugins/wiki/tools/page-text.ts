@@ -2,10 +2,10 @@ import { digestOf } from '../../../platform/digest.ts'
 import { visibleName, visibleText } from '../../../platform/visible-text.ts'
 import type { Tiddler } from '../knowledge-store.ts'
 
-/** So many characters are given back at once. */
+/** The most characters of one result. */
 export const maxOutputCharacters = 32_000
 
-/** What a page says, between marks that it cannot write itself: they carry a digest of it. */
+/** A text between marks that it cannot contain, as they have a digest of it. */
 export function fenced(text: string): string {
   let id = digestOf(text).slice(0, 16)
   while (text.includes(id)) id = digestOf(id + text).slice(0, 16)
@@ -23,13 +23,13 @@ export function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, endWithin(text, 0, most - 1))}…`
 }
 
-/** Part of a text, and words on how to get the rest. */
+/** A part of a text, and its end index. */
 export function partOf(text: string, from: number, most: number): { readonly part: string; readonly end: number } {
   const end = text.length - from <= most ? text.length : endWithin(text, from, most)
   return { part: text.slice(from, end), end }
 }
 
-/** As many lines as there is room for; `more` says how many were left out. */
+/** As many lines as fit; `more` makes a line about those that were left out. */
 export function linesWithin(
   lines: readonly string[],
   more: (left: number) => string,
@@ -40,7 +40,7 @@ export function linesWithin(
   return end < 0 ? lines.join('\n') : [...lines.slice(0, end), more(lines.length - end)].join('\n')
 }
 
-/** How many characters each of several texts gets: the short ones all they need, the long ones the same. */
+/** Divides the room among several texts: short ones get all they need, long ones equal parts. */
 export function shares(lengths: readonly number[], room: number): readonly number[] {
   const order = lengths.map((_, i) => i).sort((a, b) => lengths[a]! - lengths[b]!)
   const given = lengths.map(() => 0)
@@ -52,14 +52,14 @@ export function shares(lengths: readonly number[], room: number): readonly numbe
   return given
 }
 
-/** Its text with control characters made visible; undefined for pages that hold an image or the like. */
+/** The text with control characters made visible; undefined for images and the like. */
 export const visiblePage = (page: Tiddler): string | undefined =>
   hasText(page) ? visibleText(page.text ?? '') : undefined
 
 export const hasText = ({ type = '' }: Tiddler): boolean =>
   !/^(image\/(?!svg)|audio\/|video\/|font\/)|^application\/(pdf|zip|octet-stream|epub|vnd\.|font|x-font)/.test(type)
 
-/** `20260102030405000` as `2026-01-02 03:04 UTC`; whatever else stands there as it is. */
+/** `20260102030405000` as `2026-01-02 03:04 UTC`; another text as it is. */
 function shownDate(date: string): string {
   const [, year, month, day, hour, minute] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)/.exec(date) ?? []
   return year ? `${year}-${month}-${day} ${hour}:${minute} UTC` : line(date, 40)

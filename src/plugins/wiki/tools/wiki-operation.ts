@@ -24,7 +24,7 @@ const description = `Adds, changes, renames or deletes a page of a wiki.
 add: a new page; refuses a title that is taken. set: replaces what you give (text, tags, type, fields) and keeps the rest; an empty field is taken away. append: puts text at the end, and adds tags. delete: removes the page. rename: gives it newTitle; links to it stay as they are.
 To change a part of a text, use edit-tiddler.`
 
-/** Everything that can be done to a page as a whole. */
+/** Adds, changes, renames and deletes pages. */
 export const wikiOperation = definePlugin({
   toolId: 'wiki-operation',
   displayName: 'Change wiki pages',
@@ -93,11 +93,11 @@ function fieldsFlaw(fields: unknown): string | undefined {
 async function operate(input: Input, opened: OpenedWiki, ctx: ToolContext): Promise<ToolResult> {
   const { operation, title, newTitle, workspaceName } = input
   const { wiki } = opened
-  const told = { before: '', after: '' }
+  const texts = { before: '', after: '' }
   const change: Change = async (present) => {
     const next = await nextOf(input, present, opened, ctx)
-    told.before = textOf(present)
-    told.after = textOf(next)
+    texts.before = textOf(present)
+    texts.after = textOf(next)
     return next
   }
   const isRename = operation === 'rename' && newTitle !== undefined
@@ -111,10 +111,10 @@ async function operate(input: Input, opened: OpenedWiki, ctx: ToolContext): Prom
     return { output: `${done}.${await linksTo(title, wiki, ctx.signal)}`, details }
   if (operation === 'add')
     return {
-      output: `${done} (${told.after.length === 1 ? '1 character' : `${told.after.length} characters`}).`,
+      output: `${done} (${texts.after.length === 1 ? '1 character' : `${texts.after.length} characters`}).`,
       details,
     }
-  const diff = visibleText(await unifiedDiff(title, told.before, told.after, { context: 1, maxChars: 2000 }))
+  const diff = visibleText(await unifiedDiff(title, texts.before, texts.after, { context: 1, maxChars: 2000 }))
   const output = diff === '' ? `${done}; its text stays as it is.` : `${done}.\n${fenced(diff.trimEnd())}`
   return { output, details: { ...details, diff } }
 }
@@ -129,7 +129,7 @@ const words: Readonly<Record<Input['operation'], string>> = {
 
 const textOf = (page: Tiddler | undefined): string => (page && hasText(page) ? (page.text ?? '') : '')
 
-/** What the page becomes. Throws where the operation does not fit what is there. */
+/** The new page. Throws if the operation does not fit the present page. */
 async function nextOf(
   input: Input,
   present: Tiddler | undefined,
@@ -156,7 +156,7 @@ async function nextOf(
   }
   const renamed = { ...present, title: newTitle }
   const there = await wiki.get(newTitle, { signal })
-  // Of a call that was cut off between its two steps it is our own.
+  // After a crash between the two steps, the page is from this call.
   if (there && !(attempt > 1 && isSamePage(there, renamed)))
     throw new Error(`${taken(newTitle, wiki.info.name)}; ${quoted(title)} keeps its title`)
   return renamed
@@ -180,7 +180,7 @@ function withGiven(page: Tiddler, { text, tags, type, fields }: Given): Tiddler 
   }
 }
 
-/** The page is changed by now: what fails here must not say that it was not. */
+/** Never rejects, as the page is already changed. */
 async function linksTo(title: string, wiki: OpenedWiki['wiki'], signal: AbortSignal): Promise<string> {
   const links = await wiki.backlinks(title, { signal, limit: 10 }).catch(() => undefined)
   if (!links || links.total === 0) return ''

@@ -14,7 +14,7 @@ interface ListInput extends InWorkspace {
 const mostListed = 200
 const usualFields: readonly string[] = ['tags', 'modified']
 
-/** The pages of a wiki, page by page. */
+/** Lists the pages of a wiki. */
 export const wikiListTiddlers = definePlugin({
   toolId: 'wiki-list-tiddlers',
   displayName: 'List of wiki pages',
@@ -48,7 +48,7 @@ Long values are cut; wiki-search gives whole texts.`,
         const lines: string[] = []
         let room = maxOutputCharacters - 1000
         for (const title of asked) {
-          // A filter may name pages that are not there.
+          // A filter may name missing pages.
           const one = lineOf((await wiki.get(title, { signal })) ?? { title }, fields)
           room -= one.length + 1
           if (room < 0) break
@@ -68,7 +68,7 @@ Long values are cut; wiki-search gives whole texts.`,
   ],
 })
 
-/** As JSON: what a value says cannot look like another line. */
+/** As JSON, so that a value cannot look like another line. */
 function lineOf(page: Tiddler, fields: readonly string[]): string {
   const { title } = page
   const shown: [string, unknown][] = [...new Set(fields)]
@@ -93,7 +93,7 @@ interface BacklinksInput extends InWorkspace {
   readonly limit?: number
 }
 
-/** Which pages link to a page. */
+/** Lists the pages that link to a page. */
 export const wikiBacklinks = definePlugin({
   toolId: 'wiki-backlinks',
   displayName: 'Wiki backlinks',
@@ -110,7 +110,7 @@ export const wikiBacklinks = definePlugin({
       async execute({ title, limit: asked, workspaceName }, wiki, { signal }) {
         const limit = within(asked, { default: 20, most: 200 })
         const { titles, total } = await wiki.backlinks(title, { signal, limit })
-        // Links may lead to a page that nobody has written yet.
+        // Links may lead to a page that does not exist.
         if (total === 0) await pageOf(wiki, title, signal)
         const shown = titles.slice(0, limit)
         const details = { workspaceName, title, total, titles: shown }
@@ -131,7 +131,7 @@ interface RecentInput extends InWorkspace {
 
 const msOfDay = 86_400_000
 
-/** What was changed last. */
+/** Lists the pages that were changed last. */
 export const wikiRecent = definePlugin({
   toolId: 'wiki-recent',
   displayName: 'Recent changes of a wiki',
@@ -169,7 +169,7 @@ interface TocInput extends InWorkspace {
   readonly depth?: number
 }
 
-/** The tree of pages under a tag. */
+/** Shows the tree of pages under a tag. */
 export const wikiToc = definePlugin({
   toolId: 'wiki-toc',
   displayName: 'Wiki table of contents',
@@ -200,7 +200,7 @@ export const wikiToc = definePlugin({
   ],
 })
 
-/** Never deeper than was asked for, whatever the store gives. */
+/** Not deeper than asked for, even if the store returns more. */
 function* linesOf(node: TagNode, level: number, depth: number): Iterable<string> {
   const children = level < depth ? node.children : []
   yield `${'  '.repeat(level)}- ${quoted(node.title)}${noteOf(node, children.length)}`
@@ -217,7 +217,7 @@ interface ErrorsInput extends InWorkspace {
   readonly title: string
 }
 
-/** What is wrong with a page once it is rendered. */
+/** Lists the problems of a rendered page. */
 export const wikiGetErrors = definePlugin({
   toolId: 'wiki-get-errors',
   displayName: 'Errors of a wiki page',
@@ -239,7 +239,7 @@ export const wikiGetErrors = definePlugin({
         }
         const head = `${quoted(title)} has ${problems.length === 1 ? '1 problem' : `${problems.length} problems`}:`
         const lines = [head, ...problems.map(({ kind, message }) => `- ${kind}: ${line(message, 500)}`)]
-        return { output: linesWithin(lines, (left) => `(${left} more: mend these first, then ask again)`), details }
+        return { output: linesWithin(lines, (left) => `(${left} more: fix these first, then ask again)`), details }
       },
     }),
   ],

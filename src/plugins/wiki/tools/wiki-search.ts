@@ -21,7 +21,7 @@ const description = `Searches a wiki and gives the pages that are found with the
 filter: TiddlyWiki's own language, such as [[Home]] for one page, [search[words]], [tag[x]], [tag[x]search[words]sort[title]].
 vector: pages whose meaning is near to query; only where the program has an embedding model.`
 
-/** Finds pages, and tells the model which wikis there are. */
+/** Finds pages, and lists the wikis in the prompt. */
 export const wikiSearch = definePlugin({
   toolId: 'wiki-search',
   displayName: 'Wiki search',
@@ -130,7 +130,7 @@ async function shown(window: Window, wiki: Wiki, found: Found, { signal }: ToolC
   return { output: [first, ...heads.map((head, i) => `${head}\n${texts[i]}`), ...more].join('\n\n'), details }
 }
 
-/** Marks and notes around a text. */
+/** For marks and notes around a text. */
 const perPage = 200
 
 function textsOf(pages: readonly (Tiddler | undefined)[], room: number, window: Window): readonly string[] {
@@ -153,15 +153,15 @@ function textsOf(pages: readonly (Tiddler | undefined)[], room: number, window: 
   })
 }
 
-/** Where the list of wikis stands in the prompt. */
+/** The place of the list of wikis in the prompt. */
 interface WikiSearchSettings {
-  /** The piece it stands at. Default: a piece of its own, the last of those before the conversation. */
+  /** The prompt to insert it at. Default: a prompt of its own, the last before the conversation. */
   readonly targetId?: string
   /** Default `after`. */
   readonly position?: 'before' | 'after' | 'child'
 }
 
-/** Puts the list of wikis into a prompt. Its settings are `WikiSearchSettings`. */
+/** Inserts the list of wikis into a prompt. */
 async function injectWorkspaces(prompts: PromptNode[], { config, entry, services }: PluginSetup): Promise<void> {
   const workspaces = (await services.knowledge?.workspaces()) ?? []
   if (workspaces.length === 0) return
@@ -179,8 +179,8 @@ const mostListed = 50
 
 function listOf(workspaces: readonly WorkspaceInfo[]): string {
   const lines = workspaces.slice(0, mostListed).map(({ name, description, isReadOnly }) => {
-    const about = description ? `: ${line(description, 300)}` : ''
-    return `- ${quoted(name)}${isReadOnly ? ' (read-only)' : ''}${about}`
+    const suffix = description ? `: ${line(description, 300)}` : ''
+    return `- ${quoted(name)}${isReadOnly ? ' (read-only)' : ''}${suffix}`
   })
   const more = workspaces.length > mostListed ? [`- and ${workspaces.length - mostListed} more`] : []
   return [

@@ -6,28 +6,28 @@ import type { PluginServices, PluginSetup } from '../../plugin.ts'
 import type { KnowledgeStore, Tiddler, Wiki } from '../knowledge-store.ts'
 import { quoted } from './page-text.ts'
 
-/** What every tool of a wiki is told. */
+/** The parameter of every wiki tool. */
 export interface InWorkspace {
   readonly workspaceName: string
 }
 
-/** What makes one tool of a wiki different from another. */
+/** The parts in which wiki tools differ. */
 export interface WikiTool<Input extends InWorkspace> {
   readonly name: string
   readonly description: string
-  /** Beside `workspaceName`. */
+  /** In addition to `workspaceName`. */
   readonly properties: JsonSchema
   readonly required?: readonly string[]
-  /** What is wrong with an input, in words. */
+  /** The problem of an input, as a text. */
   readonly flaw?: (input: Readonly<Record<string, unknown>>) => string | undefined
-  /** Where the plugin's entry has no time limit. Default 30,000. */
+  /** If the plugin's entry has no time limit. Default 30,000. */
   readonly timeoutMs?: number
   execute(input: Input, wiki: Wiki, ctx: ToolContext): Promise<ToolResult>
 }
 
 /**
- * A tool that looks into a wiki. It has no effect to be asked about: the host gave this wiki to the agent, and no path
- * leads out of it. Rules can still name the tool and its workspace, as in `wiki-search:private`.
+ * A tool that reads a wiki. It declares no effects: the host gave this wiki to the agent, and no path leads out of it.
+ * Rules can still name the tool and its workspace, as in `wiki-search:private`.
  */
 export function readingTool<Input extends InWorkspace>(
   { services, entry }: PluginSetup,
@@ -48,13 +48,13 @@ export function readingTool<Input extends InWorkspace>(
   }
 }
 
-/** A wiki that was asked for, and the store it is of. */
+/** A wiki and its store. */
 export interface OpenedWiki {
   readonly knowledge: KnowledgeStore
   readonly wiki: Wiki
 }
 
-/** Throws a sentence where there is no store or no such workspace. */
+/** Rejects if there is no store or no such workspace. */
 export async function openWiki({ knowledge }: PluginServices, workspaceName: string): Promise<OpenedWiki> {
   if (!knowledge)
     throw new Error(
@@ -65,19 +65,19 @@ export async function openWiki({ knowledge }: PluginServices, workspaceName: str
   return { knowledge, wiki: await knowledge.open(workspaceName) }
 }
 
-/** The page, or an error that names pages that may be meant. */
+/** The page; rejects with an error that names similar pages. */
 export async function pageOf(wiki: Wiki, title: string, signal: AbortSignal): Promise<Tiddler> {
   return (await wiki.get(title, { signal })) ?? Promise.reject(new Error(await missingPage(wiki, title, signal)))
 }
 
-/** That there is no such page, and which may be meant. */
+/** An error text that names similar pages. */
 export async function missingPage(wiki: Wiki, title: string, signal: AbortSignal): Promise<string> {
   const similar = await similarTitles(wiki, title, signal)
   const meant = similar.length > 0 ? `; did you mean ${similar.map(quoted).join(' or ')}?` : ''
   return `there is no page ${quoted(title)} in ${quoted(wiki.info.name)}${meant || '; wiki-list-tiddlers shows which there are'}`
 }
 
-/** What a tool is told of pages, as text for the model; a filter that is wrong is named. */
+/** Adds the filter to the error of a call. */
 export async function filtered<T>(filter: string, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
@@ -89,14 +89,13 @@ export async function filtered<T>(filter: string, signal: AbortSignal, ask: () =
   }
 }
 
-/** A number that a model gave, as a whole one between two bounds. */
+/** Limits a number of the model to an integer between two bounds. */
 export function within(value: number | undefined, bounds: { default: number; least?: number; most: number }): number {
   const { default: usual, least = 1, most } = bounds
   if (value === undefined || Number.isNaN(value)) return usual
   return Math.min(most, Math.max(least, Math.trunc(value)))
 }
 
-/** The description of a tool, as a model reads it. */
 export function specOf(tool: Omit<WikiTool<never>, 'execute'>, more: string): ToolDef['spec'] {
   return {
     name: tool.name,

@@ -367,7 +367,7 @@ test('a page that changes all the time is left alone', async () => {
     },
   )
   const said = await use(editTiddler, store, { title: 'P', oldText: 'mine', newText: 'ours' })
-  expect(said).toMatch(/^ERROR .*is being changed by somebody else all the time; nothing was done/)
+  expect(said).toMatch(/^ERROR .*is being changed by another writer all the time; nothing was done/)
   expect(await textIn(store, 'P')).toBe('mine 3')
 })
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { callsIn, fragments, stored, thoughtReplies } from '../../../test/stories/text-tools-kit.ts'
 import type { SessionContentBlock, TextBlock } from '../../core/turn.ts'
 import { messagesAsText } from './messages-as-text.ts'
+import { readReplyBlocks } from './reply-blocks.ts'
 import { ReplyReader } from './reply-reader.ts'
-import { readReplyBlocks } from './spoken-blocks.ts'
 import { allPatterns } from './text-call-pattern.ts'
 
 const patterns = allPatterns()

@@ -3,22 +3,22 @@ import type { ProviderData, SessionContentBlock, TextBlock, ThinkingBlock, ToolC
 import { readParameters } from './read-parameters.ts'
 import { parallelTag } from './text-call-pattern.ts'
 
-/** What has to be known to say a call again exactly as the model did. Where it spoke as we would, nothing. */
+/** What is needed to write a call again exactly as the model did. Empty if that is the usual form. */
 export interface WrittenCallData {
-  /** Under this name the call was understood. */
+  /** The name of the tool that the model meant. */
   readonly name?: string
-  /** Its opening tag, what stood between the tags, and its closing tag. */
+  /** Its opening tag, its body, and its closing tag. */
   readonly words?: readonly [head: string, body: string, tail: string]
-  /** The name stood between the tags. */
+  /** The name was in the body. */
   readonly nameIn?: 'json'
-  /** What stood before it, and behind it; a thought of a text always has the latter. */
+  /** The text before it, and after it; a thought always has the latter. */
   readonly before?: string
   readonly after?: string
-  /** Of a text: space at its beginning that is ours, and keeps it apart from the words before a call. */
+  /** Of a text: the space that we inserted at its beginning, after the text before a call. */
   readonly lead?: string
-  /** With it a block of the model's own began. */
+  /** A block of the model began with it. */
   readonly starts?: true
-  /** What the provider said of that block. */
+  /** The provider's data about that block. */
   readonly block?: ProviderData
 }
 
@@ -27,17 +27,17 @@ export function callText(name: string, body: string): string {
   return `<tool_use name="${attribute(name)}">${body}</tool_use>`
 }
 
-/** A call of the history as text: in the model's own words, as long as they still say what the block says. */
-function spokenCall(block: ToolCallBlock): string {
+/** A call of the history as text: as the model wrote it, if the block still has the same content. */
+function writtenCall(block: ToolCallBlock): string {
   const { name, words, nameIn } = writtenData(block)
   const { input, raw } = block
-  // Hooks and compaction may have changed what is in the block since it was said.
+  // Hooks and compaction may have changed the block since.
   const isSame = name === block.name && isWords(words) && jsonOf(inputIn(words[1], nameIn)) === jsonOf(input)
   if (isSame) return words.join('')
   return callText(block.name, raw ?? jsonOf(input))
 }
 
-/** What the engine puts into the block of a call with this body. */
+/** The input that the engine reads from a body. */
 function inputIn(body: string, nameIn: 'json' | undefined): Record<string, unknown> {
   const { read } = readParameters(body, nameIn)
   return read.problem === undefined ? read.value : {}
@@ -46,30 +46,30 @@ function inputIn(body: string, nameIn: 'json' | undefined): Record<string, unkno
 /** A call, a text, or a thought that was part of a text. */
 export type WrittenBlock = ToolCallBlock | TextBlock | ThinkingBlock
 
-/** Whether a block was part of a text, or is one. */
+/** Whether a block is a text, or was part of one. */
 export function isWritten(block: SessionContentBlock): block is WrittenBlock {
   if (block?.type === 'thinking') return typeof writtenData(block).after === 'string'
   return block?.type === 'text' || block?.type === 'tool_call'
 }
 
-/** What a block was in the text of the model. */
+/** A block as it was in the text of the model. */
 export function writtenText(block: WrittenBlock): string {
-  if (block.type === 'tool_call') return spokenCall(block)
+  if (block.type === 'tool_call') return writtenCall(block)
   const { after, lead } = writtenData(block)
   if (block.type === 'thinking') return block.text + after
   return typeof lead === 'string' && block.text.startsWith(lead) ? block.text.slice(lead.length) : block.text
 }
 
-/** What we wrote into a block, if it is still there. */
+/** The data that we stored in a block. */
 export function writtenData(block: WrittenBlock): WrittenCallData {
   const data = block.providerData?.textTools
   return isRecord(data) ? data : {}
 }
 
-/** What may stand around calls and texts: the call before or behind it, or a text, or nothing. */
+/** The kind of block before or after another one. */
 export type Neighbour = 'text' | 'call' | 'parallel call' | undefined
 
-/** What stands between two neighbours unless the model put something else there. */
+/** The usual text between two neighbours. */
 export function between(before: Neighbour, after: Neighbour): string {
   const closes = before === 'parallel call' && after !== 'parallel call' ? `\n</${parallelTag}>` : ''
   const opens = after === 'parallel call' && before !== 'parallel call' ? `<${parallelTag}>\n` : ''
@@ -86,7 +86,6 @@ type Words = NonNullable<WrittenCallData['words']>
 const isWords = (words: unknown): words is Words =>
   Array.isArray(words) && words.length === 3 && words.every((word) => typeof word === 'string')
 
-/** The input as a model would write it. */
 export const jsonOf = (input: unknown): string => JSON.stringify(input ?? {}).toWellFormed()
 
 const attribute = (name: string): string => name.replace(/["<>\n]/g, (char) => `&#${char.charCodeAt(0)};`)

@@ -2,11 +2,10 @@ import type { ModelReply, ReplyToolCall } from '../../core/provider.ts'
 import type { ProviderData, TextBlock, ThinkingBlock } from '../../core/turn.ts'
 import { scan } from './call-scanner.ts'
 import { readParameters } from './read-parameters.ts'
-import { between, callText, jsonOf, type Neighbour, type WrittenCallData } from './spoken-call.ts'
 import type { Scanned, ScannedCall, ScanOptions } from './text-call-pattern.ts'
+import { between, callText, jsonOf, type Neighbour, type WrittenCallData } from './written-call.ts'
 
 interface ReadOptions extends ScanOptions {
-  /** The tool that a model means by a name. */
   readonly nameOf: (said: string) => string
   readonly idOf: (name: string) => string
 }
@@ -14,31 +13,31 @@ interface ReadOptions extends ScanOptions {
 type ReplyBlock = ModelReply['content'][number]
 
 /**
- * The blocks of a reply with the calls in its texts as calls, and thoughts of which only the end was marked as thinking.
- * Where there is neither, the very same list.
+ * The blocks of a reply, with the calls in its texts as call blocks, and thoughts of which only the end was marked as
+ * thinking blocks. The same list if there is neither.
  */
 export function readReplyBlocks(content: readonly ReplyBlock[], options: ReadOptions): readonly ReplyBlock[] {
-  const read = content.map((block) => (isText(block) ? speechOf(block.text, options) : undefined))
-  const lastThought = read.findLastIndex((speech) => speech?.thought)
-  const parts = read.map((speech, i) => (speech && i < lastThought ? allThought(content[i] as TextBlock) : speech))
+  const read = content.map((block) => (isText(block) ? parseText(block.text, options) : undefined))
+  const lastThought = read.findLastIndex((parsed) => parsed?.thought)
+  const parts = read.map((parsed, i) => (parsed && i < lastThought ? asThought(content[i] as TextBlock) : parsed))
   const isOther = (i: number): boolean =>
     parts[i]?.thought !== undefined || (parts[i]?.items.some((item) => item.call) ?? false)
   if (!parts.some((_, i) => isOther(i))) return content
-  const seam = new CallSpacing()
+  const spacing = new CallSpacing()
   return content.flatMap((block, i) => {
     const before = content[i - 1]
-    if (!isText(block)) seam.breakOff()
+    if (!isText(block)) spacing.reset()
     const starts = before !== undefined && isText(before) && (isOther(i) || isOther(i - 1))
     if (!isText(block)) return [block]
-    if (isOther(i) || starts) return blocksOf(parts[i]!, { ...options, starts, block: block.providerData, seam })
-    seam.words(block.text)
+    if (isOther(i) || starts) return blocksOf(parts[i]!, { ...options, starts, block: block.providerData, spacing })
+    spacing.before(block.text)
     return [block]
   })
 }
 
 const isText = (block: ReplyBlock): block is TextBlock => block?.type === 'text' && typeof block.text === 'string'
 
-/** A text or a call, and what stands around it. */
+/** A text or a call, and the space around it. */
 interface Item {
   text: string
   readonly call?: ScannedCall
@@ -46,21 +45,21 @@ interface Item {
   after: string
 }
 
-/** A text as it was meant. */
-interface Speech {
+/** The parts of a text. */
+interface ParsedText {
   readonly thought?: Thought
   readonly items: readonly Item[]
 }
 
-/** What a model thought before it answered, and the tag and the space behind that. */
+/** The thought before an answer, and the tag and the space after it. */
 interface Thought {
   readonly text: string
   readonly after: string
 }
 
-const allThought = ({ text }: TextBlock): Speech => ({ thought: { text, after: '' }, items: [] })
+const asThought = ({ text }: TextBlock): ParsedText => ({ thought: { text, after: '' }, items: [] })
 
-function speechOf(text: string, options: ScanOptions): Speech {
+function parseText(text: string, options: ScanOptions): ParsedText {
   const found = scan(text, options)
   const last = found.findLastIndex(({ type }) => type === 'thought')
   if (last < 0) return { items: itemsOf(found) }
@@ -77,7 +76,7 @@ function wordsOf(one: Scanned): string {
   return one.type === 'call' ? one.call.words.join('') : ''
 }
 
-/** Without so many characters at the beginning, which are spaces. */
+/** Without `spaces` characters at the beginning. */
 function itemsOf(found: readonly Scanned[], spaces = 0): Item[] {
   const items: Item[] = []
   let gap = ''
@@ -105,13 +104,13 @@ function itemsOf(found: readonly Scanned[], spaces = 0): Item[] {
 interface BlockOptions extends ReadOptions {
   readonly starts: boolean
   readonly block: ProviderData | undefined
-  readonly seam: CallSpacing
+  readonly spacing: CallSpacing
 }
 
-function blocksOf({ thought, items }: Speech, options: BlockOptions): ReplyBlock[] {
+function blocksOf({ thought, items }: ParsedText, options: BlockOptions): ReplyBlock[] {
   if (thought) {
     const { starts, block, ...rest } = options
-    options.seam.startOver()
+    options.spacing.startOver()
     return [
       thoughtBlock(thought, { ...(starts && { starts }), ...(block && { block }) }),
       ...blocksOf({ items }, { ...rest, starts: false, block: undefined }),
@@ -122,16 +121,16 @@ function blocksOf({ thought, items }: Speech, options: BlockOptions): ReplyBlock
       ...(options.starts && { starts: true as const }),
       ...(item.call && options.block && { block: options.block }),
     }
-    const { seam } = options
+    const { spacing } = options
     if (!item.call) {
-      const lead = seam.words(item.text)
+      const lead = spacing.before(item.text)
       const data = { ...first, ...(lead !== '' && { lead }) }
       return textBlock(lead + item.text, data, i === 0 ? options.block : undefined)
     }
-    seam.gap(item.before)
-    seam.call()
-    seam.gap(item.after)
-    return callBlock(item.call, { ...first, ...spacing(items, i) }, options)
+    spacing.gap(item.before)
+    spacing.call()
+    spacing.gap(item.after)
+    return callBlock(item.call, { ...first, ...unusualSpace(items, i) }, options)
   })
 }
 
@@ -145,13 +144,13 @@ function textBlock(text: string, data: WrittenCallData, block: ProviderData | un
   return { type: 'text', text, ...(Object.keys(providerData).length > 0 && { providerData }) }
 }
 
-/** The space around a call, where it is not what we would put there. */
-function spacing(items: readonly Item[], i: number): WrittenCallData {
+/** The space around a call, if it is not the usual one. */
+function unusualSpace(items: readonly Item[], i: number): WrittenCallData {
   const item = items[i]!
   const next = items[i + 1]
   const kind = kindOf(item)
   const isUsualBefore = item.before === between(kindOf(items[i - 1]), kind)
-  // What stands between two calls is told by the second.
+  // The second call has the space between two calls.
   const isUsualAfter = next?.call !== undefined || item.after === between(kind, kindOf(next))
   return {
     ...(!isUsualBefore && { before: item.before.toWellFormed() }),
@@ -169,7 +168,7 @@ function callBlock(call: ScannedCall, around: WrittenCallData, { nameOf, idOf }:
   const name = nameOf(call.name)
   const [head, body, tail] = call.words
   const { text, read } = readParameters(body, call.nameIn)
-  // The engine gets the text where it has to refuse it, or to see how a number was written.
+  // The engine gets the text if it must refuse it, or see how a number was written.
   const input = read.problem === undefined && read.isComplete ? read.value : text
   const isUsual = typeof input !== 'string' && head + body + tail === callText(name, jsonOf(input))
   const textTools: WrittenCallData = {
@@ -186,26 +185,26 @@ function callBlock(call: ScannedCall, around: WrittenCallData, { nameOf, idOf }:
 }
 
 /**
- * Keeps the words before calls and those behind them apart, once the calls are taken out of the text: as the model did,
- * or by an empty line where it did not. Told of a reply in its order, in one piece or as it comes in.
+ * The space between the texts before and after calls, once the calls are taken out: that of the model, or an empty line.
+ * Fed with a reply in its order, at once or as it is streamed.
  */
 export class CallSpacing {
-  #hasWords = false
+  #hasText = false
   #wasCall = false
   #space = ''
 
-  /** What has to stand before these words. */
-  words(text: string): string {
-    const isFirst = !this.#hasWords
-    if (isFirst) this.#hasWords = text.trim() !== ''
+  /** The space to insert before a text. */
+  before(text: string): string {
+    const isFirst = !this.#hasText
+    if (isFirst) this.#hasText = text.trim() !== ''
     if (!this.#wasCall) return ''
     const isApart = this.#space !== '' || text.trimStart() !== text
     const space = isApart ? this.#space : '\n\n'
-    this.breakOff()
+    this.reset()
     return isFirst ? '' : space
   }
 
-  /** What stood beside a call. Of a wrapper around calls only the space behind it counts. */
+  /** The text beside a call; of a parallel wrapper only the space after it counts. */
   gap(text: string): void {
     const space = text.slice(text.trimEnd().length)
     if (space !== '') this.#space = space
@@ -215,15 +214,15 @@ export class CallSpacing {
     this.#wasCall = true
   }
 
-  /** Something else than text came. */
-  breakOff(): void {
+  /** A block that is no text came. */
+  reset(): void {
     this.#wasCall = false
     this.#space = ''
   }
 
-  /** What was said so far does not count. */
+  /** Drops all that came so far. */
   startOver(): void {
-    this.breakOff()
-    this.#hasWords = false
+    this.reset()
+    this.#hasText = false
   }
 }
