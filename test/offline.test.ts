@@ -41,7 +41,7 @@ test(
   limit,
 )
 
-test('a request that would leave the machine fails, whoever makes it', () => {
+test('a request that would leave the machine fails, from any code', () => {
   expect(() => fetch('http://example.com')).toThrow('No network in tests')
   expect(() => connect(80, 'example.com')).toThrow('No network in tests: connect to example.com')
   expect(() => connect({ host: '10.0.0.1', port: 80 })).toThrow('No network in tests: connect to 10.0.0.1')

@@ -89,7 +89,7 @@ describe('F001 the stack, from the top; each row takes away what decided the row
     ['the floor under yolo', protectedWrite, under({ mode: 'yolo' }), 'ask floor'],
     ['the floor does not lift a denial', protectedWrite, under({ mode: 'yolo', deny: ['fs.write'] }), 'deny deny-rule'],
     [
-      'where nobody can be asked the floor denies',
+      'where no person can be asked the floor denies',
       protectedWrite,
       under({ mode: 'yolo' }, { floor: 'deny' }),
       'deny floor',
@@ -169,11 +169,11 @@ test('B028 what the stage denies is denied in yolo, with its code', () => {
   expect(shown(write, under({ mode: 'yolo' }, { stage: { verdict: 'defer' } }))).toBe('ask sm-grant-token')
 })
 
-describe('plan only looks, by effects and not by names', () => {
+describe('plan is read-only, by effects and not by names', () => {
   const ls = command('ls')
   test.each<[string, JudgedCall, string]>([
     ['a write', write, 'deny plan'],
-    ['what nobody knows', effectCall('unknown'), 'deny plan'],
+    ['an unknown effect', effectCall('unknown'), 'deny plan'],
     ['a server', effectCall('fs.read', 'mcp:x.y'), 'deny plan'],
     ['something that runs', effectCall('exec'), 'deny plan'],
     ['a line that only reads', line([ls]), 'allow mode-gate'],
@@ -313,7 +313,7 @@ describe('PI-02 a changed definition is asked about again in every mode', () => 
     expect(shown({ ...changed(), origin }, under({ mode: 'yolo' }, { grant }))).toBe('ask floor')
   })
 
-  test('it says so, and denies with a code where nobody can be asked', () => {
+  test('it says so, and denies with a code where no person can be asked', () => {
     expect(decide(changed(), under({ mode: 'yolo' })).why).toContain('the server changed what this tool says')
     expect(decide(changed(), under({ mode: 'yolo' }, { floor: 'deny' }))).toMatchObject({ code: 'ApprovalDenied' })
     expect(shown(changed({ isChanged: false }), under({ mode: 'yolo' }))).toBe('allow mode-gate')

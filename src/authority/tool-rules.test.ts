@@ -51,7 +51,7 @@ describe('D048 rules by tool take effect at once', () => {
     }
   })
 
-  test('what is denied while somebody is being asked is not run when he says yes', async () => {
+  test('a call that is denied while a person is being asked does not run when the person says yes', async () => {
     const deny = { write: { denyPatterns: ['.'] } }
     const { agent, authority, ran } = guarded([[call('1', 'write')], 'Done.'], {
       answer: () => {
@@ -229,7 +229,7 @@ describe('time limits', () => {
   })
 })
 
-/** An agent that asks about writing, what somebody was asked about, and before which run of a tool, and what ran. */
+/** An agent that asks about writing, the questions, before which run of a tool, and what ran. */
 function guarded(
   script: readonly Step[],
   more: {

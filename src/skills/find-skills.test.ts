@@ -148,7 +148,7 @@ describe('links', () => {
   })
 })
 
-describe('TR-01 of a project nothing is opened before somebody said yes', () => {
+describe('TR-01 of a project nothing is opened before a person said yes', () => {
   test('it is asked with each entry before it is looked into', async () => {
     const root = await temporary('skills-')
     await mkdir(join(root, 'late'))
@@ -183,7 +183,7 @@ describe('TR-01 of a project nothing is opened before somebody said yes', () => 
     const root = await temporary('skills-')
     await putSkill(root, 'a')
     const mayOpen = () => {
-      throw new Error('nobody there')
+      throw new Error('not attached')
     }
     expect((await findSkills([{ path: root, source: 'project' }], { mayOpen })).skills).toEqual([])
   })
@@ -196,7 +196,7 @@ describe('TR-01 of a project nothing is opened before somebody said yes', () => 
     expect((await findSkills([{ path: root, source: 'project' }], { mayOpen })).skills).toEqual([])
   })
 
-  test('below an entry no link leads to one that nobody was asked about', async () => {
+  test('below an entry no link leads to an entry that was not asked about', async () => {
     const root = await temporary('skills-')
     await putSkill(root, 'secret')
     await mkdir(join(root, 'group'))
@@ -205,7 +205,7 @@ describe('TR-01 of a project nothing is opened before somebody said yes', () => 
     expect((await findSkills([{ path: root, source: 'project' }], { mayOpen })).skills).toEqual([])
   })
 
-  test('a SKILL.md that lies in the root itself is nobody’s entry', async () => {
+  test('a SKILL.md in the root itself is not an entry', async () => {
     const root = await temporary('skills-')
     await put(join(root, 'SKILL.md'), skillText('root'))
     expect(await namesIn(root, 'project')).toEqual([])

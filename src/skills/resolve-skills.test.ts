@@ -123,7 +123,7 @@ describe('A222 skills of a project that is not trusted are dropped', () => {
     expect(await names({ scan: ['own'] })).toEqual(['mine', 'scanned', 'theirs', 'theirs-too'])
   })
 
-  test('a skill of an untrusted project takes nobody’s place', async () => {
+  test('a skill of an untrusted project replaces no other', async () => {
     await putSkill(join(cwd, '.agents/skills'), 'mine', 'license: theirs')
     expect((await resolved({ trustProjectSkills: false })).skills).toMatchObject([{ name: 'mine', source: 'user' }])
   })
@@ -149,7 +149,7 @@ test('SK-08 a folder of skills that leads out of the project is refused, and par
   expect(problems).toMatchObject([{ path: join(cwd, '.agents/skills'), problem: expect.stringContaining('leads out') }])
 })
 
-test('in the home folder, skills are the user’s own and need nobody’s trust', async () => {
+test('in the home folder, skills are the user’s own and need no trust', async () => {
   await putSkill(join(home, '.agents/skills'), 'mine')
   const { skills, problems } = await resolveSkills({ cwd: home, home, trustProjectSkills: false })
   expect(skills).toMatchObject([{ name: 'mine', source: 'user' }])

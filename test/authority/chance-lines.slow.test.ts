@@ -105,10 +105,10 @@ function inserted(text: string, { at, bit, pad }: { at: number; bit: string; pad
   return `${text.slice(0, place)}${pad}${bit}${pad}${text.slice(place)}`
 }
 
-/** What our reading of a line misses shows when bash reads it: where nobody would be asked, nothing may change. */
+/** Runs lines in bash to find what our reading misses: a line that needs no approval must change nothing. */
 test('no line made by chance that would run without a question changes a file', { timeout: 240_000 }, async () => {
   // As `explainCommand` would judge it, with the rules compiled once for all lines.
-  const place = { root: '/clone/work', home: '/home/somebody', isTrusted: false }
+  const place = { root: '/clone/work', home: '/home/other', isTrusted: false }
   const context = {
     ...resolveSettings({ launch: basePolicy }, place),
     root: place.root,

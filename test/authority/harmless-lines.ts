@@ -505,7 +505,7 @@ export const harmlessGitLines: readonly string[] = [
   'git status --find-renames=50',
 ]
 
-/** Lines with other programs that only look, for a policy that allows these too. */
+/** Lines with other read-only programs, for a policy that allows these too. */
 export const harmlessLinesOfMore: readonly string[] = [
   'head f.txt',
   'head -5 f.txt',

@@ -25,7 +25,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(base, { recursive: true, force: true }))
 
-/** A line that does nothing proves nothing: whoever stops it may have stopped it for the wrong reason. */
+/** A line without effect proves nothing: it may have been stopped for the wrong reason. */
 test('each hostile line of a sample does in plain bash what it must not', { timeout: 240_000 }, async () => {
   const skipped: string[] = []
   const dead: string[] = []

@@ -14,7 +14,7 @@ import { hostileLines } from './hostile-lines.ts'
 
 const runs = rounds(50, 500)
 const base = mkdtemp(join(tmpdir(), 'libero-plan-'))
-// While somebody holds it the thread that reads lines stays: a new one for each run would be most of the time.
+// Keeps the thread that reads lines: a new one per run would take most of the time.
 const reader = createShellReader()
 afterAll(async () => {
   await reader.close()
@@ -106,7 +106,7 @@ test(`in plan a model with every built-in tool changes nothing under the root, i
           provider,
           tools: coding.tools!,
           execution: createProcessContext({ cwd: root }),
-          // Somebody who says yes to everything, and rules that would allow it all: plan still only looks.
+          // A person who accepts everything, and rules that allow everything: plan is still read-only.
           authority: {
             mode: 'plan',
             allow: ['exec', 'fs.write', 'unknown', 'shell', 'write_file', 'edit', 'multi_edit'],

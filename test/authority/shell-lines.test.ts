@@ -39,12 +39,12 @@ describe('harmless lines', () => {
     expect(await questions(harmlessLines, false)).toEqual([])
   })
 
-  test('git only looks where the workspace is trusted', async () => {
+  test('git is read-only only where the workspace is trusted', async () => {
     expect(await questions(harmlessGitLines, true)).toEqual([])
     expect(await questions(harmlessGitLines, false)).toHaveLength(harmlessGitLines.length)
   })
 
-  test('other programs that only look need no more than a rule', async () => {
+  test('other read-only programs need no more than a rule', async () => {
     const rules = morePrograms.map((program) => `shell:${program}`)
     expect(await questions(harmlessLinesOfMore, true, rules)).toEqual([])
     expect(await questions(harmlessLinesOfMore, true)).not.toEqual([])
@@ -104,7 +104,7 @@ async function questions(
 
 function judge(command: string, isTrusted: boolean, more: readonly string[] = []) {
   const launch = { ...basePolicy, allow: [...basePolicy.allow, ...more] }
-  const place = { root: '/clone/work', home: '/home/somebody', isTrusted }
+  const place = { root: '/clone/work', home: '/home/other', isTrusted }
   return explainCommand(command, { layers: { launch }, location: place, read: reader.read })
 }
 

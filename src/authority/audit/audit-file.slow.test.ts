@@ -229,14 +229,14 @@ describe('after a crash', () => {
     expect(recordsOf().map(({ event }) => event)).toEqual(['TurnEnded', 'AuditTornLine', 'TurnEnded', 'TurnEnded'])
   })
 
-  test('a whole line that is damaged stops the audit until somebody looks', async () => {
+  test('a damaged complete line stops the audit until a person repairs it', async () => {
     await audit().write(numbered(1))
     appendFileSync(path, '{"seq":2}\n')
     await expect(audit().write(numbered(2))).rejects.toThrow('its last line is damaged')
   })
 })
 
-describe('whoever meddles with it is seen', () => {
+describe('tampering is detected', () => {
   const cases: Readonly<Record<string, [(lines: string[]) => string[], number, string]>> = {
     'a changed word': [(lines) => lines.map((line) => line.replace('"n":3', '"n":4')), 3, 'it was changed'],
     'a missing line': [(lines) => lines.toSpliced(1, 1), 2, 'some are missing'],

@@ -25,7 +25,7 @@ const shaped = [
 
 async function written(record: AuditRecord): Promise<string> {
   const path = join(folder, 'audit.jsonl')
-  const env = { DEPLOY_TOKEN: fromEnv, HOME: '/home/somebody-else' }
+  const env = { DEPLOY_TOKEN: fromEnv, HOME: '/home/other' }
   await createFileAudit({ path, secrets: [known], env }).write(record)
   expect(await verifyAudit(path)).toMatchObject({ ok: true })
   return readFileSync(path, 'utf8')

@@ -46,7 +46,7 @@ test('text cannot be moved from one field to the next', () => {
 })
 
 test.each([undefined, '', 'no', '0'.repeat(64), 7, null, {}])(
-  'an entry that somebody wrote with the mac %j does not count',
+  'a forged entry with the mac %j does not count',
   (mac) => {
     expect(key.verify(answer, mac as string)).toBe(false)
   },

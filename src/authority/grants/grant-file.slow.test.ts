@@ -49,7 +49,7 @@ describe('among processes', { timeout: 60_000 }, () => {
     expect(here.find(wanted)).toBeUndefined()
   })
 
-  test('one that is killed in the middle leaves a file that holds, and blocks nobody', async () => {
+  test('a process killed while writing leaves a valid file, and blocks no other process', async () => {
     const child = start(`
       console.log('ready')
       for (let i = 0; ; i++) await grants.add({ ...about, key: 'k' + i })`)

@@ -119,7 +119,7 @@ test.each([
   ['of a newer version', JSON.stringify({ version: 2, grants: [] }), 'version 1'],
   ['without a list', JSON.stringify({ version: 1, grants: {} }), 'no list'],
   ['with half a grant', JSON.stringify({ version: 1, grants: [grant, { ...grant, tool: undefined }] }), 'grants[1]'],
-  ['with a limit nobody knows', JSON.stringify({ version: 1, grants: [{ ...grant, onlyOn: 'monday' }] }), 'onlyOn'],
+  ['with an unknown limit', JSON.stringify({ version: 1, grants: [{ ...grant, onlyOn: 'monday' }] }), 'onlyOn'],
 ])('a file that is %s counts for nothing and is left as it is', async (_, text, word) => {
   await add(grant)
   expect(await file.read()).toHaveLength(1)
@@ -166,7 +166,7 @@ test('a folder in its place is refused', async () => {
   await expect(file.read()).rejects.toThrow(/is not a file/)
 })
 
-test.skipIf(process.getuid?.() !== 0)('FS-19 a file or folder of somebody else is refused', async () => {
+test.skipIf(process.getuid?.() !== 0)('FS-19 a file or folder of another user is refused', async () => {
   await add(grant)
   await chown(path, 12_345, 12_345)
   await expect(file.read()).rejects.toThrow(/belongs to user 12345/)

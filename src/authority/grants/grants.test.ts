@@ -161,20 +161,20 @@ test.each([
   ['an origin that says more', { ...always, origin: { layer: 'host', version: '1' } }, 'origin'],
   ['a wrong time', { ...always, expiresAt: Number.NaN }, 'expiresAt'],
   ['a wrong binding', { ...always, bound: { file: 1 } }, 'bound'],
-  ['nobody', { ...always, grantedBy: undefined }, 'grantedBy'],
+  ['granted by no one', { ...always, grantedBy: undefined }, 'grantedBy'],
 ])('what is no approval to keep is refused: %s', async (_, grant, word) => {
   await expect(grants.add(grant as unknown as Grant)).rejects.toThrow(word)
   expect(grants.list()).toEqual([])
 })
 
-test('what was granted cannot be changed by whoever granted it', async () => {
+test('the caller cannot change a grant after adding it', async () => {
   const bound: Record<string, string> = { file: 'abc' }
   await grants.add({ ...ofSession, bound })
   bound.file = 'other'
   expect(grants.find(call)?.bound).toEqual({ file: 'abc' })
 })
 
-test('sessions that nobody clears do not pile up for ever, and what is meant to last stays', async () => {
+test('grants of sessions that are never cleared are bounded, and lasting grants stay', async () => {
   const store = fakeStore()
   grants = createGrants({ clock, store })
   store.kept = Array.from({ length: 3_000 }, (_, n) => ({ ...ofSession, sessionId: `old-${n}`, grantedAt: n }))

@@ -45,7 +45,7 @@ function line(text: string, shell: Partial<ShellFacts> = {}): JudgedCall {
 }
 
 describe('what is shown of a call', () => {
-  test('which tool it is, why somebody is asked, what it does, and every argument', () => {
+  test('the tool, the reason for the question, its effects, and every argument', () => {
     const call = called({ path: 'src/a.ts', content: 'one\n\ntwo', mode: 420, tags: ['x'] })
     const { title, lines, text } = consentOf(call, { ...where, sandbox: 'none' })
     expect(title).toBe('Allow write_file?')
@@ -74,7 +74,7 @@ describe('what is shown of a call', () => {
     expect(lines.at(-1)).toBe('arguments: none')
   })
 
-  test('each command of a shell line, with what nobody can tell', () => {
+  test('each command of a shell line, with what could not be parsed', () => {
     const commands = [
       command(['git', 'commit', '-m', "it's done", '*.ts'], { globs: [4], cwd: 'src', via: ['sudo', 'env'] }),
       command(
@@ -122,7 +122,7 @@ describe('what is shown of a call', () => {
   })
 })
 
-describe('PI-07 nothing can be hidden from whoever approves', () => {
+describe('PI-07 nothing can be hidden from the person who approves', () => {
   test('500 newlines are counted, and what is behind them is shown', () => {
     const text = `ls${'\n'.repeat(500)}rm -rf src`
     const { lines, length, truncated, notes } = consentOf(line(text), where)
@@ -238,7 +238,7 @@ describe('SE-06 secrets are masked, and nothing else', () => {
 describe('for how long it can be approved', () => {
   const once: Readonly<Record<string, [JudgedCall, Decision]>> = {
     'what can hurt beyond repair': [called({}), { ...asks, by: 'floor' }],
-    'a line with parts that nobody can know': [line('x', { obstacles: ['a glob'] }), asks],
+    'a line with unknown parts': [line('x', { obstacles: ['a glob'] }), asks],
     'a line that was not read': [line('x', { isWhole: false }), asks],
     'an interpreter': [line('x', { commands: [command(['node', 'x'], {}, { mayRemember: false })] }), asks],
   }

@@ -16,7 +16,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constantFrom('respond', 'outOfBand', 'stop', 'leave', 'wait', 'settle', 'fail', 'close'), nth }),
 )
 
-test('B041 whatever the order, each question ends once, late answers are errors, nobody sees two at once, and nothing is left', async () => {
+test('B041 whatever the order, each question ends once, late answers are errors, no interactor sees two at once, and nothing is left', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
       const clock = fakeClock()

@@ -276,14 +276,14 @@ describe('without an answer', () => {
     expect(await outcome).toMatchObject({ status: 'timeout' })
   })
 
-  test('time passes only while somebody sees the question', async () => {
+  test('time passes only while an interactor shows the question', async () => {
     fakeScreen('left', ['Ask', 'Confirm'])
     const right = fakeScreen('right', ['Confirm'])
     const asked = hub.interact(ask, { signal })
     const confirmed = hub.interact(confirm, { signal })
     await clock.advance(40_000)
     right.leave()
-    await clock.advance(79_999) // nobody sees it behind the other question
+    await clock.advance(79_999) // it waits behind the other question
     expect(hub.open).toHaveLength(2)
     await clock.advance(1)
     expect(await asked).toMatchObject({ status: 'timeout' })
@@ -346,7 +346,7 @@ describe('without an answer', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('whoever asked may withdraw the question', async () => {
+  test('the caller may withdraw the question', async () => {
     const screen = fakeScreen()
     const run = new AbortController()
     const outcome = hub.interact(confirm, { signal: run.signal })
@@ -378,7 +378,7 @@ describe('without an answer', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('no listener stays on the signal of whoever asked', async () => {
+  test('no listener stays on the signal of the caller', async () => {
     const listeners = new Set<unknown>()
     const watched = {
       throwIfAborted() {},
@@ -392,7 +392,7 @@ describe('without an answer', () => {
   })
 })
 
-describe('with nobody there', () => {
+describe('without an interactor', () => {
   test.each([approve, confirm, ask, question('Select', { prompt: '', options: [1] })])(
     'no question is answered by itself, and it is told what would be needed: $kind',
     async (request) => {
@@ -443,7 +443,7 @@ describe('with nobody there', () => {
     expect(hub.whoAnswers('Confirm')).toBe('unattended')
   })
 
-  test('yolo leaves the answer to whoever is there', async () => {
+  test('yolo leaves the answer to an attached interactor', async () => {
     hub = createHub('yolo')
     hub.attach(() => false)
     expect(await hub.interact(approve, { signal })).toMatchObject({ status: 'rejected' })
@@ -487,7 +487,7 @@ function createHub(headless: 'halt' | 'yolo' = 'halt'): Interactions {
   return createInteractions({ clock, newId: createIds('q'), onEvent: (event) => events.push(event), headless })
 }
 
-/** Somebody who takes his time. */
+/** An interactor that answers later. */
 function fakeScreen(name?: string, kinds?: Interactor['kinds']) {
   const prompts: Prompt[] = []
   const about = { ...(name && { name }), ...(kinds && { kinds }) }

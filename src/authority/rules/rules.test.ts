@@ -74,7 +74,7 @@ describe('entries that allow have to cover all effects', () => {
     ['one of two effects', effectCall('fs.read', 'net'), ['fs.read'], false],
     ['both of two', effectCall('fs.read', 'net'), ['fs.read', 'net'], true],
     [
-      'what nobody knows is not covered by everything else',
+      'an unknown effect is not covered by all other rules',
       effectCall('fs.read', 'unknown'),
       ['fs.read', 'fs.write', 'exec', 'net'],
       false,

@@ -53,7 +53,7 @@ describe('B024 the mode is the launch’s, the project’s, the user’s, the pa
 })
 
 describe('B025 allowlist entries', () => {
-  test('are an error where nobody chose the mode', () => {
+  test('are an error if no layer chose the mode', () => {
     expect(failure({ global: { allowlist: ['shell:ls'] } }).code).toBe('AllowlistWithoutMode')
     expect(failure({ global: { mode: 'yolo', allowlist: ['shell:ls'] } }).code).toBe('AllowlistWithoutMode')
     expect(failure({ launch: { mode: 'ask', allowlist: ['shell:ls'] } }).code).toBe('AllowlistWithoutMode')

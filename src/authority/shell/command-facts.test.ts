@@ -28,7 +28,7 @@ const lines = (text: string): string[] =>
     .map((line) => line.trim())
     .filter(Boolean)
 
-describe('lines that only look pass and count as read-only', () => {
+describe('read-only lines pass', () => {
   const looking = lines(String.raw`
     ls
     ls -la src

@@ -7,7 +7,7 @@ import { readShell } from './read-shell.ts'
 const bash = (script: string): string =>
   spawnSync('bash', ['--noprofile', '--norc', '-c', script], { encoding: 'utf8', env: { LC_ALL: 'C.UTF-8' } }).stdout
 const hasBash = bash('echo yes') === 'yes\n'
-if (!hasBash) console.warn('SKIPPED: bash is not installed, our unquoting is compared with nobody')
+if (!hasBash) console.warn('SKIPPED: bash is not installed, our unquoting is not compared')
 
 /** What may stand in a word, and what only looks as if. */
 const pieces = [

@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), 'libero-read-shell-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const hasBash = spawnSync('bash', ['-c', 'true']).status === 0
-if (!hasBash) console.warn('SKIPPED: bash is not installed, our reading of lines is compared with nobody')
+if (!hasBash) console.warn('SKIPPED: bash is not installed, our reading of lines is not compared')
 
 /** Programs that exist nowhere, and everything that may stand between them. Nothing here can do harm when it is run. */
 const fragments = [

@@ -186,12 +186,12 @@ describe('where a command runs', () => {
       '$x y; ls',
     ],
     ...['for i in a; do ls; c"d" x; done', 'f() { ls; }; cd x; f'],
-  ])('SH-52 nobody knows where ls runs: %s', (text) => {
+  ])('SH-52 the directory of ls is unknown: %s', (text) => {
     const places = placesOf(text).filter((one) => one.startsWith('ls @'))
     expect(places).toContain('ls @ unknown')
   })
 
-  test('a subshell moves nobody but itself', () => {
+  test('a subshell changes only its own directory', () => {
     expect(placesOf('(cd a && ls); pwd')).toEqual(['cd a @ .', 'ls @ a', 'pwd @ .'])
     expect(placesOf('echo $(cd a && ls); pwd').at(-1)).toBe('pwd @ .')
   })

@@ -97,7 +97,7 @@ describe('what a project brings', () => {
   })
 })
 
-test('a folder with more entries than anybody would look through is left out whole', async () => {
+test('a folder with too many entries is left out whole', async () => {
   const many = Object.fromEntries(Array.from({ length: 501 }, (_, i) => [`.libero/agents/${i}.md`, '']))
   const { root } = await project({ ...many, '.libero/tools/a.ts': '' })
   expect((await listItems(root)).map(({ id }) => id)).toEqual(['.libero/tools/a.ts'])
@@ -105,7 +105,7 @@ test('a folder with more entries than anybody would look through is left out who
 })
 
 describe('skills', () => {
-  test('those of .claude/skills are listed only where somebody wants them', async () => {
+  test('those of .claude/skills are listed only if requested', async () => {
     const { root } = await project({ '.claude/skills/other/SKILL.md': 'x' })
     expect(await listItems(root)).toEqual([])
     expect(await isProject(root)).toBe(false)
@@ -309,7 +309,7 @@ describe('MCP servers', () => {
     },
   )
 
-  test('only so many servers are looked at', async () => {
+  test('the number of servers is bounded', async () => {
     const servers = Object.fromEntries(Array.from({ length: 150 }, (_, i) => [`s${i}`, { command: 'x' }]))
     const { root } = await project({ '.mcp.json': JSON.stringify({ mcpServers: servers }) })
     const items = await listItems(root)

@@ -13,7 +13,7 @@ const lines = (text: string): string[] =>
     .map((line) => line.trim())
     .filter(Boolean)
 
-describe('SH-57 what nobody can bring back is said, in every mode', () => {
+describe('SH-57 irreparable damage is reported, in every mode', () => {
   const fatal = lines(`
     rm -rf /
     rm -rf //
