@@ -9,6 +9,5 @@ export {
   createCredentialStore,
   type OAuthCredential,
 } from './credentials.ts'
-export { codexOAuth } from './known.ts'
 export { type LoginOptions, login } from './login.ts'
-export { type OAuthEndpoints, OAuthError, type OAuthTokens } from './oauth.ts'
+export { codexOAuth, type OAuthEndpoints, OAuthError, type OAuthTokens } from './oauth.ts'

@@ -8,9 +8,8 @@ import { type AuthorizationServer, loopbackFetch, startAuthorizationServer } fro
 import { fakeClock } from '../testing/fake-clock.ts'
 import { startCallbackServer } from './callback-server.ts'
 import { type CredentialStore, createCredentialStore } from './credentials.ts'
-import { codexOAuth } from './known.ts'
 import { type LoginOptions, login } from './login.ts'
-import { OAuthError, type OAuthTokens } from './oauth.ts'
+import { codexOAuth, OAuthError, type OAuthTokens } from './oauth.ts'
 
 let server: AuthorizationServer
 let folder: string

@@ -3,7 +3,7 @@ import type { InteractionResponse } from '../core/interaction.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { PendingAnswer, PendingCall } from '../core/store.ts'
 import { readPreview, type ToolPreview } from '../core/tool.ts'
-import { type Card, type CardOutcome, closeCard, whyClosed } from './card-status.ts'
+import { type Card, type CardOutcome, closeCard, closedReason } from './card-status.ts'
 
 /** A question whether calls may run, as a screen shows it. */
 export interface ApprovalCard extends Card {
@@ -90,7 +90,7 @@ export function answerApproval(
   { note, except = [] }: ApprovalDetails = {},
 ): CardOutcome<ApprovalCard, ApprovalAnswer> {
   const refused = (reason: string) => ({ isAccepted: false, card, reason }) as const
-  const closed = whyClosed(card)
+  const closed = closedReason(card)
   if (closed !== undefined) return refused(closed)
   if (!card.choices.includes(choice))
     return refused(`"${shortened(choice)}" is not offered here; choose one of ${card.choices.join(', ')}.`)

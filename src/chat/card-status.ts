@@ -16,7 +16,7 @@ export type CardOutcome<Kind extends Card, Given> =
   | { readonly isAccepted: false; readonly card: Kind; readonly reason: string }
 
 /** Why a card takes no answer; undefined while it does. */
-export function whyClosed({ status }: Card): string | undefined {
+export function closedReason({ status }: Card): string | undefined {
   return status === 'open' ? undefined : closed[status]
 }
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createScrolledList, windowOf } from './list-window.ts'
-import { createRowHeights } from './row-heights.ts'
+import { createRowHeights, createScrolledList, windowOf } from './list-window.ts'
 
 const rows = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `r${from + i}`)
 

@@ -1,7 +1,7 @@
 import type { InteractionResponse } from '../core/interaction.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { PendingAnswer, PendingCall } from '../core/store.ts'
-import { type Card, type CardOutcome, closeCard, whyClosed } from './card-status.ts'
+import { type Card, type CardOutcome, closeCard, closedReason } from './card-status.ts'
 
 /** A question of the agent, as a screen shows it, with what the person has chosen and written so far. */
 export interface QuestionCard extends Card {
@@ -76,7 +76,7 @@ export function writeAnswer(card: QuestionCard, text: string): QuestionCard {
 
 /** Takes the answer as it stands, once. */
 export function submitQuestion(card: QuestionCard): CardOutcome<QuestionCard, QuestionAnswer> {
-  const closed = whyClosed(card)
+  const closed = closedReason(card)
   if (closed !== undefined) return { isAccepted: false, card, reason: closed }
   if (!card.canSubmit) return { isAccepted: false, card, reason: whatIsMissing(card) }
   const text = card.text.trim()

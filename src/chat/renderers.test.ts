@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { AgentInstanceMessage } from '../plugins/message.ts'
-import { messageKinds } from './message-kinds.ts'
-import { createRendererRegistry, type Renderer } from './renderers.ts'
+import { createRendererRegistry, messageKinds, type Renderer } from './renderers.ts'
 
 const said = (more: Partial<AgentInstanceMessage> = {}): AgentInstanceMessage => ({
   id: 'm',

@@ -19,15 +19,16 @@ export {
 } from './approval-card.ts'
 export { type Card, type CardOutcome, type CardStatus, expireCard, withdrawCard } from './card-status.ts'
 export {
+  createRowHeights,
   createScrolledList,
   type ListRow,
   type ListWindow,
+  type RowHeights,
   type ScrolledList,
   type ScrolledListOptions,
   type WindowOptions,
   windowOf,
 } from './list-window.ts'
-export { type MessageKind, messageKinds } from './message-kinds.ts'
 export { type ChatTurn, createMessageList, isFaded, type MessageList, virtualisedAbove } from './message-list.ts'
 export { DEFAULT_PERSIST_EXCLUDE_TOOLS } from './persist-excludes.ts'
 export {
@@ -45,12 +46,13 @@ export {
 } from './question-card.ts'
 export {
   createRendererRegistry,
+  type MessageKind,
   type MessageMatch,
+  messageKinds,
   type Renderer,
   type RendererRegistry,
   type RendererRegistryOptions,
 } from './renderers.ts'
-export { createRowHeights, type RowHeights } from './row-heights.ts'
 export {
   createStreamingText,
   type StreamedText,

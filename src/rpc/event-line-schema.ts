@@ -13,7 +13,7 @@ type Schema = Readonly<Record<string, unknown>>
 const text: Schema = { type: 'string' }
 const number: Schema = { type: 'number' }
 
-/** What an approved call would make of files, in the payload of an `Approve` request (`ToolPreview`). */
+/** The file changes that a call would make, in the payload of an `Approve` request (`ToolPreview`). */
 const preview: Schema = {
   type: 'object',
   properties: {
@@ -36,7 +36,7 @@ const preview: Schema = {
   required: ['files'],
 }
 
-/** The compiler checks that a line's shape names exactly the fields of its type. */
+/** The types ensure that a schema names exactly the fields of its line. */
 function line<T extends { readonly type: string }>(
   type: T['type'],
   fields: { readonly [Field in Exclude<keyof T, 'type'>]-?: Schema },
@@ -50,7 +50,7 @@ function line<T extends { readonly type: string }>(
   }
 }
 
-/** The shape of an `EventLine`, as JSON Schema (draft 2020-12). Fields that it does not name are allowed. */
+/** The JSON Schema (draft 2020-12) of an `EventLine`. Further fields are allowed. */
 export const eventLineSchema: Schema = {
   ...eventSchema,
   $id: `urn:libero:event-line:${lineVersion}`,

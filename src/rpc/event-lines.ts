@@ -1,9 +1,9 @@
 import type { AgentEvent } from '../events/events.ts'
 
-/** The version of these lines beside the events; it grows when a reader of the old ones could misunderstand the new. */
+/** The version of these lines, beside that of the events. It changes when an old reader could misunderstand new lines. */
 export const lineVersion = 1
 
-/** What `libero run --events` writes: the events as they are, told apart by `durable`, and lines about the talk itself. */
+/** The output of `libero run --events`: events, recognized by `durable`, and lines of the protocol itself. */
 export type EventLine = AgentEvent | HelloLine | RequestLine | RequestClosedLine | ReplyLine | NotRunLine
 
 /** The first line. */
@@ -17,11 +17,11 @@ export interface HelloLine {
   readonly model: string
   readonly cwd: string
   readonly session?: string
-  /** The last event that the session has: what to ask for with `--after` next time, if nothing more comes. */
+  /** The number of the last event in the session; with `--after` a later process continues there. */
   readonly head: number
 }
 
-/** Somebody is asked. Whoever reads this may answer it, until it is closed. */
+/** A question. The client may answer it until it is closed. */
 export interface RequestLine {
   readonly type: 'request'
   readonly request: string
@@ -31,13 +31,13 @@ export interface RequestLine {
   readonly expiresAt: number
 }
 
-/** The question is over: answered, here or elsewhere, or withdrawn, or too late. */
+/** The question is closed: answered, here or elsewhere, withdrawn, or expired. */
 export interface RequestClosedLine {
   readonly type: 'request_closed'
   readonly request: string
 }
 
-/** What became of a command; with its `id`, if it had one. */
+/** The reply to a command, with its `id` if it had one. */
 export interface ReplyLine {
   readonly type: 'reply'
   readonly command: string
@@ -46,20 +46,20 @@ export interface ReplyLine {
   readonly error?: string
 }
 
-/** A `prompt` or `continue` is over, and there is no `run_ended` of it: it was stopped before it began, or could not begin. */
+/** A `prompt` or `continue` ended without a `run_ended`: it was aborted before it began, or could not begin. */
 export interface NotRunLine {
   readonly type: 'not_run'
   readonly command: string
-  /** Of the command, if it had one. */
+  /** The id of the command, if it had one. */
   readonly id?: string
   readonly status: string
   readonly error?: string
 }
 
-/** What it reads, one JSON object a line. */
+/** The input: one JSON object a line. */
 export type EventCommand = { readonly id?: string } & (PromptCommand | OtherCommand)
 
-/** Waits for the run before it. The same `clientKey` again is the same prompt. */
+/** Waits for the previous run. A prompt with a known `clientKey` is not run again. */
 interface PromptCommand {
   readonly type: 'prompt'
   readonly message: string
@@ -68,9 +68,9 @@ interface PromptCommand {
 
 type OtherCommand =
   | { readonly type: 'steer' | 'follow_up'; readonly message: string; readonly clientKey?: string }
-  /** Goes on where the session stands; waits, too. */
+  /** Continues the session without a new message; also waits for the previous run. */
   | { readonly type: 'continue' }
-  /** Stops the run under way, or the one about to begin. */
+  /** Aborts the current run, or the next one in the queue. */
   | { readonly type: 'abort' }
-  /** `value` answers the request; without it, `reason` says why not. */
+  /** `value` answers the request; without it the request is refused with `reason`. */
   | { readonly type: 'answer'; readonly request: string; readonly value?: unknown; readonly reason?: string }

@@ -35,7 +35,7 @@ function fakeHost(run: (message: string | undefined, fake: Fake) => Promise<RunO
       followUp: async () => {},
       abort: () => void aborts++,
       attach: () => () => {},
-      holdBack() {},
+      applyBackpressure() {},
     },
   }
   return fake

@@ -3,10 +3,10 @@ import { type EventLine, lineVersion } from './event-lines.ts'
 import type { RunOutcome } from './host.ts'
 import { type Envelope, readEnvelope } from './read-command.ts'
 import { readLines } from './read-lines.ts'
-import { tooMany, type Work, WorkQueue } from './work-queue.ts'
+import { tooManyCommands, type Work, WorkQueue } from './work-queue.ts'
 import { mostUnread, type Output, writeLines } from './write-lines.ts'
 
-/** The agent behind the lines, as whoever serves it hands it in. */
+/** The agent that `serveEvents` serves. */
 export interface EventsHost {
   readonly version: string
   readonly provider: string
@@ -18,25 +18,25 @@ export interface EventsHost {
   /** Durable events after a number, from the log. */
   replay(after: number): Promise<readonly DurableEvent[]>
   follow(listener: (event: AgentEvent) => void): () => void
-  /** Without a message it goes on where the session stands. */
+  /** Without a message it continues the session. */
   run(message: string | undefined, clientKey: string | undefined): Promise<RunOutcome>
   steer(message: string, clientKey: string | undefined): Promise<void>
   followUp(message: string, clientKey: string | undefined): Promise<void>
   abort(): void
-  /** From now on questions are put to `present`. Returns how it leaves. */
-  attach(present: (question: Asked) => void): () => void
-  /** Whatever streams waits for the promise: the reader is slow. */
-  holdBack(isReady: () => Promise<void> | undefined): void
+  /** Sends questions to `present` from now on. Returns a function that stops that. */
+  attach(present: (question: OpenRequest) => void): () => void
+  /** Streaming has to wait for the promise while the reader is slow. */
+  applyBackpressure(isReady: () => Promise<void> | undefined): void
 }
 
-/** A question on its way to whoever reads the lines. */
-export interface Asked {
+/** A question to the client. */
+export interface OpenRequest {
   readonly correlationId: string
   readonly kind: string
   readonly payload: Readonly<Record<string, unknown>>
   readonly expiresAt: number
   readonly signal: AbortSignal
-  /** Throws when somebody else was faster, or for what is no answer. */
+  /** Throws if the question was answered elsewhere before, or for an invalid answer. */
   respond(answer: { readonly value: unknown } | { readonly reason: string }): void
 }
 
@@ -44,40 +44,37 @@ export interface ServeEventsOptions {
   readonly host: EventsHost
   readonly input: AsyncIterable<Uint8Array>
   readonly output: Output
-  /** Replay what came after this durable event before anything else. */
+  /** First replays the durable events after this number. */
   readonly after?: number
-  /** The first thing to do: a task, or `true` to go on where the session stands. */
+  /** The first prompt, or `true` to continue the session. */
   readonly first?: string | true
-  /** Stops what is under way, forgets what waits, writes what is left, and ends. */
+  /** Aborts the current run, drops the queue, writes the remaining lines, and ends. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Speaks event lines until the input has ended and nothing is left to do. Resolves with how the last run ended,
- * `undefined` where there was none. A line that is too long, or a reader that went away, ends it.
+ * Serves an agent over event lines until the input has ended and the queue is empty. Resolves with the outcome of the last
+ * run, `undefined` if there was none. A line that is too long, or a closed output, ends it.
  */
 export async function serveEvents(options: ServeEventsOptions): Promise<RunOutcome | undefined> {
   const { host, input, output, after, first, signal } = options
-  let halt: () => void = () => {}
-  const halted = new Promise<void>((resolve) => {
-    halt = resolve
-  })
+  const { promise: halted, resolve: halt } = Promise.withResolvers<void>()
   const writer = writeLines(output, { onClosed: () => stop() })
   const write = (line: EventLine): void => writer.write(line)
-  const open = new Map<string, Asked>()
+  const open = new Map<string, OpenRequest>()
   const work = new WorkQueue()
-  let isOver = false
-  let hasEnded = false
+  let isStopped = false
+  let hasRunEnded = false
   let last: RunOutcome | undefined
 
   function stop(): void {
-    isOver = true
-    work.drop()
+    isStopped = true
+    work.clear()
     host.abort()
     halt()
   }
 
-  host.holdBack(() => writer.ready())
+  host.applyBackpressure(() => writer.ready())
   const { version, provider, model, cwd, session, head } = host
   write({
     type: 'hello',
@@ -95,7 +92,7 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
     write(event)
   }
   const unfollow = host.follow((event) => {
-    if (event.durable && event.entry.type === 'run_ended') hasEnded = true
+    if (event.durable && event.entry.type === 'run_ended') hasRunEnded = true
     write(event)
   })
 
@@ -109,23 +106,23 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
     write({ type: 'request', request, kind, payload, expiresAt })
   })
 
-  /** Whoever asked for a run waits for its end: where the log has none to tell of, a line of its own does. */
-  function later(command: Pick<Envelope, 'type' | 'id'>, message: string | undefined, clientKey?: string): void {
+  /** Queues a run. Its end is reported by the `run_ended` event, or by a `not_run` line if there is none. */
+  function queueRun(command: Pick<Envelope, 'type' | 'id'>, message: string | undefined, clientKey?: string): void {
     const run: Work['run'] = async ({ isAborted }) => {
-      hasEnded = false
+      hasRunEnded = false
       last = isAborted ? aborted : await host.run(message, clientKey).catch(asOutcome)
       const { type, id } = command
       const { status, error } = last
       const more = { ...(id !== undefined && { id }), ...(error !== undefined && { error }) }
-      if (!hasEnded) write({ type: 'not_run', command: type, status, ...more })
+      if (!hasRunEnded) write({ type: 'not_run', command: type, status, ...more })
     }
-    if (!work.add({ size: message?.length ?? 0, run })) throw new Error(tooMany)
+    if (!work.add({ size: message?.length ?? 0, run })) throw new Error(tooManyCommands)
   }
 
-  async function obey(command: Envelope): Promise<void> {
+  async function execute(command: Envelope): Promise<void> {
     const { type, fields } = command
-    if (type === 'prompt') return later(command, textIn(fields, 'message'), keyIn(fields))
-    if (type === 'continue') return later(command, undefined)
+    if (type === 'prompt') return queueRun(command, textIn(fields, 'message'), keyIn(fields))
+    if (type === 'continue') return queueRun(command, undefined)
     if (type === 'steer') return host.steer(textIn(fields, 'message'), keyIn(fields))
     if (type === 'follow_up') return host.followUp(textIn(fields, 'message'), keyIn(fields))
     if (type === 'abort') return work.abort() ? host.abort() : undefined
@@ -138,9 +135,9 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
 
   async function read(): Promise<void> {
     for await (const line of readLines(input)) {
-      // A client that asks and never reads the answers is not asked what else it wants.
+      // No more commands from a client that does not read its replies.
       await writer.ready(mostUnread)
-      if (isOver) return
+      if (isStopped) return
       const envelope = readEnvelope(line)
       if (!envelope) continue
       if ('malformed' in envelope) {
@@ -148,24 +145,24 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
         continue
       }
       const { type: command, id } = envelope
-      const about = { type: 'reply' as const, command, ...(id !== undefined && { id }) }
+      const reply = { type: 'reply' as const, command, ...(id !== undefined && { id }) }
       try {
-        await obey(envelope)
-        write({ ...about, ok: true })
+        await execute(envelope)
+        write({ ...reply, ok: true })
       } catch (error) {
-        write({ ...about, ok: false, error: messageOf(error) })
+        write({ ...reply, ok: false, error: messageOf(error) })
       }
     }
   }
 
   signal?.addEventListener('abort', stop)
   try {
-    if (first === true) later({ type: 'continue', id: undefined }, undefined)
-    else if (first !== undefined) later({ type: 'prompt', id: undefined }, first)
+    if (first === true) queueRun({ type: 'continue', id: undefined }, undefined)
+    else if (first !== undefined) queueRun({ type: 'prompt', id: undefined }, first)
     if (signal?.aborted) stop()
     await Promise.race([read(), halted])
   } finally {
-    detach() // nobody is left who could answer: what is asked from here on waits in the session
+    detach() // later questions wait in the session
     await work.idle()
     await writer.drained()
     signal?.removeEventListener('abort', stop)

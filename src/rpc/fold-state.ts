@@ -1,9 +1,8 @@
 import type { ZotUsage } from './frames.ts'
-import { type NormalizedEvent, normalizeEvent } from './normalize-event.ts'
 
 export type AgentStatus = 'idle' | 'working' | 'blocked' | 'done' | 'error'
 
-/** What a program that watches an agent's lines knows about it. */
+/** The state of an agent, computed from its output lines. */
 export interface WatchedState {
   readonly status: AgentStatus
   /** When the last frame came, known or not; absent before the first. */
@@ -14,10 +13,10 @@ export interface WatchedState {
   readonly badLines: number
 }
 
-/** An agent that nobody has heard of yet. */
+/** The state before the first line. */
 export const idleState: WatchedState = Object.freeze({ status: 'idle', badLines: 0 })
 
-/** The state after one more line. Blank lines are none; what is no frame is counted; unknown frames change no status. */
+/** The state after one more line. Blank lines are ignored, invalid ones counted; unknown frames change no status. */
 export function foldLine(state: WatchedState, line: string, now: number): WatchedState {
   if (line.trim() === '') return state
   let frame: unknown
@@ -38,7 +37,7 @@ export function foldFrame(state: WatchedState, frame: object, now: number): Watc
   return { ...state, ...usage, status, heardAt: now }
 }
 
-/** Whether an agent that should be at work has not been heard of for four hours, or as long as you say. */
+/** Whether a working agent has been silent for four hours, or for `afterMs`. */
 export function isStalled({ status, heardAt }: WatchedState, now: number, afterMs = 4 * 60 * 60 * 1000): boolean {
   return (status === 'working' || status === 'blocked') && heardAt !== undefined && now - heardAt >= afterMs
 }
@@ -54,10 +53,80 @@ function statusAfter(status: AgentStatus, { type, stop }: NormalizedEvent): Agen
     case 'error':
       return 'error'
     case 'turn_end':
-      return stop === 'tool_use' ? 'working' : 'done' // else every tool would make it flicker
+      return stop === 'tool_use' ? 'working' : 'done' // a turn with tool calls is followed by another one
     case 'agent_end':
-      return status === 'error' ? 'error' : 'done' // a `done` follows every error; it must not hide it
+      return status === 'error' ? 'error' : 'done' // a `done` follows every error and must not hide it
     default:
       return status
   }
+}
+
+/** An event in the vocabulary of Glasspane, the same for all agents. */
+export interface NormalizedEvent {
+  readonly type: NormalizedType
+  /** The id of the call, for `tool_execution_*`. */
+  readonly id?: string
+  readonly isError?: boolean
+  /** Why a turn ended; after `tool_use` the agent goes on. */
+  readonly stop?: string
+  readonly message?: string
+}
+
+export type NormalizedType =
+  | 'turn_start'
+  | 'turn_end'
+  | 'message_start'
+  | 'message_update'
+  | 'message_end'
+  | 'tool_execution_start'
+  | 'tool_execution_update'
+  | 'tool_execution_end'
+  | 'queue_update'
+  | 'error'
+  | 'agent_end'
+
+/**
+ * A frame as a Glasspane event; undefined for frames that have none, or are unknown. `tool_call` has none because
+ * `tool_use_start` has begun the call already.
+ */
+export function normalizeEvent(frame: unknown): NormalizedEvent | undefined {
+  if (typeof frame !== 'object' || frame === null) return undefined
+  const { type, id, is_error, stop, success, error, message } = frame as Record<string, unknown>
+  if (type === 'response') return success === false ? { type: 'error', ...text('message', error) } : undefined
+  const known = typeof type === 'string' ? types.get(type) : undefined
+  if (!known) return undefined
+  switch (known) {
+    case 'tool_execution_end':
+      return { type: known, ...text('id', id), isError: is_error === true }
+    case 'tool_execution_start':
+    case 'tool_execution_update':
+      return { type: known, ...text('id', id) }
+    case 'turn_end':
+      return { type: known, ...text('stop', stop), ...text('message', error) }
+    case 'error':
+      return { type: known, ...text('message', message) }
+    default:
+      return { type: known }
+  }
+}
+
+const types = new Map<string, NormalizedType>([
+  ['user_message', 'message_update'],
+  ['turn_start', 'turn_start'],
+  ['assistant_start', 'message_start'],
+  ['text_delta', 'message_update'],
+  ['tool_use_start', 'tool_execution_start'],
+  ['tool_use_args', 'tool_execution_update'],
+  ['tool_use_end', 'tool_execution_update'],
+  ['tool_progress', 'tool_execution_update'],
+  ['assistant_message', 'message_end'],
+  ['turn_end', 'turn_end'],
+  ['tool_result', 'tool_execution_end'],
+  ['queue_update', 'queue_update'],
+  ['error', 'error'],
+  ['done', 'agent_end'],
+])
+
+function text<Key extends string>(key: Key, value: unknown): { readonly [K in Key]?: string } {
+  return typeof value === 'string' ? ({ [key]: value } as { readonly [K in Key]?: string }) : {}
 }

@@ -1,7 +1,8 @@
-/** A line that we write: the answer to a command, or something that happened. */
+import type { TextFragment } from './write-lines.ts'
+/** A line of output: the response to a command, or an event. */
 export type ZotFrame = ZotResponse | ZotEvent
 
-/** The answer to one command. `id` is there only if the command had one. */
+/** The response to one command, with its `id` if it had one. */
 export interface ZotResponse {
   readonly type: 'response'
   readonly command: string
@@ -11,7 +12,7 @@ export interface ZotResponse {
   readonly error?: string
 }
 
-/** Something that happened. None of these carries the id of a command; the `id` of tool events is the call's. */
+/** An event. It never carries the id of a command; the `id` of tool events is that of the call. */
 export type ZotEvent =
   | { readonly type: 'user_message'; readonly content: readonly ZotContent[]; readonly time: string }
   | { readonly type: 'turn_start'; readonly step: number }
@@ -46,7 +47,7 @@ export interface ZotUsage {
   readonly cost_usd: number
 }
 
-/** A piece of a message. Of an image only its size is told; reasoning is not shown at all. */
+/** A block of a message. An image is represented by its size; reasoning is left out. */
 export type ZotContent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image'; readonly mime_type: string; readonly bytes: number }
@@ -58,7 +59,7 @@ export type ZotContent =
       readonly content: readonly ZotContent[]
     }
 
-/** `args` is null where the model wrote something that is no JSON object. */
+/** `args` is null if the model's arguments are no JSON object. */
 export interface ZotToolCall {
   readonly type: 'tool_call'
   readonly id: string
@@ -73,7 +74,7 @@ export interface ZotMessage {
   readonly time: string
 }
 
-/** A line that a client writes. */
+/** A line of input. */
 export type ZotCommand = { readonly id?: string } & (
   | { readonly type: 'hello'; readonly token?: string }
   | { readonly type: 'prompt'; readonly message: string; readonly images?: readonly ZotImage[] }
@@ -85,4 +86,19 @@ export type ZotCommand = { readonly id?: string } & (
 export interface ZotImage {
   readonly mime_type: string
   readonly data: string
+}
+
+/** The text in a frame that may be joined with neighbouring frames: a slow reader gets fewer and longer ones. */
+export function zotFragment(given: object): TextFragment | undefined {
+  const frame = given as ZotFrame
+  switch (frame.type) {
+    case 'text_delta':
+      return { key: frame.type, text: frame.delta, with: (delta) => ({ ...frame, delta }) }
+    case 'tool_use_args':
+      return { key: `${frame.type} ${frame.id}`, text: frame.delta, with: (delta) => ({ ...frame, delta }) }
+    case 'tool_progress':
+      return { key: `${frame.type} ${frame.id}`, text: frame.text, with: (text) => ({ ...frame, text }) }
+    default:
+      return undefined
+  }
 }

@@ -1,30 +1,30 @@
 import type { AgentEvent, SessionTurn } from '../events/events.ts'
 
-/** The agent behind a wire, as whoever serves it hands it in. */
+/** The agent that `serveZot` serves. */
 export interface RpcHost {
   readonly version: string
   readonly provider: string
   readonly cwd: string
   readonly model: string
-  /** What an event of the agent's looks like from now on. */
+  /** Sends the agent's events to the listener from now on. Returns a function that stops that. */
   follow(listener: (event: AgentEvent) => void): () => void
-  /** Resolves when the run has ended, however it ended; what went wrong says `error`. */
+  /** Resolves when the run has ended, with or without an `error`. */
   prompt(message: string, images: readonly RpcImage[]): Promise<RunOutcome>
-  /** Sums up all but the last messages. Rejects when there is nothing to sum up, or no summary came. */
+  /** Summarizes all but the last messages. Rejects if there is nothing to summarize, or no summary came. */
   compact(): Promise<string>
-  /** Stops what is under way; harmless when nothing is. */
+  /** Aborts the current run, if there is one. */
   abort(): void
-  /** Only called when nothing is under way. */
+  /** Only called while no run is under way. */
   clear(): Promise<void>
-  /** The conversation as the model would be shown it. */
+  /** The conversation as the model would see it. */
   messages(): readonly SessionTurn[]
-  /** From the next model call on. Throws for one that its provider does not have. */
+  /** Takes effect with the next model call. Throws for a model that the provider does not have. */
   setModel(model: string): Promise<void>
   models(): Promise<readonly RpcModel[]>
-  /** The name that models and clients know a tool by, where tools have aliases. */
+  /** The name of a tool for models and clients, if tools have aliases. */
   toolName?(name: string): string
-  /** Called where the reader is slow: whatever streams waits for the promise. */
-  holdBack(isReady: () => Promise<void> | undefined): void
+  /** Streaming has to wait for the promise while the reader is slow. */
+  applyBackpressure(isReady: () => Promise<void> | undefined): void
 }
 
 export interface RpcImage {

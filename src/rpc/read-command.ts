@@ -1,16 +1,16 @@
 import type { ZotImage } from './frames.ts'
 import type { RpcImage } from './host.ts'
-import type { Line } from './read-lines.ts'
+import type { InputLine } from './read-lines.ts'
 
-/** A line that could be read: which command, and its fields, not looked at yet. */
+/** A parsed command line: its type and id, and its unchecked fields. */
 export interface Envelope {
   readonly type: string
   readonly id: string | undefined
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-/** Reads a line as far as it says which command it is; blank lines are none. */
-export function readEnvelope(line: Line): Envelope | { readonly malformed: string } | undefined {
+/** Parses a line; undefined for a blank one. */
+export function readEnvelope(line: InputLine): Envelope | { readonly malformed: string } | undefined {
   if ('problem' in line) return { malformed: line.problem }
   const text = line.text.trim()
   if (text === '') return undefined
@@ -28,15 +28,15 @@ export function readEnvelope(line: Line): Envelope | { readonly malformed: strin
   return { type, id: id || undefined, fields }
 }
 
-/** What a prompt says. Throws, in words for the client, where it says nothing or not in the right types. */
-export function readPrompt({ message: said, images }: Envelope['fields']): { message: string; images: RpcImage[] } {
-  const message = said ?? ''
+/** The message and images of a prompt. Throws, with a text for the client, if both are missing or have wrong types. */
+export function readPrompt({ message: given, images }: Envelope['fields']): { message: string; images: RpcImage[] } {
+  const message = given ?? ''
   if (typeof message !== 'string') throw new TypeError(`message must be a string, got ${kindOf(message)}`)
   if (images !== undefined && images !== null && !Array.isArray(images))
     throw new TypeError(`images must be a list, got ${kindOf(images)}`)
-  const pictures = Array.isArray(images) ? images.map(readImage) : []
-  if (message.trim() === '' && pictures.length === 0) throw new TypeError('a prompt needs a message or images')
-  return { message, images: pictures }
+  const readImages = Array.isArray(images) ? images.map(readImage) : []
+  if (message.trim() === '' && readImages.length === 0) throw new TypeError('a prompt needs a message or images')
+  return { message, images: readImages }
 }
 
 function readImage(image: unknown, i: number): RpcImage {
@@ -48,7 +48,7 @@ function readImage(image: unknown, i: number): RpcImage {
   return { mimeType: mime_type, data }
 }
 
-/** No nested repetition: it reads megabytes in one pass. */
+/** Linear time, for megabytes of data. */
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** The name that `set_model` gives. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Line, LineTooLongError, readLines } from './index.ts'
+import { type InputLine, LineTooLongError, readLines } from './index.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -7,8 +7,8 @@ async function* chunks(...parts: (string | Uint8Array)[]): AsyncGenerator<Uint8A
   for (const part of parts) yield typeof part === 'string' ? bytes(part) : part
 }
 
-async function linesOf(...parts: (string | Uint8Array)[]): Promise<(string | Line)[]> {
-  const lines: (string | Line)[] = []
+async function linesOf(...parts: (string | Uint8Array)[]): Promise<(string | InputLine)[]> {
+  const lines: (string | InputLine)[] = []
   for await (const line of readLines(chunks(...parts), { maxBytes: 20 })) lines.push('text' in line ? line.text : line)
   return lines
 }
@@ -49,7 +49,7 @@ describe('lines', () => {
       buffer.set(bytes('d\nx'))
       yield buffer
     }
-    const lines: Line[] = []
+    const lines: InputLine[] = []
     for await (const line of readLines(reused())) lines.push(line)
     expect(lines).toEqual([{ text: 'abcd' }, { text: 'x' }])
   })

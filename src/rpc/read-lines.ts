@@ -1,21 +1,21 @@
-/** A line as it came, without its LF; or why it is no text. */
-export type Line = { readonly text: string } | { readonly problem: string }
+/** A line without its LF, or why it is no text. */
+export type InputLine = { readonly text: string } | { readonly problem: string }
 
 export interface ReadLinesOptions {
-  /** Bytes that a line may have, without its LF. Default 16 MiB. */
+  /** The longest line, without its LF. Default 16 MiB. */
   readonly maxBytes?: number | undefined
 }
 
-/** A line is longer than it may be. Where the next one begins is not looked for: whoever sends such lines is broken. */
+/** A line is too long. Reading ends with it, because the client is broken. */
 export class LineTooLongError extends Error {
   override readonly name = 'LineTooLongError'
 }
 
-/** Cuts bytes into lines, at LF only. The last one needs no LF. Each byte is looked at once and copied at most twice. */
+/** Splits bytes into lines at LF only. The last line needs no LF. Each byte is scanned once and copied at most twice. */
 export async function* readLines(
   input: AsyncIterable<Uint8Array>,
   { maxBytes = 16 * 1024 * 1024 }: ReadLinesOptions = {},
-): AsyncGenerator<Line, void, void> {
+): AsyncGenerator<InputLine, void, void> {
   let parts: Uint8Array[] = []
   let size = 0
   const add = (part: Uint8Array): void => {
@@ -24,7 +24,7 @@ export async function* readLines(
       throw new LineTooLongError(`A line is longer than ${maxBytes} bytes; send shorter ones, or fewer images at once`)
     if (part.length > 0) parts.push(part)
   }
-  const take = (): Line => {
+  const take = (): InputLine => {
     const bytes = parts.length === 1 ? parts[0]! : joined(parts, size)
     parts = []
     size = 0
@@ -37,7 +37,7 @@ export async function* readLines(
       from = to + 1
       yield take()
     }
-    // Copied, for whoever reads may use the same buffer again.
+    // Copied, because the source may reuse its buffer.
     add(chunk.slice(from))
   }
   if (size > 0) yield take()
@@ -55,10 +55,10 @@ function joined(parts: readonly Uint8Array[], size: number): Uint8Array {
   return bytes
 }
 
-/** A decoder that failed keeps nothing, so one serves for all lines. */
+/** A failed decoder keeps no state, so one serves for all lines. */
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-function textOf(bytes: Uint8Array): Line {
+function textOf(bytes: Uint8Array): InputLine {
   try {
     return { text: decoder.decode(bytes) }
   } catch {

@@ -30,7 +30,7 @@ test('work is done one after the other, and what is next comes right behind what
   queue.add(script.work('b'))
   await turns()
   expect([script.ran, queue.isBusy, queue.isIdle]).toEqual([['a'], true, false])
-  queue.addNext(script.work('next', { isQuiet: true }))
+  queue.addNext(script.work('next', { isInternal: true }))
   await script.end('a', 'next', 'b')
   expect(script.ran).toEqual(['a', 'next', 'b'])
   expect([queue.isBusy, queue.isIdle]).toEqual([false, true])
@@ -41,7 +41,7 @@ test('what is about to begin counts as under way', async () => {
   const [queue, script] = [new WorkQueue(), new Script()]
   queue.add(script.work('a'))
   queue.add(script.work('b'))
-  queue.addNext(script.work('next', { isQuiet: true }))
+  queue.addNext(script.work('next', { isInternal: true }))
   expect(queue.abort()).toBe(false)
   await script.end('a', 'next', 'b')
   expect(script.ran).toEqual(['a aborted', 'next', 'b'])
@@ -49,7 +49,7 @@ test('what is about to begin counts as under way', async () => {
 
 test('quiet work is not aborted: what comes after it is', async () => {
   const [queue, script] = [new WorkQueue(), new Script()]
-  queue.addNext(script.work('quiet', { isQuiet: true }))
+  queue.addNext(script.work('quiet', { isInternal: true }))
   queue.add(script.work('a'))
   await turns()
   expect(queue.abort()).toBe(false)
@@ -62,7 +62,7 @@ test('what is dropped while it waits for something else never begins', async () 
   const { promise, resolve } = Promise.withResolvers<void>()
   queue.add(script.work('a', { after: promise }))
   await turns()
-  queue.drop()
+  queue.clear()
   resolve()
   await queue.idle()
   expect(script.ran).toEqual([])

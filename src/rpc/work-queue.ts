@@ -1,4 +1,4 @@
-/** Long work, strictly one after the other in the order in which it came. */
+/** Runs work one at a time, in the order of its arrival. */
 export class WorkQueue {
   #waiting: Item[] = []
   #bytes = 0
@@ -9,12 +9,12 @@ export class WorkQueue {
     return this.#running === undefined
   }
 
-  /** Whether there is something to do that a client has to wait for. */
+  /** Whether work of a client is running or waiting. */
   get isBusy(): boolean {
-    return this.#active?.isQuiet === false || this.#waiting.some(({ state }) => !state.isQuiet)
+    return this.#active?.isInternal === false || this.#waiting.some(({ state }) => !state.isInternal)
   }
 
-  /** False, and nothing done, where too much waits already: a client that never stops asking must not fill the memory. */
+  /** Returns false if too much is waiting already: a client must not fill the memory. */
   add(work: Work): boolean {
     if (this.#waiting.length >= mostWaiting || this.#bytes + work.size > mostBytes) return false
     this.#waiting.push(itemOf(work))
@@ -22,34 +22,34 @@ export class WorkQueue {
     return true
   }
 
-  /** The same, but next: right behind what is under way or about to begin. */
+  /** Adds work right behind the current work, or behind the next if none is running. */
   addNext(work: Work): boolean {
     if (this.#waiting.length >= mostWaiting) return false
-    const isUnderWay = this.#active?.isQuiet === false
-    const at = isUnderWay ? 0 : this.#waiting.findIndex(({ state }) => !state.isQuiet) + 1
+    const isUnderWay = this.#active?.isInternal === false
+    const at = isUnderWay ? 0 : this.#waiting.findIndex(({ state }) => !state.isInternal) + 1
     this.#waiting.splice(at, 0, itemOf(work))
     this.#start(work)
     return true
   }
 
   /**
-   * Marks what is under way, or else what is about to begin, as aborted; whatever waits behind it is not meant. True where
-   * it has begun, and somebody has to stop it.
+   * Marks the current work, or else the next, as aborted; work behind it is not affected. Returns true if it has begun, so
+   * that the caller has to stop it.
    */
   abort(): boolean {
-    const active = this.#active?.isQuiet === false ? this.#active : undefined
-    const state = active ?? this.#waiting.find((item) => !item.state.isQuiet)?.state
+    const active = this.#active?.isInternal === false ? this.#active : undefined
+    const state = active ?? this.#waiting.find((item) => !item.state.isInternal)?.state
     if (state) state.isAborted = true
     return active !== undefined
   }
 
-  /** Forgets what has not begun. */
-  drop(): void {
+  /** Drops work that has not begun. */
+  clear(): void {
     this.#waiting = []
     this.#bytes = 0
   }
 
-  /** Resolves when nothing is left to do. */
+  /** Resolves when the queue is empty and nothing runs. */
   async idle(): Promise<void> {
     while (this.#running) await this.#running
   }
@@ -60,7 +60,7 @@ export class WorkQueue {
   }
 
   async #runAll(): Promise<void> {
-    await null // so that `#running` is set before it can be taken back
+    await null // until `#running` is set
     for (let item = this.#waiting[0]; item; item = this.#waiting[0]) {
       const { work, state } = item
       await work.after
@@ -75,23 +75,21 @@ export class WorkQueue {
   }
 }
 
-/** Something that takes its time. */
 export interface Work {
-  /** About how much memory it holds while it waits. */
+  /** Its approximate memory while it waits. */
   readonly size: number
-  /** What has to be done before it may begin. */
+  /** Resolves before the work may begin. */
   readonly after?: Promise<unknown>
-  /** Nobody waits for it, and it cannot be aborted. */
-  readonly isQuiet?: boolean
+  /** No client waits for it, and it cannot be aborted. */
+  readonly isInternal?: boolean
   /** Must not reject. */
   run(state: WorkState): Promise<void>
 }
 
-/** How a piece of work stands. */
 export interface WorkState {
-  /** Perhaps before it has begun. */
+  /** May be set before the work begins. */
   isAborted: boolean
-  readonly isQuiet: boolean
+  readonly isInternal: boolean
 }
 
 interface Item {
@@ -99,10 +97,10 @@ interface Item {
   readonly state: WorkState
 }
 
-const itemOf = (work: Work): Item => ({ work, state: { isAborted: false, isQuiet: work.isQuiet ?? false } })
+const itemOf = (work: Work): Item => ({ work, state: { isAborted: false, isInternal: work.isInternal ?? false } })
 
-/** What a client is told whose work was not taken. */
-export const tooMany = 'too many commands wait; let some of them finish first'
+/** The error for a client whose work was refused. */
+export const tooManyCommands = 'too many commands wait; let some of them finish first'
 
 const mostWaiting = 1000
 const mostBytes = 64 * 1024 * 1024

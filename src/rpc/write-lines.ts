@@ -1,35 +1,33 @@
-import { writeFrame } from './write-frame.ts'
-
-/** Where lines go: any stream of Node's, or something of your own. */
+/** The output: a Node stream, or an implementation of your own. */
 export interface Output {
-  /** Calls `done` when the text is on its way and more may come, with an error if it never will be. */
+  /** Calls `done` when more may be written, or with an error if writing failed. */
   write(text: string, done: (error?: Error | null) => void): unknown
   on?(event: 'error' | 'close', listener: (error?: Error) => void): unknown
 }
 
 export interface WriteLinesOptions {
-  /** Told once when nobody reads any more; what was still to be written is dropped. */
+  /** Called once when the output is closed; queued lines are dropped. */
   readonly onClosed?: ((error?: Error) => void) | undefined
-  /** Which frames are pieces that may be joined while the reader is slow; without it none are. */
-  readonly pieceOf?: ((frame: object) => Piece | undefined) | undefined
-  /** From how many queued characters on `ready` makes whoever streams wait. Default 1 MiB. */
+  /** The text of frames that may be joined while the reader is slow. Default: none are joined. */
+  readonly fragmentOf?: ((frame: object) => TextFragment | undefined) | undefined
+  /** With more queued characters `ready` returns a promise. Default 1 MiB. */
   readonly mostQueued?: number | undefined
 }
 
-/** A frame that is part of a text; neighbours with the same key may become one. */
-export interface Piece {
+/** The text of a frame; neighbouring frames with the same key may be joined. */
+export interface TextFragment {
   readonly key: string
   readonly text: string
-  /** The same frame with another text. */
+  /** The frame with another text. */
   with(text: string): object
 }
 
-/** The only writer of an output: nothing is lost, nothing overtakes, and a slow reader makes the others wait. */
+/** The only writer of an output. It keeps the order, loses nothing, and makes streams wait for a slow reader. */
 export interface LineWriter {
   write(frame: object): void
-  /** Nothing, or a promise to wait for while too much is queued: more than `most`, if that is given. */
+  /** A promise to wait for while more than `most` characters are queued, else undefined. */
   ready(most?: number): Promise<void> | undefined
-  /** Resolves when all is written, or nobody reads any more. */
+  /** Resolves when all is written, or the output is closed. */
   drained(): Promise<void>
   readonly isClosed: boolean
 }
@@ -39,11 +37,9 @@ interface Waiting {
   readonly go: () => void
 }
 
-/**
- * Writes frames, one write at a time. What is queued behind it grows by joining: neighbouring pieces of one text become one.
- */
+/** Writes frames, one write at a time. Neighbouring fragments of one text are joined while they wait. */
 export function writeLines(output: Output, options: WriteLinesOptions = {}): LineWriter {
-  const { onClosed, pieceOf, mostQueued = 1024 * 1024 } = options
+  const { onClosed, fragmentOf: pieceOf, mostQueued = 1024 * 1024 } = options
   let queue: Queued[] = []
   let queued = 0
   let inFlight = 0
@@ -69,7 +65,7 @@ export function writeLines(output: Output, options: WriteLinesOptions = {}): Lin
     for (const { go } of now) go()
   }
 
-  /** A loop and no recursion: an output may say at once that it is done. */
+  /** A loop, because an output may call `done` synchronously. */
   function pump(): void {
     if (isPumping) return
     isPumping = true
@@ -138,27 +134,44 @@ export function writeLines(output: Output, options: WriteLinesOptions = {}): Lin
 }
 
 /**
- * From how many queued characters on no more commands are read: four times what makes the agent wait, so that an abort is
- * still heard when the agent has filled its part.
+ * With more queued characters no commands are read. Four times the limit of the agent, so that an abort is still read after
+ * the agent has filled its part.
  */
 export const mostUnread = 4 * 1024 * 1024
 
-/** What is written at once, about; a longer line is written alone. */
+/** The approximate size of one write; a longer line is written alone. */
 const batchSize = 64 * 1024
-/** A joined piece grows no longer, so that a reader with a small buffer can follow. */
+/** The longest joined text, for readers with a small buffer. */
 const mostJoined = 64 * 1024
 
-/** The rest of a frame around its text, about. */
+/** The approximate size of a frame without its text. */
 const overhead = 40
 
 type Queued = { size: number } & ({ readonly line: string } | QueuedPiece)
 
 interface QueuedPiece {
-  readonly piece: Piece
+  readonly piece: TextFragment
   text: string
 }
 
-const canJoin = (last: QueuedPiece, { key, text }: Piece): boolean =>
+const canJoin = (last: QueuedPiece, { key, text }: TextFragment): boolean =>
   last.piece.key === key && last.text.length + text.length <= mostJoined
 
 const lineOf = (queued: Queued): string => ('line' in queued ? queued.line : writeFrame(queued.piece.with(queued.text)))
+
+/**
+ * A frame as one line with its LF. Keys are sorted, as in zot, so that transcripts can be compared. Half surrogate pairs,
+ * which strict readers refuse, are replaced; U+2028 and U+2029, at which some readers break lines, are escaped.
+ */
+export function writeFrame(frame: object): string {
+  return `${JSON.stringify(frame, inOrder).replace(lineSeparators, escaped)}\n`
+}
+
+function inOrder(_: string, value: unknown): unknown {
+  if (typeof value === 'string') return value.isWellFormed() ? value : value.toWellFormed()
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+const lineSeparators = /[\u2028\u2029]/g
+const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16)}`

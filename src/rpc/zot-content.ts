@@ -1,26 +1,26 @@
-import type { SessionContentBlock, SessionTurn, ToolOutput } from '../events/events.ts'
-import type { ZotContent, ZotMessage, ZotToolCall } from './frames.ts'
+import type { SessionContentBlock, SessionTurn, ToolOutput, TurnUsage } from '../events/events.ts'
+import type { ZotContent, ZotMessage, ZotToolCall, ZotUsage } from './frames.ts'
 
-/** The name a client knows a tool by. */
+/** Maps a tool's name to the one that clients see. */
 export type ToolName = (canonical: string) => string
 
 type ToolCallBlock = Extract<SessionContentBlock, { type: 'tool_call' }>
 
-/** The conversation in zot's three roles; the results in a user turn become a message of their own. */
+/** The conversation in zot's three roles; the results in a user turn become a separate message. */
 export function messagesOf(turns: readonly SessionTurn[], nameOf: ToolName): ZotMessage[] {
   return turns.flatMap(({ role, content, createdAt }): ZotMessage[] => {
     const time = timeOf(createdAt)
     if (role === 'assistant') return [{ role, content: contentOf(content, nameOf), time }]
     const results = content.filter((block) => block.type === 'tool_result')
-    const said = content.filter((block) => block.type !== 'tool_result')
+    const others = content.filter((block) => block.type !== 'tool_result')
     return [
       ...(results.length > 0 ? [{ role: 'tool' as const, content: contentOf(results, nameOf), time }] : []),
-      ...(said.length > 0 ? [{ role, content: contentOf(said, nameOf), time }] : []),
+      ...(others.length > 0 ? [{ role, content: contentOf(others, nameOf), time }] : []),
     ]
   })
 }
 
-/** Blocks as the wire shows them; reasoning is left out. */
+/** Blocks in zot's form; reasoning is left out. */
 export function contentOf(blocks: readonly SessionContentBlock[], nameOf: ToolName): ZotContent[] {
   return blocks.flatMap((block): ZotContent[] => {
     switch (block.type) {
@@ -56,13 +56,29 @@ export function timeOf(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** How many bytes a base64 text stands for. */
+/** The decoded size of a base64 text. */
 function bytesOf(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : Number(base64.endsWith('='))
   return Math.floor(((base64.length - padding) * 3) / 4)
 }
 
-/** zot has no documents; its clients know texts. */
+/** zot has no documents, so they become texts. */
 function nameOfDocument({ name, mediaType, data }: Extract<SessionContentBlock, { type: 'document' }>): string {
   return `[document${name === undefined ? '' : ` ${name}`}, ${mediaType}, ${bytesOf(data)} bytes]`
+}
+
+export const noUsage: ZotUsage = Object.freeze({ input: 0, output: 0, cache_read: 0, cache_write: 0, cost_usd: 0 })
+
+/** Adds the usage of one model call. A call of unknown price counts as free. */
+export function addUsage(
+  sum: ZotUsage,
+  { input, output, cacheRead = 0, cacheCreation = 0, cost = 0 }: TurnUsage,
+): ZotUsage {
+  return {
+    input: sum.input + input,
+    output: sum.output + output,
+    cache_read: sum.cache_read + cacheRead,
+    cache_write: sum.cache_write + cacheCreation,
+    cost_usd: sum.cost_usd + cost,
+  }
 }

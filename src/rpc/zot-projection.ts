@@ -1,98 +1,96 @@
 import type { AgentEvent, LogEntry, ProvisionalEvent } from '../events/events.ts'
 import type { ZotEvent, ZotUsage } from './frames.ts'
 import type { RunOutcome } from './host.ts'
-import { contentOf, timeOf } from './zot-content.ts'
-import { OpenCalls } from './zot-open-calls.ts'
-import { ZotTurn } from './zot-turn.ts'
-import { nothing, plus } from './zot-usage.ts'
+import { addUsage, contentOf, noUsage, timeOf } from './zot-content.ts'
+import { OpenCalls, ZotTurn } from './zot-turn.ts'
 
 export interface ZotProjectionOptions {
-  /** The name that clients know a tool by, where it is not the one that was streamed. */
+  /** The name of a tool for clients, if it differs from the streamed one. */
   readonly toolName?: ((name: string) => string) | undefined
-  /** For the one message that has no time of its own: what had come of a reply that broke off. */
+  /** The time of a partial reply, which has none of its own. */
   readonly now?: (() => number) | undefined
-  /** As `--json "prompt"`: after a failure the `error` is the last frame, and no `done` follows. */
+  /** For `--json "prompt"`: after a failure `error` is the last frame, without a `done`. */
   readonly isOneShot?: boolean
 }
 
 /**
- * zot's events out of ours: pure, in the order that its grammar allows, whatever happens. Only what the agent itself says
- * and does is shown: neither its children, nor calls that tools make, nor what the model is told beside the prompt.
+ * Translates our events to zot's: pure, and always in the order of zot's grammar. Shows only the agent itself: no children,
+ * no calls made by tools, and no notes to the model beside the prompt.
  */
 export class ZotProjection {
   readonly #options: ZotProjectionOptions
   readonly #shownNames = new Map<string, string>()
   readonly #calls = new OpenCalls()
-  #total = nothing
+  #total = noUsage
   #turn: ZotTurn | undefined
   #step = 0
   #hasPrompt = false
-  #isOver = false
+  #isClosed = false
   #hasFailed = false
   /** The last `turn_end` carried an error. */
-  #toldWhy = false
+  #hasReportedError = false
 
   constructor(options: ZotProjectionOptions = {}) {
     this.#options = options
   }
 
-  /** What was spent since the process began, children and summaries included. */
+  /** The usage since the process began, children and summaries included. */
   get usage(): ZotUsage {
     return this.#total
   }
 
-  /** The name a client knows a tool by. */
+  /** The name of a tool for clients. */
   readonly nameOf = (name: string): string => this.#options.toolName?.(name) ?? this.#shownNames.get(name) ?? name
 
-  /** What an event adds to the wire. */
-  take(event: AgentEvent): readonly ZotEvent[] {
+  /** The frames for one event. */
+  framesFor(event: AgentEvent): readonly ZotEvent[] {
     if ('child' in event) {
-      if (event.event.durable) this.#spend(event.event.entry)
+      if (event.event.durable) this.#addUsage(event.event.entry)
       return none
     }
-    return event.durable ? this.#entry(event.entry) : this.#shown(event)
+    return event.durable ? this.#entry(event.entry) : this.#provisional(event)
   }
 
-  /** The last frames of a prompt, whatever its events have said of its end: all that is open is closed, then `done`. */
+  /** The last frames of a prompt: closes everything that is open, then `done`. */
   end({ status, stopReason, error }: RunOutcome): readonly ZotEvent[] {
-    const frames = this.#isOver ? [] : this.#close(status, stopReason, error)
-    const isSilent = this.#options.isOneShot === true && this.#hasFailed
-    this.#begin()
-    return isSilent ? frames : [...frames, { type: 'done' }]
+    const frames = this.#isClosed ? [] : this.#close(status, stopReason, error)
+    const omitsDone = this.#options.isOneShot === true && this.#hasFailed
+    this.#reset()
+    return omitsDone ? frames : [...frames, { type: 'done' }]
   }
 
-  #begin(): void {
+  #reset(): void {
     this.#turn = undefined
     this.#step = 0
-    this.#hasPrompt = this.#isOver = this.#hasFailed = this.#toldWhy = false
+    this.#hasPrompt = this.#isClosed = this.#hasFailed = this.#hasReportedError = false
     this.#calls.clear()
   }
 
   #entry(entry: LogEntry): readonly ZotEvent[] {
     switch (entry.type) {
       case 'run_started':
-        this.#begin()
+        this.#reset()
         return none
       case 'turn':
         return entry.turn.role === 'user' ? this.#prompt(entry) : this.#reply(entry)
       case 'usage':
-        this.#spend(entry)
-        this.#turn?.spends(entry.usage)
+        this.#addUsage(entry)
+        this.#turn?.addUsage(entry.usage)
         return none
       case 'call_result':
         return this.#calls.answer(entry)
       case 'approval_requested':
-        this.#calls.wait(entry)
+        this.#calls.addWaiting(entry)
         return none
       case 'run_ended':
-        // Whoever serves it may still answer the calls that wait; `end` answers those that are left.
+        // The host may still answer the waiting calls; `end` closes the others.
         return entry.status === 'suspended' ? none : this.#close(entry.status, entry.stop, entry.error?.message)
       default:
         return none
     }
   }
 
-  /** Of a run's user turns the first is the prompt; later ones are notes to the model, and no client sent them. */
+  /** The first user turn of a run is the prompt; later ones are notes to the model. */
   #prompt({ turn }: Extract<LogEntry, { type: 'turn' }>): readonly ZotEvent[] {
     if (this.#hasPrompt) return none
     this.#hasPrompt = true
@@ -100,18 +98,18 @@ export class ZotProjection {
   }
 
   #reply(entry: Extract<LogEntry, { type: 'turn' }>): readonly ZotEvent[] {
-    this.#spend(entry)
+    this.#addUsage(entry)
     const { turn, stop } = entry
     const open = this.#turn
     if (open?.id !== turn.id) return none
-    if (turn.usage) open.spends(turn.usage)
-    if (turn.interrupted) return none // its `turn_failed` says how it ended
+    if (turn.usage) open.addUsage(turn.usage)
+    if (turn.interrupted) return none // its `turn_failed` reports the end
     this.#turn = undefined
     this.#calls.open(turn.content)
     return open.complete(turn, stop, this.#total)
   }
 
-  #shown(event: ProvisionalEvent): readonly ZotEvent[] {
+  #provisional(event: ProvisionalEvent): readonly ZotEvent[] {
     if (event.type === 'turn_started') {
       this.#step = event.step
       this.#turn = new ZotTurn(event.turnId, this.nameOf)
@@ -125,14 +123,14 @@ export class ZotProjection {
       case 'thinking':
         return turn.open()
       case 'stream_void':
-        return turn.startOver()
+        return turn.restart()
       case 'text':
         return turn.text(event.delta)
       case 'tool_start':
         this.#shownNames.set(event.name, event.displayName)
         return turn.callStarts(event.callId, this.nameOf(event.name))
       case 'tool_args':
-        return turn.callGoesOn(event.callId, event.delta)
+        return turn.callContinues(event.callId, event.delta)
       case 'tool_end':
         return turn.callEnds(event.callId)
       case 'turn_failed':
@@ -146,35 +144,35 @@ export class ZotProjection {
     const turn = this.#turn
     if (!turn) return none
     this.#turn = undefined
-    this.#toldWhy = true
+    this.#hasReportedError = true
     const at = (this.#options.now ?? Date.now)()
     return turn.fail({ stop, error: stop === 'aborted' ? canceled : error, partial, at }, this.#total)
   }
 
   #close(status: RunOutcome['status'], stop: string, error?: string): ZotEvent[] {
-    this.#isOver = true
+    this.#isClosed = true
     const failed = this.#fail(status === 'aborted' ? 'aborted' : 'error', error ?? stop)
-    const left = this.#calls.giveUp(status === 'suspended' ? stop : undefined)
+    const left = this.#calls.closeAll(status === 'suspended' ? stop : undefined)
     const message = this.#messageOf(status, stop, error)
     this.#hasFailed = message !== undefined
     return [...failed, ...left, ...(message === undefined ? [] : [{ type: 'error' as const, message }])]
   }
 
-  /** What an `error` has to say about the end. A budget stops a turn as zot's guards do: its `turn_end` has said why. */
+  /** The message of the final `error` frame, if there is one. After a budget stop, `turn_end` may have given the reason already. */
   #messageOf(status: RunOutcome['status'], stop: string, error = stop): string | undefined {
     if (status === 'error') return error
     if (status !== 'completed') return undefined
     if (stop === 'max_turns') return `max steps (${this.#step}) exceeded`
-    return stop === 'budget' && !this.#toldWhy ? 'the budget is used up' : undefined
+    return stop === 'budget' && !this.#hasReportedError ? 'the budget is used up' : undefined
   }
 
-  #spend(entry: LogEntry): void {
+  #addUsage(entry: LogEntry): void {
     const usage = entry.type === 'turn' ? entry.turn.usage : entry.type === 'usage' && entry.usage
-    if (usage) this.#total = plus(this.#total, usage)
+    if (usage) this.#total = addUsage(this.#total, usage)
   }
 }
 
 const none: readonly ZotEvent[] = []
 
-/** What Go says of a context that was cancelled, and zot's clients may look for. */
+/** Go's message for a cancelled context, which zot's clients may check for. */
 const canceled = 'context canceled'

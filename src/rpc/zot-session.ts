@@ -2,7 +2,7 @@ import type { AgentEvent } from '../events/events.ts'
 import type { ZotFrame } from './frames.ts'
 import type { RpcHost, RunOutcome } from './host.ts'
 import { type Envelope, readModel, readPrompt } from './read-command.ts'
-import { tooMany, type Work, WorkQueue, type WorkState } from './work-queue.ts'
+import { tooManyCommands, type Work, WorkQueue, type WorkState } from './work-queue.ts'
 import { messagesOf } from './zot-content.ts'
 import { ZotProjection } from './zot-projection.ts'
 
@@ -13,14 +13,14 @@ interface ZotSessionOptions {
   readonly report?: ((problem: string) => void) | undefined
 }
 
-/** One client's commands, answered in zot's words. Short ones are answered at once, long ones one after the other. */
+/** Executes the commands of one client. Short commands are answered at once, long ones run one after the other. */
 export class ZotSession {
   readonly #host: RpcHost
   readonly #write: (frame: ZotFrame) => void
   readonly #report: (problem: string) => void
   readonly #projection: ZotProjection
   readonly #work = new WorkQueue()
-  /** Short commands that take their time keep their order, and long ones that came later wait for them. */
+  /** Asynchronous short commands keep their order, and later long commands wait for them. */
   #shorts: Promise<unknown> = Promise.resolve()
   #shortsWaiting = 0
   #clearsWaiting = 0
@@ -33,8 +33,8 @@ export class ZotSession {
     this.#projection = new ZotProjection({ toolName: host.toolName && ((name) => host.toolName!(name)), now })
   }
 
-  hear(event: AgentEvent): void {
-    for (const frame of this.#projection.take(event)) this.#write(frame)
+  handleEvent(event: AgentEvent): void {
+    for (const frame of this.#projection.framesFor(event)) this.#write(frame)
   }
 
   malformed(why: string): void {
@@ -84,14 +84,14 @@ export class ZotSession {
     }
   }
 
-  /** Stops what is under way and forgets what waits. */
+  /** Aborts the current work and drops the queue. */
   stop(): void {
     this.#isStopped = true
-    this.#work.drop()
+    this.#work.clear()
     this.#abort()
   }
 
-  /** Resolves when all that was asked for is done. */
+  /** Resolves when all commands are done. */
   async idle(): Promise<void> {
     if (!this.#isStopped) await this.#shorts
     await this.#work.idle()
@@ -104,7 +104,7 @@ export class ZotSession {
 
   #answer(command: Envelope, task: () => object | Promise<object>): void {
     if (this.#shortsWaiting >= mostShorts) {
-      this.refuse(command, tooMany)
+      this.refuse(command, tooManyCommands)
       return
     }
     this.#shortsWaiting++
@@ -124,7 +124,7 @@ export class ZotSession {
       return run(state)
     }
     const isTaken = this.#work.add({ size, after: this.#shorts, run: start })
-    if (!isTaken) this.refuse(command, tooMany)
+    if (!isTaken) this.refuse(command, tooManyCommands)
   }
 
   #prompt(command: Envelope): void {
@@ -143,7 +143,7 @@ export class ZotSession {
     })
   }
 
-  /** One that was aborted before it began is never shown to the agent. */
+  /** A prompt that was aborted before it began does not reach the agent. */
   async #outcomeOf(state: WorkState, prompt: () => Promise<RunOutcome>): Promise<RunOutcome> {
     if (state.isAborted) return { status: 'aborted', stopReason: 'aborted' }
     try {
@@ -154,7 +154,7 @@ export class ZotSession {
     }
   }
 
-  /** zot leaves a client without a last word where it fails or is aborted; `done` is that word. */
+  /** Unlike zot, sends `done` after a failure or an abort, so that a client sees the end. */
   async #runCompact(state: WorkState): Promise<void> {
     try {
       if (state.isAborted) throw new Error('aborted')
@@ -169,7 +169,7 @@ export class ZotSession {
     if (this.#work.abort()) this.#host.abort()
   }
 
-  /** While something is under way the conversation is emptied as soon as that has ended; for the client it is empty now. */
+  /** During a run the conversation is cleared after the run; for the client it is empty at once. */
   #clear(command: Envelope): void {
     const waits = !this.#work.isIdle
     const cleared = Promise.withResolvers<void>()
@@ -181,9 +181,9 @@ export class ZotSession {
       if (!waits && problem === undefined) this.#respond(command)
       cleared.resolve()
     }
-    const isTaken = this.#work.addNext({ size: 0, isQuiet: true, run, ...(!waits && { after: this.#shorts }) })
+    const isTaken = this.#work.addNext({ size: 0, isInternal: true, run, ...(!waits && { after: this.#shorts }) })
     if (!isTaken) {
-      this.refuse(command, tooMany)
+      this.refuse(command, tooManyCommands)
       return
     }
     this.#clearsWaiting++

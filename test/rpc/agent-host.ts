@@ -30,7 +30,7 @@ export function hostOf(agent: Agent, more: Partial<RpcHost> = {}): RpcHost {
       model = name
     },
     models: async () => models,
-    holdBack(isReady) {
+    applyBackpressure(isReady) {
       ready = isReady
     },
     ...more,

@@ -205,7 +205,7 @@ describe('tools', () => {
     expect(of('tool_result').map(({ id, is_error, content }) => [id, is_error, (content as Frame[])[0]!.text])).toEqual(
       [
         ['c1', false, 'a'],
-        ['c2', true, 'Not run: permission required, and nobody can be asked here'],
+        ['c2', true, 'Not run: permission required, and no person can be asked here'],
         ['c3', true, 'Not run: another call of this turn had to wait'],
       ],
     )
@@ -290,7 +290,7 @@ describe('failures', () => {
     const { events } = await record({ steps: [[call('c1', 'echo'), call('c2', 'echo')], 'End.'], tools: [echo] })
     for (let cut = 0; cut < events.length; cut++) {
       const projection = new ZotProjection()
-      const frames = events.slice(0, cut).flatMap((event) => projection.take(event))
+      const frames = events.slice(0, cut).flatMap((event) => projection.framesFor(event))
       frames.push(...projection.end({ status: 'error', stopReason: 'error', error: 'disk full' }))
       const lines = JSON.parse(JSON.stringify(frames)) as Frame[]
       const asked = { command: 'prompt', data: { started: true }, success: true, type: 'response' }
@@ -310,9 +310,9 @@ describe('failures', () => {
 test('an event that belongs to another turn than the one under way is passed over', () => {
   const projection = new ZotProjection()
   const event = { durable: false, after: 0, n: 1 } as const
-  projection.take({ ...event, type: 'turn_started', turnId: 'b', step: 1 })
-  expect(projection.take({ ...event, type: 'text', turnId: 'a', attempt: 1, delta: 'late' })).toEqual([])
-  expect(projection.take({ ...event, type: 'turn_failed', turnId: 'a', stop: 'error', error: 'late' })).toEqual([])
+  projection.framesFor({ ...event, type: 'turn_started', turnId: 'b', step: 1 })
+  expect(projection.framesFor({ ...event, type: 'text', turnId: 'a', attempt: 1, delta: 'late' })).toEqual([])
+  expect(projection.framesFor({ ...event, type: 'turn_failed', turnId: 'a', stop: 'error', error: 'late' })).toEqual([])
 })
 
 describe('retries', () => {

@@ -29,7 +29,7 @@ describe.for(Object.entries(runs))('F003 %s', ([, plan]) => {
     const { frames, events, outcome } = await record(plan)
     const projection = new ZotProjection({ now: () => 0 })
     const stored = JSON.parse(JSON.stringify(events)) as AgentEvent[]
-    const again = [...stored.flatMap((event) => projection.take(event)), ...projection.end(outcome)]
+    const again = [...stored.flatMap((event) => projection.framesFor(event)), ...projection.end(outcome)]
     expect(again.map(readBack)).toEqual(frames)
   })
 

@@ -37,7 +37,7 @@ export async function record(plan: Plan): Promise<Recorded> {
   const put = (out: readonly object[]): void => void frames.push(...out.map(readBack))
   followEvents(agent, (event) => {
     events.push(event)
-    put(projection.take(event))
+    put(projection.framesFor(event))
   })
   const outcome = await outcomeOf(agent.run({ prompt: 'go', ...plan.options, hooks: plan.hooks?.(agent) ?? {} }))
   put(projection.end(outcome))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { messageKinds } from '../../src/chat/message-kinds.ts'
 import { createMessageList } from '../../src/chat/message-list.ts'
+import { messageKinds } from '../../src/chat/renderers.ts'
 import type { ModelRequest } from '../../src/core/provider.ts'
 import type { AgentInstanceMessage } from '../../src/plugins/message.ts'
 import { call, type Step } from '../../src/testing/scripted.ts'

@@ -1,5 +1,5 @@
-import { codexOAuth } from '../../auth/known.ts'
 import { type LoginOptions, login } from '../../auth/login.ts'
+import { codexOAuth } from '../../auth/oauth.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'

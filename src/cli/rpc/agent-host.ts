@@ -82,7 +82,7 @@ export function createAgentHost(options: AgentHostOptions): RpcHost {
       model = name
     },
     models: () => models.list(model),
-    holdBack(ready) {
+    applyBackpressure(ready) {
       isReady = ready
     },
   }

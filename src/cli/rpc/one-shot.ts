@@ -22,7 +22,7 @@ export async function runJson({ agent, run, stdout }: JsonRun): Promise<number> 
   const ready = (): Promise<void> | undefined => writer.ready()
   const release = holdBack(agent, ready)
   const unfollow = followPaced(agent, ready, (event) => {
-    for (const frame of projection.take(event)) writer.write(frame)
+    for (const frame of projection.framesFor(event)) writer.write(frame)
   })
   try {
     const outcome = await outcomeOf(agent.run(run))

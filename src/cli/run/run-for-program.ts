@@ -126,7 +126,7 @@ function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost
           })
         },
       }),
-    holdBack(ready) {
+    applyBackpressure(ready) {
       isReady = ready
       holdBack(agent, ready)
     },

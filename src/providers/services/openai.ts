@@ -26,7 +26,7 @@ export function openai(options: OpenAIOptions = {}): Provider {
       capabilities: { vision: true, imageInToolResult: true, structuredOutput: true },
       credentials: credentialSource(options, {
         ...lookup,
-        oauth: oauth ?? (async () => (await import('../../auth/known.ts')).codexOAuth),
+        oauth: oauth ?? (async () => (await import('../../auth/oauth.ts')).codexOAuth),
       }),
       headers(credential, { sessionId }) {
         if (!credential) return {}
