@@ -1,4 +1,5 @@
 import { AgentError } from '../core/errors.ts'
+import { isRecord } from '../core/is-record.ts'
 import type { OAuthTokens } from './oauth.ts'
 
 export interface ApiKeyCredential {
@@ -12,7 +13,7 @@ export interface OAuthCredential extends OAuthTokens {
 
 export type Credential = ApiKeyCredential | OAuthCredential
 
-/** What is stored under a name, without the secret: fit for a list on a screen. */
+/** A stored credential without its secret, for lists. */
 export interface CredentialSummary {
   readonly name: string
   readonly type: Credential['type']
@@ -20,22 +21,22 @@ export interface CredentialSummary {
   readonly expires?: number
 }
 
-/** The credentials of this user, by the name of the provider or server they are for. */
+/** The credentials of this user, by the name of their provider or server. */
 export interface CredentialStore {
   readonly path: string
   get(name: string): Promise<Credential | undefined>
   set(name: string, credential: Credential): Promise<void>
-  /** Whether there was one. */
+  /** Returns whether there was one. */
   remove(name: string): Promise<boolean>
   list(): Promise<readonly CredentialSummary[]>
 }
 
-/** The credentials file cannot be used as it is; only its owner can mend it. */
+/** The credentials file cannot be used; its owner has to repair it. */
 export class CredentialsError extends AgentError {}
 
-/** Credentials in one JSON file that only its owner may read. Default: `~/.libero/credentials.json`. */
+/** Stores credentials in one JSON file, readable only by its owner. Default: `~/.libero/credentials.json`. */
 export function createCredentialStore({ path = defaultPath() }: { readonly path?: string } = {}): CredentialStore {
-  /** What this version does not know about stays in the file as it is. */
+  /** Unknown entries stay in the file. */
   async function change(edit: (entries: Map<string, unknown>) => boolean): Promise<boolean> {
     const { withLock } = await import('../platform/lock.ts')
     const { writeFileAtomic } = await import('../platform/files.ts')
@@ -78,7 +79,7 @@ function defaultPath(): string {
   return process.getBuiltinModule('node:path').join(home, '.libero', 'credentials.json')
 }
 
-/** A map, so that no name is special. */
+/** A map, because a name may be `__proto__`. */
 async function read(path: string): Promise<Map<string, unknown>> {
   const { readTextIfThere } = await import('../platform/files.ts')
   const text = await readTextIfThere(path)
@@ -90,7 +91,7 @@ async function read(path: string): Promise<Map<string, unknown>> {
   )
 }
 
-/** The parser's own error quotes the text, and the text is secret: it goes nowhere. */
+/** The parser's error is dropped, because it quotes the secret text. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -114,7 +115,7 @@ function isCredential(value: unknown): value is Credential {
 
 const knownFields = new Set(['type', 'key', 'access', 'refresh', 'expires', 'accountId'])
 
-/** What others noted beside a credential of the same type. */
+/** Fields of other versions beside a credential of the same type. */
 function unknownFields(entry: unknown, type: Credential['type']): Record<string, unknown> {
   if (!isRecord(entry) || entry.type !== type) return {}
   return Object.fromEntries(Object.entries(entry).filter(([field]) => !knownFields.has(field)))
@@ -127,8 +128,4 @@ function summaryOf(name: string, credential: Credential): CredentialSummary {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,52 +1,59 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { messageOf } from '../core/errors.ts'
-import { type CallbackServer, startCallbackServer } from './callback-server.ts'
+import {
+  base64Url,
+  type CallbackServer,
+  limitLogin,
+  loginAborted,
+  openLoginPage,
+  randomText,
+  startCallbackServer,
+} from './callback-server.ts'
 import type { CredentialStore } from './credentials.ts'
 import { type OAuthEndpoints, type OAuthTokens, withAccount } from './oauth.ts'
 import { errorCode, OAuthError, requestTokens, secureUrl } from './token-endpoint.ts'
 
 export interface LoginOptions {
-  /** What the login is stored under. */
+  /** The name of the login in the store. */
   readonly name: string
   readonly endpoints: OAuthEndpoints
-  /** Keeps the tokens. An earlier login stays in it until this one has succeeded. */
+  /** Stores the tokens. An earlier login stays until this one has succeeded. */
   readonly store?: CredentialStore
-  /** Default: the browser of this machine. That it fails ends nothing, the address is also printed. */
+  /** Default: the browser of this machine. A failure does not end the login, because the address is also printed. */
   readonly openBrowser?: (url: string) => void | Promise<void>
+  /** Shows a line to the user. */
+  readonly print?: (text: string) => void
   /** Default: the global one. */
   readonly fetch?: typeof globalThis.fetch
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
-  /** Shows a line to the user. */
-  readonly print?: (text: string) => void
   /**
-   * For machines without a browser: asks the user for the address that the browser ended at, or for `code#state`. It races the browser;
-   * its signal fires when it is no longer needed.
+   * For machines without a browser: asks the user for the address that the browser ended at, or for `code#state`. Runs beside the
+   * wait for the browser; its signal aborts when it is no longer needed.
    */
   readonly paste?: (signal: AbortSignal) => Promise<string>
   readonly clock?: Clock
 }
 
-/** Logs in through the browser: authorization code with PKCE, answered to this machine. */
+/** Logs in through the browser: authorization code with PKCE, and a redirect to this machine. */
 export async function login(options: LoginOptions): Promise<OAuthTokens> {
-  const { name, endpoints, store, fetch, signal, clock = systemClock, print } = options
+  const { name, endpoints, store, fetch, signal, timeoutMs = 300_000, clock = systemClock, print } = options
   const authorizeUrl = secureUrl(endpoints.authorizeUrl)
   secureUrl(endpoints.tokenUrl)
-  if (signal?.aborted) throw aborted(name)
+  if (signal?.aborted) throw loginAborted(name)
 
   const [state, verifier] = [randomText(), randomText()]
   const answer = Promise.withResolvers<string>()
-  answer.promise.catch(() => {}) // it may fail before anybody awaits it
+  answer.promise.catch(() => {}) // it may reject before it is awaited
   const waiting = new AbortController()
-  const hear = (params: URLSearchParams): boolean => settle(params, { name, state, endpoints, answer })
+  const accept = (params: URLSearchParams): boolean => acceptAnswer(params, { name, state, endpoints, answer })
 
-  const server = await startCallbackServer(endpoints.redirect ?? {}, hear)
-  const stop = endWhen(options, clock, answer.reject)
+  const server = await startCallbackServer(endpoints.redirect ?? {}, accept)
+  const stop = limitLogin(name, { signal, timeoutMs, clock }, answer.reject)
   try {
     setQuery(authorizeUrl, endpoints, server, { state, challenge: await challengeOf(verifier) })
     print?.(`To log in to ${name}, open ${authorizeUrl.href}`)
-    void show(authorizeUrl.href, options)
-    void readPasted(options, waiting.signal, hear, answer.reject)
+    void openLoginPage(authorizeUrl.href, options)
+    void readPasted(options, waiting.signal, accept, answer.reject)
     const code = await answer.promise
     await server.close()
     const grant = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: server.redirectUri }
@@ -62,19 +69,8 @@ export async function login(options: LoginOptions): Promise<OAuthTokens> {
   }
 }
 
-function randomText(): string {
-  return base64Url(crypto.getRandomValues(new Uint8Array(32)))
-}
-
 async function challengeOf(verifier: string): Promise<string> {
   return base64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
-}
-
-function base64Url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
 }
 
 interface Expected {
@@ -84,8 +80,8 @@ interface Expected {
   readonly answer: PromiseWithResolvers<string>
 }
 
-/** Ends the waiting with what the authorization server said. False when it was not the answer to this login: then nothing happens. */
-function settle(params: URLSearchParams, { name, state, endpoints, answer }: Expected): boolean {
+/** Ends the waiting with the answer of the authorization server. Returns false for parameters that do not belong to this login. */
+function acceptAnswer(params: URLSearchParams, { name, state, endpoints, answer }: Expected): boolean {
   if (!isSame(params.get('state') ?? '', state)) return false
   const [iss, error, code] = [params.get('iss'), params.get('error'), params.get('code')]
   if (iss !== null && endpoints.issuer !== undefined && iss !== endpoints.issuer)
@@ -101,7 +97,7 @@ function settle(params: URLSearchParams, { name, state, endpoints, answer }: Exp
   return true
 }
 
-/** Takes the same time wherever the difference lies, so that a state cannot be guessed letter by letter. */
+/** Compares in constant time. */
 function isSame(a: string, b: string): boolean {
   if (a.length !== b.length) return false
   let difference = 0
@@ -112,29 +108,6 @@ function isSame(a: string, b: string): boolean {
 function refusal(name: string, code: string): OAuthError {
   const why = code === 'access_denied' ? 'access was denied in the browser' : `the server answered ${code}`
   return new OAuthError(`The login to ${name} failed: ${why}; start it again to retry`, { code })
-}
-
-/** Gives up after the time limit or on abort. Returns how to call that off. */
-function endWhen(
-  { name, signal, timeoutMs = 300_000 }: LoginOptions,
-  clock: Clock,
-  reject: (error: OAuthError) => void,
-): () => void {
-  const onAbort = (): void => reject(aborted(name))
-  if (signal?.aborted) onAbort()
-  signal?.addEventListener('abort', onAbort)
-  const off = clock.timer(timeoutMs, () => {
-    const message = `The login to ${name} was not completed within ${timeoutMs / 1000} s; start it again when ready`
-    reject(new OAuthError(message, { code: 'timeout' }))
-  })
-  return () => {
-    off()
-    signal?.removeEventListener('abort', onAbort)
-  }
-}
-
-function aborted(name: string): OAuthError {
-  return new OAuthError(`The login to ${name} was aborted; start it again when ready`, { code: 'aborted' })
 }
 
 function setQuery(
@@ -156,32 +129,23 @@ function setQuery(
   for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value)
 }
 
-async function show(url: string, { openBrowser, print }: LoginOptions): Promise<void> {
-  try {
-    const open = openBrowser ?? (await import('./open-browser.ts')).openBrowser
-    await open(url)
-  } catch (error) {
-    print?.(`The browser could not be opened (${messageOf(error)}); open the address yourself`)
-  }
-}
-
 const mostPastes = 5
 
 async function readPasted(
   { paste, print }: LoginOptions,
   signal: AbortSignal,
-  hear: (params: URLSearchParams) => boolean,
+  accept: (params: URLSearchParams) => boolean,
   reject: (error: OAuthError) => void,
 ): Promise<void> {
   if (!paste) return
   try {
     for (let i = 0; i < mostPastes && !signal.aborted; i++) {
-      if (hear(pastedAnswer(await paste(signal)))) return
+      if (accept(pastedAnswer(await paste(signal)))) return
       if (!signal.aborted)
         print?.('That is not the answer to this login; paste the whole address that the browser ended at')
     }
   } catch {
-    return // nothing can be pasted here; the browser may still come back
+    return // pasting is not possible; the browser may still answer
   }
   reject(
     new OAuthError(`None of ${mostPastes} pasted answers belongs to this login; start it again`, { code: 'bad_paste' }),

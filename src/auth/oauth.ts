@@ -8,20 +8,20 @@ export interface OAuthTokens {
   readonly access: string
   /** Without it the login ends when the access token does. */
   readonly refresh?: string
-  /** When the access token ends, in ms since the epoch. Unknown: only a 401 tells. */
+  /** When the access token expires, in ms since the epoch, if known. */
   readonly expires?: number
   readonly accountId?: string
 }
 
-/** An authorization server, and what it knows this client by. */
+/** An authorization server, with our client id there. */
 export interface OAuthEndpoints {
   readonly clientId: string
   readonly authorizeUrl: string
   readonly tokenUrl: string
-  /** The name of the server; an answer that names another one is refused. */
+  /** The issuer; an answer of another one is refused. */
   readonly issuer?: string
   readonly scopes?: readonly string[]
-  /** Where the browser comes back to. Default: a free port of 127.0.0.1 and `/callback`. */
+  /** The redirect address. Default: a free port of 127.0.0.1 and `/callback`. */
   readonly redirect?: {
     readonly port?: number
     readonly path?: string
@@ -32,29 +32,29 @@ export interface OAuthEndpoints {
 }
 
 export interface TokenSourceOptions {
-  /** The name under which the store has them. */
+  /** The name of the login in the store. */
   readonly name: string
   readonly tokens: OAuthTokens
-  /** Shared with other processes. What it says goes: a login that is gone from it is not renewed. Without it, keep what `onRefresh` gives. */
+  /** Shared with other processes. A login that was removed from it is not renewed. Without a store, keep the tokens of `onRefresh`. */
   readonly store?: CredentialStore
   readonly endpoints: OAuthEndpoints
   /** Default: the global one. */
   readonly fetch?: typeof globalThis.fetch
   readonly clock?: Clock
-  /** Held while renewing. Default: beside the store's file. */
+  /** The lock for renewals. Default: beside the store's file. */
   readonly lockPath?: string
-  /** Called when this process renewed the tokens, before they are used. */
+  /** Called after this process renewed the tokens, before they are used. */
   readonly onRefresh?: (tokens: OAuthTokens) => void | Promise<void>
 }
 
 export interface TokenSource {
-  /** Tokens that are good for the next minute, renewed if need be. */
+  /** Tokens that are valid for the next minute, renewed if necessary. */
   current(): Promise<OAuthTokens>
-  /** Tokens other than those with this access token, which a server did not accept. */
+  /** Other tokens than those with this access token, which a server refused. */
   refresh(stale: string): Promise<OAuthTokens>
 }
 
-/** Keeps one login alive. However many callers and processes share it, an expiry costs one renewal. */
+/** Keeps one login valid. Callers and processes share one renewal at expiry. */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const { name, store, endpoints, fetch, clock = systemClock, onRefresh } = options
   let tokens = options.tokens
@@ -62,7 +62,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
 
   // No caller can abort it: the answer holds the only valid refresh token.
   async function renew(stale: string): Promise<OAuthTokens> {
-    if (!store) return announce(await ask())
+    if (!store) return announce(await requestRenewal())
     const { withLock, LockTimeoutError } = await import('../platform/lock.ts')
     const lockPath = options.lockPath ?? `${store.path}.${encodeURIComponent(name)}.lock`
     try {
@@ -81,12 +81,12 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       })
     const { type: _, ...rest } = stored
     tokens = rest
-    if (tokens.access !== stale && !endsWithin(0)) return tokens
-    await store.set(name, { type: 'oauth', ...(await ask()) })
+    if (tokens.access !== stale && !expiresWithin(0)) return tokens
+    await store.set(name, { type: 'oauth', ...(await requestRenewal()) })
     return announce(tokens)
   }
 
-  async function ask(): Promise<OAuthTokens> {
+  async function requestRenewal(): Promise<OAuthTokens> {
     const { refresh, accountId } = tokens
     if (refresh === undefined)
       throw new OAuthError(
@@ -104,24 +104,24 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     return fresh
   }
 
-  function endsWithin(ms: number): boolean {
+  function expiresWithin(ms: number): boolean {
     return tokens.expires !== undefined && tokens.expires <= clock.now() + ms
   }
 
   const source: TokenSource = {
     async current() {
-      if (!endsWithin(marginMs)) return tokens
+      if (!expiresWithin(marginMs)) return tokens
       const { access } = tokens
       try {
         return await source.refresh(access)
       } catch (error) {
-        // In its last minute a token is renewed early; as long as it is good, failing at that harms nobody. Not storing a new one does.
-        if (error instanceof OAuthError && tokens.access === access && !endsWithin(0)) return tokens
+        // The early renewal failed, but the token is still valid. A failure to store new tokens is an error.
+        if (error instanceof OAuthError && tokens.access === access && !expiresWithin(0)) return tokens
         throw error
       }
     },
     async refresh(stale) {
-      if (!renewing && tokens.access !== stale && !endsWithin(0)) return tokens
+      if (!renewing && tokens.access !== stale && !expiresWithin(0)) return tokens
       renewing ??= renew(stale).finally(() => {
         renewing = undefined
       })
@@ -131,10 +131,10 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   return source
 }
 
-/** So much earlier than needed is a token renewed: a request that it begins with must also end with it. */
+/** Tokens are renewed this early, so that they stay valid for the whole request. */
 const marginMs = 60_000
 
-/** New tokens for a refresh token (RFC 6749, section 6). A server that sends no new refresh token means that the old one stays. */
+/** New tokens for a refresh token (RFC 6749, section 6). Without a new refresh token in the answer the old one stays. */
 export async function refreshTokens(
   endpoints: OAuthEndpoints,
   refreshToken: string,
@@ -145,13 +145,13 @@ export async function refreshTokens(
   return withAccount({ refresh: refreshToken, ...tokens })
 }
 
-/** Notes the account that an access token names, if it does. */
+/** Adds the account id that the access token contains, if any. */
 export function withAccount(tokens: OAuthTokens): OAuthTokens {
   const accountId = accountIdOf(tokens.access)
   return accountId === undefined ? tokens : { ...tokens, accountId }
 }
 
-/** The ChatGPT account that a Codex access token is for; undefined when it cannot be read. */
+/** The ChatGPT account of a Codex access token; undefined if it cannot be read. */
 export function accountIdOf(accessToken: string): string | undefined {
   try {
     const payload = accessToken.split('.')[1] ?? ''

@@ -1,4 +1,4 @@
-/** Opens an address in the browser of this machine. Rejects when there is nothing to open it with. */
+/** Opens an address in the browser of this machine. Rejects if there is no program for that. */
 export async function openBrowser(url: string): Promise<void> {
   const { spawn } = await import('node:child_process')
   const [command, args] = openerFor(process.platform, url)
@@ -10,7 +10,7 @@ export async function openBrowser(url: string): Promise<void> {
   child.unref()
 }
 
-/** The program that opens an address, and its arguments. The address is always one argument, and no shell ever reads it. */
+/** The program that opens an address, and its arguments. The address is one argument, and no shell is involved. */
 export function openerFor(
   platform: string,
   url: string,
@@ -20,7 +20,7 @@ export function openerFor(
   if (parsed?.protocol !== 'https:' && parsed?.protocol !== 'http:')
     throw new Error(`Cannot open ${url} in a browser: only http and https addresses are opened`)
   if (platform === 'darwin') return ['/usr/bin/open', [parsed.href]]
-  // `start` belongs to the shell, which would read a & in the address as the end of a command.
+  // `start` is a shell command, and the shell would end it at a & in the address.
   if (platform === 'win32') return [`${windows}\\System32\\rundll32.exe`, ['url.dll,FileProtocolHandler', parsed.href]]
   return ['xdg-open', [parsed.href]]
 }

@@ -1,10 +1,11 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AgentError } from '../core/errors.ts'
+import { isRecord } from '../core/is-record.ts'
 import type { OAuthEndpoints, OAuthTokens } from './oauth.ts'
 
-/** Logging in or renewing a login failed. `retryable` absent means: the same again will fail again. */
+/** A login or its renewal failed. Without `retryable` another attempt will fail too. */
 export class OAuthError extends AgentError {
-  /** The server's own word (`invalid_grant`, `access_denied`), or ours where it said none (`network`, `timeout`, `http_503`). */
+  /** The code of the server (`invalid_grant`, `access_denied`), or our own (`network`, `timeout`, `http_503`). */
   readonly code: string
   readonly retryable?: boolean
   constructor(message: string, options: ErrorOptions & { readonly code: string; readonly retryable?: boolean }) {
@@ -19,11 +20,11 @@ export interface TokenRequestOptions {
   readonly fetch?: typeof globalThis.fetch
   readonly clock?: Clock
   readonly signal?: AbortSignal
-  /** How long the server may take. */
+  /** The time limit for the server. */
   readonly timeoutMs?: number
 }
 
-/** Asks the token endpoint for tokens. Nothing of what was sent ever appears in an error. */
+/** Requests tokens from the token endpoint. Errors never contain what was sent. */
 export async function requestTokens(
   { tokenUrl, clientId, tokenFormat = 'form' }: OAuthEndpoints,
   grant: Readonly<Record<string, string>>,
@@ -41,7 +42,7 @@ export async function requestTokens(
   )
 }
 
-/** The address of an authorization server, if it is safe to send secrets to. */
+/** The parsed address of an authorization server. Throws if it is not safe to send secrets there. */
 export function secureUrl(url: string): URL {
   const parsed = URL.parse(url)
   const isLoopback = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(parsed?.hostname ?? '')
@@ -51,7 +52,7 @@ export function secureUrl(url: string): URL {
   })
 }
 
-/** An error code as a server sent it, if it looks like one and repeats nothing secret. */
+/** The error code of a server, if it has the form of one and contains no secret. */
 export function errorCode(value: unknown, secrets: readonly string[] = []): string | undefined {
   if (typeof value !== 'string' || !/^[\w.-]{1,64}$/.test(value)) return undefined
   return secrets.some((secret) => value.includes(secret)) ? undefined : value
@@ -74,7 +75,7 @@ async function post(
         'content-type': format === 'json' ? 'application/json' : 'application/x-www-form-urlencoded',
       },
       body: format === 'json' ? JSON.stringify(fields) : new URLSearchParams(fields).toString(),
-      // Following a redirect would hand the token to whoever it points to.
+      // A redirect would send the token to another server.
       redirect: 'manual',
       signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
     })
@@ -91,7 +92,7 @@ async function post(
   }
 }
 
-/** Only the code: the text of a foreign error may quote the request. */
+/** Only the code, because the text of the error may quote the request. */
 function networkCode(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
@@ -133,8 +134,4 @@ function parse(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

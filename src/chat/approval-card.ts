@@ -2,33 +2,33 @@ import type { ApprovalScope } from '../authority/grants/grants.ts'
 import type { InteractionResponse } from '../core/interaction.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { PendingAnswer, PendingCall } from '../core/store.ts'
+import { cutText } from '../core/text.ts'
 import { readPreview, type ToolPreview } from '../core/tool.ts'
 import { type Card, type CardOutcome, closeCard, closedReason } from './card-status.ts'
 
-/** A question whether calls may run, as a screen shows it. */
+/** A request to approve calls, for a screen. */
 export interface ApprovalCard extends Card {
   readonly title: string
-  /** All calls that one answer is about. */
+  /** The calls that one answer covers. */
   readonly calls: readonly ApprovalCall[]
   /** The buttons, in their order. */
   readonly choices: readonly ApprovalChoice[]
-  /** When it counts as not answered, in ms since the epoch, where that is known. */
+  /** When it expires, in ms since the epoch, if known. */
   readonly expiresAt?: number
-  /** Once it is answered. */
+  /** Set when it is answered. */
   readonly answer?: ApprovalAnswer
 }
 
-/** One of the calls that are asked about. */
 export interface ApprovalCall {
   readonly callId: string
   readonly tool: string
-  /** Why somebody is asked. Empty where that stands in the lines. */
+  /** Why an approval is needed. Empty if the lines say it. */
   readonly reason: string
-  /** As the model gave them; absent where only the lines tell. */
+  /** As the model wrote them; absent if only the lines are known. */
   readonly parameters?: Readonly<Record<string, unknown>>
-  /** The consent as the authority drew it: nothing is left out, and no line does anything to a screen. */
+  /** The text of the question: complete, and without control characters. */
   readonly lines: readonly string[]
-  /** What the call would make of files, where its tool can tell. */
+  /** The file changes that the call would make, if its tool has a preview. */
   readonly preview?: ToolPreview
 }
 
@@ -48,7 +48,7 @@ export interface ApprovalDetails {
   readonly except?: readonly string[]
 }
 
-/** A question that waits now, as an interactor is shown it. */
+/** A question as an interactor receives it. */
 export interface ApprovalPrompt {
   readonly correlationId: string
   readonly payload: Readonly<Record<string, unknown>>
@@ -59,12 +59,12 @@ export interface ApprovalPrompt {
 export function approvalOfPrompt({ correlationId, payload, expiresAt }: ApprovalPrompt): ApprovalCard {
   const list = Array.isArray(payload.calls) ? payload.calls.filter(isRecord) : []
   const each = list.length > 0 ? list : [payload]
-  // Ids of our own where there are none: nobody knows them, so what has no id is never allowed by mistake.
+  // A call without an id gets an unknown one, so that it is never allowed by mistake.
   const calls = each.map((one, i) => callOf(one, each.length > 1 ? `${correlationId}/${i + 1}` : correlationId))
   return cardOf(correlationId, calls, { scopes: payload.scopes, ...(expiresAt !== undefined && { expiresAt }) })
 }
 
-/** The card of calls that wait in a session (`session.pending`), several of them in one card. */
+/** The card of one or more calls that wait in a session (`session.pending`). */
 export function approvalOfPending(pending: PendingCall | readonly PendingCall[]): ApprovalCard {
   const list: readonly PendingCall[] = Array.isArray(pending) ? pending : [pending as PendingCall]
   if (list.length === 0)
@@ -78,12 +78,12 @@ export function approvalOfPending(pending: PendingCall | readonly PendingCall[])
   return closeCard(card, list.every(({ decision }) => decision === 'expired') ? 'expired' : 'answered')
 }
 
-/** Whether a call waits for a yes or no; the others wait for an answer in words. */
+/** Whether a call waits for an approval; the others wait for the answer to a question. */
 export function isPendingApproval({ callId, digest, request }: PendingCall): boolean {
   return request !== undefined || digest !== callId
 }
 
-/** Takes the answer of a person, once. What is not offered is refused, and the card stays open. */
+/** Accepts the answer of a person, once. A choice that is not offered is refused, and the card stays open. */
 export function answerApproval(
   card: ApprovalCard,
   choice: ApprovalChoice,
@@ -93,11 +93,11 @@ export function answerApproval(
   const closed = closedReason(card)
   if (closed !== undefined) return refused(closed)
   if (!card.choices.includes(choice))
-    return refused(`"${shortened(choice)}" is not offered here; choose one of ${card.choices.join(', ')}.`)
+    return refused(`"${cutText(choice, 100)}" is not offered here; choose one of ${card.choices.join(', ')}.`)
   const unknown = except.find((id) => !card.calls.some(({ callId }) => callId === id))
   if (unknown !== undefined)
     return refused(
-      `There is no call "${shortened(unknown)}" here; except names calls of this card: ${card.calls.map(({ callId }) => callId).join(', ')}.`,
+      `There is no call "${cutText(unknown, 100)}" here; except names calls of this card: ${card.calls.map(({ callId }) => callId).join(', ')}.`,
     )
   const isDenied = (callId: string): boolean => choice === 'deny' || except.includes(callId)
   const calls = Object.fromEntries(
@@ -111,7 +111,7 @@ export function answerApproval(
   return { isAccepted: true, answer, card: closeCard({ ...card, answer }, 'answered') }
 }
 
-/** What `respond` of a prompt, or `interactions.answer`, takes. */
+/** The argument for `respond` of a prompt, or for `interactions.answer`. */
 export function approvalResponse({ choice, calls, note }: ApprovalAnswer): InteractionResponse {
   if (choice === 'deny') return { status: 'rejected', reason: note ?? 'declined' }
   const isBatch = Object.keys(calls).length > 1
@@ -121,7 +121,7 @@ export function approvalResponse({ choice, calls, note }: ApprovalAnswer): Inter
   return { status: 'accepted', value }
 }
 
-/** What `session.answer` takes, for each call. An `allow` counts only if it is signed, which is up to the host. */
+/** The arguments for `session.answer`, for each call. An `allow` counts only if the host signs it. */
 export function approvalPendingAnswers({
   calls,
   note,
@@ -152,14 +152,14 @@ function cardOf(
     id,
     status: 'open',
     isDisabled: false,
-    title: calls.length === 1 ? `Allow ${shortened(calls[0]!.tool)}?` : `Allow these ${calls.length} calls?`,
+    title: calls.length === 1 ? `Allow ${cutText(calls[0]!.tool, 100)}?` : `Allow these ${calls.length} calls?`,
     calls: Object.freeze(calls),
     choices: Object.freeze(['allow', ...wider, 'deny'] as const),
     ...(expiresAt !== undefined && { expiresAt }),
   })
 }
 
-/** A payload may come from another machine. */
+/** The payload may come from another machine, so nothing in it is trusted. */
 function callOf(payload: Readonly<Record<string, unknown>>, fallbackId: string): ApprovalCall {
   const call = isRecord(payload.call) ? payload.call : {}
   const tool = textOf(call.tool) ?? textOf(payload.toolId) ?? 'a tool that is not named'
@@ -178,7 +178,7 @@ function previewOf(payload: Readonly<Record<string, unknown>>): { readonly previ
   return preview ? { preview } : {}
 }
 
-/** The part of a request that is about one call; a request may be wrapped in what a halted run says. */
+/** The part of a request for one call. The request of a halted run is wrapped once more. */
 function payloadFor(callId: string, request: unknown): Readonly<Record<string, unknown>> {
   if (!isRecord(request)) return {}
   const payload = isRecord(request.payload) ? request.payload : request
@@ -194,5 +194,3 @@ function linesOf({ consent, description }: Readonly<Record<string, unknown>>): r
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
-
-const shortened = (text: string): string => (text.length > 100 ? `${text.slice(0, 99)}…` : text)

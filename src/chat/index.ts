@@ -1,4 +1,4 @@
-/** `libero/chat`: what programs around an agent share. */
+/** `libero/chat`: view models for programs that show an agent. */
 
 export type { McpCredentialStore } from '../mcp/oauth/credential-store.ts'
 export { createFileMcpCredentialStore } from '../mcp/oauth/file-credential-store.ts'

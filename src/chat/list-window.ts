@@ -1,9 +1,9 @@
-/** What a screen draws of a long list. */
+/** The part of a long list that a screen draws. */
 export interface ListWindow {
-  /** Rows from `first` to `last`; `last` is -1 where there is nothing to draw. */
+  /** Rows from `first` to `last`; `last` is -1 for an empty list. */
   readonly first: number
   readonly last: number
-  /** The room to leave above the first row, and below the last one. */
+  /** The height above the first row, and below the last one. */
   readonly above: number
   readonly below: number
   readonly totalHeight: number
@@ -17,7 +17,7 @@ export interface WindowOptions {
   readonly overscan?: number
 }
 
-/** The rows that are in sight, and a few more. */
+/** The visible rows, and a few more. */
 export function windowOf({
   heights,
   scrollTop,
@@ -32,22 +32,22 @@ export function windowOf({
   return { first, last, above: heights.offsetOf(first), below: total - heights.offsetOf(last + 1), totalHeight: total }
 }
 
-/** A list of rows that a person scrolls, while rows are added, measured and taken away. */
+/** A scrolled list whose rows are added, measured and removed. */
 export interface ScrolledList {
-  /** The rows there are now. Those with a known id keep their height, and what is in sight stays where it is. */
+  /** Sets the rows. Known ids keep their height, and visible rows keep their position. */
   setIds(ids: readonly string[]): void
-  /** What a row turned out to be. False where that is nothing new, no height, or there is no such row. */
+  /** Sets the measured height of a row. Returns false if nothing changed, or the height or id is invalid. */
   measure(id: string, height: number): boolean
-  /** The person scrolled. At the end the list follows what is added, elsewhere it does not. */
+  /** The person scrolled. At the end, the list follows added rows. */
   scrollTo(scrollTop: number): void
   scrollToEnd(): void
   resize(viewportHeight: number): void
   /** Where the screen should be scrolled to. */
   readonly scrollTop: number
-  /** Whether it follows what is added. */
+  /** Whether it follows added rows. */
   readonly followsEnd: boolean
   readonly window: ListWindow
-  /** The rows to draw, each with its place from the top. */
+  /** The rows to draw, each with its offset from the top. */
   readonly rows: readonly ListRow[]
 }
 
@@ -60,17 +60,17 @@ export interface ListRow {
 
 export interface ScrolledListOptions {
   readonly viewportHeight?: number
-  /** How high a row is taken to be before it is measured. Default 100. */
+  /** The assumed height of a row before it is measured. Default 100. */
   readonly estimatedRow?: number
   /** Default 5. */
   readonly overscan?: number
-  /** How near the end counts as being there. Default 32. */
+  /** The distance from the end that counts as the end. Default 32. */
   readonly endSlack?: number
 }
 
 const defaultOverscan = 5
 
-/** An empty list, at its end. */
+/** An empty list, scrolled to its end. */
 export function createScrolledList(options: ScrolledListOptions = {}): ScrolledList {
   const { estimatedRow = 100, overscan = defaultOverscan, endSlack = 32 } = options
   const measured = new Map<string, number>()
@@ -82,7 +82,7 @@ export function createScrolledList(options: ScrolledListOptions = {}): ScrolledL
   let followsEnd = true
 
   const furthest = (): number => Math.max(0, heights.total - viewportHeight)
-  const settle = (): void => {
+  const clampScroll = (): void => {
     scrollTop = followsEnd ? furthest() : within(scrollTop, furthest())
   }
   const heightOf = (id: string): number => measured.get(id) ?? estimatedRow
@@ -119,7 +119,7 @@ export function createScrolledList(options: ScrolledListOptions = {}): ScrolledL
       if (isLonger) append(next.slice(ids.length))
       else replace(next)
       ids = [...next]
-      settle()
+      clampScroll()
     },
     measure(id, height) {
       const index = places.get(id)
@@ -130,7 +130,7 @@ export function createScrolledList(options: ScrolledListOptions = {}): ScrolledL
       const isAbove = heights.offsetOf(index) + before <= scrollTop
       heights.set(index, height)
       if (isAbove) scrollTop += height - before
-      settle()
+      clampScroll()
       return true
     },
     scrollTo(to) {
@@ -139,11 +139,11 @@ export function createScrolledList(options: ScrolledListOptions = {}): ScrolledL
     },
     scrollToEnd() {
       followsEnd = true
-      settle()
+      clampScroll()
     },
     resize(height) {
       viewportHeight = atLeastZero(height)
-      settle()
+      clampScroll()
     },
     get scrollTop() {
       return scrollTop
@@ -167,15 +167,15 @@ export function createScrolledList(options: ScrolledListOptions = {}): ScrolledL
   return list
 }
 
-/** What is no number counts as nothing: a screen may not know its size yet. */
+/** NaN counts as 0: a screen may not know its size yet. */
 const atLeastZero = (value: number): number => Math.max(0, value || 0)
 
 const within = (value: number, most: number): number => Math.min(atLeastZero(value), atLeastZero(most))
 
-/** The heights of rows in their order: measured, or estimated. Every look-up and every change takes O(log n). */
+/** The heights of rows, measured or estimated. Every look-up and change takes O(log n). */
 export interface RowHeights {
   readonly count: number
-  /** Of all rows together. */
+  /** The height of all rows. */
   readonly total: number
   heightOf(index: number): number
   /** Where a row begins; for `count`, where the last one ends. */
@@ -188,7 +188,7 @@ export interface RowHeights {
   set(index: number, height: number): void
 }
 
-/** Sums in a binary indexed tree: `tree[i]` holds the rows behind the one that its lowest bit leads back to. */
+/** A binary indexed tree of sums. */
 export function createRowHeights(from: readonly number[] = []): RowHeights {
   const heights: number[] = []
   const tree: number[] = [0]
@@ -200,7 +200,7 @@ export function createRowHeights(from: readonly number[] = []): RowHeights {
     return sum
   }
 
-  /** How many rows from the top are passed by, while `isPassed` says so of their end. */
+  /** The first row whose end does not satisfy `isPassed`. */
   const rowWhere = (isPassed: (end: number) => boolean): number => {
     let passed = 0
     let sum = 0

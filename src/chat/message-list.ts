@@ -1,50 +1,49 @@
 import { isRecord } from '../core/is-record.ts'
 import type { AgentInstanceMessage, MessageCall } from '../plugins/message.ts'
 
-/** A message of a person and all that follows it. What comes before the first one is a turn without `user`. */
+/** A message of a person and all messages after it. Messages before the first one form a turn without `user`. */
 export interface ChatTurn {
-  /** The id of its first message. */
+  /** The id of the first message. */
   readonly id: string
   readonly user?: AgentInstanceMessage
-  /** All of them, that of the person included. */
+  /** All messages, including that of the person. */
   readonly messages: readonly AgentInstanceMessage[]
 }
 
-/** The messages of a conversation, for a screen. What did not change is the same object as before, lists included. */
+/** The messages of a conversation, for a screen. Unchanged parts, lists included, keep their identity. */
 export interface MessageList {
-  /** Adds a message, or puts it in the place of the one with its id. False where nothing changed. */
+  /** Adds a message, or replaces the one with its id. Returns false if nothing changed. */
   apply(message: AgentInstanceMessage): boolean
-  /** False where there is none. A stream that goes on does not bring it back. */
+  /** Returns false if there is none. Later stream updates do not add it again. */
   remove(id: string): boolean
-  /** The person stopped: whatever is streamed stays as it is until its final form comes. */
+  /** The person cancelled: streamed messages stay unchanged until their final form arrives. */
   cancel(): void
-  /** Hidden ones are found too. */
+  /** Also finds hidden messages. */
   get(id: string): AgentInstanceMessage | undefined
-  /** In the order in which they came, hidden ones left out. */
+  /** In the order of arrival, without hidden messages. */
   readonly ids: readonly string[]
   readonly turns: readonly ChatTurn[]
-  /** Whether there are so many messages that a screen should draw only those it shows. */
+  /** Whether there are so many messages that a screen should draw only the visible ones. */
   readonly isVirtualised: boolean
-  /** Whether the next model call is without it. Such messages are shown faded. */
+  /** Whether the next model call leaves it out. Such messages are shown faded. */
   isFaded(id: string): boolean
 }
 
-/** With more messages than this, a screen should draw only what it shows. */
+/** With more messages a screen should draw only the visible ones. */
 export const virtualisedAbove = 50
 
-/** A list without messages. */
 export function createMessageList(): MessageList {
   const messages = new Map<string, AgentInstanceMessage>()
-  /** Removed or cancelled: what is still streamed of them comes too late. */
+  /** Removed or cancelled: later stream updates are ignored. */
   const closed = new Set<string>()
   let ids: readonly string[] | undefined
   let turns: readonly ChatTurn[] = []
   let hasStaleTurns = false
   let answeredBefore: ReadonlyMap<string, number> | undefined
   let answered = 0
-  /** Model calls so far, as the messages themselves count them: those that were removed count, too. */
+  /** Model calls so far, as counted in the messages; removed ones count too. */
   let rounds = 0
-  /** The results, by their calls. */
+  /** Result messages by call id. */
   const results = new Map<string, string>()
 
   const currentIds = (): readonly string[] =>
@@ -73,10 +72,10 @@ export function createMessageList(): MessageList {
     return answered - before
   }
 
-  /** Whether a call is still sent: for as long as its result is, or there is none. */
+  /** Whether a call is still sent: as long as its result is sent or missing. */
   const isToSend = ({ callId }: MessageCall): boolean => {
     const result = messages.get(results.get(callId) ?? '')
-    return !result || isSaying(result) || !isFaded(result, answeredSince(result))
+    return !result || isFinalAnswer(result) || !isFaded(result, answeredSince(result))
   }
 
   return {
@@ -119,29 +118,29 @@ export function createMessageList(): MessageList {
     },
     isFaded(id) {
       const message = messages.get(id)
-      if (!message || typeof message.duration !== 'number' || isSaying(message)) return false
+      if (!message || typeof message.duration !== 'number' || isFinalAnswer(message)) return false
       const { calls = [] } = message.metadata ?? {}
       return calls.length > 0 ? !calls.some(isToSend) : isFaded(message, answeredSince(message))
     },
   }
 }
 
-/** Whether the next model call is without a message, after which so many were answered. */
+/** Whether the next model call leaves out a message, after `answeredSince` answers. */
 export function isFaded({ duration }: Pick<AgentInstanceMessage, 'duration'>, answeredSince: number): boolean {
-  // A log may hold null, which means the same as nothing.
+  // A log may hold null, which means undefined.
   return typeof duration === 'number' && answeredSince >= duration
 }
 
 const isStreamed = ({ metadata }: AgentInstanceMessage): boolean => metadata?.isComplete === false
 
-/** The result of a call that was the answer: it is sent as what the agent said. */
-const isSaying = ({ duration, content, metadata }: AgentInstanceMessage): boolean =>
+/** The result of a call that was the final answer: it is sent as the agent's message. */
+const isFinalAnswer = ({ duration, content, metadata }: AgentInstanceMessage): boolean =>
   duration === 0 && content !== '' && isRecord(metadata?.details) && metadata.details.leavesTo === 'end'
 
-/** One for each model call, where messages do not say themselves how many there were. */
+/** Counts model calls if messages have no `round`. */
 const isAnswer = (message: AgentInstanceMessage): boolean => message.role === 'assistant' && !isStreamed(message)
 
-/** A stream changes the last turn many times a second, so the others are not looked at; undefined where they must be. */
+/** Fast path for streams, which change the last turn many times a second; undefined if other turns changed. */
 function withLastTurn(
   turns: readonly ChatTurn[],
   before: AgentInstanceMessage,
@@ -153,7 +152,7 @@ function withLastTurn(
   return Object.freeze([...turns.slice(0, -1), turnOf(last.messages.with(place, after))])
 }
 
-/** Turns whose messages are all the same objects as before are the same objects, too. */
+/** Turns with unchanged messages keep their identity. */
 function grouped(messages: Iterable<AgentInstanceMessage>, before: readonly ChatTurn[]): readonly ChatTurn[] {
   const groups: AgentInstanceMessage[][] = []
   for (const message of messages) {
@@ -183,7 +182,7 @@ function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((one, i) => one === b[i])
 }
 
-/** Deeper than this nobody looks: a message may carry anything, and what cannot be compared counts as changed. */
+/** Deeper values count as changed. */
 const deepest = 50
 
 function isSame(a: unknown, b: unknown, depth = 0): boolean {

@@ -1,20 +1,20 @@
 /**
- * Tools whose results stay in the conversation however long they are: for `behavior.persistExcludeTools`. A file in
- * their place would have to be read again at once (`read_file`), or would take away what the model works by.
+ * Tools whose results stay in the conversation at any length, for `behavior.persistExcludeTools`. A file instead of the
+ * result would be read again at once, or would hide instructions from the model.
  */
 export const DEFAULT_PERSIST_EXCLUDE_TOOLS: readonly string[] = Object.freeze([
-  // They are files already.
+  // Contents of files.
   'read_file',
   'git-read-file',
-  // Instructions, and schemas of tools that are to be called.
+  // Instructions, and schemas of tools to call.
   'skills_use',
   'skills_read',
   'tool_search',
-  // What a person said.
+  // Answers of a person.
   'ask_user',
   'ask-question',
   'present_plan',
-  // The list of what is to be done.
+  // The task list.
   'todowrite',
   'todoread',
   'manage-todo',

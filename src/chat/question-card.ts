@@ -3,23 +3,23 @@ import { isRecord } from '../core/is-record.ts'
 import type { PendingAnswer, PendingCall } from '../core/store.ts'
 import { type Card, type CardOutcome, closeCard, closedReason } from './card-status.ts'
 
-/** A question of the agent, as a screen shows it, with what the person has chosen and written so far. */
+/** A question of the agent, for a screen, with the person's selection and text so far. */
 export interface QuestionCard extends Card {
   readonly question: string
   readonly inputType: 'single-select' | 'multi-select' | 'text'
   readonly options: readonly QuestionOption[]
-  /** Whether an answer in own words is welcome beside the options. */
+  /** Whether free text is allowed beside the options. */
   readonly allowFreeform: boolean
   /** Indices into `options`, in their order. */
   readonly selected: readonly number[]
   readonly text: string
-  /** Whether there is something to send. */
+  /** Whether there is an answer to send. */
   readonly canSubmit: boolean
-  /** The tool that asks, where that is known. */
+  /** The tool that asks, if known. */
   readonly tool?: string
-  /** When it counts as not answered, in ms since the epoch, where that is known. */
+  /** When it expires, in ms since the epoch, if known. */
   readonly expiresAt?: number
-  /** Once it is answered. */
+  /** Set when it is answered. */
   readonly answer?: QuestionAnswer
 }
 
@@ -29,13 +29,13 @@ export interface QuestionOption {
 }
 
 export interface QuestionAnswer {
-  /** The labels of what was chosen. */
+  /** The labels of the selected options. */
   readonly selected: readonly string[]
-  /** In own words, trimmed. */
+  /** Free text, trimmed. */
   readonly text?: string
 }
 
-/** A question that waits now, as an interactor is shown it. */
+/** A question as an interactor receives it. */
 export interface QuestionPrompt {
   readonly correlationId: string
   readonly payload: Readonly<Record<string, unknown>>
@@ -57,7 +57,7 @@ export function questionOfPending({
   return cardOf(callId, input, { tool: name })
 }
 
-/** Chooses an option, or takes it back. Of a single choice the one before is let go, and so are own words. */
+/** Selects or deselects an option. A single selection replaces the previous one and the free text. */
 export function toggleOption(card: QuestionCard, index: number): QuestionCard {
   if (card.isDisabled || !card.options[index]) return card
   const others = card.selected.filter((one) => one !== index)
@@ -67,14 +67,14 @@ export function toggleOption(card: QuestionCard, index: number): QuestionCard {
   return changed(card, { selected: isChosen ? [index] : [], ...(isChosen && { text: '' }) })
 }
 
-/** What the person writes. In place of a single choice, beside several. */
+/** Sets the free text. It replaces a single selection, and is added to a multiple one. */
 export function writeAnswer(card: QuestionCard, text: string): QuestionCard {
   if (card.isDisabled || !takesText(card)) return card
   const isInPlace = card.inputType === 'single-select' && text.trim() !== ''
   return changed(card, { text, ...(isInPlace && { selected: [] }) })
 }
 
-/** Takes the answer as it stands, once. */
+/** Submits the answer, once. */
 export function submitQuestion(card: QuestionCard): CardOutcome<QuestionCard, QuestionAnswer> {
   const closed = closedReason(card)
   if (closed !== undefined) return { isAccepted: false, card, reason: closed }
@@ -87,24 +87,24 @@ export function submitQuestion(card: QuestionCard): CardOutcome<QuestionCard, Qu
   return { isAccepted: true, answer, card: closeCard({ ...card, answer, canSubmit: false }, 'answered') }
 }
 
-/** What `respond` of a prompt takes, for a card that is answered: a text, a label, or several of them. */
+/** The argument for `respond` of a prompt, of an answered card: a text, a label, or a list. */
 export function questionResponse({ answer, inputType }: QuestionCard): InteractionResponse | undefined {
   if (!answer) return undefined
   const all = [...answer.selected, ...(answer.text === undefined ? [] : [answer.text])]
   return { status: 'accepted', value: inputType === 'multi-select' ? all : (all[0] ?? '') }
 }
 
-/** What `session.answer` takes, for a card that is answered. */
+/** The argument for `session.answer`, of an answered card. */
 export function questionPendingAnswer({ answer, inputType, tool }: QuestionCard): PendingAnswer | undefined {
   if (!answer) return undefined
   const { selected, text = '' } = answer
   if (inputType === 'text') return { content: text }
-  // Own words may look like a label or like JSON: `ask-question` reads a form that leaves no doubt.
+  // Free text may look like a label or like JSON, so `ask-question` gets an unambiguous form.
   if (tool === 'ask-question') return { content: JSON.stringify({ selected, ...(text !== '' && { text }) }) }
   return { content: [...selected, ...(text === '' ? [] : [text])].join(', ') }
 }
 
-/** What a model wrote may be anything. */
+/** The model's input is not trusted to have any form. */
 function cardOf(
   id: string,
   asked: Readonly<Record<string, unknown>>,
@@ -127,7 +127,7 @@ function cardOf(
   })
 }
 
-/** Without options there is nothing to choose, whatever was asked for. */
+/** Without options the type is always text. */
 function inputTypeOf(
   { inputType, multiSelect }: Readonly<Record<string, unknown>>,
   options: number,

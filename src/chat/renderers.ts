@@ -1,39 +1,39 @@
 import { isRecord } from '../core/is-record.ts'
 import type { AgentInstanceMessage } from '../plugins/message.ts'
 
-/** A way to show some messages. `View` is whatever the host draws with. */
+/** Renders some messages. `View` is the host's own type. */
 export interface Renderer<View> {
   readonly id: string
-  /** Higher ones are asked first; of equals, the one that was registered first. */
+  /** Higher priorities are tried first; of equal ones, the first registered. */
   readonly priority: number
   readonly matches: MessageMatch
   render(message: AgentInstanceMessage): View
 }
 
 /**
- * Which messages: a pattern over their content, a media type (`image/*` for a family), or a function. Patterns run over
- * what a model wrote, so they are the host's own, and none that a text could keep busy for long.
+ * Selects messages: a pattern on their content, a media type (`image/*` for a family), or a function. A pattern runs on
+ * text of the model, so it must not need long for any text.
  */
 export type MessageMatch = RegExp | `${string}/${string}` | ((message: AgentInstanceMessage) => boolean)
 
-/** Finds out how a message is shown. */
+/** Chooses the renderer of a message. */
 export interface RendererRegistry<View> {
-  /** Returns how it is taken out again. Throws where the id is taken. */
+  /** Returns a function that removes it. Throws if the id is taken. */
   register(renderer: Renderer<View>): () => void
-  /** The one with the highest priority that matches; plain text matches whatever is left. */
+  /** The matching renderer with the highest priority, else plain text. */
   pick(message: AgentInstanceMessage): Renderer<View>
-  /** Draws with the one that `pick` gives; where that fails, with the next one. */
+  /** Renders with the picked renderer; if it throws, with the next one. */
   render(message: AgentInstanceMessage): View
 }
 
 export interface RendererRegistryOptions<View> {
-  /** Plain text: for what nothing else matches. */
+  /** Renders messages that no renderer matches. */
   readonly text: (message: AgentInstanceMessage) => View
-  /** A renderer that failed, and was passed over. Default: nobody is told. */
+  /** Receives the error of a renderer that was skipped. Default: ignored. */
   readonly onError?: (error: unknown, about: { readonly renderer: string; readonly message: string }) => void
 }
 
-/** A registry with nothing but plain text; `messageKinds` has what to register the usual renderers with. */
+/** A registry with plain text only; `messageKinds` helps to register the usual renderers. */
 export function createRendererRegistry<View>(options: RendererRegistryOptions<View>): RendererRegistry<View> {
   const plain: Renderer<View> = {
     id: 'text',
@@ -41,7 +41,7 @@ export function createRendererRegistry<View>(options: RendererRegistryOptions<Vi
     matches: () => true,
     render: options.text,
   }
-  /** In the order in which they are asked. */
+  /** In the order in which they are tried. */
   const renderers: Renderer<View>[] = []
 
   const report = (error: unknown, renderer: Renderer<View>, message: AgentInstanceMessage): void => {
@@ -62,7 +62,7 @@ export function createRendererRegistry<View>(options: RendererRegistryOptions<Vi
       check(renderer)
       if (renderer.id === plain.id || renderers.some(({ id }) => id === renderer.id))
         throw new TypeError(
-          `There is a renderer "${renderer.id}" already; take it out first, or register one with another id and a higher priority`,
+          `There is a renderer "${renderer.id}" already; remove it first, or register one with another id and a higher priority`,
         )
       const lower = renderers.findIndex(({ priority }) => priority < renderer.priority)
       renderers.splice(lower < 0 ? renderers.length : lower, 0, renderer)
@@ -101,7 +101,7 @@ function check({ id, priority, matches, render }: Renderer<unknown>): void {
 
 function isMatch(match: MessageMatch, message: AgentInstanceMessage): boolean {
   if (typeof match === 'function') return match(message) === true
-  // `search` leaves `lastIndex` alone, so that a pattern with the flag g says the same every time.
+  // `search` ignores `lastIndex`, so that a pattern with the flag g always gives the same result.
   if (match instanceof RegExp) return message.content.search(match) >= 0
   const type = mediaType(message.contentType ?? '')
   const wanted = mediaType(match)
@@ -111,20 +111,20 @@ function isMatch(match: MessageMatch, message: AgentInstanceMessage): boolean {
 /** Without parameters such as a charset. */
 const mediaType = (text: string): string => (text.split(';', 1)[0] ?? '').trim().toLowerCase()
 
-/** What a renderer needs but for `render`. */
+/** A renderer without `render`. */
 export interface MessageKind {
   readonly id: string
   readonly priority: number
   readonly matches: MessageMatch
 }
 
-/** The kinds of messages there are, for `register({ ...messageKinds.error, render })`. */
+/** The usual kinds of messages, for `register({ ...messageKinds.error, render })`. */
 export const messageKinds = {
   error: kind('error', 200, ({ role, metadata }) => role === 'error' || metadata?.errorDetail !== undefined),
-  question: kind('question', 150, (message) => isAbout(message, questionTools) || hasDetail(message, 'questionId')),
+  question: kind('question', 150, (message) => isOfTool(message, questionTools) || hasDetail(message, 'questionId')),
   approval: kind('approval', 150, (message) => waitsForPermission(message)),
   diff: kind('diff', 150, (message) => hasDetail(message, 'diff') || isDiff(message)),
-  todo: kind('todo', 150, (message) => isAbout(message, todoTools) || hasDetail(message, 'todos')),
+  todo: kind('todo', 150, (message) => isOfTool(message, todoTools) || hasDetail(message, 'todos')),
   thinking: kind('thinking', 100, ({ reasoning_content }) => (reasoning_content ?? '').trim() !== ''),
   markdown: kind('markdown', 50, 'text/markdown'),
   wikitext: kind('wikitext', 50, 'text/vnd.tiddlywiki'),
@@ -140,8 +140,8 @@ function kind(id: string, priority: number, matches: MessageMatch): MessageKind 
 const questionTools = ['ask-question', 'ask_user']
 const todoTools = ['manage-todo', 'todowrite', 'todoread']
 
-/** Its result, or the message that called it. */
-function isAbout({ metadata }: AgentInstanceMessage, tools: readonly string[]): boolean {
+/** Whether a message is the result or the call of one of the tools. */
+function isOfTool({ metadata }: AgentInstanceMessage, tools: readonly string[]): boolean {
   if (metadata?.toolId !== undefined && tools.includes(metadata.toolId)) return true
   return metadata?.calls?.some(({ toolId }) => tools.includes(toolId)) === true
 }
@@ -149,7 +149,7 @@ function isAbout({ metadata }: AgentInstanceMessage, tools: readonly string[]): 
 const hasDetail = ({ metadata }: AgentInstanceMessage, name: string): boolean =>
   isRecord(metadata?.details) && metadata.details[name] !== undefined
 
-/** The message that made the call; what is asked stands in `workflow.pending`. */
+/** The message with the call; the question is in `workflow.pending`. */
 const waitsForPermission = ({ metadata }: AgentInstanceMessage): boolean =>
   metadata?.calls?.some(({ waitsFor }) => waitsFor === 'permission') === true
 

@@ -1,37 +1,36 @@
-/** A text that is still being written: what can be rendered, and what may still become something else. */
+/** A streamed text: the part that can be rendered, and the part that may still change its meaning. */
 export interface StreamedText {
-  /** Up to and with the last blank line that is not inside a block of code. */
+  /** Up to the last blank line outside of code blocks, which is included. */
   readonly settled: string
-  /** Shown as plain text. */
+  /** To be shown as plain text. */
   readonly rest: string
 }
 
-/** How a screen shows a text while it is being written. */
+/** The opacity of a streamed text. */
 export const streamingOpacity = 0.7
 
 export interface StreamingOptions {
-  /** What may hold blank lines inside: fences of code, and in wikitext also typed, quoted and hard-broken blocks. Default `markdown`. */
+  /** Determines the blocks that may contain blank lines: fenced code, and in wikitext also typed, quoted and hard-broken blocks. Default `markdown`. */
   readonly syntax?: 'markdown' | 'wikitext'
 }
 
-/** Splits a text once. While it grows, use `createStreamingText`. */
+/** Splits a text once. For a growing text use `createStreamingText`. */
 export function splitStreaming(text: string, options?: StreamingOptions): StreamedText {
   return createStreamingText(options).update(text)
 }
 
-/** Splits a text again and again while it grows; what was looked at is not looked at again. */
+/** Splits a growing text. Each part is scanned once. */
 export interface StreamingText {
-  /** What came since. */
+  /** Adds new text. */
   append(delta: string): StreamedText
-  /** The whole text as it is now; where it is not the one before and more, everything begins anew. */
+  /** Sets the whole text. If it does not continue the previous one, it is scanned from the start. */
   update(text: string): StreamedText
 }
 
-/** A splitter for one text. */
 export function createStreamingText({ syntax = 'markdown' }: StreamingOptions = {}): StreamingText {
   let whole = ''
   let now: StreamedText = nothing
-  /** The line that is not complete yet. */
+  /** The incomplete last line. */
   let line = ''
   let fence: string | undefined
 
@@ -69,10 +68,10 @@ export function createStreamingText({ syntax = 'markdown' }: StreamingOptions = 
 
 const nothing: StreamedText = Object.freeze({ settled: '', rest: '' })
 
-/** The signs that open a block, and how many of each it takes. By hand: a model may write a line of any length. */
+/** The fences that open a block. Not a regular expression, because a line may have any length. */
 const signs = { markdown: ['```', '~~~'], wikitext: ['```', '$$$', '"""', '<<<'] } as const
 
-/** The fence that is open after a line. It is closed by one of the same sign that is as long and stands alone. */
+/** The open fence after a line. A fence of the same sign, at least as long and alone on its line, closes it. */
 function fenceAfter(line: string, open: string | undefined, syntax: keyof typeof signs): string | undefined {
   const bare = line.replace(/^[ \t]*(?:>[ \t]*)*/, '').trimEnd()
   const sign = open?.[0] ?? signs[syntax].find((one) => bare.startsWith(one))?.[0]
@@ -80,11 +79,11 @@ function fenceAfter(line: string, open: string | undefined, syntax: keyof typeof
   const run = sign.repeat(lengthOfRun(bare, sign))
   const after = bare.slice(run.length)
   if (open === undefined) {
-    // Code within a line, or a block that ends where it began.
+    // Inline code, or a block on one line.
     const isInline = sign !== '~' && after.includes(sign === '`' ? sign : run)
     return isInline ? undefined : run
   }
-  // A quotation may end with who said it.
+  // A quotation may end with its author.
   const closes = run.length >= open.length && (after === '' || sign === '<')
   return closes ? undefined : open
 }

@@ -1,17 +1,17 @@
 import { type TokenBreakdown, type TokenLevel, tokenLevel } from '../plugins/tokens/token-breakdown.ts'
 
-/** How many tokens a request has of each kind, and how many fit; a `TokenBreakdown` is one. */
+/** The tokens of a request by kind, and the limit; a `TokenBreakdown` is one. */
 export type TokenCounts = Pick<TokenBreakdown, TokenKind | 'total' | 'limit'>
 
 export type TokenKind = 'system' | 'tools' | 'user' | 'assistant' | 'toolResults'
 
-/** A ring that shows how full a context is. */
+/** A ring chart of the context usage. */
 export interface TokenRing {
-  /** One for each kind that has tokens. From 0 to 1, clockwise from the top; times 360 for degrees. */
+  /** One for each kind with tokens. From 0 to 1, clockwise from the top; times 360 for degrees. */
   readonly segments: readonly TokenSegment[]
-  /** Of the limit; absent where nobody knows that. May be more than 1. */
+  /** The used share of the limit; absent if the limit is unknown. May exceed 1. */
   readonly ratio?: number
-  /** Over 0.8 of the limit a warning, over 0.95 a danger. */
+  /** A warning above 0.8 of the limit, a danger above 0.95. */
   readonly level: TokenLevel
   /** For people, such as `64% of 128k tokens`. */
   readonly label: string
@@ -24,7 +24,7 @@ export interface TokenSegment {
   readonly end: number
 }
 
-/** The ring of a breakdown. Without a limit it shows shares of what there is; over the limit it is full. */
+/** The ring for token counts. Without a limit it shows shares of the total; above the limit it is full. */
 export function tokenRing(counts: TokenCounts): TokenRing {
   const tokens = kinds.map((kind) => ({ kind, tokens: countOf(counts[kind]) })).filter((one) => one.tokens > 0)
   const sum = tokens.reduce((all, one) => all + one.tokens, 0)
@@ -52,7 +52,7 @@ const kinds: readonly TokenKind[] = ['system', 'tools', 'user', 'assistant', 'to
 const countOf = (value: number | undefined): number =>
   value !== undefined && value > 0 && value < Infinity ? value : 0
 
-/** Never says 100% of what is not full, nor 0% of what is not empty. */
+/** Never 100% below the limit, nor 0% above zero. */
 function percentOf(ratio: number): string {
   if (ratio > 0 && ratio < 0.01) return 'under 1%'
   const percent = ratio < 1 ? Math.min(99, Math.round(ratio * 100)) : Math.floor(ratio * 100)
@@ -61,7 +61,7 @@ function percentOf(ratio: number): string {
 
 function shortNumber(value: number): string {
   if (value < 1000) return String(Math.round(value))
-  // What would round up to 1000k is a million.
+  // A value that would round to 1000k is shown in millions.
   const [divisor, unit] = value < 999_500 ? [1000, 'k'] : [1_000_000, 'M']
   const scaled = value / divisor
   return `${scaled < 10 ? Math.round(scaled * 10) / 10 : Math.round(scaled)}${unit}`

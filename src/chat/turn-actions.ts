@@ -1,20 +1,20 @@
 import type { AgentInstanceMessage, UserContent } from '../plugins/message.ts'
 import type { ChatTurn } from './message-list.ts'
 
-/** Something that can be done with a turn, as a command for the host: nothing happens by itself. */
+/** An action on a turn, as a command for the host to execute. */
 export type TurnAction =
-  /** The answer to the clipboard; or all that was said, with who said it. */
+  /** Copies the answer, or all messages with their speakers. */
   | { readonly type: 'copy' | 'copy-all'; readonly turnId: string; readonly text: string }
-  /** Take back what came after the message, and send it again. */
+  /** Removes everything after the message, and sends it again. */
   | { readonly type: 'retry'; readonly turnId: string; readonly messageId: string; readonly content: UserContent }
-  /** Take back all messages of the turn; what the person wrote returns to the input. */
+  /** Removes all messages of the turn; the person's text returns to the input. */
   | {
       readonly type: 'delete'
       readonly turnId: string
       readonly messageIds: readonly string[]
       readonly input?: UserContent
     }
-  /** Put files back to where they were before the turn. */
+  /** Restores the files to their state before the turn. */
   | {
       readonly type: 'rollback'
       readonly turnId: string
@@ -22,42 +22,42 @@ export type TurnAction =
       readonly commits: Readonly<Record<string, string>>
     }
 
-/** What can be done with a turn now. While it is being answered, only what changes nothing. */
+/** The available actions on a turn. During its answer, only those that change nothing. */
 export function turnActions(turn: ChatTurn): readonly TurnAction[] {
   return [copyAnswer(turn), copyAll(turn), retryTurn(turn), deleteTurn(turn), rollbackTurn(turn)].filter(
     (action) => action !== undefined,
   )
 }
 
-/** The answer of the agent, without what tools said. */
+/** The answer of the agent, without tool results. */
 export function copyAnswer(turn: ChatTurn): TurnAction | undefined {
   const texts = turn.messages.filter(isAnswer).map(({ content }) => content.trim())
   const text = texts.filter((one) => one !== '').join('\n\n')
   return text === '' ? undefined : { type: 'copy', turnId: turn.id, text }
 }
 
-/** Everything that was said, each with who said it. */
+/** All messages, each with its speaker. */
 export function copyAll(turn: ChatTurn): TurnAction | undefined {
-  const said = turn.messages.filter(({ content }) => content.trim() !== '')
-  if (said.length === 0) return undefined
-  const text = said.map((message) => `${speakerOf(message)}:\n${message.content.trim()}`).join('\n\n')
+  const withText = turn.messages.filter(({ content }) => content.trim() !== '')
+  if (withText.length === 0) return undefined
+  const text = withText.map((message) => `${speakerOf(message)}:\n${message.content.trim()}`).join('\n\n')
   return { type: 'copy-all', turnId: turn.id, text }
 }
 
-/** Not without a message of a person, which is what is sent again. */
+/** Needs a message of a person, which is sent again. */
 export function retryTurn(turn: ChatTurn): TurnAction | undefined {
   if (!turn.user || isRunning(turn)) return undefined
   return { type: 'retry', turnId: turn.id, messageId: turn.user.id, content: contentOf(turn.user) }
 }
 
-/** What the person wrote is kept for the input, attachments included. */
+/** The person's text and attachments return to the input. */
 export function deleteTurn(turn: ChatTurn): TurnAction | undefined {
   if (isRunning(turn)) return undefined
   const messageIds = turn.messages.map(({ id }) => id)
   return { type: 'delete', turnId: turn.id, messageIds, ...(turn.user && { input: contentOf(turn.user) }) }
 }
 
-/** Only where it is known what the files were, and they were not put back before. */
+/** Needs the commits before the turn, and that they were not restored yet. */
 export function rollbackTurn(turn: ChatTurn): TurnAction | undefined {
   const { beforeCommitMap: commits = {}, rolledBack } = turn.user?.metadata ?? {}
   if (!turn.user || rolledBack || Object.keys(commits).length === 0 || isRunning(turn)) return undefined

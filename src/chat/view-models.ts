@@ -1,4 +1,4 @@
-/** All that a screen needs, without a screen and without anything of Node. */
+/** View models for any screen, independent of Node. */
 
 export type { InteractionResponse } from '../core/interaction.ts'
 export type { PendingAnswer, PendingCall } from '../core/store.ts'

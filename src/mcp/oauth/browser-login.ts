@@ -1,8 +1,7 @@
 import type { AuthorizationServerMetadata } from '@modelcontextprotocol/client'
-import { startCallbackServer } from '../../auth/callback-server.ts'
+import { limitLogin, openLoginPage, randomText, startCallbackServer } from '../../auth/callback-server.ts'
 import { errorCode, OAuthError, secureUrl } from '../../auth/token-endpoint.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
-import { messageOf } from '../../core/errors.ts'
 import type { HookContexts } from '../../core/hook-map.ts'
 import type { Hooks } from '../../core/hooks.ts'
 import { visibleName } from '../../platform/visible-text.ts'
@@ -41,7 +40,9 @@ export async function awaitAnswer(
     answer.resolve(params)
     return true
   })
-  const stop = rejectOnTimeoutOrAbort(config, options, answer.reject)
+  const { signal, timeoutMs = 300_000, clock = systemClock } = options
+  const limits = { signal, timeoutMs: Math.min(timeoutMs, longestLogin), clock }
+  const stop = limitLogin(`the MCP server "${config.name}"`, limits, answer.reject)
   try {
     const request = await begin(server.redirectUri, state)
     const { href, host } = authorizationAddress(request.authorizationUrl)
@@ -49,7 +50,7 @@ export async function awaitAnswer(
     options.print?.(`The login to the MCP server "${config.name}" is at ${visibleName(host)}.${what}`)
     options.print?.(`If no browser opens, open ${href}`)
     await options.hooks?.tell('mcp:auth:url', { name: config.name, url: href })
-    void openInBrowser(href, options)
+    void openLoginPage(href, options)
     const { code, iss } = await readAnswer(await answer.promise, request.metadata)
     return { ...request, code, ...(iss !== undefined && { iss }), redirectUrl: server.redirectUri }
   } finally {
@@ -63,10 +64,6 @@ function callbackPath({ client, clientMetadataUrl }: McpLoginOptions): string {
   return client || clientMetadataUrl !== undefined ? '/callback' : `/callback/${randomText()}`
 }
 
-function randomText(): string {
-  return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
-}
-
 /** Whether the parameters answer this login. Repeated parameters are refused. */
 function isAnswerTo(params: URLSearchParams, state: string): boolean {
   if (['state', 'code', 'iss', 'error'].some((name) => params.getAll(name).length > 1)) return false
@@ -78,26 +75,6 @@ function isAnswerTo(params: URLSearchParams, state: string): boolean {
 
 const longestLogin = 600_000
 
-function rejectOnTimeoutOrAbort(
-  { name }: McpServerConfig,
-  { signal, timeoutMs = 300_000, clock = systemClock }: McpLoginOptions,
-  reject: (error: OAuthError) => void,
-): () => void {
-  const ms = Math.min(timeoutMs, longestLogin)
-  const onAbort = (): void =>
-    reject(new OAuthError(`The login to the MCP server "${name}" was aborted`, { code: 'aborted' }))
-  if (signal?.aborted) onAbort()
-  signal?.addEventListener('abort', onAbort)
-  const off = clock.timer(ms, () => {
-    const text = `The login to the MCP server "${name}" was not completed within ${ms / 1000} s; start it again when ready`
-    reject(new OAuthError(text, { code: 'timeout' }))
-  })
-  return () => {
-    off()
-    signal?.removeEventListener('abort', onAbort)
-  }
-}
-
 function authorizationAddress(url: URL): URL {
   // Only the host is checked: an error would quote the rest, which contains the state.
   if (url.username === '' && url.password === '') {
@@ -108,15 +85,6 @@ function authorizationAddress(url: URL): URL {
     `The address of the login has a user name before ${visibleName(url.host)}, which disguises the real host; ask who runs the server`,
     { code: 'insecure_url' },
   )
-}
-
-async function openInBrowser(url: string, { openBrowser, print }: McpLoginOptions): Promise<void> {
-  try {
-    const open = openBrowser ?? (await import('../../auth/open-browser.ts')).openBrowser
-    await open(url)
-  } catch (error) {
-    print?.(`The browser could not be opened (${messageOf(error)}); open the address yourself`)
-  }
 }
 
 /** Checks the issuer first: even an error of another server is ignored. */

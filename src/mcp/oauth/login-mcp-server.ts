@@ -1,3 +1,4 @@
+import { loginAborted } from '../../auth/callback-server.ts'
 import { OAuthError, secureUrl } from '../../auth/token-endpoint.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { McpServerConfig } from '../config.ts'
@@ -27,7 +28,9 @@ export async function loginMcpServer(config: McpServerConfig, options: McpLoginO
     await hooks?.tell('mcp:auth:success', { name })
     return login
   } catch (cause) {
-    const error = options.signal?.aborted ? aborted(name) : oauthFailure(cause, whatOf(config), await loadSdk())
+    const error = options.signal?.aborted
+      ? loginAborted(`the MCP server "${name}"`)
+      : oauthFailure(cause, whatOf(config), await loadSdk())
     await hooks?.tell('mcp:auth:error', { name, error })
     throw error
   }
@@ -38,7 +41,7 @@ const whatOf = ({ name }: McpServerConfig): string => `The login to the MCP serv
 async function logIn(config: McpServerConfig, options: McpLoginOptions): Promise<McpLogin> {
   const { store, signal, clock = systemClock } = options
   const server = serverAddress(config)
-  if (signal?.aborted) throw aborted(config.name)
+  if (signal?.aborted) throw loginAborted(`the MCP server "${config.name}"`)
   const fetch = await fetchOf(config, options)
   const sdk = await loadSdk()
   const found = await findLogin(config, fetch)
@@ -122,10 +125,4 @@ async function storeLogin(
   const key = credentialKey(credential)
   await store.exclusively(key, () => store.set(key, credential))
   for (const old of before.map(credentialKey)) if (old !== key) await store.exclusively(old, () => store.delete(old))
-}
-
-function aborted(name: string): OAuthError {
-  return new OAuthError(`The login to the MCP server "${name}" was aborted; start it again when ready`, {
-    code: 'aborted',
-  })
 }
