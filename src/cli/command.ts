@@ -37,6 +37,12 @@ export interface ParsedArgs<F extends Flags = Flags> {
   readonly words: readonly string[]
 }
 
+/** The arguments that a command passes to the function that does its work. */
+export interface Args<V = object> {
+  readonly values: V
+  readonly words: readonly string[]
+}
+
 /** One command. Its dependencies are imported lazily, inside `run`. */
 export interface Command<F extends Flags = Flags> {
   readonly name: string

@@ -9,12 +9,13 @@ import {
   SessionParkedError,
   StoreError,
 } from '../core/errors.ts'
+import { cutText } from '../core/text.ts'
 import { createRedactor } from '../platform/redact.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
 import { CliError, exitCodes } from './cli-error.ts'
 import { explainProvider } from './failures/provider-failure.ts'
 import { explainLease, explainMissing, explainStore } from './failures/session-failure.ts'
-import { explainContext, explainSystem } from './failures/system-failure.ts'
+import { explainExecution, explainSystem } from './failures/system-failure.ts'
 
 /** What is known about the command that failed. */
 export interface FailureContext {
@@ -30,43 +31,39 @@ export interface FailureContext {
 export interface ExplainContext extends FailureContext {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Makes a foreign text safe for a terminal: without secrets and control characters, on one line, of limited length. */
-  foreign(text: string): string
+  safe(text: string): string
 }
 
 /** The message for a person about any error of a command, with the next step, and its exit code. */
 export function explainFailure(error: unknown, context: FailureContext = {}): { message: string; exitCode: number } {
   const { env = {} } = context
   const redactor = createRedactor({ env })
-  const explaining = { ...context, env, foreign: (text: string) => oneLine(redactor.text(text)) }
-  const message = sentence(error, explaining)
+  const message = messageFor(error, { ...context, env, safe: (text) => onOneLine(redactor.text(text)) })
   const stack = env.LIBERO_DEBUG === '1' ? fullyVisible(redactor.text(stackOf(error)), { lines: 'kept' }) : ''
   return { message: stack === '' ? message : `${message}\n${stack}`, exitCode: exitCodeOf(error) }
 }
 
-const maxLength = 600
-
-function oneLine(text: string): string {
-  const lines = text.split(/[\r\n]+/).map((one) => one.trim())
-  const line = fullyVisible(lines.filter((one) => one !== '').join(' '))
-  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line
+function onOneLine(text: string): string {
+  const lines = text.split(/[\r\n]+/).map((line) => line.trim())
+  return cutText(fullyVisible(lines.filter((line) => line !== '').join(' ')), 600)
 }
 
-function sentence(error: unknown, by: ExplainContext): string {
+function messageFor(error: unknown, context: ExplainContext): string {
   if (error instanceof CliError) return error.message
   if (error instanceof AgentAbortedError) return 'interrupted; to continue: libero --continue'
   if (isInterrupted(error)) return 'interrupted'
-  if (error instanceof AgentBudgetError) return explainBudget(error, by)
-  if (error instanceof StoreError) return explainStore(error, by)
+  if (error instanceof AgentBudgetError) return explainBudget(error, context)
+  if (error instanceof StoreError) return explainStore(error, context)
   if (error instanceof SessionBusyError || error instanceof SessionParkedError || error instanceof LeaseLostError)
-    return explainLease(error, by)
-  if (error instanceof CodedError) return explainCoded(error, by)
+    return explainLease(error, context)
+  if (error instanceof CodedError) return explainCoded(error, context)
   return (
     explainShape(error) ??
-    explainContext(error, by) ??
-    (error instanceof AgentProviderError ? explainProvider(error, by) : undefined) ??
+    explainExecution(error, context) ??
+    (error instanceof AgentProviderError ? explainProvider(error, context) : undefined) ??
     explainMissing(error) ??
-    explainSystem(error, by) ??
-    by.foreign(messageOf(error))
+    explainSystem(error, context) ??
+    context.safe(messageOf(error))
   )
 }
 
@@ -79,14 +76,14 @@ function explainShape(error: unknown): string | undefined {
 const isInterrupted = (error: unknown): boolean =>
   error instanceof AgentAbortedError || (error instanceof Error && error.name === 'AbortError')
 
-function explainBudget({ limit, message }: AgentBudgetError, { foreign }: ExplainContext): string {
-  const flag = limit === 'cost' ? '--max-cost' : limit === 'turns' ? '--max-turns' : `limits.${foreign(limit)}`
-  return `a limit was reached (${foreign(message)}): to continue with a higher one: libero --continue, with another ${flag}`
+function explainBudget({ limit, message }: AgentBudgetError, { safe }: ExplainContext): string {
+  const flag = limit === 'cost' ? '--max-cost' : limit === 'turns' ? '--max-turns' : `limits.${safe(limit)}`
+  return `a limit was reached (${safe(message)}): to continue with a higher one: libero --continue, with another ${flag}`
 }
 
 /** The message without class and code, which are for programs. */
-function explainCoded({ class: kind, code, message }: CodedError, { foreign }: ExplainContext): string {
-  const said = foreign(message.replace(`${kind}/${code}: `, ''))
+function explainCoded({ class: kind, code, message }: CodedError, { safe }: ExplainContext): string {
+  const said = safe(message.replace(`${kind}/${code}: `, ''))
   if (code === 'AuditWriteFailed') return `nothing was done, because the audit cannot be written: ${said}`
   const isSetting =
     /^(?:Invalid(?:Rule|Pattern|Setting|SecurityMode|AuthorityOption)|UnknownSetting|AllowlistWithoutMode)$/

@@ -369,7 +369,7 @@ describe('rewind, cancel and delete', () => {
     await agents('new', 'assistant', 'ask me: tea or coffee?', '-n', 'asker', ...offline)
     expect(await agents('cancel', 'asker')).toMatchObject({
       code: 0,
-      err: expect.stringContaining('what it waited for is denied'),
+      err: expect.stringContaining('and denied what it waited for'),
     })
     expect((await agents('list')).out).toContain('stopped')
     expect((await agents('cancel', 'asker')).err).toContain('There was nothing to stop')
@@ -446,7 +446,7 @@ describe('rewind, cancel and delete', () => {
     io.signal('SIGINT')
     const { code, out, err } = await watching
     expect(code).toBe(0)
-    expect(out).toMatch(new RegExp(`sub-agent ${id}/\\S+ begins\n +• list-schedules .*It is three\\.`, 's'))
+    expect(out).toMatch(new RegExp(`sub-agent ${id}/\\S+ starts\n +• list-schedules .*It is three\\.`, 's'))
     expect(err).toMatch(/^2 turns · .*\d s$/m)
   })
 

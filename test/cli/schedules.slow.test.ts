@@ -77,7 +77,7 @@ test('D031 a reminder sets an alarm, and schedules run wakes its agent', async (
   await running.until('It is time: stretch')
   await running.until(`${alarm.agentId}: done`)
   const second = desk.start(['schedules', 'run', ...offline])
-  await second.until('Another program wakes agents already')
+  await second.until('Another program already wakes agents')
   expect((await desk.libero(['schedules'])).err).not.toContain('No scheduler is running')
   for (const one of [second, running]) {
     one.child.kill('SIGINT')

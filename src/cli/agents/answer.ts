@@ -4,6 +4,7 @@ import { callsNamed } from '../../workflow/agent/pending-calls.ts'
 import type { PendingApproval } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
+import type { Args } from '../command.ts'
 import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../text.ts'
@@ -12,18 +13,15 @@ import { withWorkflow } from './open-workflow.ts'
 import { nameOfCall, requireAskedFolder, waitingJson, waitingLines } from './waiting-words.ts'
 import { workWithAgent } from './work-with-agent.ts'
 
-interface Answering {
-  readonly values: Omit<WorkValues, 'allow' | 'deny'> & {
-    readonly allow?: boolean
-    readonly deny?: boolean
-    readonly note?: string
-    readonly json?: boolean
-  }
-  readonly words: readonly string[]
+interface AnswerValues extends Omit<WorkValues, 'allow' | 'deny'> {
+  readonly allow?: boolean
+  readonly deny?: boolean
+  readonly note?: string
+  readonly json?: boolean
 }
 
 /** `libero agents answer`: shows what an agent waits for, or answers it and lets the agent continue. */
-export async function answer({ values, words }: Answering, io: Io): Promise<number> {
+export async function answer({ values, words }: Args<AnswerValues>, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents answer')
   const given = words.slice(1)
   const { allow, deny, note, ...working } = values
@@ -46,7 +44,7 @@ export async function answer({ values, words }: Answering, io: Io): Promise<numb
   })
 }
 
-function checkFlags({ allow, deny, note }: Answering['values']): void {
+function checkFlags({ allow, deny, note }: AnswerValues): void {
   if (allow && deny) throw new UsageError('--allow and --deny do not go together; choose one of them')
   if (note !== undefined && !allow && !deny) throw new UsageError('--note needs --allow or --deny; add one of them')
 }
@@ -71,7 +69,7 @@ interface Asked {
 function meant(
   asked: Asked,
   words: readonly string[],
-  { allow, deny }: Answering['values'],
+  { allow, deny }: AnswerValues,
 ): { readonly call: PendingApproval; readonly text: string | undefined } {
   const { waiting } = asked
   const [named, ...more] = callsNamed(words[0] ?? '', waiting)

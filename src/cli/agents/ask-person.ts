@@ -16,26 +16,20 @@ export interface Reply {
   give(workflow: Workflow, agentId: string): ReturnType<Workflow['answerQuestion']>
 }
 
-interface AskOptions {
-  readonly signal: AbortSignal
-  /** The folder in which an allowed call would run. */
-  readonly cwd: string
-}
-
 /**
  * Asks the person at the terminal about a waiting call; `undefined` if the person does not answer. Rejects if the
- * person allows a call that is to run in another folder.
+ * person allows a call that is to run in another folder than `cwd`.
  */
 export async function askPerson(
   person: Interactor,
   call: PendingApproval,
-  { signal, cwd }: AskOptions,
+  { signal, cwd }: { readonly signal: AbortSignal; readonly cwd: string },
 ): Promise<Reply | undefined> {
   const ask = await interactWith(person)
   if (call.isQuestion) {
-    const words = await askForWords(ask, call, signal)
-    if (words === undefined) return undefined
-    return { give: (workflow, agentId) => workflow.answerQuestion(agentId, call.approvalId, words) }
+    const text = await askForText(ask, call, signal)
+    if (text === undefined) return undefined
+    return { give: (workflow, agentId) => workflow.answerQuestion(agentId, call.approvalId, text) }
   }
   const answer = await ask({ kind: kindOf(call), payload: payloadOf(call) }, signal)
   if (answer.status === 'timeout') return undefined
@@ -50,15 +44,15 @@ export async function askPerson(
 }
 
 /** An empty answer is probably a slip, so the question is repeated. */
-async function askForWords(ask: Interact, call: PendingApproval, signal: AbortSignal): Promise<string | undefined> {
+async function askForText(ask: Interact, call: PendingApproval, signal: AbortSignal): Promise<string | undefined> {
   const payload = payloadOf(call)
   let hint = ''
   for (;;) {
     const prompt = `${payload.prompt}${hint}`
     const answer = await ask({ kind: kindOf(call), payload: { ...payload, prompt } }, signal)
     if (answer.status !== 'accepted') return undefined
-    const words = wordsOf(answer.value)
-    if (words.trim() !== '') return words
+    const text = answerText(answer.value)
+    if (text.trim() !== '') return text
     hint = '\n(Nothing was typed. Type an answer, or leave it for later with Esc.)'
   }
 }
@@ -86,7 +80,7 @@ function payloadOf(call: PendingApproval): Record<string, unknown> {
 }
 
 /** The answer as `ask-question` expects it: a label, a text, or a JSON list of both. */
-function wordsOf(value: unknown): string {
+function answerText(value: unknown): string {
   if (Array.isArray(value)) return JSON.stringify(value.map(labelOf))
   return labelOf(value)
 }
@@ -114,23 +108,14 @@ export async function askUntilAnswered(
     return isOver
   })
   try {
-    const reply = await askPerson(person, call, { signal, cwd }).catch(noReply)
+    const reply = await askPerson(person, call, { signal, cwd }).catch((error: unknown) => {
+      if (error instanceof CliError) throw error // otherwise the dialog was closed, which has been reported
+    })
     closing.abort()
     return reply ?? ((await isAnswered) ? 'answered' : undefined)
   } finally {
     closing.abort()
   }
-}
-
-/** A closed dialog is not an answer, and has reported itself. */
-function noReply(error: unknown): undefined {
-  if (error instanceof CliError) throw error
-}
-
-interface PendingCall {
-  readonly agentId: string
-  readonly call: Pick<PendingApproval, 'approvalId' | 'sessionId'>
-  readonly signal: AbortSignal
 }
 
 /**
@@ -139,7 +124,7 @@ interface PendingCall {
  */
 export async function untilAnsweredElsewhere(
   { workflow, store }: Pick<OpenedWorkflow, 'workflow' | 'store'>,
-  { agentId, call, signal }: PendingCall,
+  { agentId, call, signal }: Pick<Question, 'agentId' | 'call'> & { readonly signal: AbortSignal },
 ): Promise<boolean> {
   const isPending = async (): Promise<boolean> => {
     const waiting = await workflow.pending(agentId).catch(() => [])

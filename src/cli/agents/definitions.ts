@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
 import { codeOf, messageOf } from '../../core/errors.ts'
+import { cutText } from '../../core/text.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import { builtInPlugins } from '../../plugins/built-in-plugins.ts'
 import { setUpPlugins } from '../../plugins/plugin-set.ts'
@@ -9,12 +10,13 @@ import { builtInDefinitions } from '../../workflow/definitions/built-in-definiti
 import { checkDefinition } from '../../workflow/definitions/check-definition.ts'
 import type { AgentDefinition } from '../../workflow/definitions/definition.ts'
 import { exitCodes } from '../cli-error.ts'
+import type { Args } from '../command.ts'
 import { readJson } from '../config/read-config.ts'
 import type { Io } from '../io.ts'
 import { jsonText, shortLine } from '../text.ts'
 
 /** `libero agents definitions`. */
-export async function definitions({ values }: { values: { readonly json?: boolean } }, io: Io): Promise<number> {
+export async function definitions({ values }: Args<{ readonly json?: boolean }>, io: Io): Promise<number> {
   const { found, problems } = await readDefinitions(io)
   if (values.json) {
     io.out(jsonText({ definitions: found.map(({ definition, from }) => ({ ...definition, from })), problems }))
@@ -31,7 +33,7 @@ export async function definitions({ values }: { values: { readonly json?: boolea
 }
 
 /** A definition and where it comes from. */
-export interface FoundDefinition {
+interface FoundDefinition {
   readonly definition: AgentDefinition
   /** Its file, or `built in`. */
   readonly from: string
@@ -56,7 +58,7 @@ export async function readDefinitions({ home }: { readonly home: string }): Prom
       if (other) throw new Error(`"${definition.id}" is defined in ${other.from} already; give it another id`)
       own.set(definition.id, { definition, from })
     } catch (error) {
-      problems.push(`${fullyVisible(from)} is left out: ${said(error, from)}`)
+      problems.push(`${fullyVisible(from)} is left out: ${problemText(error, from)}`)
     }
   }
   const builtIn = builtInDefinitions
@@ -90,9 +92,8 @@ async function readDefinition(path: string): Promise<AgentDefinition> {
 }
 
 /** The message on one line, without the path that precedes it. */
-function said(error: unknown, path: string): string {
+function problemText(error: unknown, path: string): string {
   const shown = fullyVisible(path)
   const text = messageOf(error).replace(`Cannot read ${shown}: `, '').replace(`${shown} is`, 'it is')
-  const line = fullyVisible(text.replace(/\s+/g, ' '))
-  return line.length > 400 ? `${line.slice(0, 399)}…` : line
+  return cutText(fullyVisible(text.replace(/\s+/g, ' ')), 400)
 }

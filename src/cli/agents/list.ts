@@ -1,6 +1,7 @@
 import { messageOf } from '../../core/errors.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import { exitCodes } from '../cli-error.ts'
+import type { Args } from '../command.ts'
 import type { Io } from '../io.ts'
 import { timeIn } from '../schedules/schedule-words.ts'
 import { timeAgo } from '../screen/format.ts'
@@ -11,12 +12,11 @@ import { type AgentSummary, agentStateLabels, summaryOf } from './agent-state.ts
 import { withWorkflow } from './open-workflow.ts'
 import { waitingJson, waitingTitle } from './waiting-words.ts'
 
-interface Listing {
-  readonly values: { readonly all?: boolean; readonly json?: boolean }
-}
-
 /** `libero agents list`. */
-export async function list({ values }: Listing, io: Io): Promise<number> {
+export async function list(
+  { values }: Args<{ readonly all?: boolean; readonly json?: boolean }>,
+  io: Io,
+): Promise<number> {
   const { all = false, json } = values
   return withWorkflow(io, async (opened) => {
     const found = await opened.workflow.listAgents({ closed: all, subAgents: all })
@@ -28,7 +28,7 @@ export async function list({ values }: Listing, io: Io): Promise<number> {
         (error) => io.err(`${fullyVisible(instance.id)} cannot be read: ${fullyVisible(messageOf(error))}`),
       )
     if (json) {
-      io.out(jsonText(summaries.map(forPrograms)))
+      io.out(jsonText(summaries.map((summary) => ({ ...summary, waiting: summary.waiting.map(waitingJson) }))))
       return exitCodes.done
     }
     for (const line of table(summaries, io)) io.out(line)
@@ -38,10 +38,6 @@ export async function list({ values }: Listing, io: Io): Promise<number> {
       )
     return exitCodes.done
   })
-}
-
-function forPrograms({ waiting, ...summary }: AgentSummary): object {
-  return { ...summary, waiting: waiting.map(waitingJson) }
 }
 
 export function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io, 'stdout' | 'env'>): string[] {

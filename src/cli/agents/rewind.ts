@@ -1,6 +1,7 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage, UserContent } from '../../plugins/message.ts'
 import { exitCodes } from '../cli-error.ts'
+import type { Args } from '../command.ts'
 import type { Io } from '../io.ts'
 import { formatCount } from '../screen/format.ts'
 import { jsonText } from '../text.ts'
@@ -10,13 +11,11 @@ import { findMessage } from './find-message.ts'
 import { messageTitle } from './message-lines.ts'
 import { withWorkflow } from './open-workflow.ts'
 
-interface Rewinding {
-  readonly values: { readonly yes?: boolean; readonly json?: boolean }
-  readonly words: readonly string[]
-}
-
 /** `libero agents rewind`: undoes a message and prints its text, so that it can be sent again. */
-export async function rewind({ values, words }: Rewinding, io: Io): Promise<number> {
+export async function rewind(
+  { values, words }: Args<{ readonly yes?: boolean; readonly json?: boolean }>,
+  io: Io,
+): Promise<number> {
   const asked = requireAgent(words, 'agents rewind')
   if (!values.yes) requireTerminal(io, 'agents rewind asks before it undoes a message')
   return withWorkflow(io, async (opened) => {

@@ -3,6 +3,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import type { RollbackPlan, RollbackResult } from '../../workflow/rollback/file-snapshots.ts'
 import { RollbackError, type RollbackProblem } from '../../workflow/rollback/message-files.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
+import type { Args } from '../command.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../text.ts'
 import { confirm, requireTerminal } from './confirm.ts'
@@ -11,19 +12,16 @@ import { findMessage } from './find-message.ts'
 import { messageTitle } from './message-lines.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
 
-interface RollingBack {
-  readonly values: {
-    readonly plan?: boolean
-    readonly force?: boolean
-    readonly undo?: boolean
-    readonly yes?: boolean
-    readonly json?: boolean
-  }
-  readonly words: readonly string[]
+interface RollbackValues {
+  readonly plan?: boolean
+  readonly force?: boolean
+  readonly undo?: boolean
+  readonly yes?: boolean
+  readonly json?: boolean
 }
 
 /** `libero agents rollback`: restores files to their state before a message. */
-export async function rollback({ values, words }: RollingBack, io: Io): Promise<number> {
+export async function rollback({ values, words }: Args<RollbackValues>, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents rollback')
   const { plan: isPlan = false, force = false, undo: isUndo = false, yes = false, json } = values
   if (isPlan && isUndo) throw new CliError('--undo cannot be planned; leave --plan out', exitCodes.usage)
@@ -34,9 +32,9 @@ export async function rollback({ values, words }: RollingBack, io: Io): Promise<
       const { workflow } = opened
       const { id: agentId } = await findTopLevelAgent(workflow, asked)
       await requireIdle(opened, agentId)
-      const messageId = await meant(opened, agentId, words[1], { io, isQuiet: json === true })
-      const going = { ...values, messageId, agentId }
-      if ((isPlan || !yes) && !(await isConfirmed(opened, going, io))) return exitCodes.done
+      const messageId = await messageToUndo(opened, agentId, words[1], { io, isQuiet: json === true })
+      const request = { ...values, messageId, agentId }
+      if ((isPlan || !yes) && !(await isConfirmed(opened, request, io))) return exitCodes.done
       const work = isUndo
         ? workflow.undoRollback(agentId, messageId, { force })
         : workflow.rollback(agentId, messageId, { force })
@@ -51,22 +49,18 @@ export async function rollback({ values, words }: RollingBack, io: Io): Promise<
   )
 }
 
-interface RollbackRequest {
+interface RollbackRequest extends RollbackValues {
   readonly agentId: string
   readonly messageId: string
-  readonly plan?: boolean
-  readonly force?: boolean
-  readonly undo?: boolean
-  readonly json?: boolean
 }
 
 /** Shows the plan and asks for confirmation; with --plan only shows it. */
-async function isConfirmed({ workflow }: OpenedWorkflow, going: RollbackRequest, io: Io): Promise<boolean> {
-  const { agentId, messageId, plan: isPlan = false, force = false, undo: isUndo = false, json } = going
-  if (isUndo) return isWanted('Undo the rollback?', io)
+async function isConfirmed({ workflow }: OpenedWorkflow, request: RollbackRequest, io: Io): Promise<boolean> {
+  const { agentId, messageId, plan: isPlan = false, force = false, undo: isUndo = false, json } = request
+  if (isUndo) return isSure('Undo the rollback?', io)
   const plan = await workflow.planRollback(agentId, messageId).catch((error: unknown) => {
     // With --force, work that was cut off can be rolled back, but not planned.
-    if (force && !isPlan && error instanceof RollbackError && isForced.has(error.code)) return undefined
+    if (force && !isPlan && error instanceof RollbackError && overridable.has(error.code)) return undefined
     throw rollbackFailure(error)
   })
   const say = isPlan ? io.out : io.err
@@ -74,20 +68,20 @@ async function isConfirmed({ workflow }: OpenedWorkflow, going: RollbackRequest,
   else if (plan) for (const line of planLines(plan, { force })) say(line)
   if (isPlan || (plan && isNothing(plan, { force }))) return false
   const question = force ? 'Restore them, including files changed since?' : 'Restore them?'
-  return isWanted(question, io)
+  return isSure(question, io)
 }
 
 /** Problems that `--force` overrides. */
-const isForced: ReadonlySet<RollbackProblem> = new Set(['already_back', 'cut_off'])
+const overridable: ReadonlySet<RollbackProblem> = new Set(['already_back', 'cut_off'])
 
-async function isWanted(question: string, io: Io): Promise<boolean> {
-  const isSure = await confirm(`In ${fullyVisible(io.cwd)}: ${question}`, io)
-  if (!isSure) io.err('Nothing was changed')
-  return isSure
+async function isSure(question: string, io: Io): Promise<boolean> {
+  const isYes = await confirm(`In ${fullyVisible(io.cwd)}: ${question}`, io)
+  if (!isYes) io.err('Nothing was changed')
+  return isYes
 }
 
 /** The message to go back to. A message that was undone is named by its whole id; its file changes are still known. */
-async function meant(
+async function messageToUndo(
   { workflow }: OpenedWorkflow,
   agentId: string,
   asked: string | undefined,

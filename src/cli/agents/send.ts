@@ -2,6 +2,7 @@ import { didYouMean } from '../../core/nearest.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { agentPrefix } from '../../workflow/agent-instance.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
+import type { Args } from '../command.ts'
 import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { newSessionId } from '../sessions/session-id.ts'
@@ -10,13 +11,10 @@ import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
 import { checkPages, type MessageValues, readMessage } from './read-message.ts'
 import { workWithAgent } from './work-with-agent.ts'
 
-interface Sending {
-  readonly values: WorkValues & MessageValues & { readonly json?: boolean }
-  readonly words: readonly string[]
-}
+type SendValues = WorkValues & MessageValues & { readonly json?: boolean }
 
 /** `libero agents send`. */
-export async function send({ values, words }: Sending, io: Io): Promise<number> {
+export async function send({ values, words }: Args<SendValues>, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents send')
   const content = await readMessage(words.slice(1), values, io)
   if (!content) throw new UsageError('agents send needs a message, as in: libero agents send bafitu "thank you"')
@@ -31,21 +29,19 @@ export async function send({ values, words }: Sending, io: Io): Promise<number> 
   })
 }
 
-interface Making {
-  readonly values: WorkValues & MessageValues & { readonly name?: string; readonly json?: boolean }
-  readonly words: readonly string[]
-}
-
 /** `libero agents new`. Without a message, the id goes to stdout for scripts. */
-export async function create({ values, words }: Making, io: Io): Promise<number> {
+export async function create(
+  { values, words }: Args<SendValues & { readonly name?: string }>,
+  io: Io,
+): Promise<number> {
   const [definitionId, ...rest] = words
   if (definitionId === undefined || definitionId === '')
     throw new UsageError('agents new needs a definition; libero agents definitions lists them')
-  const isSpoken = rest.length > 0 || values.file !== undefined || values.attach !== undefined
-  const content = isSpoken ? await readMessage(rest, values, io) : undefined
+  const hasMessage = rest.length > 0 || values.file !== undefined || values.attach !== undefined
+  const content = hasMessage ? await readMessage(rest, values, io) : undefined
   if (!content)
     return withWorkflow(io, async (opened) => {
-      const id = await make(opened, definitionId, values.name)
+      const id = await createAgent(opened, definitionId, values.name)
       io.out(values.json ? JSON.stringify({ agentId: id }) : id)
       return exitCodes.done
     })
@@ -54,13 +50,17 @@ export async function create({ values, words }: Making, io: Io): Promise<number>
     io,
     async begin(opened) {
       await checkPages(opened.knowledge, content.wikiTiddlers)
-      const agentId = await make(opened, definitionId, values.name)
+      const agentId = await createAgent(opened, definitionId, values.name)
       return { agentId, work: () => opened.workflow.sendMsgToAgent(agentId, content) }
     },
   })
 }
 
-async function make({ workflow, definitions }: OpenedWorkflow, id: string, name: string | undefined): Promise<string> {
+async function createAgent(
+  { workflow, definitions }: OpenedWorkflow,
+  id: string,
+  name: string | undefined,
+): Promise<string> {
   const known = definitions.found.map(({ definition }) => definition.id)
   if (!known.includes(id)) {
     const why = definitions.problems.length > 0 ? `; for invalid files see: libero agents definitions` : ''
@@ -68,9 +68,6 @@ async function make({ workflow, definitions }: OpenedWorkflow, id: string, name:
       `There is no definition "${fullyVisible(id.slice(0, 100))}"${didYouMean(id, known) || `; there are ${known.join(', ')}`}${why}`,
     )
   }
-  const made = await workflow.createAgent(id, {
-    id: `${agentPrefix}${newSessionId()}`,
-    ...(name !== undefined && name !== '' && { name }),
-  })
-  return made.id
+  const agentId = `${agentPrefix}${newSessionId()}`
+  return (await workflow.createAgent(id, { id: agentId, ...(name && { name }) })).id
 }

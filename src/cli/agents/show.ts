@@ -1,5 +1,6 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { exitCodes } from '../cli-error.ts'
+import type { Args } from '../command.ts'
 import type { Io } from '../io.ts'
 import { timeIn } from '../schedules/schedule-words.ts'
 import { formatDate } from '../screen/format.ts'
@@ -11,13 +12,11 @@ import { messageLines } from './message-lines.ts'
 import { withWorkflow } from './open-workflow.ts'
 import { waitingJson, waitingLines } from './waiting-words.ts'
 
-interface Showing {
-  readonly values: { readonly full?: boolean; readonly json?: boolean }
-  readonly words: readonly string[]
-}
-
 /** `libero agents show`. */
-export async function show({ values, words }: Showing, io: Io): Promise<number> {
+export async function show(
+  { values, words }: Args<{ readonly full?: boolean; readonly json?: boolean }>,
+  io: Io,
+): Promise<number> {
   const asked = requireAgent(words, 'agents show')
   return withWorkflow(io, async (opened) => {
     const instance = await findAgent(opened.workflow, asked)

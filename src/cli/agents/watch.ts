@@ -1,12 +1,14 @@
 import type { LogEntry } from '../../core/log.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { toolCallsOf } from '../../core/turn.ts'
+import type { AgentStats } from '../../core/usage.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
 import { spawnAgentPlugin } from '../../plugins/tools/spawn-agent.ts'
 import { withSpill } from '../../sessions/spill.ts'
 import type { AgentInstance } from '../../workflow/definitions/definition.ts'
 import { exitCodes } from '../cli-error.ts'
+import type { Args } from '../command.ts'
 import type { Io } from '../io.ts'
 import { costLines } from '../screen/cost-lines.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
@@ -15,16 +17,16 @@ import { untilUnread } from '../until-stopped.ts'
 import { findAgent, requireAgent } from './find-agent.ts'
 import { callLine, messageLines } from './message-lines.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
-import { usageSince, type WorkSpan } from './usage-since.ts'
+import { usageSince } from './usage-since.ts'
 import { waitingLines } from './waiting-words.ts'
 
-interface Watching {
-  readonly values: { readonly full?: boolean; readonly json?: boolean }
-  readonly words: readonly string[]
+interface WatchValues {
+  readonly full?: boolean
+  readonly json?: boolean
 }
 
 /** `libero agents watch`: shows the messages of an agent and follows it until Ctrl-C, in whichever process it runs. */
-export async function watchAgent({ values, words }: Watching, io: Io): Promise<number> {
+export async function watchAgent({ values, words }: Args<WatchValues>, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents watch')
   return withWorkflow(io, async (opened) => {
     const agent = await findAgent(opened.workflow, asked)
@@ -45,7 +47,7 @@ export async function watchAgent({ values, words }: Watching, io: Io): Promise<n
   })
 }
 
-interface Following {
+interface FollowOptions {
   readonly print: (message: AgentInstanceMessage) => void
   readonly io: Io
   readonly signal: AbortSignal
@@ -55,31 +57,31 @@ interface Following {
 async function follow(
   { workflow, store }: OpenedWorkflow,
   { id: agentId, isSubAgent }: AgentInstance,
-  { print, io, signal, isJson }: Following,
+  { print, io, signal, isJson }: FollowOptions,
 ): Promise<void> {
-  const told = new Set<string>()
-  const look = async (): Promise<void> => {
+  const reported = new Set<string>()
+  const update = async (): Promise<void> => {
     for (const message of await workflow.getMessages(agentId)) print(message)
     // The parent asks for what a sub-agent waits for.
     const waiting = isSubAgent ? [] : await workflow.pending(agentId)
     for (const call of waiting) {
-      if (told.has(call.approvalId)) continue
-      told.add(call.approvalId)
+      if (reported.has(call.approvalId)) continue
+      reported.add(call.approvalId)
       if (!isJson) for (const line of waitingLines(call, agentId, waiting)) io.err(line)
     }
   }
-  await look()
+  await update()
   const after = (await store.list()).find(({ id }) => id === agentId)?.head ?? 0
-  let begun = 0
+  let startedAt = 0
   try {
     for await (const { entries } of store.watch(agentId, { signal })) {
       if (signal.aborted) return
-      await look()
+      await update()
       for (const entry of entries) {
-        if (entry.type === 'run_started') begun = entry.at
+        if (entry.type === 'run_started') startedAt = entry.at
         if (entry.type === 'rewind' && entry.seq > after && !isJson) io.err('The last message was undone.')
         if (entry.type === 'run_ended' && entry.seq > after && !isJson)
-          await sayCost({ store, agentId, io, span: { since: begun, elapsed: entry.at - begun } })
+          printCost(await usageSince(store, agentId, { since: startedAt, elapsed: entry.at - startedAt }), io)
       }
     }
   } catch (error) {
@@ -87,26 +89,18 @@ async function follow(
   }
 }
 
-interface Costs {
-  readonly store: OpenedWorkflow['store']
-  readonly agentId: string
-  readonly io: Io
-  readonly span: WorkSpan
-}
-
-async function sayCost({ store, agentId, io, span }: Costs): Promise<void> {
-  const stats = await usageSince(store, agentId, span)
+function printCost(stats: AgentStats, io: Io): void {
   const paint = createPaint({ colours: hasColours(io.stderr, io.env) })
   const columns = io.stderr.columns ?? Number.POSITIVE_INFINITY
   for (const line of costLines({ stats, model: '' }, columns)) io.err(paint.dim(line))
 }
 
 /** Prints the start of a sub-agent and its tool calls. */
-function childPrinter({ full }: { readonly full?: boolean }, io: Io): FollowChildrenOptions['onEntry'] {
+function childPrinter({ full }: WatchValues, io: Io): FollowChildrenOptions['onEntry'] {
   const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
   return ({ id, depth }, entry) => {
     const indent = '  '.repeat(Math.min(depth + 1, 5))
-    if (entry.type === 'run_started') io.out(paint.dim(`${indent}sub-agent ${fullyVisible(id)} begins`))
+    if (entry.type === 'run_started') io.out(paint.dim(`${indent}sub-agent ${fullyVisible(id)} starts`))
     if (entry.type !== 'turn') return
     for (const { name, input } of toolCallsOf(entry.turn))
       io.out(`${indent}${callLine({ name, input }, { paint, cwd: io.cwd, isFull: full === true })}`)
@@ -114,10 +108,7 @@ function childPrinter({ full }: { readonly full?: boolean }, io: Io): FollowChil
 }
 
 /** Prints each message once; as JSON again whenever it changes. */
-function printer(
-  { full, json }: { readonly full?: boolean; readonly json?: boolean },
-  io: Io,
-): (message: AgentInstanceMessage) => void {
+function printer({ full, json }: WatchValues, io: Io): (message: AgentInstanceMessage) => void {
   const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
   const seen = new Map<string, AgentInstanceMessage>()
   return (message) => {

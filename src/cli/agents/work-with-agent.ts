@@ -4,7 +4,6 @@ import type { PendingApproval } from '../../workflow/index.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
-
 import { type RunSupervisor, restoringTerminal, superviseRuns } from '../run/supervise-run.ts'
 import type { TerminalUser } from '../run/terminal-user.ts'
 import { timeIn } from '../schedules/schedule-words.ts'
@@ -25,26 +24,26 @@ export interface AgentTask {
   readonly allowed?: PendingApproval
 }
 
-interface Working {
+interface WorkOptions {
   readonly values: WorkValues & { readonly json?: boolean }
   readonly io: Io
   begin(opened: OpenedWorkflow): Promise<AgentTask>
 }
 
-/** Runs an agent in the foreground, as `libero run` does: the answer goes to stdout, the rest to stderr. Ctrl-C stops it. */
-export async function workWithAgent({ values, io, begin }: Working): Promise<number> {
+/** Runs an agent in the foreground, as `libero run` start: the answer goes to stdout, the rest to stderr. Ctrl-C stops it. */
+export async function workWithAgent({ values, io, begin }: WorkOptions): Promise<number> {
   const terminal = createTerminal(io)
   const screen = createScreen({ terminal, cwd: io.cwd, ...(values.json && { isQuiet: true }) })
   let opened: OpenedWorkflow | undefined
   let task: AgentTask | undefined
   let person: TerminalUser | undefined
-  const leave = (): void => {
+  const restoreTerminal = (): void => {
     person?.close()
     terminal.close()
   }
   const asking: Asking = {}
-  const watching = superviseRuns(
-    restoringTerminal(io, leave),
+  const supervisor = superviseRuns(
+    restoringTerminal(io, restoreTerminal),
     () => {
       // Nothing runs while a person is asked: Ctrl-C then only closes the question.
       if (asking.stop) asking.stop()
@@ -57,7 +56,7 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
   try {
     if (terminal.isInteractive && !values.json) {
       const { openTerminalUser } = await import('../run/terminal-user.ts')
-      person = openTerminalUser({ io, cwd: io.cwd, terminal, screen, onInterrupt: watching.interrupt })
+      person = openTerminalUser({ io, cwd: io.cwd, terminal, screen, onInterrupt: supervisor.interrupt })
     }
     opened = await openWorkflow(io, {
       work: values,
@@ -67,13 +66,14 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
     })
     for (const notice of opened.notices) screen.notice(notice, 'warning')
     task = await begin(opened)
-    const outcome = await converse(opened, task, { screen, person, watching, asking, cwd: io.cwd })
-    const ended = { opened, task, ...outcome, values, io, screen, watching }
-    return values.json ? await printJson(ended) : await conclude(ended)
+    const foreground = { io, screen, person, supervisor, asking }
+    const outcome = await converse(opened, task, foreground)
+    const finish = values.json ? printJson : conclude
+    return await finish(opened, task.agentId, { ...foreground, ...outcome })
   } finally {
     screen.close()
-    leave()
-    watching.close()
+    restoreTerminal()
+    supervisor.close()
     await opened?.close()
   }
 }
@@ -83,19 +83,19 @@ interface Asking {
   stop?: () => void
 }
 
-interface Scene {
+interface Foreground {
+  readonly io: Io
   readonly screen: Screen
   readonly person: TerminalUser | undefined
-  readonly watching: RunSupervisor
+  readonly supervisor: RunSupervisor
   readonly asking: Asking
-  readonly cwd: string
 }
 
 interface Outcome {
   readonly status: AgentInstanceLatestStatus
   readonly span: WorkSpan
   /** Another process did the last part, or still works: it received the message, or the question was answered there. */
-  readonly elsewhere: 'told' | 'answered' | undefined
+  readonly elsewhere: 'received' | 'answered' | undefined
   /** The call that was allowed last. */
   readonly allowed: PendingApproval | undefined
 }
@@ -104,16 +104,16 @@ interface Outcome {
 async function converse(
   opened: OpenedWorkflow,
   { agentId, work, allowed: allowedFirst }: AgentTask,
-  { screen, person, watching, asking, cwd }: Scene,
+  { screen, person, supervisor, asking, io: { cwd } }: Foreground,
 ): Promise<Outcome> {
   const { workflow, modelOf } = opened
   const chosen = modelOf((await workflow.getAgent(agentId))?.definitionId)
   if (work && chosen) screen.notice(`${fullyVisible(agentId)}, ${fullyVisible(chosen.name)} (${chosen.why})`)
   let allowed: PendingApproval | undefined
   /** The last status in the log, from any process. */
-  let told: AgentInstanceLatestStatus | undefined
+  let lastStatus: AgentInstanceLatestStatus | undefined
   const unsubscribe = workflow.subscribe(agentId, (update) => {
-    if (update.type === 'status') told = update.status
+    if (update.type === 'status') lastStatus = update.status
   })
   const unfollow = await workflow.follow(agentId, (event) => {
     // While a person is asked, another process may work on the agent and prints its output. Several runs may follow.
@@ -129,33 +129,33 @@ async function converse(
   let elapsed = 0
   let elsewhere: Outcome['elsewhere']
   const working = async (
-    does: () => Promise<AgentInstanceLatestStatus>,
+    start: () => Promise<AgentInstanceLatestStatus>,
     call: PendingApproval | undefined,
   ): Promise<AgentInstanceLatestStatus> => {
-    const begun = performance.now()
-    told = undefined
+    const startedAt = performance.now()
+    lastStatus = undefined
     expectCall(call)
     try {
-      const status = await watching.during(does())
-      elsewhere = status.state === 'submitted' ? 'told' : undefined
-      return elsewhere && told && isOver(told) ? told : status
+      const status = await supervisor.during(start())
+      elsewhere = status.state === 'submitted' ? 'received' : undefined
+      return elsewhere && lastStatus && isOver(lastStatus) ? lastStatus : status
     } finally {
-      elapsed += performance.now() - begun // without the time for answers of a person
+      elapsed += performance.now() - startedAt // without the time for answers of a person
     }
   }
   try {
     let status: AgentInstanceLatestStatus = work
       ? await working(work, allowedFirst)
       : { ...(await workflow.getStatus(agentId)), state: waits }
-    while (person && status.state === waits && watching.exitCode === undefined) {
+    while (person && status.state === waits && supervisor.exitCode === undefined) {
       const [call] = await workflow.pending(agentId)
       if (!call) break
       const closing = new AbortController()
       asking.stop = () => closing.abort()
       const question = { person: person.interactor, agentId, call, cwd, closing }
-      const reply = await watching.during(askUntilAnswered(opened, question))
+      const reply = await supervisor.during(askUntilAnswered(opened, question))
       delete asking.stop
-      if (!reply || watching.exitCode !== undefined) break
+      if (!reply || supervisor.exitCode !== undefined) break
       if (reply === 'answered') {
         elsewhere = reply
         const now = await workflow.getStatus(agentId).catch(() => status)
@@ -176,36 +176,17 @@ const waits = 'input-required' satisfies AgentState
 const isOver = ({ state }: AgentInstanceLatestStatus): boolean =>
   state === 'completed' || state === 'failed' || state === 'canceled'
 
-interface Ended extends Outcome {
-  readonly opened: OpenedWorkflow
-  readonly task: AgentTask
-  readonly values: { readonly json?: boolean }
-  readonly io: Io
-  readonly screen: Screen
-  readonly watching: RunSupervisor
-}
-
-async function conclude({
-  opened,
-  task,
-  status,
-  span,
-  elsewhere,
-  allowed,
-  io,
-  screen,
-  watching,
-}: Ended): Promise<number> {
-  const { agentId } = task
+async function conclude(opened: OpenedWorkflow, agentId: string, ended: Foreground & Outcome): Promise<number> {
+  const { io, screen, supervisor, status, span, elsewhere, allowed } = ended
   const { state, message } = status
   const waiting = state === 'input-required' ? await opened.workflow.pending(agentId) : []
   if (message?.role === 'tool' && state !== 'failed') screen.answer(message.content)
   if (!elsewhere) await sayCost(opened, agentId, { span, screen })
   screen.close()
-  if (watching.error !== undefined) throw watching.error
+  if (supervisor.error !== undefined) throw supervisor.error
   if (state === 'failed') throw await failure(status, io)
   if (state === 'submitted')
-    io.err(`${elsewhereWords[elsewhere ?? 'told'](agentId)}; follow it with: libero agents watch ${agentId}`)
+    io.err(`${elsewhereWords[elsewhere ?? 'received'](agentId)}; follow it with: libero agents watch ${agentId}`)
   if (message?.role === 'agent') io.err(fullyVisible(message.content))
   if (state === 'canceled')
     io.err(`The agent was stopped; continue with: libero agents send ${fullyVisible(agentId)} "…"`)
@@ -213,11 +194,11 @@ async function conclude({
     io.err('It is asked again: what the call would run or write, or a rule, has changed since the request.')
   for (const call of waiting) for (const line of waitingLines(call, agentId, waiting)) io.err(line)
   if (state === 'completed') await sayWaking(opened, agentId, io)
-  return watching.exitCode ?? exitCodeOf(status, waiting)
+  return supervisor.exitCode ?? exitCodeOf(status, waiting)
 }
 
 const elsewhereWords = {
-  told: (agentId: string) => `Another program is working on ${agentId} and received the message`,
+  received: (agentId: string) => `Another program is working on ${agentId} and received the message`,
   answered: (agentId: string) => `${agentId} continues in another program`,
 }
 
@@ -242,14 +223,14 @@ async function sayWaking({ workflow, store }: OpenedWorkflow, agentId: string, i
 }
 
 /** Prints the outcome as JSON. The exit codes are the same. */
-async function printJson({ opened, task, status, io, watching }: Ended): Promise<number> {
-  const { agentId } = task
+async function printJson({ workflow }: OpenedWorkflow, agentId: string, ended: Foreground & Outcome): Promise<number> {
+  const { io, supervisor, status } = ended
   const { state, message } = status
-  const waiting = await opened.workflow.pending(agentId)
+  const waiting = await workflow.pending(agentId)
   const answer = message === undefined || message.role === 'error' ? null : message.content
   const error = message?.role === 'error' ? { error: message.content } : {}
   io.out(jsonText({ agentId, status: state, answer, ...error, pending: waiting.map(waitingJson) }))
-  return watching.exitCode ?? exitCodeOf(status, waiting)
+  return supervisor.exitCode ?? exitCodeOf(status, waiting)
 }
 
 /** The exit code for the final status of an agent. */

@@ -11,30 +11,30 @@ import { knownProviders } from '../models/providers.ts'
 import { networkProblem, withoutOptions } from './system-failure.ts'
 
 /** Explains a failure of the provider. */
-export function explainProvider(error: AgentProviderError, by: ExplainContext): string {
-  const provider = by.foreign(error.provider)
-  const said = by.foreign(
+export function explainProvider(error: AgentProviderError, context: ExplainContext): string {
+  const provider = context.safe(error.provider)
+  const said = context.safe(
     withoutOptions(error.message)
       .replace(/^Provider "[^"]*"(?: failed)?: /, '')
       .replace(/^it wants no request before .*? It said: /s, ''),
   )
-  const model = by.model === undefined ? 'the model' : `"${by.foreign(by.model)}"`
+  const model = context.model === undefined ? 'the model' : `"${context.safe(context.model)}"`
   const other = 'choose another with --provider'
-  if (error instanceof AgentAuthError) return explainAuth(error, provider, said, by)
+  if (error instanceof AgentAuthError) return explainAuth(error, provider, said, context)
   if (error instanceof AgentQuotaError)
     return `the account at ${provider} has no credit left (${said}): add credit there, or ${other}`
   if (error instanceof AgentRateLimitError)
-    return `${provider} limits the rate of requests (${said}): ${whenAgain(error, by)}`
+    return `${provider} limits the rate of requests (${said}): ${whenAgain(error, context)}`
   if (error instanceof AgentPromptTooLongError) return said.replace(/^The/, 'the').replace(/\.$/, '')
   if (error instanceof AgentContextExceededError)
     return `the conversation exceeds the context window of ${model}: start a new one, or choose a model with a larger window (see: libero models ${provider})`
   if (error.providerCode === 'unknown_price')
     return `--max-cost cannot be enforced, because the price of ${model} of ${provider} is unknown: limit the run with --max-turns, or choose a model with a price (see: libero models)`
-  if (isUnknownModel(error, by))
-    return `${provider} has no model ${by.model === undefined ? 'of that name' : model} (${said}): choose one with --model (see: libero models ${provider})`
+  if (isUnknownModel(error, context))
+    return `${provider} has no model ${context.model === undefined ? 'of that name' : model} (${said}): choose one with --model (see: libero models ${provider})`
   if (error.providerCode === 'stalled')
     return `${provider} is too slow (${said}): check the network, then: libero --continue`
-  const network = networkProblem(error, provider, by)
+  const network = networkProblem(error, provider, context)
   if (network !== undefined) return network
   if (/\bHTTP 404\b/.test(said)) return `${provider} has no such address (${said}): check its baseURL`
   const next = error.retryable

@@ -9,9 +9,9 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import type { ExplainContext } from '../explain-failure.ts'
 
 /** Explains a failure of the session store. */
-export function explainStore({ code, message }: StoreError, { foreign }: Pick<ExplainContext, 'foreign'>): string {
+export function explainStore({ code, message }: StoreError, { safe }: Pick<ExplainContext, 'safe'>): string {
   const [what, next] = stores[code]
-  return `${what}: ${next} (${foreign(message.replace(forPrograms, ''))})`
+  return `${what}: ${next} (${safe(message.replace(forPrograms, ''))})`
 }
 
 /** Advice for programs, and what the explanation says already. */
@@ -38,18 +38,18 @@ const stores: Readonly<Record<StoreError['code'], readonly [what: string, next: 
 /** Explains that another program has the session, or that it is parked. */
 export function explainLease(
   error: SessionBusyError | SessionParkedError | LeaseLostError,
-  by: ExplainContext,
+  context: ExplainContext,
 ): string {
   const [, found] = /^Session (\S+)/.exec(error.message) ?? []
-  const id = by.foreign(by.sessionId ?? found ?? '<id>')
+  const id = context.safe(context.sessionId ?? found ?? '<id>')
   if (error instanceof SessionBusyError) {
-    const owner = error.owner === undefined ? 'another program' : `another program (${by.foreign(error.owner)})`
+    const owner = error.owner === undefined ? 'another program' : `another program (${context.safe(error.owner)})`
     return `session ${id} is being written by ${owner}: wait for it, or continue in a copy: libero --resume ${id} --fork`
   }
   if (error instanceof LeaseLostError)
     return `another program took over or deleted session ${id}: to continue it when that program has ended: libero --resume ${id}`
   const [, why = 'it failed repeatedly'] = / is parked: (.*)\. Call session/s.exec(error.message) ?? []
-  return `session ${id} is parked (${by.foreign(why)}): to try it again: libero sessions resume ${id} --unpark`
+  return `session ${id} is parked (${context.safe(why)}): to try it again: libero sessions resume ${id} --unpark`
 }
 
 /** Explains that a session does not exist. */

@@ -2,11 +2,11 @@ import { messageOf } from '../../core/errors.ts'
 import type { ExplainContext } from '../explain-failure.ts'
 
 /** Explains an error of the operating system, with the file it concerns. */
-export function explainSystem(error: unknown, by: ExplainContext): string | undefined {
+export function explainSystem(error: unknown, context: ExplainContext): string | undefined {
   const found = withCode(error)
-  if (!found) return networkProblem(error, 'the service', by)
+  if (!found) return networkProblem(error, 'the service', context)
   const { code, path } = found
-  const which = typeof path === 'string' && path !== '' ? by.foreign(path) : by.foreign(messageOf(error))
+  const which = typeof path === 'string' && path !== '' ? context.safe(path) : context.safe(messageOf(error))
   return systemFailures[code]!(which)
 }
 
@@ -32,11 +32,11 @@ function withCode(error: unknown): { readonly code: string; readonly path?: unkn
 }
 
 /** Explains a network error: no answer, or none that can be trusted. */
-export function networkProblem(error: unknown, whom: string, by: ExplainContext): string | undefined {
+export function networkProblem(error: unknown, whom: string, context: ExplainContext): string | undefined {
   const found = codedCause(error)
   if (!found) return undefined
   const { code, host } = found
-  const place = host === undefined ? '' : ` at ${by.foreign(host)}`
+  const place = host === undefined ? '' : ` at ${context.safe(host)}`
   if (/CERT|UNABLE_TO_|^ERR_(?:TLS|SSL)_|SELF_SIGNED/.test(code))
     return `the certificate of ${whom} was not accepted (${code}): behind a proxy that inspects connections, name its certificate in NODE_EXTRA_CA_CERTS; also check the clock of this machine`
   if (code === 'EPROTO')
@@ -89,16 +89,16 @@ function hostOf({ hostname, address, port, message }: Coded): { host?: string } 
 }
 
 /** Explains that bubblewrap or Docker is not available. Their messages say how to install them. */
-export function explainContext(error: unknown, { foreign }: ExplainContext): string | undefined {
+export function explainExecution(error: unknown, { safe }: ExplainContext): string | undefined {
   const message = messageOf(error)
   if (
     /^There is no \S*bwrap\b|^\S*bwrap has version|^The bubblewrap context |^The sandbox could not be built/.test(
       message,
     )
   )
-    return `--sandbox cannot be used here: ${foreign(message.replace(' Nothing was run.', '').replace(', and nothing was run', ''))}; or leave out --sandbox`
+    return `--sandbox cannot be used here: ${safe(message.replace(' Nothing was run.', '').replace(', and nothing was run', ''))}; or leave out --sandbox`
   if (/^A Docker context needs the package|^Docker (?:could not|does not)|^There is no image /.test(message))
-    return `--context docker cannot be used here: ${foreign(message.replace(/^Docker could not .*?: (?=Docker )/, '').replace(/, or say where it is: createDockerContext\(.*?\), or DOCKER_HOST/, ', or say where it is with DOCKER_HOST'))}; or leave out --context docker`
+    return `--context docker cannot be used here: ${safe(message.replace(/^Docker could not .*?: (?=Docker )/, '').replace(/, or say where it is: createDockerContext\(.*?\), or DOCKER_HOST/, ', or say where it is with DOCKER_HOST'))}; or leave out --context docker`
   return undefined
 }
 

@@ -9,7 +9,7 @@ import type { Prompter } from './log-in.ts'
 /** Logs in through the browser of this machine, or of another one whose final address is pasted here. Resolves with the path of the stored login. */
 export async function browserLogin(
   name: string,
-  asker: Prompter | undefined,
+  prompter: Prompter | undefined,
   io: Io,
   { endpoints = codexOAuth, openBrowser }: Partial<Pick<LoginOptions, 'endpoints' | 'openBrowser'>> = {},
 ): Promise<string> {
@@ -23,9 +23,9 @@ export async function browserLogin(
       store,
       fetch: io.fetch,
       signal: stopped.signal,
-      print: (text) => (asker ? asker.say(fullyVisible(text)) : io.err(fullyVisible(text))),
+      print: (text) => (prompter ? prompter.say(fullyVisible(text)) : io.err(fullyVisible(text))),
       ...(openBrowser && { openBrowser }),
-      ...(asker && { paste: (signal: AbortSignal) => paste(asker, signal, stopped) }),
+      ...(prompter && { paste: (signal: AbortSignal) => paste(prompter, signal, stopped) }),
     })
     return store.path
   } catch (error) {
@@ -38,9 +38,9 @@ export async function browserLogin(
 }
 
 /** Ctrl-C at this prompt stops the whole login. */
-async function paste(asker: Prompter, signal: AbortSignal, stopped: AbortController): Promise<string> {
+async function paste(prompter: Prompter, signal: AbortSignal, stopped: AbortController): Promise<string> {
   try {
-    const answer = await asker.ask('or paste the address at which it ended: ', { signal })
+    const answer = await prompter.ask('or paste the address at which it ended: ', { signal })
     if (answer !== undefined) return answer
     stopped.abort()
   } catch (error) {

@@ -17,23 +17,25 @@ interface LoginOptions {
 }
 
 /** `libero login`: stores a key, or the tokens of a login in the browser. */
-export async function logIn(named: string | undefined, wish: LoginOptions, io: Io): Promise<number> {
-  if (wish.browser && (wish['key-stdin'] || wish.check))
+export async function logIn(named: string | undefined, options: LoginOptions, io: Io): Promise<number> {
+  if (options.browser && (options['key-stdin'] || options.check))
     throw new UsageError('--browser does not use a key: leave out --key-stdin and --check')
   const { config } = await loadConfig({ home: io.home })
   const known = knownProviders(config)
   if (named !== undefined && !known.has(named) && looksLikeKey(named)) throw keyAsWord()
-  const asker = wish['key-stdin'] ? undefined : openPrompter(io)
+  const prompter = options['key-stdin'] ? undefined : openPrompter(io)
   try {
-    const provider = named === undefined ? await chooseProvider(known, asker) : requireKnown(named, known)
+    const provider = named === undefined ? await chooseProvider(known, prompter) : requireKnown(named, known)
     if (provider.dialect === 'none')
       throw new CliError(`${provider.name} needs no key: libero --provider ${provider.name} "list the files"`)
-    const path = wish.browser ? await throughBrowser(provider, asker, io) : await withKey(provider, wish, asker, io)
+    const path = options.browser
+      ? await throughBrowser(provider, prompter, io)
+      : await withKey(provider, options, prompter, io)
     sayStored(provider, path, io)
   } catch (error) {
     throw error instanceof Error && error.name === 'AbortError' ? notGiven('the login was stopped') : error
   } finally {
-    asker?.close()
+    prompter?.close()
   }
   return exitCodes.done
 }
@@ -44,12 +46,12 @@ const looksLikeKey = (word: string): boolean =>
 
 async function chooseProvider(
   known: ReadonlyMap<string, KnownProvider>,
-  asker: Prompter | undefined,
+  prompter: Prompter | undefined,
 ): Promise<KnownProvider> {
   const names = [...known.values()].filter(({ isFree }) => !isFree).map(({ name }) => name)
-  if (!asker) throw new UsageError(`login needs a provider, one of ${names.join(', ')}`)
-  asker.say(names.map((name, i) => `${String(i + 1).padStart(3)}  ${name}`).join('\n'))
-  const answer = (await asker.ask('which provider? '))?.trim()
+  if (!prompter) throw new UsageError(`login needs a provider, one of ${names.join(', ')}`)
+  prompter.say(names.map((name, i) => `${String(i + 1).padStart(3)}  ${name}`).join('\n'))
+  const answer = (await prompter.ask('which provider? '))?.trim()
   if (!answer) throw notGiven('no provider was chosen')
   if (!known.has(answer) && !/^\d{1,3}$/.test(answer) && looksLikeKey(answer))
     throw new CliError('that looks like a key; enter the provider first')
@@ -58,12 +60,12 @@ async function chooseProvider(
 
 async function withKey(
   provider: KnownProvider,
-  wish: LoginOptions,
-  asker: Prompter | undefined,
+  options: LoginOptions,
+  prompter: Prompter | undefined,
   io: Io,
 ): Promise<string> {
-  const key = checkedKey(wish['key-stdin'] ? await fromStdin(io) : await askKey(provider, asker))
-  if (wish.check) await checkKey(provider, key, io)
+  const key = checkedKey(options['key-stdin'] ? await fromStdin(io) : await askKey(provider, prompter))
+  if (options.check) await checkKey(provider, key, io)
   const store = await openCredentials(io)
   await store.set(provider.name, { type: 'api_key', key })
   return store.path
@@ -77,16 +79,16 @@ async function fromStdin(io: Io): Promise<string> {
   return piped
 }
 
-async function askKey({ name }: KnownProvider, asker: Prompter | undefined): Promise<string> {
-  if (!asker)
+async function askKey({ name }: KnownProvider, prompter: Prompter | undefined): Promise<string> {
+  if (!prompter)
     throw new UsageError(
       `there is no terminal to ask for the key; pipe it in: libero login ${name} --key-stdin < key.txt`,
     )
   const page = keyPages[name]
-  asker.say(
+  prompter.say(
     `enter the key of ${name}${page ? ` (get one at ${page})` : ''}; it is not shown while you type or paste it`,
   )
-  const key = await asker.ask('key: ', { isSecret: true })
+  const key = await prompter.ask('key: ', { isSecret: true })
   if (!key?.trim()) throw notGiven('no key was given')
   return key
 }
@@ -107,9 +109,9 @@ function checkedKey(text: string): string {
   return key
 }
 
-async function throughBrowser({ name }: KnownProvider, asker: Prompter | undefined, io: Io): Promise<string> {
+async function throughBrowser({ name }: KnownProvider, prompter: Prompter | undefined, io: Io): Promise<string> {
   if (name !== 'openai') throw new UsageError(`--browser works for openai only; for a key: libero login ${name}`)
-  return (await import('./browser-login.ts')).browserLogin(name, asker, io)
+  return (await import('./browser-login.ts')).browserLogin(name, prompter, io)
 }
 
 function sayStored(provider: KnownProvider, path: string, io: Io): void {

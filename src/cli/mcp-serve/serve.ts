@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
@@ -76,10 +77,7 @@ export async function overHttp(values: McpServeValues, io: Io): Promise<number> 
           ? 'libero: clients need the token of LIBERO_MCP_TOKEN'
           : `libero: clients need this token: ${listener.token}`,
       )
-      await new Promise<void>((done) => {
-        if (signal.aborted) done()
-        signal.addEventListener('abort', () => done(), { once: true })
-      })
+      if (!signal.aborted) await once(signal, 'abort')
     } finally {
       await agentServer.close()
       server.closeAllConnections()

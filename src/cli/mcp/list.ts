@@ -5,6 +5,7 @@ import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import { exitCodes } from '../cli-error.ts'
 import { entryWithoutSecrets } from '../config/settings.ts'
 import type { Io } from '../io.ts'
+import { table } from '../table.ts'
 import { jsonText } from '../text.ts'
 import { findServers, type PendingServer } from './find-servers.ts'
 import type { ServerEntry } from './gather-servers.ts'
@@ -31,20 +32,20 @@ interface ListedServer {
 }
 
 /** `libero mcp list`. */
-export async function list({ json, ...wish }: ListValues, io: Io): Promise<number> {
-  const { entries, pending, notices } = await findServers(wish, io)
+export async function list({ json, ...query }: ListValues, io: Io): Promise<number> {
+  const { entries, pending, notices } = await findServers(query, io)
   const logins = await createFileMcpCredentialStore(io.home)
     .list()
     .catch((error: unknown) => messageOf(error))
   const known = typeof logins === 'string' ? [] : logins
-  const servers = [...entries.map((entry) => listed(entry, known)), ...pending.map(waiting)]
+  const servers = [...entries.map((entry) => listed(entry, known)), ...pending.map(listedPending)]
   const said = [...notices, ...(typeof logins === 'string' ? [fullyVisible(logins)] : [])]
   if (json) {
     io.out(jsonText({ servers, notices: said }))
     return exitCodes.done
   }
   if (servers.length === 0) io.err('There are no MCP servers in this folder; add one with: libero mcp add <name> …')
-  for (const line of tableOf(servers)) io.out(line)
+  else for (const line of table(['server', 'transport', 'from', 'state'], servers, { row, below })) io.out(line)
   for (const notice of said) io.err(notice)
   return exitCodes.done
 }
@@ -65,7 +66,7 @@ function listed(server: ServerEntry, logins: readonly McpCredential[]): ListedSe
   return error ? { ...same, state: 'wrong', problem: error.message } : { ...same, state: 'used' }
 }
 
-function waiting({ name, where, why, entry }: PendingServer): ListedServer {
+function listedPending({ name, where, why, entry }: PendingServer): ListedServer {
   return {
     ...(name !== undefined && { name }),
     from: 'project',
@@ -84,25 +85,15 @@ function loginOf({ name, config }: ServerEntry, logins: readonly McpCredential[]
   return config.auth === 'oauth' ? `not logged in; see: libero mcp login ${name}` : undefined
 }
 
-function tableOf(servers: readonly ListedServer[]): string[] {
-  if (servers.length === 0) return []
-  const rows = [
-    ['server', 'transport', 'from', 'state'],
-    ...servers.map(({ name = '?', transport = '–', from, state }) => [visibleName(name), transport, from, state]),
-  ]
-  const widths = [0, 1, 2].map((i) => Math.max(...rows.map((row) => row[i]!.length)))
-  return rows.flatMap((row, i) => {
-    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0))
-    const server = servers[i - 1]
-    return [cells.join('  ').trimEnd(), ...(server ? below(server) : [])]
-  })
-}
+const row = ({ name = '?', transport = '–', from, state }: ListedServer): string[] => [
+  visibleName(name),
+  transport,
+  from,
+  state,
+]
 
-function below({ where, entry, login, problem }: ListedServer): string[] {
-  return [
-    fullyVisible(where),
-    ...shownServer(entry),
-    ...(login === undefined ? [] : [fullyVisible(login)]),
-    ...(problem === undefined ? [] : [fullyVisible(problem)]),
-  ].map((line) => `    ${line}`)
-}
+const below = ({ where, entry, login, problem }: ListedServer): string[] => [
+  fullyVisible(where),
+  ...shownServer(entry),
+  ...[login, problem].flatMap((text) => (text === undefined ? [] : [fullyVisible(text)])),
+]

@@ -37,8 +37,8 @@ interface TestValues {
 
 /** `libero mcp test`: connects to servers, reports the result, and disconnects. */
 export async function testServers({ values, words }: ParsedArgs, io: Io): Promise<number> {
-  const { json, ...wish } = values as TestValues
-  const around = await findServers(wish, io)
+  const { json, ...query } = values as TestValues
+  const around = await findServers(query, io)
   const all = usableServers(around)
   if (words.length === 0) throw new UsageError(`name an MCP server, or all; ${listOf(all.map(({ name }) => name))}`)
   const isAll = words.length === 1 && words[0] === 'all' && !all.some(({ name }) => name === 'all')
@@ -57,11 +57,11 @@ export async function testServers({ values, words }: ParsedArgs, io: Io): Promis
   if (configs.length === 0) throw new UsageError(`${listOf([])}${unopenedNote(around.pending)}`)
   const stop = onStop(io)
   try {
-    const tried = await connectAll(configs, io, stop.signal)
+    const result = await connectAll(configs, io, stop.signal)
     if (stop.signal.aborted) return stop.exitCode
-    if (json) io.out(jsonText({ servers: tried }))
-    else for (const line of tried.flatMap(linesAbout)) io.out(line)
-    return unusable.length === 0 && tried.every(({ isOk }) => isOk) ? exitCodes.done : exitCodes.error
+    if (json) io.out(jsonText({ servers: result }))
+    else for (const line of result.flatMap(linesAbout)) io.out(line)
+    return unusable.length === 0 && result.every(({ isOk }) => isOk) ? exitCodes.done : exitCodes.error
   } finally {
     stop.off()
   }
@@ -103,8 +103,8 @@ const ownWords = (description = '', server: string): string => description.repla
 
 const maxStderr = 4000
 
-function linesAbout({ name, isOk, state, durationMs, ...tried }: TestResult): string[] {
-  const { protocolVersion = 'unknown', tools, notes, problem = '', stderr, warning } = tried
+function linesAbout({ name, isOk, state, durationMs, ...result }: TestResult): string[] {
+  const { protocolVersion = 'unknown', tools, notes, problem = '', stderr, warning } = result
   const login = state === 'needs-login' ? [`    log in with: libero mcp login ${name}`] : []
   const head = isOk
     ? `${name}: works, ${tools.length} tools, protocol ${visibleName(protocolVersion)}, ${durationMs} ms`

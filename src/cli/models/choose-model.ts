@@ -33,20 +33,20 @@ export interface ChosenModel {
  * the environment, in the order of `knownProviders`; else the first one with a stored login; else a local Ollama or LM
  * Studio. Otherwise this throws a `NoModelError`: the offline model is used only if it is named.
  */
-export async function chooseModel(wish: ModelRequest, config: Config, io: ModelIo): Promise<ChosenModel> {
+export async function chooseModel(request: ModelRequest, config: Config, io: ModelIo): Promise<ChosenModel> {
   const known = knownProviders(config)
-  const named = namedBy(wish, config, known)
-  if (named) return create(named, wish, io)
-  if (wish.apiKey !== undefined || wish.baseURL !== undefined)
+  const named = namedBy(request, config, known)
+  if (named) return create(named, request, io)
+  if (request.apiKey !== undefined || request.baseURL !== undefined)
     throw new UsageError(
-      `the ${wish.apiKey === undefined ? 'address' : 'key'} needs a provider: add --provider, one of ${[...known.keys()].join(', ')}`,
+      `the ${request.apiKey === undefined ? 'address' : 'key'} needs a provider: add --provider, one of ${[...known.keys()].join(', ')}`,
     )
-  const model = wish.model ?? config.model
+  const model = request.model ?? config.model
   const found = (await findByKey(known, io)) ?? (await findLocally(known, model, io))
-  if (found) return create({ ...(model !== undefined && { model }), ...found }, wish, io)
-  if (wish.model !== undefined)
+  if (found) return create({ ...(model !== undefined && { model }), ...found }, request, io)
+  if (request.model !== undefined)
     throw new CliError(
-      `no provider was found for the model "${fullyVisible(wish.model)}": name one with --provider, or run: libero login (to try without a key: --provider offline)`,
+      `no provider was found for the model "${fullyVisible(request.model)}": name one with --provider, or run: libero login (to try without a key: --provider offline)`,
     )
   throw new NoModelError()
 }
@@ -68,17 +68,17 @@ interface Found {
   readonly why: string
 }
 
-function namedBy(wish: ModelRequest, config: Config, known: ReadonlyMap<string, KnownProvider>): Found | undefined {
-  if (wish.provider !== undefined) {
-    const provider = requireKnown(wish.provider, known)
-    const model = wish.model ?? (config.provider === provider.name ? config.model : undefined)
+function namedBy(request: ModelRequest, config: Config, known: ReadonlyMap<string, KnownProvider>): Found | undefined {
+  if (request.provider !== undefined) {
+    const provider = requireKnown(request.provider, known)
+    const model = request.model ?? (config.provider === provider.name ? config.model : undefined)
     return { provider, why: `--provider ${provider.name}`, ...ownName(provider, model) }
   }
   const usual = config.provider === undefined ? undefined : requireKnown(config.provider, known, 'config')
-  const meant = wish.model !== undefined && !usual?.vendors ? splitName(wish.model, known) : undefined
-  if (meant) return { ...meant, why: `--model ${fullyVisible(wish.model ?? '')}` }
-  if (usual) return { provider: usual, why: 'provider in the config', ...ownName(usual, wish.model ?? config.model) }
-  const configured = wish.model === undefined && config.model !== undefined && splitName(config.model, known)
+  const meant = request.model !== undefined && !usual?.vendors ? splitName(request.model, known) : undefined
+  if (meant) return { ...meant, why: `--model ${fullyVisible(request.model ?? '')}` }
+  if (usual) return { provider: usual, why: 'provider in the config', ...ownName(usual, request.model ?? config.model) }
+  const configured = request.model === undefined && config.model !== undefined && splitName(config.model, known)
   return configured ? { ...configured, why: 'model in the config' } : undefined
 }
 

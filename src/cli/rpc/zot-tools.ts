@@ -11,11 +11,11 @@ import { UsageError } from '../cli-error.ts'
 export const zotAliases: Readonly<Record<string, string>> = { shell: 'bash', read_file: 'read', write_file: 'write' }
 
 /** The tools of an agent behind zot's protocol: zot's tools with zot's input schemas, and the rest of ours. */
-export function zotTools(wish: ToolSelection = {}): Readonly<Record<string, ToolDef>> {
-  if (wish.none) return {}
+export function zotTools(selection: ToolSelection = {}): Readonly<Record<string, ToolDef>> {
+  if (selection.none) return {}
   const { shell: _, shellOutput: __, shellStop: ___, multiEdit: ____, ...others } = codingTools
   const all = Object.values({ ...others, shell: bash, readFile: read(), edit: zotEdit } as Record<string, ToolDef>)
-  return byName(wish.only === undefined ? all : chosen(all, wish.only))
+  return byName(selection.only === undefined ? all : chosen(all, selection.only))
 }
 
 /** The flags about tools. */

@@ -13,6 +13,7 @@ import { createScheduleBook } from '../../workflow/schedules/schedule-book.ts'
 import { findAgent, requireAgent } from '../agents/find-agent.ts'
 import { withWorkflow } from '../agents/open-workflow.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
+import type { Args } from '../command.ts'
 import type { ChangeValues, WhenValues } from '../commands/schedules.ts'
 import type { Io } from '../io.ts'
 import { withStore } from '../sessions/open-store.ts'
@@ -20,13 +21,8 @@ import { newSessionId } from '../sessions/session-id.ts'
 import { nextWords, whenWords } from './schedule-words.ts'
 import { isSchedulerRunning, noSchedulerNotice } from './scheduler-state.ts'
 
-interface Changing<V = WhenValues> {
-  readonly values: V
-  readonly words: readonly string[]
-}
-
 /** `libero schedules add`: prints the id of the new schedule. */
-export async function add({ values, words }: Changing, io: Io): Promise<number> {
+export async function add({ values, words }: Args<WhenValues>, io: Io): Promise<number> {
   const asked = requireAgent(words, 'schedules add')
   const message = words.slice(1).join(' ').trim()
   const fields = readWhen(values)
@@ -49,7 +45,7 @@ export async function add({ values, words }: Changing, io: Io): Promise<number> 
 }
 
 /** `libero schedules update`. */
-export async function update({ values, words }: Changing<ChangeValues>, io: Io): Promise<number> {
+export async function update({ values, words }: Args<ChangeValues>, io: Io): Promise<number> {
   const asked = requireSchedule(words, 'update')
   const message = words.slice(1).join(' ').trim()
   const { 'any-time': isAnyTime, 'no-max': isUnlimited, ...when } = values
@@ -67,15 +63,15 @@ export async function update({ values, words }: Changing<ChangeValues>, io: Io):
 }
 
 /** `libero schedules pause`. */
-export const pause = ({ words }: Pick<Changing, 'words'>, io: Io): Promise<number> =>
+export const pause = ({ words }: Args, io: Io): Promise<number> =>
   change(requireSchedule(words, 'pause'), { enabled: false }, io)
 
 /** `libero schedules resume`. */
-export const resume = ({ words }: Pick<Changing, 'words'>, io: Io): Promise<number> =>
+export const resume = ({ words }: Args, io: Io): Promise<number> =>
   change(requireSchedule(words, 'resume'), { enabled: true }, io)
 
 /** `libero schedules remove`. */
-export async function remove({ words }: Pick<Changing, 'words'>, io: Io): Promise<number> {
+export async function remove({ words }: Args, io: Io): Promise<number> {
   requireSchedule(words, 'remove')
   return withStore(io, async (store) => {
     const book = createScheduleBook({ store })
@@ -128,18 +124,12 @@ export async function findSchedule(book: Pick<ScheduleBook, 'list'>, asked: stri
   const meant = asked === '' ? [] : all.filter(({ id, name }) => id.startsWith(asked) || name === asked)
   if (meant.length === 1) return meant[0]!
   const shown = fullyVisible(asked.slice(0, 100))
-  if (meant.length > 1)
-    throw new CliError(
-      `"${shown}" may be ${meant
-        .slice(0, 5)
-        .map(({ id }) => fullyVisible(id))
-        .join(', ')}; type more of the id`,
-    )
-  const [near] = nearest(
-    asked,
-    all.map(({ id }) => id),
-    1,
-  )
+  if (meant.length > 1) {
+    const named = meant.slice(0, 5).map(({ id }) => fullyVisible(id))
+    throw new CliError(`"${shown}" may be ${named.join(', ')}; type more of the id`)
+  }
+  const ids = all.map(({ id }) => id)
+  const [near] = nearest(asked, ids, 1)
   const hint = near === undefined ? '' : ` (did you mean ${fullyVisible(near)}?)`
   throw new CliError(`There is no schedule "${shown}"${hint}; libero schedules lists them`)
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { messageOf } from '../../core/errors.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
@@ -72,10 +73,7 @@ async function wakeUntilStopped(
     io.err(
       `${all.length} ${all.length === 1 ? 'schedule' : 'schedules'}${next ? `; the next one ${nextWords(next, Date.now())}: ${fullyVisible(next.id)}` : ''}`,
     )
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve()
-      signal.addEventListener('abort', () => resolve(), { once: true })
-    })
+    if (!signal.aborted) await once(signal, 'abort')
   } finally {
     off()
   }

@@ -45,7 +45,7 @@ async function cannotOpen(path: string, error: unknown): Promise<CliError> {
   const elsewhere = 'or keep sessions elsewhere: libero config set sessions <path>'
   if (error instanceof StoreError) {
     const { explainStore } = await import('../failures/session-failure.ts')
-    return new CliError(explainStore(error, { foreign: visibleName }), undefined, { cause: error })
+    return new CliError(explainStore(error, { safe: visibleName }), undefined, { cause: error })
   }
   const what = folderProblems[codeOf(error) ?? ''] ?? messageOf(error)
   const message = `The sessions at ${path} cannot be opened: ${what}; make its folder writable, ${elsewhere}`

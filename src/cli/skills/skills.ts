@@ -10,6 +10,7 @@ import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { ParsedArgs } from '../command.ts'
 import type { Io } from '../io.ts'
 import { resolveCwd } from '../run/flag-files.ts'
+import { table } from '../table.ts'
 import { jsonText, shortLine } from '../text.ts'
 
 export interface SkillsQuery {
@@ -46,8 +47,8 @@ export function problemLine({ path, problem, isSkipped }: SkillProblem): string 
 
 /** `libero skills list`. */
 export async function list({ values }: ParsedArgs, io: Io): Promise<number> {
-  const { json, ...wish } = values as SkillsQuery & { readonly json?: boolean }
-  const { skills, problems, leftOut, notices } = await findSkills(wish, io)
+  const { json, ...query } = values as SkillsQuery & { readonly json?: boolean }
+  const { skills, problems, leftOut, notices } = await findSkills(query, io)
   if (json) {
     io.out(jsonText({ skills, problems, notices }))
     return exitCodes.done
@@ -56,7 +57,7 @@ export async function list({ values }: ParsedArgs, io: Io): Promise<number> {
     io.err(
       'There are no skills in this folder; a skill is a folder with a SKILL.md in .agents/skills or ~/.agents/skills',
     )
-  for (const line of tableOf(skills)) io.out(line)
+  else for (const line of table(['skill', 'from', 'says'], skills, { row, below })) io.out(line)
   for (const { skill } of leftOut)
     io.err(
       `${visibleName(skill.name)} is left out: no file in this folder matches ${visibleName(skill.paths?.join(', ') ?? '')}`,
@@ -66,29 +67,12 @@ export async function list({ values }: ParsedArgs, io: Io): Promise<number> {
   return exitCodes.done
 }
 
-function tableOf(skills: readonly Skill[]): string[] {
-  if (skills.length === 0) return []
-  const rows = [
-    ['skill', 'from', 'says'],
-    ...skills.map(({ name, source, description }) => [visibleName(name), source, shortLine(description)]),
-  ]
-  const widths = [0, 1].map((i) => Math.max(...rows.map((row) => row[i]!.length)))
-  return rows.flatMap((row, i) => {
-    const skill = skills[i - 1]
-    const line = row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd()
-    return skill ? [line, ...below(skill)] : [line]
-  })
-}
+const row = ({ name, source, description }: Skill): string[] => [visibleName(name), source, shortLine(description)]
 
-function below({ path, isHidden }: Skill): string[] {
-  return [
-    ...(path === undefined ? [] : [`    ${visibleName(path)}`]),
-    ...(isHidden ? ['    hidden from the model; only you can use it'] : []),
-  ]
-}
+const below = ({ path, isHidden }: Skill): string[] => [
+  ...(path === undefined ? [] : [visibleName(path)]),
+  ...(isHidden ? ['hidden from the model; only you can use it'] : []),
+]
 
 /** `libero skills show`. */
 export async function show({ values, words: [name] }: ParsedArgs, io: Io): Promise<number> {

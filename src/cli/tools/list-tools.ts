@@ -13,6 +13,7 @@ import { openWorkspace, type Workspace } from '../assembly/workspace.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { resolveCwd } from '../run/flag-files.ts'
+import { table } from '../table.ts'
 
 /** A tool of an agent in this folder, or the reason why the agent does not have it. */
 export interface ListedTool {
@@ -33,13 +34,13 @@ type ToolsQuery = Pick<RunValues, 'preset' | 'profile' | 'cwd'>
 
 /** All tools of an agent in a folder. Asks no questions, and opens nothing of a project that is not trusted. */
 export async function listTools(
-  wish: ToolsQuery,
+  query: ToolsQuery,
   io: Io,
 ): Promise<{ tools: readonly ListedTool[]; notices: readonly string[] }> {
-  const workspace = await openWorkspace(await resolveCwd(wish.cwd, io), { io })
+  const workspace = await openWorkspace(await resolveCwd(query.cwd, io), { io })
   const { project, loaded } = workspace
   try {
-    const own = await programTools(wish, workspace)
+    const own = await programTools(query, workspace)
     const files = await toolsInFiles(own, workspace, io)
     const waiting = project.isTrusted() ? [] : await untrusted(workspace)
     const tools = [
@@ -54,8 +55,8 @@ export async function listTools(
   }
 }
 
-async function programTools(wish: ToolsQuery, { loaded: { config } }: Workspace): Promise<readonly ToolDef[]> {
-  const { tools = {} } = await loadPreset(presetName(wish, config))
+async function programTools(query: ToolsQuery, { loaded: { config } }: Workspace): Promise<readonly ToolDef[]> {
+  const { tools = {} } = await loadPreset(presetName(query, config))
   const left = new Set(excludedTools(config))
   return Object.values(tools).filter(({ spec }) => !left.has(spec.name))
 }
@@ -147,30 +148,22 @@ async function untrusted({ project }: Workspace): Promise<ListedTool[]> {
 }
 
 /** A table of tools for a terminal, each with its path and problem below it. */
-export function toolTable(tools: readonly ListedTool[]): string[] {
-  const rows = [
-    ['tool', 'from', 'state', 'does'],
-    ...tools.map(({ name, layer, state, effects }) => [visibleName(name), layer, state, doing(effects)]),
-  ]
-  const widths = [0, 1, 2].map((i) => Math.max(...rows.map((row) => row[i]!.length)))
-  return rows.flatMap((row, i) => {
-    const tool = tools[i - 1]
-    return [
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-      ...(tool ? below(tool) : []),
-    ]
+export const toolTable = (tools: readonly ListedTool[]): string[] =>
+  table(['tool', 'from', 'state', 'does'], tools, {
+    row: ({ name, layer, state, effects }) => [visibleName(name), layer, state, effectsText(effects)],
+    below: ({ path, shadows, diagnostic }) => [
+      ...(path === undefined ? [] : [visibleName(path)]),
+      ...(shadows ? [`replaces: ${shadows.join(', ')}`] : []),
+      ...(diagnostic === undefined ? [] : [fullyVisible(diagnostic)]),
+    ],
   })
-}
 
-function doing(effects: ListedTool['effects']): string {
+function effectsText(effects: ListedTool['effects']): string {
   if (effects === undefined) return 'unknown'
-  return effects.map((effect) => words[effect] ?? visibleName(effect)).join(', ') || 'no effects'
+  return effects.map((effect) => effectLabels[effect] ?? visibleName(effect)).join(', ') || 'no effects'
 }
 
-const words: Readonly<Record<string, string>> = {
+const effectLabels: Readonly<Record<string, string>> = {
   'fs.read': 'reads files',
   'fs.write': 'writes files',
   exec: 'runs commands',
@@ -178,12 +171,4 @@ const words: Readonly<Record<string, string>> = {
   spawn: 'starts sub-agents',
   'schedule.write': 'changes schedules',
   ask: 'asks you',
-}
-
-function below({ path, shadows, diagnostic }: ListedTool): string[] {
-  return [
-    ...(path === undefined ? [] : [visibleName(path)]),
-    ...(shadows ? [`replaces: ${shadows.join(', ')}`] : []),
-    ...(diagnostic === undefined ? [] : [fullyVisible(diagnostic)]),
-  ].map((line) => `    ${line}`)
 }
