@@ -117,7 +117,7 @@ describe('libero "task"', () => {
     expect(JSON.stringify(service.requests.at(-1).messages)).toContain(`data:image/png;base64,${png}`)
     expect(await desk.libero(['--image', 'no.png', 'x'])).toMatchObject({
       code: 2,
-      err: expect.stringContaining('is no PNG'),
+      err: expect.stringContaining('is not a PNG'),
     })
     expect(await desk.libero(['--image', 'none.png', 'x'])).toMatchObject({
       code: 2,

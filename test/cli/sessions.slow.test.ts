@@ -98,7 +98,7 @@ describe('libero sessions list', () => {
     const all = await desk.libero(['list', '--all'])
     expect(all.out.split('\n')[0]).toMatch(new RegExp(`^${other}  .*Elsewhere +/desk/other$`))
     const away = await desk.libero([], { cwd: '/desk/nowhere' })
-    expect(away.err).toBe('No session was begun in this folder; libero sessions list --all shows 3 of others\n')
+    expect(away.err).toBe('No session was begun in this folder; libero sessions list --all shows 3 of other folders\n')
   })
 
   test('--json prints a list, and --limit shortens it', async () => {
@@ -314,7 +314,7 @@ describe('libero sessions answer', () => {
       ].map((words) => desk.libero(['answer', id, ...words])),
     )
     expect(answers.map(({ code, err }) => [code, err.split('\n')[0]])).toEqual([
-      [1, 'libero: No call "9" waits; 1 (shell) does'],
+      [1, 'libero: No call "9" waits for an answer; waiting: 1 (shell)'],
       [2, 'libero: sessions answer takes allow or deny, got "maybe"'],
       [2, 'libero: shell waits for a decision; say allow or deny'],
       [2, 'libero: --note needs allow or deny; add one of them'],
@@ -336,7 +336,7 @@ describe('libero sessions answer', () => {
     })
     expect((await desk.libero(['answer', id])).out).toContain('1  paint asks: Which colour?')
     expect((await desk.libero(['answer', id, 'allow'])).err).toContain(
-      'paint put a question; answer it with --text "…"',
+      'paint asked a question; answer it with --text "…"',
     )
     expect((await desk.libero(['answer', id, '--text', 'blue'])).code).toBe(0)
     const said = await desk.with(async (store) => {
@@ -381,7 +381,7 @@ describe('libero sessions export and import', () => {
     const again = await desk.libero(['export', id, '-o', 's.md'])
     expect([again.code, again.err]).toEqual([
       1,
-      'libero: s.md is there already; choose another name, or replace it with --force\n',
+      'libero: s.md exists already; choose another name, or replace it with --force\n',
     ])
     symlinkSync('/desk/nowhere', join(desk.cwd, 'link.md'))
     expect((await desk.libero(['export', id, '-o', 'link.md'])).code).toBe(1)

@@ -286,7 +286,7 @@ test('an approval that opens while the person types is not answered by the next 
   held.open()
   // Long enough for a letter to come when it would have been taken for an answer.
   for (let [typed, since] = [0, 0]; typed < 500 && since < 30; typed++) {
-    if (terminal.text().includes('keys do not count yet')) since++
+    if (terminal.text().includes('keys are ignored until')) since++
     terminal.type('yas'[typed % 3]!)
     await pause(20)
   }

@@ -53,7 +53,7 @@ async function readImage(named: string, cwd: string): Promise<ImageBlock> {
   const data = bytes.toString('base64')
   const { imageInfo } = await import('../../platform/image-info.ts')
   const info = imageInfo(data)
-  if (!info) throw new UsageError(`${flag} is no PNG, JPEG, GIF or WebP; convert it to one of them`)
+  if (!info) throw new UsageError(`${flag} is not a PNG, JPEG, GIF or WebP; convert it to one of them`)
   return { type: 'image', mediaType: info.type, data }
 }
 

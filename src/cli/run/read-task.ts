@@ -42,7 +42,9 @@ export async function readStdin(
     size += chunk.length
     if (size <= mostBytes) return
     stdin.pause() // at once: an endless source that never yields would keep this process busy
-    ended.reject(new UsageError('stdin gives more than 16 MiB, which no model reads; put it into a file and name that'))
+    ended.reject(
+      new UsageError('stdin gives more than 16 MiB, more than any model reads; put it into a file and name the file'),
+    )
   }
   stdin.on('data', onData)
   stdin.once('end', ended.resolve)

@@ -71,7 +71,9 @@ export async function runAtTerminal(
     }
     if (!isConversation) return await run(task)
     if (!person)
-      throw new UsageError(`there is no task${whyNoConversation(terminal)}; say it as in: libero "list the files here"`)
+      throw new UsageError(
+        `there is no task${whyNoConversation(terminal)}; write it as in: libero "list the files here"`,
+      )
     const { converse } = await import('./converse.ts')
     const exitCode = await converse({
       ask: person.ask,
@@ -97,7 +99,7 @@ const isFullTerminal = (terminal: Terminal, { stdin }: Io, { quiet, schema }: Ru
 const whyNoConversation = ({ isInteractive }: Terminal): string =>
   isInteractive
     ? ''
-    : ', and a conversation needs a terminal that can do more (TERM is dumb, CI is set, or stderr is a file)'
+    : ', and a conversation needs an interactive terminal (TERM is dumb, CI is set, or stderr is a file)'
 
 /** `anthropic claude-…`; the name alone if the model is called like its provider. */
 const nameOf = ({ name, model }: ChosenModel): string => fullyVisible(name === model ? name : `${name} ${model}`)

@@ -19,7 +19,7 @@ export async function runForProgram(
   { io, cwd }: { readonly io: Io; readonly cwd: string },
 ): Promise<number> {
   if (values.json && task === undefined)
-    throw new UsageError('there is no task; say it as in: libero --json "list the files here"')
+    throw new UsageError('there is no task; write it as in: libero --json "list the files here"')
   const { frames, restore: giveBack } = reserveStdout(io)
   let opened: OpenedAgent | undefined
   const stopping = new AbortController()

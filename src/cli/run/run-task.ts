@@ -16,6 +16,6 @@ export async function runTask({ values, words }: ParsedArgs<typeof runFlags>, io
   if (values.json || values.events)
     return (await import('./run-for-program.ts')).runForProgram(values, task, { io, cwd })
   if (task === undefined && !continuesSession(values) && !io.stdin.isTTY)
-    throw new UsageError('there is no task; say it as in: libero "list the files here", or pipe it in')
+    throw new UsageError('there is no task; write it as in: libero "list the files here", or pipe it in')
   return runAtTerminal(values, task, { io, cwd })
 }

@@ -30,8 +30,8 @@ export function endingLine({ stats, sessionId, program = 'libero' }: RunEnding):
   if (status === 'aborted') return 'stopped before it was done'
   if (status === 'suspended') return suspended(stopReason, sessionId, program)
   if (stopReason === 'max_turns')
-    return `stopped after ${pluralize(turns, 'turn')}, the limit of --max-turns; it may not be done`
-  if (stopReason === 'budget') return 'stopped because the budget is used up; it may not be done'
+    return `stopped after ${pluralize(turns, 'turn')}, the limit of --max-turns; the task may be unfinished`
+  if (stopReason === 'budget') return 'stopped because the budget is used up; the task may be unfinished'
   return undefined
 }
 

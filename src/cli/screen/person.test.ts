@@ -201,7 +201,7 @@ describe('an approval', () => {
     keyboard.press('n')
     await once
     const { outcome } = await ask(asked(undefined, ['once', 'session', 'project']))
-    expect(terminal.shown).toContain('  a  yes, always in this project, and those like it')
+    expect(terminal.shown).toContain('  a  yes, always in this project, also for similar calls')
     keyboard.press('a')
     expect(await outcome).toEqual(accepted({ scope: 'project' }))
   })
@@ -215,7 +215,7 @@ describe('an approval', () => {
     await nextLoop()
     keyboard.press('y')
     expect(keyboard.isRead).toBe(true)
-    expect(terminal.shown.at(-1)).toContain('keys do not count yet')
+    expect(terminal.shown.at(-1)).toContain('keys are ignored until')
     await clock.advance(1000)
     await nextLoop()
     keyboard.paste('y')

@@ -20,7 +20,7 @@ test.each([
 
 test('text that is already printed is declared void', () => {
   expect(retryNotice({ reason: 'overloaded', delayMs: 5000 }, true)).toBe(
-    '… the service broke off (overloaded); what it said so far does not count; trying again in 5 s',
+    '… the service broke off (overloaded); ignore its text so far; trying again in 5 s',
   )
 })
 

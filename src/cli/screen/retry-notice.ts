@@ -13,7 +13,7 @@ export function retryNotice(
     (address === undefined
       ? `the service broke off (${visibleName(words)})`
       : `the service at ${visibleName(address)} does not answer (${visibleName(words)})`)
-  const voided = isPrinted ? '; what it said so far does not count' : ''
+  const voided = isPrinted ? '; ignore its text so far' : ''
   const when = delayMs >= 1000 ? ` in ${Math.round(delayMs / 1000)} s` : ''
   return `… ${what}${voided}; trying again${when}`
 }

@@ -115,7 +115,7 @@ test('R07 on a terminal the shown text of a failed attempt is declared void', ()
   show(...text('Half.\n\nMore.\n\n'), hint({ type: 'stream_void', turnId: 't1', attempt: 1, reason: 'overloaded' }))
   expect(said.out).toContain('Half.')
   const words = stripVTControlCharacters(said.err).replace(/\s+/g, ' ')
-  expect(words).toContain('broke off (overloaded); what it said so far does not count; trying again')
+  expect(words).toContain('broke off (overloaded); ignore its text so far; trying again')
 })
 
 describe('quiet', () => {

@@ -91,7 +91,8 @@ function findCall(waiting: readonly OpenCall[], id: string, callId: string | und
   const matches = waiting.filter((one) => one.callId === callId)
   const call = matches.length === 1 ? matches[0] : matches.find(({ sessionId }) => sessionId === id)
   if (call) return call
-  if (matches.length === 0) throw new CliError(`No call "${fullyVisible(callId)}" waits; ${named} does`)
+  if (matches.length === 0)
+    throw new CliError(`No call "${fullyVisible(callId)}" waits for an answer; waiting: ${named}`)
   const owners = matches.map(({ sessionId }) => fullyVisible(sessionId)).join(', ')
   throw new CliError(
     `${matches.length} calls have the id "${fullyVisible(callId)}", in the sessions ${owners}; name one of these instead of ${fullyVisible(id)}`,
@@ -107,7 +108,8 @@ async function sendAnswer(
   const session = await loadSession(store, call.sessionId)
   const by = io.env.USER || io.env.USERNAME || 'user'
   if (!call.wasAsked) {
-    if (text === undefined) throw new UsageError(`${fullyVisible(call.name)} put a question; answer it with --text "…"`)
+    if (text === undefined)
+      throw new UsageError(`${fullyVisible(call.name)} asked a question; answer it with --text "…"`)
     await session.answer(call.callId, { content: text, by })
     return
   }

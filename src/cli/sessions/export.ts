@@ -48,7 +48,7 @@ const formats: Readonly<Record<string, string>> = {
 /** Prevents mistakes, but not a race with another process. */
 function refuseExisting(path: string, name: string): void {
   if (lstatSync(path, { throwIfNoEntry: false }))
-    throw new CliError(`${visibleName(name)} is there already; choose another name, or replace it with --force`)
+    throw new CliError(`${visibleName(name)} exists already; choose another name, or replace it with --force`)
 }
 
 async function exportText(store: SessionStore, id: string, format: string, redactor?: Redactor): Promise<string> {

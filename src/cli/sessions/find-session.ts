@@ -45,6 +45,6 @@ function unknown(idOrPrefix: string, ids: readonly string[]): CliError {
   const [similar] = nearest(idOrPrefix, ids, 1)
   const hint = similar === undefined ? '' : ` (did you mean ${fullyVisible(similar)}?)`
   return new CliError(
-    `There is no session "${fullyVisible(idOrPrefix)}"${hint}; libero sessions list --all names those there are`,
+    `There is no session "${fullyVisible(idOrPrefix)}"${hint}; libero sessions list --all shows all of them`,
   )
 }

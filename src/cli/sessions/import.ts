@@ -86,7 +86,7 @@ async function importOwn(store: SessionStore, text: string, io: Io): Promise<str
   const { id, tornAt } = await importSession(store, text, isTaken || isHardToType ? { id: newSessionId() } : {})
   if (isTaken) io.err(`There is a session ${fullyVisible(name)} already; this one is called ${id}`)
   else if (isHardToType) io.err(`Its name "${fullyVisible(name)}" is hard to type; it is called ${id} here`)
-  if (tornAt !== undefined) io.err(`The file was cut off at line ${tornAt}; what is before it was imported`)
+  if (tornAt !== undefined) io.err(`The file was cut off at line ${tornAt}; everything before it was imported`)
   return id
 }
 

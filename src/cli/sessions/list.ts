@@ -31,7 +31,7 @@ export async function list({ values }: ListArgs, io: Io): Promise<number> {
   if (shown.length === 0)
     io.err(
       others > 0
-        ? `No session was begun in this folder; libero sessions list --all shows ${others} of others`
+        ? `No session was begun in this folder; libero sessions list --all shows ${others} of other folders`
         : 'There are no sessions yet; begin one with libero "task"',
     )
   if (hasMore) io.err(`There are older ones: libero sessions list${isAll ? ' --all' : ''} --limit ${limit * 4}`)

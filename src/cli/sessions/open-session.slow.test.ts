@@ -84,7 +84,7 @@ test('--continue in a folder without sessions fails and names the next step', as
   await begun('/desk/other')
   const { message, exitCode } = await failure(openSession(store, { cwd, continue: true }))
   expect(message).toBe(
-    'No session was begun in /desk/project; libero sessions list --all names those of other folders, libero "task" begins one',
+    'No session was begun in /desk/project; libero sessions list --all shows those of other folders, libero "task" starts one',
   )
   expect(exitCode).toBe(1)
 })
@@ -111,7 +111,7 @@ test('an ambiguous prefix lists the matches, an unknown id suggests the nearest 
   expect(ambiguous.message).toMatch(/"essay" may be essay-(one|two), essay-(one|two); type more of the id/)
   const unknown = await failure(openSession(store, { cwd, resume: 'esay-one\x1b' }))
   expect(unknown.message).toBe(
-    'There is no session "esay-one␛" (did you mean essay-one?); libero sessions list --all names those there are',
+    'There is no session "esay-one␛" (did you mean essay-one?); libero sessions list --all shows all of them',
   )
 })
 
@@ -202,7 +202,9 @@ test('the error for a store that cannot be opened names the next step', async ()
     mode: 0o600,
   })
   const broken = await failure(openStore(join(folder, 'broken.db')))
-  expect(broken.message).toMatch(/^the sessions cannot be read: move the file away.*\(\S*broken\.db is damaged[^.]*\)$/)
+  expect(broken.message).toMatch(
+    /^the sessions cannot be read: move the file elsewhere.*\(\S*broken\.db is damaged[^.]*\)$/,
+  )
   if (process.getuid?.() === 0) return // nothing is forbidden to root
   mkdirSync(join(folder, 'closed'))
   chmodSync(join(folder, 'closed'), 0o500)

@@ -72,7 +72,7 @@ async function requestedId(
   if (typeof resume === 'string') return findSession(store, resume)
   if (resume && pick) return pickId(store, pick)
   if (resume || isContinued) return (await latestInFolder(store, realFolder(cwd))) ?? noneHere(cwd)
-  if (fork) throw new CliError('--fork needs to know of what: add --continue or --resume <id>', exitCodes.usage)
+  if (fork) throw new CliError('--fork needs a session to copy: add --continue or --resume <id>', exitCodes.usage)
   return undefined
 }
 
@@ -93,7 +93,7 @@ async function pickId(store: SessionStore, pick: NonNullable<OpenSessionOptions[
 
 function noneHere(cwd: string): never {
   throw new CliError(
-    `No session was begun in ${fullyVisible(cwd)}; libero sessions list --all names those of other folders, libero "task" begins one`,
+    `No session was begun in ${fullyVisible(cwd)}; libero sessions list --all shows those of other folders, libero "task" starts one`,
   )
 }
 

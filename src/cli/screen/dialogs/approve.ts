@@ -124,9 +124,9 @@ function scopeChoices(offered: unknown, count: number): Choice<Verdict>[] {
     has(scope) ? [{ key, label: `yes${all}, ${label}`, value: scope }] : []
   return [
     { key: 'y', label: `yes${all}, this once`, value: 'once' },
-    ...yes('s', 'session', 'in this session, and those like it'),
-    ...yes(has('always') ? 'p' : 'a', 'project', 'always in this project, and those like it'),
-    ...yes('a', 'always', 'always and everywhere, and those like it'),
+    ...yes('s', 'session', 'in this session, also for similar calls'),
+    ...yes(has('always') ? 'p' : 'a', 'project', 'always in this project, also for similar calls'),
+    ...yes('a', 'always', 'always and everywhere, also for similar calls'),
     ...(count > 1 ? [{ key: 'e', label: 'decide on each', value: 'each' as const }] : []),
     { key: 'n', label: `no${none}`, value: 'no' },
     { key: 'r', label: `no${none}, and say why`, value: 'reason' },

@@ -66,7 +66,7 @@ export async function runDialog<T>(view: DialogView<T>, context: DialogContext):
   }
   /** The person is in the middle of a word, and one of its letters could be taken for an answer. */
   const keepIgnoring = (): void => {
-    ignoringHint = '… keys do not count yet: stop typing for a moment'
+    ignoringHint = '… keys are ignored until you stop typing for a moment'
     acceptKeysAfter(Math.max(ignoreKeysMs, pauseMs))
     draw()
   }

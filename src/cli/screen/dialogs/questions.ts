@@ -113,7 +113,7 @@ export async function deviceCode(payload: Payload, context: DialogContext): Prom
   const isDone = await runDialog<boolean>(
     {
       draw: () => ['  Waiting for you there.'],
-      hint: () => 'Enter: done there; Esc: leave it',
+      hint: () => 'Enter: done; Esc: cancel',
       press(key) {
         if (key.type === 'enter') return { value: true }
         return key.type === 'escape' ? { value: false } : undefined
@@ -121,7 +121,7 @@ export async function deviceCode(payload: Payload, context: DialogContext): Prom
     },
     context,
   )
-  showAnswer(isDone ? 'done' : 'left', context)
+  showAnswer(isDone ? 'done' : 'cancelled', context)
   return isDone ? { status: 'accepted', value: true } : unanswered
 }
 

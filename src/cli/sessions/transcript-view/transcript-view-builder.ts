@@ -103,7 +103,7 @@ function endingOf({ status, stop, error }: EntryOf<'run_ended'>): string | undef
   if (status === 'completed') return undefined
   if (status === 'suspended') return 'The run ended here, to wait for an answer'
   if (status === 'aborted') return stop === 'forked' ? undefined : 'Stopped'
-  if (stop === 'crashed') return 'The process ended in the middle of this'
+  if (stop === 'crashed') return 'The process ended during this run'
   return `The run failed: ${error?.message ?? stop}`
 }
 
