@@ -26,7 +26,7 @@ export function oneLine(text: string, most: number = Number.POSITIVE_INFINITY): 
 
 /** The beginning of a text, of at most `most` bytes of UTF-8, whole characters only. */
 export function headBytes(text: string, most: number): string {
-  const buffer = new Uint8Array(Math.min(most, text.length * 3))
+  const buffer = new Uint8Array(Math.max(Math.min(most, text.length * 3), 0))
   return text.slice(0, encoder.encodeInto(text, buffer).read)
 }
 

@@ -11,8 +11,8 @@ import { MeteredStream, type Metering } from './limits/metered-stream.ts'
 import { keepTally, priced, type RunTally, spentBefore } from './limits/tally.ts'
 
 /**
- * `behavior.limits`: hard limits for a run with all that it starts. What a request may use up is reserved before it is
- * sent; what does not fit is not sent, and ends the run with what it has.
+ * `behavior.limits`: hard limits for a run and its children. The most that a request may use is reserved before it is sent.
+ * A request that does not fit is not sent, and the run ends with what it has.
  */
 export function limits(): Extension {
   return {
@@ -20,7 +20,7 @@ export function limits(): Extension {
     async start(run, hooks) {
       const tally = keepTally(run)
       const { account, own } = await openAccount(run)
-      await countBeginning(run, account, tally)
+      await countEarlierCalls(run, account, tally)
       const guard = new Guard(run, account, tally)
       run.provider = guard.metered(run.provider)
       guards.set(run, guard)
@@ -32,7 +32,7 @@ export function limits(): Extension {
   }
 }
 
-/** The part that counts calls: it has the last word at a gate, so that what others block is not counted. */
+/** Counts tool calls. A separate extension because its gate must be the last one: calls that others block do not count. */
 export function limitedCalls(): Extension {
   return {
     name: 'limited-calls',
@@ -44,8 +44,8 @@ export function limitedCalls(): Extension {
 
 const guards = new WeakMap<Run, Guard>()
 
-/** What extensions that began before this one have asked a model already. */
-async function countBeginning(run: Run, { meters }: Account, tally: RunTally): Promise<void> {
+/** Counts the model calls of extensions that started before this one. */
+async function countEarlierCalls(run: Run, { meters }: Account, tally: RunTally): Promise<void> {
   for (const one of run.progress.turnUsage) {
     const used = { usage: one, model: one.model ?? run.settings.model }
     const amounts = amountsOf(await priced(run, used), 1)
@@ -54,15 +54,15 @@ async function countBeginning(run: Run, { meters }: Account, tally: RunTally): P
   }
 }
 
-/** Only a final answer in a shape is asked for when the work is over. */
-const reserveOf = ({ schema, limits }: Behavior): number => (schema ? (limits?.reserve ?? usualReserve) : 0)
+/** The reserved fraction: only a structured answer is requested after the work has ended. */
+const reserveOf = ({ schema, limits }: Behavior): number => (schema ? (limits?.reserve ?? defaultReserve) : 0)
 
-const usualReserve = 0.2
+const defaultReserve = 0.2
 
-/** For the children of a run, whose extensions need not be their parent's. It goes with the run. */
+/** The account of each run, for its children: they may have extensions of their own. */
 const accounts = new WeakMap<Run, Account>()
 
-/** A child that was given its parent's limits counts on its parent's meters; other limits are a meter besides. */
+/** A child with its parent's limits shares the parent's meters; other limits add a meter. */
 async function openAccount(run: Run): Promise<{ account: Account; own: Meter | undefined }> {
   const { parent, clock } = run
   const { behavior } = run.settings
@@ -76,18 +76,18 @@ async function openAccount(run: Run): Promise<{ account: Account; own: Meter | u
   return { account, own }
 }
 
-/** Sees to it that one run keeps within its account, and says so where it would not. */
+/** Keeps one run within its account, and reports limits that are near or reached. */
 export class Guard {
   readonly #run: Run
   readonly #account: Account
   readonly #tally: RunTally
-  /** Limits of which the model was told. */
-  readonly #told = new Set<string>()
-  /** A limit that was met, until it is told. */
-  #met: LimitState | undefined
+  /** Limits that the model was warned of. */
+  readonly #warned = new Set<string>()
+  /** A limit that was reached and not reported yet. */
+  #reached: LimitState | undefined
   /** The limit that cut the latest reply short. */
   #cutBy: LimitState | undefined
-  /** A call was refused, or a reply cut short: there will be no other turn. */
+  /** A call was refused or a reply was cut short: no other turn follows. */
   #isLastTurn = false
 
   constructor(run: Run, account: Account, tally: RunTally) {
@@ -111,7 +111,7 @@ export class Guard {
     return { ...plainProvider(provider), stream: (request, signal) => new MeteredStream(metering, request, signal) }
   }
 
-  /** Counts a call, or blocks it. */
+  /** Counts a call or blocks it. */
   gate(gate: HookContexts['tool:gate']): void {
     if (gate.block || gate.halt) return
     const { meters } = this.#account
@@ -128,19 +128,19 @@ export class Guard {
   }
 
   async afterTurn({ turnId, error }: HookContexts['turn:after']): Promise<void> {
-    // The latest reply is that of the turn itself: what was asked aside before it did its part, cut or not.
+    // Side calls come before the reply of the turn, so a limit noted here cut the turn's own reply.
     if (this.#cutBy && !error) this.#endAfterTurn(this.#cutBy)
-    if (error instanceof AgentBudgetError) await this.#tellOfIt(turnId)
-    // A call aside that did not fit was done without.
-    else if (!this.#isLastTurn) this.#met = undefined
+    if (error instanceof AgentBudgetError) await this.#reportReached(turnId)
+    // The run went on without a side call that did not fit.
+    else if (!this.#isLastTurn) this.#reached = undefined
   }
 
   async nextTurn(next: HookContexts['turn:next']): Promise<void> {
-    const full = this.#isLastTurn ? this.#met : this.#usedUp(next)
+    const full = this.#isLastTurn ? this.#reached : this.#usedUp(next)
     if (full) {
       next.error = this.#refuse(full, 'there is more to do')
-      next.stop = false // nobody needs to bring it to a good end
-      return this.#tellOfIt(next.turnId)
+      next.stop = false // extensions need not end the run themselves
+      return this.#reportReached(next.turnId)
     }
     if (next.stop) return
     for (const state of this.#near()) {
@@ -150,47 +150,47 @@ export class Guard {
   }
 
   async done(stopReason: string): Promise<void> {
-    if (stopReason === 'budget') await this.#tellOfIt('')
+    if (stopReason === 'budget') await this.#reportReached('')
   }
 
-  /** Stops the run when its time is over. Returns how to call that off. */
+  /** Cancels the run when its time is over. Returns a function that stops the timer. */
   limitTime(meter: Meter): () => void {
-    const { clock, cancellation: stop } = this.#run
-    let callOff = (): void => {}
-    const look = (): void => {
+    const { clock, cancellation } = this.#run
+    let stopTimer = (): void => {}
+    const check = (): void => {
       const state = meter.state('timeMs')
       const left = state.max - state.spent
       if (left > 0) {
-        callOff = clock.timer(left, look) // again, where no timer runs that long
+        stopTimer = clock.timer(left, check) // checks again: timers have a maximum length
         return
       }
       const error = this.#refuse(state, 'there is more to do')
-      void this.#tellOfIt('')
-      stop.cancel(error)
+      void this.#reportReached('')
+      cancellation.cancel(error)
     }
     const { timeMs } = meter.limits
-    if (timeMs !== undefined && timeMs !== noLimit) look()
-    return () => callOff()
+    if (timeMs !== undefined && timeMs !== noLimit) check()
+    return () => stopTimer()
   }
 
   #endAfterTurn(state: LimitState): void {
     this.#isLastTurn = true
-    this.#met = state
+    this.#reached = state
   }
 
   #refuse(state: LimitState, why: string): AgentBudgetError {
-    this.#met = state
+    this.#reached = state
     const { limit, spent, max } = state
     return new AgentBudgetError(limit, `The budget is used up: ${spent} of ${max} (limits.${limit}), and ${why}`)
   }
 
-  async #tellOfIt(turnId: string): Promise<void> {
-    const state = this.#met
-    this.#met = undefined
+  async #reportReached(turnId: string): Promise<void> {
+    const state = this.#reached
+    this.#reached = undefined
     if (state) await this.#run.hooks.tell('limit:reached', { turnId, ...state })
   }
 
-  /** A limit that leaves nothing for another turn. Who has no calls left may still give an answer. */
+  /** A limit that allows no other turn. Without tool calls left, the model may still answer. */
   #usedUp({ stop }: HookContexts['turn:next']): LimitState | undefined {
     if (stop) return undefined
     for (const { states } of this.#account.meters)
@@ -199,26 +199,26 @@ export class Guard {
     return undefined
   }
 
-  /** Limits that have become near, each once. */
+  /** Limits that have become near; each is returned once. */
   #near(): LimitState[] {
     const near: LimitState[] = []
     for (const meter of this.#account.meters)
       for (const state of meter.states) {
-        if (this.#told.has(state.limit) || isFree(state)) continue
+        if (this.#warned.has(state.limit) || isFree(state)) continue
         const forWork = state.max - meter.kept(state.limit)
-        if (state.spent < forWork * (meter.limits.warnAt ?? usualWarning)) continue
-        this.#told.add(state.limit)
+        if (state.spent < forWork * (meter.limits.warnAt ?? defaultWarnAt)) continue
+        this.#warned.add(state.limit)
         near.push(state)
       }
     return near
   }
 }
 
-const usualWarning = 0.8
+const defaultWarnAt = 0.8
 const noLimit = Number.POSITIVE_INFINITY
 const endsRuns: ReadonlySet<string> = new Set(['cost', 'tokens', 'turns'])
 
-/** Whoever may spend nothing may go on as long as it costs nothing. */
+/** With a cost limit of 0, a run continues as long as it is free of charge. */
 const isFree = ({ limit, spent, max }: LimitState): boolean => limit === 'cost' && spent === 0 && max === 0
 
 function noteOn({ limit, spent, max }: LimitState): string {

@@ -14,13 +14,13 @@ export interface CompactOptions {
   readonly turnId: string
   readonly model: string
   readonly limits: Limits
-  /** Else the summary is made by rule. */
+  /** Whether to ask a model. Otherwise the summary is made by rule. */
   readonly asksModel: boolean
 }
 
 /**
- * Makes what a model is shown of a conversation less than half of its limit: a summary for what is old, what is too big
- * in the rest cut. One append; the log keeps everything. False when there was nothing to be done.
+ * Reduces a conversation to less than half of its limit: older turns are replaced by a summary, large blocks in the rest
+ * are cut. One append; the log keeps everything. Returns false if there was nothing to reduce.
  */
 export async function compact(run: Run, options: CompactOptions): Promise<boolean> {
   const { turnId, limits } = options
@@ -37,7 +37,7 @@ export async function compact(run: Run, options: CompactOptions): Promise<boolea
   const asked = { turnId, toSeq: turns[plan.cut - 1]!.seq, pins: [] as string[] }
   await run.hooks.ask('compaction:before', asked)
   const pins = Array.isArray(asked.pins) ? asked.pins : []
-  // Many pins leave less room for turns; fewer turns are then kept than was said, never more.
+  // Pins leave less room for turns: fewer turns may be kept than handlers were told, never more.
   plan = planFor(run, turns, limits, {
     most,
     pinned: pinsBytes(run, turns, { pins, most, limit: limits.limit }),
@@ -61,7 +61,7 @@ export async function compact(run: Run, options: CompactOptions): Promise<boolea
   return true
 }
 
-/** What a model is shown of the conversation as the log has it now. */
+/** The messages that a request would have now. */
 export function shownMessages({ provider, log }: Run): readonly Message[] {
   const messages = log.transcript.messagesFor(provider.meta.name)
   return provider.view?.(messages) ?? messages
@@ -75,10 +75,10 @@ async function append(run: Run, entries: Parameters<Run['log']['appendAll']>[0])
 }
 
 interface Room {
-  /** For the summary. */
+  /** The size of the summary. */
   readonly most: number
   readonly pinned: number
-  /** How many turns it was said would go. */
+  /** The number of turns that handlers were told will be replaced. */
   readonly atLeast?: number
 }
 
@@ -96,12 +96,12 @@ function planFor(run: Run, turns: readonly ShownTurn[], { limit, hard, weigh }: 
     pinned: pinnedIds(run),
     budget,
     hard: Math.max(rest, limit * 0.05),
-    asked: askedIn(run),
+    prompts: promptTurnsOf(run),
     weigh,
   })
 }
 
-const askedIn = ({ id, log }: Run): ReadonlySet<string> =>
+const promptTurnsOf = ({ id, log }: Run): ReadonlySet<string> =>
   new Set(log.transcript.turns.flatMap((turn) => (turn.runId === id && turn.role === 'user' ? [turn.id] : [])))
 
 function pinsBytes(
@@ -126,7 +126,7 @@ async function summaryOf(
   { passages, previous, most }: Old,
 ): Promise<{ text: string; isFallback: boolean }> {
   const replaced = passages.reduce((sum, { head, body }) => sum + bytesOf(head) + bytesOf(body), bytesOf(previous))
-  const room = limits.hard === undefined ? limits.limit : limits.hard * 0.85 // the answer needs room, too
+  const room = limits.hard === undefined ? limits.limit : limits.hard * 0.85 // the answer needs room too
   const task = { turnId, model, passages, previous, room, wanted: most * 0.7, most: Math.min(most, replaced) }
   const text = asksModel ? await summarise(run, task) : undefined
   if (text !== undefined) return { text: wellFormed(text), isFallback: false }
@@ -134,7 +134,7 @@ async function summaryOf(
   return { text: wellFormed(summaryByRule({ passages, previous, files }, most)), isFallback: true }
 }
 
-/** What became of each file in what is summed up; the last word counts. */
+/** The files in the passages, each with its latest access. */
 function filesOf({ log: { transcript } }: Run, passages: readonly Passage[]): string[] {
   const calls = new Set(passages.map(({ callId }) => callId))
   const files = new Map<string, string>()
@@ -143,7 +143,7 @@ function filesOf({ log: { transcript } }: Run, passages: readonly Passage[]): st
   return [...files.values()]
 }
 
-/** A summary that needs no model: what the user said, what was said and done in answer, and the files it was about. */
+/** A summary without a model: the user's messages, the replies and calls, and the files. */
 export function summaryByRule(
   { passages, previous, files }: { passages: readonly Passage[]; previous: string; files: readonly string[] },
   most: number,
@@ -157,15 +157,15 @@ export function summaryByRule(
     left -= bytesOf(cut)
   }
   add('Before', previous, left * 0.3)
-  const said = passages.filter(({ kind }) => kind === 'user').map(({ body }) => body.trim())
-  add('What the user said', fitted(said, left * 0.5), left * 0.5)
-  add('Files', fitted(files, left * 0.2), left * 0.2)
+  const userTexts = passages.filter(({ kind }) => kind === 'user').map(({ body }) => body.trim())
+  add('What the user said', cutToBudget(userTexts, left * 0.5), left * 0.5)
+  add('Files', cutToBudget(files, left * 0.2), left * 0.2)
   add('What was done', newest(steps(passages), left), left)
   return cutMiddle(sections.join('\n'), most)
 }
 
-/** All of them, each cut as far as it takes; where even that is too much, the first and the newest. */
-function fitted(texts: readonly string[], budget: number): string {
+/** All texts, each cut to an equal level; if there are too many, the first and the newest. */
+function cutToBudget(texts: readonly string[], budget: number): string {
   const most = Math.max(Math.floor(budget / 120), 1)
   const kept = texts.length <= most ? texts : [texts[0]!, `(${texts.length - most} left out)`, ...texts.slice(1 - most)]
   const sizes = kept.map((text) => bytesOf(text) + 3)
@@ -175,7 +175,7 @@ function fitted(texts: readonly string[], budget: number): string {
 
 const mostOfOne = 4_000
 
-/** One line for each thing said or done; a call and what came of it are one. */
+/** One line for each reply, and for each call with its result. */
 function steps(passages: readonly Passage[]): string[] {
   const results = new Map(passages.flatMap((one) => (one.kind === 'result' ? [[one.callId, one] as const] : [])))
   return passages.flatMap(({ kind, head, body, callId }) => {

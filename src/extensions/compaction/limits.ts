@@ -5,29 +5,29 @@ import type { Run } from '../../core/run.ts'
 import type { Message, SessionTurn } from '../../core/turn.ts'
 import { bytesOf, overheadOf, type Size, sizeOfAll } from './sizes.ts'
 
-/** How much conversation there may be, in weighed bytes. */
+/** How large a conversation may be, in weighted bytes. */
 export interface Limits {
-  /** More than that is too much. */
+  /** A larger conversation is reduced. */
   readonly limit: number
-  /** More than that cannot be sent at all; absent where that is not known. */
+  /** A larger conversation cannot be sent; absent if unknown. */
   readonly hard?: number
-  /** What the limit goes by. */
+  /** The size that `limit` refers to. */
   readonly measure: (size: Size) => number
-  /** What it costs a model to read something. */
+  /** The size in proportion to tokens. */
   readonly weigh: (size: Size) => number
-  /** How many tokens the model can take, and what one of them weighs; absent where that is not known. */
-  readonly room?: { readonly window: number; readonly bytesPerToken: number }
+  /** The context of the model, if known. */
+  readonly room?: Room
 }
 
 export type PromptRequest = Pick<ModelRequest, 'model' | 'messages' | 'tools'>
 
-/** What the user set, else three quarters of what the model can take, else a size that most can. */
+/** The configured threshold, else three quarters of the model's context, else a size that most models accept. */
 export async function limitsOf(run: Run, request: PromptRequest): Promise<Limits> {
   const { compactThreshold } = run.settings.behavior
-  const isSet = compactThreshold !== defaultBehavior.compactThreshold // which is that of the other strategy
+  const isSet = compactThreshold !== defaultBehavior.compactThreshold // the default is for the other strategy
   const window = await windowOf(run, request.model)
   if (window === undefined)
-    return { limit: isSet ? compactThreshold : whenUnknown, measure: isSet ? asBytes : asShown, weigh: asShown }
+    return { limit: isSet ? compactThreshold : defaultLimit, measure: isSet ? asBytes : asShown, weigh: asShown }
   const overhead = overheadOf({ system: run.system.text, tools: request.tools })
   const { bytesPerToken, mediaWeight } = calibrated(run, request, overhead)
   const all = window * bytesPerToken
@@ -38,38 +38,38 @@ export async function limitsOf(run: Run, request: PromptRequest): Promise<Limits
   return { limit: Math.max(all * 0.75 - overhead, all * 0.25), measure: weigh, ...known }
 }
 
-/** Whether it is less than a quarter of the smallest window there is: then nobody has to know the model's own. */
+/** Whether a conversation is smaller than a quarter of the smallest context of any model: then the model's own need not be known. */
 export function fitsAnywhere({ settings: { behavior } }: Run, size: Size): boolean {
   return behavior.compactThreshold === defaultBehavior.compactThreshold && asBytes(size) < 3000
 }
 
-/** Every byte that is sent. */
+/** All bytes that are sent. */
 export const asBytes = ({ text, media }: Size): number => text + media
 
-/** Every byte that a model has to read. */
+/** All bytes that the model reads. */
 const asShown = ({ text, shown }: Size): number => text + shown
 
-/** What the bytes of a refused request have to become: by what the model can take, by what the error says, else half. */
+/** Limits after a request was refused as too large: from the error message, else from the model's context, else half of the request. */
 export async function limitsAfterRefusal(run: Run, request: ModelRequest, why: string): Promise<Limits> {
   const counts = countsIn(why)
   const share = counts && counts.most / counts.sent
   const window = await windowOf(run, request.model)
-  const weigh = share === undefined && window === undefined ? asBytes : asShown // the others are about tokens
+  const weigh = share === undefined && window === undefined ? asBytes : asShown // the error and the context are in tokens
   const sent = weigh(sizeOfAll(request.messages))
   const overhead = overheadOf(request)
-  const known = window === undefined ? undefined : Math.max(window * bytesPerTokenAtFirst * 0.75 - overhead, window)
-  const told =
+  const known = window === undefined ? undefined : Math.max(window * defaultBytesPerToken * 0.75 - overhead, window)
+  const fromError =
     share === undefined ? undefined : Math.max((sent + overhead) * share * 0.75 - overhead, sent * share * 0.3)
-  // It was refused, so whatever is thought to fit, this much does not.
-  const limit = Math.min(told ?? known ?? sent / 2, sent * 0.7)
+  // The request was refused, so it must become smaller in any case.
+  const limit = Math.min(fromError ?? known ?? sent / 2, sent * 0.7)
   const room = counts
     ? { window: counts.most, bytesPerToken: (sent + overhead) / counts.sent }
-    : window !== undefined && { window, bytesPerToken: bytesPerTokenAtFirst }
+    : window !== undefined && { window, bytesPerToken: defaultBytesPerToken }
   return { limit, hard: limit, measure: weigh, weigh, ...(room && { room }) }
 }
 
-const bytesPerTokenAtFirst = 3
-const whenUnknown = 400_000
+const defaultBytesPerToken = 3
+const defaultLimit = 400_000
 
 async function windowOf({ provider }: Run, model: string): Promise<number | undefined> {
   try {
@@ -80,7 +80,7 @@ async function windowOf({ provider }: Run, model: string): Promise<number | unde
   }
 }
 
-/** The service has counted the last prompt: what its text and its images really cost shows in that. */
+/** The real tokens per byte of text and of images, from the usage of the last reply. */
 function calibrated(
   run: Run,
   { model, messages }: PromptRequest,
@@ -90,11 +90,11 @@ function calibrated(
   const tokens = at < 0 ? 0 : promptTokens(run, messages[at]!, model)
   const sent = sizeOfAll(messages.slice(0, Math.max(at, 0)))
   const bytes = sent.text + overhead
-  const uncalibrated = { bytesPerToken: bytesPerTokenAtFirst, mediaWeight: 1 }
-  // A count that no text can have is none; a short prompt says little.
+  const uncalibrated = { bytesPerToken: defaultBytesPerToken, mediaWeight: 1 }
+  // Ignores impossible counts, and short prompts, which say little.
   if (tokens < 1000 || bytes / tokens > 8) return uncalibrated
   if (sent.shown === 0) return { bytesPerToken: Math.max(bytes / tokens, 1), mediaWeight: 1 }
-  const shown = tokens * bytesPerTokenAtFirst - bytes
+  const shown = tokens * defaultBytesPerToken - bytes
   return { ...uncalibrated, mediaWeight: Math.min(Math.max(shown / sent.shown, 0.02), 1) }
 }
 
@@ -118,21 +118,21 @@ function countsIn(message: string): { readonly sent: number; readonly most: numb
   return most > 0 && most / sent > 0.01 ? { sent, most } : undefined
 }
 
-/** What there is room for, as far as it is known. */
+/** The context of a model. */
 interface Room {
-  /** Tokens that the model can take. */
+  /** In tokens. */
   readonly window: number
   readonly bytesPerToken: number
 }
 
-/** Whether the prompt of this run cannot fit, even if each of its tokens were long. */
+/** Whether the prompt of this run cannot fit, even if its tokens are as long as those of plain English. */
 export function isPromptTooLong(run: Run, request: PromptRequest, room: Room): boolean {
   const bytesPerToken = Math.max(room.bytesPerToken, longTokens)
   const bytes = promptBytes(run, request.messages) + overheadOf({ system: run.system.text, tools: request.tools })
   return bytes / bytesPerToken > room.window
 }
 
-/** Bytes of a token of plain English; of other languages and of code it has fewer. */
+/** Bytes per token of plain English; other languages and code have fewer. */
 const longTokens = 4
 
 /** The error for a prompt that does not fit, with the size that would. */
@@ -160,22 +160,22 @@ export function promptTooLong(run: Run, request: PromptRequest, room?: Room, cau
   )
 }
 
-/** Bytes of what the user told this run. */
+/** The size of the user's messages to this run. */
 export function promptBytes(run: Run, messages: readonly Message[]): number {
   const { text, shown } = sizeOfAll(promptOf(run, messages))
   return text + shown
 }
 
-/** What this run was told, and in any case what the user said last. */
+/** The user's messages to this run, and in any case the last one. */
 function promptOf({ id }: Run, messages: readonly (Message & Partial<SessionTurn>)[]): Message[] {
-  const said = messages.filter(
+  const userMessages = messages.filter(
     ({ role, content }) => role === 'user' && !content.some(({ type }) => type === 'tool_result'),
   )
-  const last = said.at(-1)
-  return said.filter((message) => message === last || message.runId === id)
+  const last = userMessages.at(-1)
+  return userMessages.filter((message) => message === last || message.runId === id)
 }
 
-/** As many characters of this conversation's scripts as take so many bytes. */
+/** The number of characters that so many bytes hold, in the script of the last message. */
 function charactersOf(bytes: number, messages: readonly Message[]): number {
   const texts = messages.at(-1)?.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])) ?? []
   const text = texts.join('').slice(0, 100_000)

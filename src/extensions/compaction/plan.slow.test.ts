@@ -83,7 +83,7 @@ test('T06 what the user has just asked stays whole, however many parts it has an
   for (const blocks of [Array<SessionContentBlock>(20).fill(part), [part, part, picture]]) {
     const turns = ['p', 'q'].map((id, i): ShownTurn => ({ id, role: 'user', seq: i, blocks }))
     const options = { turns, keepTurns: 4, budget: 4000, hard: 12_000, weigh: asBytes }
-    expect(planCut({ ...options, asked: new Set(['p', 'q']) })).toEqual({ cut: 0, edits: [] })
+    expect(planCut({ ...options, prompts: new Set(['p', 'q']) })).toEqual({ cut: 0, edits: [] })
   }
 })
 

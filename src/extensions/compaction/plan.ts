@@ -4,11 +4,11 @@ import type { SessionContentBlock } from '../../core/turn.ts'
 import { levelFor, shortened } from './shorten.ts'
 import { type Size, sizeOfBlock } from './sizes.ts'
 
-/** What becomes of the turns a model is shown. */
+/** How a conversation is reduced. */
 export interface Plan {
-  /** So many of the oldest are replaced by a summary. */
+  /** The number of oldest turns that a summary replaces. */
   readonly cut: number
-  /** What is too big in those that stay, made shorter. */
+  /** Cuts of large blocks in the turns that stay. */
   readonly edits: readonly ContextEdit[]
 }
 
@@ -16,30 +16,30 @@ export type ContextEdit = Extract<EntryBody, { type: 'context_edit' }>
 
 export interface PlanOptions {
   readonly turns: readonly ShownTurn[]
-  /** A turn that waits for results, and what comes after it, stays. */
+  /** A turn whose calls have no results yet; it stays, with all that follows. */
   readonly openTurnId?: string | undefined
   readonly keepTurns: number
-  /** No fewer of the oldest than these go, whatever would fit. */
+  /** At least so many of the oldest turns are replaced. */
   readonly atLeast?: number
-  /** Turns that survive word for word, wherever they stand: they are no part of the budget, and are not cut. */
+  /** Turns that are kept verbatim: they do not count for the budget and are not cut. */
   readonly pinned?: ReadonlySet<unknown>
-  /** For the turns that stay. */
+  /** The size of the turns that stay. */
   readonly budget: number
-  /** More than that cannot be sent. */
+  /** A larger request cannot be sent. */
   readonly hard: number
-  /** The turns in which the present run was told what to do; the last message of a user is always one of them. */
-  readonly asked?: ReadonlySet<string>
+  /** The user messages of the present run; the last user message is always one of them. */
+  readonly prompts?: ReadonlySet<string>
   readonly weigh: (size: Size) => number
 }
 
 /**
- * Cuts between turns only: a call and its results are never parted. Keeps fewer turns where they are too big. What the
- * user has just asked is never cut: half a question may get a wrong answer.
+ * Plans a cut between turns: calls and results are never separated. Keeps fewer turns if they are too large. The user's
+ * present message is never cut: half a question may get a wrong answer.
  */
 export function planCut(options: PlanOptions): Plan {
-  const { turns, keepTurns, atLeast = 0, pinned = none, asked = none, budget, hard, weigh } = options
+  const { turns, keepTurns, atLeast = 0, pinned = none, prompts = none, budget, hard, weigh } = options
   const wanted = Math.max(firstOfNewest(turns, keepTurns), atLeast)
-  const unanswered = firstUnanswered(turns, asked)
+  const unanswered = firstUnanswered(turns, prompts)
   const cuts = boundariesOf(turns, options.openTurnId).filter((index) => index >= wanted && index <= unanswered)
   const last = cuts.at(-1) ?? 0
   const blocks = turns.flatMap((turn, at) =>
@@ -48,13 +48,13 @@ export function planCut(options: PlanOptions): Plan {
     ),
   )
   const newest = new Set(blocks.filter(({ at }) => at >= last))
-  const question = turns.findLastIndex(isSaid)
-  const isAsked = ({ at, turn }: Part): boolean => at === question || (asked.has(turn.id) && isSaid(turn))
-  const said = new Set(blocks.filter((part) => part.at >= wanted && isAsked(part)))
-  // Calls that were just answered are refused without the thinking that led to them.
-  const bound = [...newest].filter(({ block }) => block.type === 'thinking')
+  const question = turns.findLastIndex(isUserMessage)
+  const isPrompt = ({ at, turn }: Part): boolean => at === question || (prompts.has(turn.id) && isUserMessage(turn))
+  const promptParts = new Set(blocks.filter((part) => part.at >= wanted && isPrompt(part)))
+  // Services refuse calls that were just answered without the thinking before them.
+  const requiredThinking = [...newest].filter(({ block }) => block.type === 'thinking')
 
-  for (const whole of [new Set([...newest, ...said]), new Set([...said, ...bound])]) {
+  for (const whole of [new Set([...newest, ...promptParts]), new Set([...promptParts, ...requiredThinking])]) {
     const fixed = sum([...whole].map(({ bytes }) => bytes))
     if (fixed > budget * 0.6) continue
     const weights = weightsFrom(turns.length, partsFrom(blocks, 0, whole), budget / 8)
@@ -62,27 +62,27 @@ export function planCut(options: PlanOptions): Plan {
     if (cut !== undefined) return { cut, edits: shorten(partsFrom(blocks, cut, whole), budget - fixed) }
   }
 
-  // Not even the newest fits. Pictures that the model has not seen yet are cut only if they must be.
-  const unseen = [...newest].filter((part) => said.has(part) || sizeOfBlock(part.block).media > 0)
-  const whole = new Set([...unseen, ...bound])
+  // Not even the newest turns fit. Images that the model has not seen yet are cut last.
+  const unseen = [...newest].filter((part) => promptParts.has(part) || sizeOfBlock(part.block).media > 0)
+  const whole = new Set([...unseen, ...requiredThinking])
   const fixed = sum([...whole].map(({ bytes }) => bytes))
   const rest = partsFrom(blocks, last, whole)
   const room = Math.max(budget - fixed, budget / 4)
   const isTooMuch = fixed + Math.min(sum(rest.map(({ bytes }) => bytes)), room) > hard
   if (!isTooMuch) return { cut: last, edits: shorten(rest, room) }
-  return { cut: last, edits: shorten(partsFrom(blocks, last, said), hard - sum([...said].map(bytesOf))) }
+  return { cut: last, edits: shorten(partsFrom(blocks, last, promptParts), hard - sum([...promptParts].map(bytesOf))) }
 }
 
-/** A turn is what the model said and the results it asked for: it begins with an assistant message. */
+/** The index of the first of the newest turns. A turn begins with a reply of the model. */
 export function firstOfNewest(turns: readonly ShownTurn[], count: number): number {
   let left = Math.max(count, 1)
   for (let i = turns.length - 1; i >= 0; i--)
-    if (turns[i]!.role === 'assistant' && --left === 0) return i + afterIt(turns, i, count)
+    if (turns[i]!.role === 'assistant' && --left === 0) return i + offsetAfter(turns, i, count)
   return 0
 }
 
-/** Without turns to keep, only what nobody has answered yet stays. */
-function afterIt(turns: readonly ShownTurn[], index: number, count: number): number {
+/** If no turns are kept, only an unanswered message stays. */
+function offsetAfter(turns: readonly ShownTurn[], index: number, count: number): number {
   const next = turns[index + 1]
   return count === 0 && next && !hasResults(next) ? 1 : 0
 }
@@ -99,7 +99,7 @@ const none: ReadonlySet<never> = new Set()
 
 const bytesOf = ({ bytes }: Part): number => bytes
 
-/** Where a conversation can be cut: before anything but results. */
+/** The indexes at which a conversation can be cut: before any turn except results. */
 function boundariesOf(turns: readonly ShownTurn[], openTurnId: string | undefined): number[] {
   const open = openTurnId === undefined ? -1 : turns.findIndex(({ id }) => id === openTurnId)
   const indexes = turns.flatMap((turn, i) => (i === 0 || !hasResults(turn) ? [i] : []))
@@ -109,17 +109,16 @@ function boundariesOf(turns: readonly ShownTurn[], openTurnId: string | undefine
 const hasResults = ({ role, blocks }: ShownTurn): boolean =>
   role === 'user' && blocks.some((block) => block?.type === 'tool_result')
 
-/** Somebody spoke, and no tool. */
-const isSaid = (turn: ShownTurn): boolean => turn.role === 'user' && !hasResults(turn)
+const isUserMessage = (turn: ShownTurn): boolean => turn.role === 'user' && !hasResults(turn)
 
-/** The first message of this run that no model has answered yet. */
-function firstUnanswered(turns: readonly ShownTurn[], asked: ReadonlySet<string>): number {
+/** The first message of this run without an answer. */
+function firstUnanswered(turns: readonly ShownTurn[], prompts: ReadonlySet<string>): number {
   const answered = turns.findLastIndex(({ role }) => role === 'assistant')
-  const first = turns.findIndex((turn, at) => at > answered && asked.has(turn.id) && isSaid(turn))
+  const first = turns.findIndex((turn, at) => at > answered && prompts.has(turn.id) && isUserMessage(turn))
   return first < 0 ? turns.length : first
 }
 
-/** What the turns from each on weigh when everything in them is cut to the least that is still worth reading. */
+/** For each index: the size of the turns from there on, if every block is cut to `least`. */
 function weightsFrom(count: number, parts: readonly Part[], least: number): number[] {
   const weights = Array<number>(count).fill(0)
   for (const { at, bytes } of parts) weights[at]! += Math.min(bytes, least)
@@ -137,7 +136,7 @@ function shorten(parts: readonly Part[], budget: number): ContextEdit[] {
   )
   return parts.flatMap(({ turn, index, block, bytes }) => {
     if (bytes <= level) return []
-    const replacement = shortened(block, Math.max(level - 64, 0)) // for what stands around it
+    const replacement = shortened(block, Math.max(level - 64, 0)) // for its wrapping
     return [{ type: 'context_edit', turnId: turn.id, block: index, ...(replacement && { replacement }) }]
   })
 }

@@ -1,19 +1,20 @@
+import { headBytes, tailBytes } from '../../core/text.ts'
 import type { SessionContentBlock, ToolCallBlock, ToolResultBlock } from '../../core/turn.ts'
 import { bytesOf } from './sizes.ts'
 
-/** A text of at most `most` bytes: its beginning and its end, and between them how much is missing. */
+/** A text of at most `most` bytes: its beginning, a note with its size, and its end. */
 export function cutMiddle(text: string, most: number): string {
   const bytes = bytesOf(text)
   if (bytes <= most) return text
   const note = `\n[… ${bytes} bytes, cut to save space …]\n`
   const room = most - bytesOf(note)
-  if (room < 40) return `${firstBytes(text, most - 3)}…`
-  const head = firstBytes(text, Math.floor(room * 0.6))
-  const tail = lastBytes(text, Math.floor(room * 0.4))
+  if (room < 40) return `${headBytes(text, most - 3)}…`
+  const head = headBytes(text, Math.floor(room * 0.6))
+  const tail = tailBytes(text, Math.floor(room * 0.4))
   return `${head}${note}${tail}`
 }
 
-/** A block of at most about `most` bytes that stands for this one; undefined where it had better not be shown at all. */
+/** The block, cut to about `most` bytes; undefined if it has to be hidden instead. */
 export function shortened(block: SessionContentBlock, most: number): SessionContentBlock | undefined {
   switch (block.type) {
     case 'text':
@@ -32,18 +33,18 @@ export function shortened(block: SessionContentBlock, most: number): SessionCont
         ...signed(block, most),
       }
     default:
-      return undefined // thinking is shown as its service signed it, or not
+      return undefined // thinking is signed by its service and cannot be cut
   }
 }
 
-/** A result as text, whatever it holds. */
+/** A result as text. */
 export function outputText({ output }: ToolResultBlock): string {
   if (typeof output === 'string') return output
   if (!Array.isArray(output)) return JSON.stringify(output) ?? ''
   return output.map((part) => (part?.type === 'text' ? String(part.text) : markerOf(part))).join('\n')
 }
 
-/** What stands in the place of something that is not text. */
+/** The text in place of an image or a document. */
 export function markerOf(
   part: { readonly type: string; readonly mediaType?: unknown; readonly data?: unknown } | null,
 ): string {
@@ -51,7 +52,7 @@ export function markerOf(
   return `[${part?.type ?? 'nothing'}: ${String(part?.mediaType ?? 'unknown')}, ${bytes} bytes, left out to save space]`
 }
 
-/** The same arguments with what is long in them cut; where that does not help, only a note. */
+/** The arguments with long texts cut; only a note if that is not enough. */
 function shortInput({ input }: ToolCallBlock, most: number): Record<string, unknown> {
   const entries = Object.entries(input ?? {})
   const each = Math.floor((most - 20 * entries.length) / Math.max(entries.length, 1))
@@ -60,37 +61,13 @@ function shortInput({ input }: ToolCallBlock, most: number): Record<string, unkn
   return each >= 20 && bytesOf(JSON.stringify(shorter)) <= most ? shorter : { note: '[left out]' }
 }
 
-/** Some services refuse a call without what they signed it with. */
+/** Some services refuse a call without its signature. */
 function signed({ providerData }: ToolCallBlock, most: number): Pick<ToolCallBlock, 'providerData'> {
   const isSmall = providerData !== undefined && bytesOf(JSON.stringify(providerData)) <= most
   return isSmall ? { providerData } : {}
 }
 
-function firstBytes(text: string, most: number): string {
-  let bytes = 0
-  let end = 0
-  for (const char of text) {
-    bytes += bytesOf(char)
-    if (bytes > most) break
-    end += char.length
-  }
-  return text.slice(0, end)
-}
-
-function lastBytes(text: string, most: number): string {
-  let bytes = 0
-  let start = text.length
-  while (start > 0) {
-    const code = text.codePointAt(start - 2) ?? 0
-    const from = start - (start > 1 && code > 0xffff ? 2 : 1)
-    bytes += bytesOf(text.slice(from, start))
-    if (bytes > most) break
-    start = from
-  }
-  return text.slice(start)
-}
-
-/** The highest level to which all sizes can be cut so that together they are no more than `budget`. */
+/** The highest level to which all sizes can be cut so that their sum is at most `budget`. */
 export function levelFor(sizes: readonly number[], budget: number): number {
   const ascending = sizes.toSorted((a, b) => a - b)
   let left = budget

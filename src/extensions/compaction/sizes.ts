@@ -3,30 +3,30 @@ import type { ModelRequest } from '../../core/provider.ts'
 import { toolOutputByteLength } from '../../core/tool-output.ts'
 import type { Message, SessionContentBlock } from '../../core/turn.ts'
 
-/** What something weighs in a request. */
+/** The size of a part of a request. */
 export interface Size {
-  /** Bytes of text, and of what stands around it. */
+  /** Bytes of text, with its wrapping. */
   readonly text: number
   /** Bytes of images and documents, as they are sent. */
   readonly media: number
-  /** The same as far as a model has to read it: services make every image small before they show it. */
+  /** Bytes of images and documents that the model reads: services scale images down. */
   readonly shown: number
 }
 
-/** More than any service takes for an image. */
+/** More than any service counts for an image. */
 const mostOfImage = 20_000
 
-/** The sizes of all messages together. Each message is looked at once. */
+/** The total size of messages. Sizes of single messages are cached. */
 export function sizeOfAll(messages: readonly Message[]): Size {
   return total(messages.map(sizeOf))
 }
 
-/** What goes out with every request besides the conversation. */
+/** The size of system prompt and tools. */
 export function overheadOf({ system, tools }: Pick<ModelRequest, 'system' | 'tools'>): number {
   return bytesOf(system) + toolsBytes(tools)
 }
 
-/** A block's size, whatever a log of somebody else's making calls a block. */
+/** The size of a block. Also works for malformed blocks of foreign logs. */
 export const sizeOfBlock = memoize((block: SessionContentBlock): Size => {
   switch (block.type) {
     case 'text':
@@ -37,11 +37,11 @@ export const sizeOfBlock = memoize((block: SessionContentBlock): Size => {
     case 'tool_result':
       return sizeOfOutput(block.output)
     default:
-      return text(jsonBytes(block)) // thinking goes back as it came, with all that its service put to it
+      return text(jsonBytes(block)) // thinking is sent back with all its data
   }
 })
 
-/** UTF-8 bytes of a text; 0 for what is none. */
+/** UTF-8 bytes of a text; 0 for other values. */
 export const bytesOf = (value: unknown): number => (typeof value === 'string' ? toolOutputByteLength(value) : 0)
 
 const sizeOf = memoize(({ content }: Message): Size => total(content.map(sizeOfBlock)))
@@ -56,7 +56,7 @@ function total(sizes: readonly Size[]): Size {
   return { text, media, shown }
 }
 
-/** About what the names around a block's content cost. */
+/** The approximate size of the JSON around a block. */
 const wrapping = 32
 const text = (bytes: number): Size => ({ text: bytes + wrapping, media: 0, shown: 0 })
 

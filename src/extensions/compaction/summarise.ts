@@ -10,18 +10,18 @@ export interface SummaryTask {
   readonly turnId: string
   readonly model: string
   readonly passages: readonly Passage[]
-  /** What stood for the time before them. */
+  /** The previous summary. */
   readonly previous: string
-  /** Bytes that a question may have. */
+  /** The maximum size of a question in bytes. */
   readonly room: number
-  /** Bytes that the answer should have, and those it must not exceed. */
+  /** The desired and the maximum size of the answer in bytes. */
   readonly wanted: number
   readonly most: number
 }
 
 /**
- * Asks the model of the run for a summary, in as many questions as it takes for each to fit: each carries on the summary
- * of the one before. Undefined when it gave none that can be used; an abort is thrown.
+ * Asks the model for a summary, in as many questions as necessary: each extends the summary of the one before. Returns
+ * undefined if the model gave no usable one; throws if the run is cancelled.
  */
 export async function summarise(run: Run, task: SummaryTask): Promise<string | undefined> {
   const { turnId, model, wanted, most } = task
@@ -44,7 +44,7 @@ export async function summarise(run: Run, task: SummaryTask): Promise<string | u
       })
       const message = { role: 'assistant', content: reply.content } as const
       previous = textOf(message).trim()
-      // What breaks off says nothing of the next step, which comes last.
+      // A truncated summary lacks the next step, which comes last.
       if (reply.stop === 'refusal' || reply.stop === 'length' || toolCallsOf(message).length > 0) return undefined
     } catch (error) {
       if (run.cancellation.isCancelled) throw error
@@ -55,16 +55,16 @@ export async function summarise(run: Run, task: SummaryTask): Promise<string | u
   return previous
 }
 
-/** The record, in pieces that fit. The longer it is, the more is cut out of what is long in it: calls stay few. */
+/** The record in pieces that fit. In a long record, long passages are cut more, so that few questions are needed. */
 function recordsOf({ passages, room, most }: SummaryTask, overhead: number): string[] {
   const each = Math.max(room - overhead - most - 400, 500)
   const capped = passages.map((passage) => {
-    const { text, wrap } = readable(passage)
+    const { text, wrap } = quotedPassage(passage)
     return { body: cutMiddle(text, Math.min(caps[passage.kind], each / 4)), wrap }
   })
   const sizes = capped.map(({ body, wrap }) => bytesOf(wrap(body)))
   const total = sizes.reduce((sum, size) => sum + size, 0)
-  // What is cut between passages leaves pieces a little empty; a single one can be full.
+  // Pieces are cut between passages and so are not quite full; a single piece can be.
   const full = total <= each ? each : each * 0.75
   const pieces = Math.max(Math.min(Math.ceil(total / full), Math.ceil(Math.log2(1 + total / room))), 1)
   const level = levelFor(sizes, pieces * full)
@@ -74,17 +74,17 @@ function recordsOf({ passages, room, most }: SummaryTask, overhead: number): str
   return packed(texts, each, pieces)
 }
 
-/** A passage's text, and what to put around it. What a tool gave could look like further passages, unless it is one line. */
-function readable({ head, body, tool }: Passage): Quote {
+/** A passage with its wrapping. Tool output of several lines is quoted, because it could look like further passages. */
+function quotedPassage({ head, body, tool }: Passage): Quote {
   if (tool === undefined) return { text: body, wrap: (text) => `${head}\n${text}\n\n` }
   const { text, wrap } = quoteOf(body, tool)
   return { text, wrap: (piece) => `${head}\n${piece.includes('\n') ? wrap(piece) : piece}\n\n` }
 }
 
-/** Bytes of one passage that are worth reading. */
+/** The maximum size of a passage in bytes. */
 const caps: Readonly<Record<Passage['kind'], number>> = { user: 20_000, assistant: 10_000, call: 2_000, result: 4_000 }
 
-/** In order, full pieces first. Whatever does not fit into the last one is cut out of its middle. */
+/** Fills the pieces in order. If the last one is too large, its middle is cut out. */
 function packed(texts: readonly string[], each: number, most: number): string[] {
   const pieces: string[][] = [[]]
   let bytes = 0
@@ -100,7 +100,7 @@ function packed(texts: readonly string[], each: number, most: number): string[] 
   return pieces.map((piece) => cutMiddle(piece.join(''), each))
 }
 
-/** What a model is told that sums up a conversation. The same words for the same numbers, so that they can be cached. */
+/** The system prompt for summaries. It depends on the number only, so that it can be cached. */
 export function instructionsFor(words: number): string {
   return `You condense the record of a conversation between a user and an assistant that works with tools. The assistant will go on with the work from your summary alone: the record will be gone.
 
@@ -124,7 +124,7 @@ The very next thing to do.
 Keep names, paths, commands, identifiers, numbers and quoted text exactly. Say only what the record says; call uncertain what it leaves uncertain. What came later beats what came earlier. Leave out greetings, thanks and detours without consequence. Use at most ${words} words.`
 }
 
-/** The question itself: what was summed up before, and the record or the next part of it. */
+/** The question: the previous summary, and the record or the next part of it. */
 export function questionFor({ previous, record, part, parts }: SummaryQuestion): string {
   const which = parts > 1 ? ` part="${part} of ${parts}"` : ''
   const before = previous === '' ? '' : `<previous_summary>\n${sealed(previous)}\n</previous_summary>\n\n`
@@ -142,36 +142,36 @@ export interface SummaryQuestion {
   readonly parts: number
 }
 
-/** What is quoted cannot end its own quotation. */
+/** Quoted text must not close its own tag. */
 const sealed = (text: string): string => text.replaceAll(/<(\s*)\/(\s*)(record|previous_summary)\b/gi, '<$1\\/$2$3')
 
-/** What a tool gave, for a place among other text: in an envelope that it cannot close, so that it poses as nobody. */
+/** Tool output as part of another text: in an envelope that it cannot close, so that it cannot pass for other text. */
 export interface Quote {
-  /** May be cut before it is wrapped. */
+  /** The text; it may be cut before it is wrapped. */
   readonly text: string
   wrap(text: string): string
 }
 
 export function quoteOf(output: string, tool: string): Quote {
   const { text, hidden } = sealUntrusted(output)
-  // The same history has to give the same bytes. No text can contain its own digest.
+  // The same history must give the same bytes, and no text can contain its own digest.
   const nonce = digestOf(text).slice(0, 16)
   return { text, wrap: (piece) => encloseSealed(piece, { origin: `tool:${tool}`, nonce, hidden }) }
 }
 
-/** One thing that happened, as text that can be read without the conversation around it. */
+/** A part of the conversation as text. */
 export interface Passage {
   readonly kind: 'user' | 'assistant' | 'call' | 'result'
   readonly head: string
   readonly body: string
-  /** Of a call or a result. */
+  /** For calls and results. */
   readonly callId?: string
   readonly isError?: boolean
-  /** Whose result it is; its body is then the tool's own text, and not to be trusted. */
+  /** For results: the tool. The body is then untrusted text. */
   readonly tool?: string
 }
 
-/** The turns as passages. Thinking is left out: what came of it was said or done. */
+/** The turns as passages, without thinking. */
 export function passagesOf(turns: readonly ShownTurn[]): Passage[] {
   const names = new Map<string, string>()
   return turns.flatMap(({ role, blocks }) =>

@@ -5,9 +5,9 @@ import { toolOutputByteLength } from '../../core/tool-output.ts'
 import { firstSentence, foreignText, type LazyToolEntry, lazyToolsOf, serversOf, toolSearchName } from './lazy-tool.ts'
 import { createToolSearchTool, type Disclosed, isToolSearch } from './tool-search.ts'
 
-/** Which tools of a run are held back, and which of them the model has found. Ends with the run. */
+/** The tools of a run that are held back, and those of them that the model has found. */
 export class Disclosure implements Disclosed {
-  /** Canonical names: all that was never held back, then what was found, in that order. */
+  /** Canonical names: first all tools that were never held back, then those found, in that order. */
   readonly unlocked = new Set<string>()
   readonly #run: Run
   #catalog: readonly LazyToolEntry[] = []
@@ -26,12 +26,12 @@ export class Disclosure implements Disclosed {
     return this.#catalog
   }
 
-  /** All tools of the run, when they were last looked at. */
+  /** All tools of the run at the last refresh. */
   get specs(): readonly ToolSpec[] | undefined {
     return this.#specs
   }
 
-  /** Looks at the tools again where they are other ones than before: servers come, go and change their minds. */
+  /** Updates the catalogue if the tools of the run have changed: servers come, go and change their tools. */
   refresh(): void {
     const { tools } = this.#run
     if (tools.specs === this.#specs) return
@@ -46,7 +46,7 @@ export class Disclosure implements Disclosed {
     return this.#lazy.has(name) && !this.unlocked.has(name)
   }
 
-  /** What is shown of a list: found tools come last, so that the beginning stays as it was. The same list for the same. */
+  /** The visible tools of a list. Found tools come last, so that the beginning stays cached. An equal result keeps its identity. */
   visible(tools: readonly ToolSpec[]): readonly ToolSpec[] {
     const { size } = this.unlocked
     if (this.#shown?.of === tools && this.#shown.unlocked === size) return this.#shown.tools
@@ -59,7 +59,7 @@ export class Disclosure implements Disclosed {
     return this.#shown.tools
   }
 
-  /** The tool that finds the others, as the model knows it: the host's own, else ours, unless none is wanted. */
+  /** Adds the search tool, unless the host has one or wants none. Returns its name for the model. */
   offerTool(): string | undefined {
     const { tools, provider, settings } = this.#run
     for (const name of tools.names())
@@ -75,13 +75,13 @@ export class Disclosure implements Disclosed {
 }
 
 export interface CatalogueOptions {
-  /** Who can be asked for a tool, by the name the model knows; without it nobody is. */
+  /** The name of the search tool for the model, if there is one. */
   readonly searchTool?: string
 }
 
 /**
- * What the system prompt says of tools that are not shown: the name of each and one line, no schemas, the same bytes for
- * the same tools. `entries` are in order. With very many tools the lines get shorter, of all alike; none is left out.
+ * The text about held-back tools in the system prompt: the name of each and one line, no schemas; the same bytes for the
+ * same tools. `entries` are sorted. With very many tools all lines get shorter; none is left out.
  */
 export function buildSearchableCatalog(
   entries: readonly LazyToolEntry[],
@@ -95,7 +95,7 @@ export function buildSearchableCatalog(
   return widths.map(inTags).find(fits) ?? inTags(shortestWidth)
 }
 
-/** Some 450 tools; from there on each line is shorter. */
+/** About 450 tools; beyond that, lines get shorter. */
 const longCatalogueBytes = 65_536
 
 const whatItIs =
@@ -103,7 +103,7 @@ const whatItIs =
 const callToAction = (searchTool: string): string =>
   `Before you use one, call ${foreignText(searchTool, 200)} with its name, or with a query.`
 
-/** How many characters of a description are shown. */
+/** The maximum length of a description. */
 const widths = [100, 60]
 const shortestWidth = 35
 

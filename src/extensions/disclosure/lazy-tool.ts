@@ -4,28 +4,28 @@ import { compareTexts } from '../../core/text.ts'
 import type { JsonSchema, ToolDef } from '../../core/tool.ts'
 import { withoutHidden } from '../../platform/visible-text.ts'
 
-/** A tool that a run has, but does not show to the model before it asks. */
+/** A tool that is held back until the model asks for it. */
 export interface LazyToolEntry {
-  /** As the model knows it. */
+  /** The name for the model. */
   readonly name: string
   readonly canonicalName: string
   readonly description: string
   readonly inputSchema: JsonSchema
   readonly server: string
-  /** As its server calls it. */
+  /** The name on its server. */
   readonly tool?: string
 }
 
-/** What the tool that finds the others is called, unless somebody gives it another name. */
+/** The default name of the search tool. */
 export const toolSearchName = 'tool_search'
 
-/** The tools of servers that are to be found first, in the order of their names; of no other tool anything is held back. */
+/** The held-back tools of a run, sorted by name. Only tools of servers are ever held back. */
 export function lazyToolsOf(run: Run): LazyToolEntry[] {
   const entries: LazyToolEntry[] = []
   for (const canonicalName of run.tools.names()) {
     const tool = run.tools.get(canonicalName)
     const name = shownName(run.provider, canonicalName)
-    // What is shown as the search tool is the search tool: hidden, nothing would ever be found.
+    // A tool with the name of the search tool is the search tool, and must not be hidden.
     if (!tool?.mcp || !isLazy(tool, run) || name === toolSearchName) continue
     const { description, inputSchema } = tool.spec
     const { server, tool: own } = tool.mcp
@@ -34,13 +34,13 @@ export function lazyToolsOf(run: Run): LazyToolEntry[] {
   return entries.sort(byName)
 }
 
-/** What its server was told counts, else what the run was told. */
+/** The setting of its server counts, else that of the run. */
 export const isLazy = ({ mcp }: ToolDef, { settings: { behavior } }: Run): boolean =>
   mcp !== undefined && (mcp.disclosure ?? behavior.toolDisclosure) === 'lazy'
 
 export const byName = (a: LazyToolEntry, b: LazyToolEntry): number => compareTexts(a.name, b.name)
 
-/** Servers with the number of their tools, as a model reads it: `docs (3), github (40)`. */
+/** Servers with the number of their tools, for the model: `docs (3), github (40)`. */
 export function serversOf(entries: readonly LazyToolEntry[]): string {
   const counts = new Map<string, number>()
   for (const { server } of entries) counts.set(server, (counts.get(server) ?? 0) + 1)
@@ -51,12 +51,12 @@ export function serversOf(entries: readonly LazyToolEntry[]): string {
 
 const mostServers = 50
 
-/** A server's words on one line, as text inside of a tag: they end no tag, and hide nothing. */
+/** Text of a server on one line, safe inside a tag: it cannot close the tag and hides nothing. */
 export function foreignText(text: string, maxLength: number): string {
   return escapeXml(cut(oneLine(text, maxLength), maxLength))
 }
 
-/** The same of the first sentence alone. */
+/** The same for its first sentence. */
 export function firstSentence(text: string, maxLength: number): string {
   const line = oneLine(text, 1000)
   const [sentence = line] = /^.*?[.!?](?=\s|$)/.exec(line) ?? []
@@ -66,13 +66,13 @@ export function firstSentence(text: string, maxLength: number): string {
 export const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-/** Enough is looked at to fill a line, however much there is. */
+/** Only as much is processed as can fill the line. */
 const oneLine = (text: string, maxLength: number): string =>
   withoutHidden(text.slice(0, maxLength * 4))
     .text.replace(/\s+/g, ' ')
     .trim()
 
-/** Between two words where there are some, and never within a character. */
+/** Cuts between two words if possible, and never within a character. */
 function cut(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
   const start = text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')

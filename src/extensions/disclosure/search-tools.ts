@@ -4,7 +4,7 @@ import { toolOutputByteLength } from '../../core/tool-output.ts'
 import { byName, escapeXml, foreignText, type LazyToolEntry, serversOf } from './lazy-tool.ts'
 import type { ToolSearchInput } from './tool-search.ts'
 
-/** What of a catalogue somebody asks for: by name, by words, by server. */
+/** Searches a catalogue: by names, by words, by server. */
 export function searchTools(
   { names = [], query = '', server, limit }: ToolSearchInput,
   catalog: readonly LazyToolEntry[],
@@ -33,13 +33,13 @@ export function searchTools(
 
 const mostResults = 50
 
-/** In other letters only where nothing has the very name. */
+/** Ignores case only if there is no exact match. */
 function ofServer(asked: string, catalog: readonly LazyToolEntry[]): readonly LazyToolEntry[] {
   const exact = catalog.filter(({ server }) => server === asked)
   return exact.length > 0 ? exact : catalog.filter(({ server }) => server.toLowerCase() === asked.toLowerCase())
 }
 
-/** The same for the name of a tool. */
+/** The same for tool names. */
 function called(name: string, entries: readonly LazyToolEntry[]): LazyToolEntry[] {
   const exact = entries.filter((entry) => namesOf(entry).includes(name))
   if (exact.length > 0) return exact
@@ -48,18 +48,18 @@ function called(name: string, entries: readonly LazyToolEntry[]): LazyToolEntry[
 }
 
 /**
- * The tools that a query may mean, best first: that very name; names with words that begin so; names that hold every
- * word; what has the query as it stands; then whatever has most of its words in name or description. Within each, rare
- * words count more; ties by name.
+ * The tools that match a query, best first: with exactly that name; with name words that begin with its words; with all
+ * its words in the name; containing the query itself; with most of its words in name or description. Within each group,
+ * rare words count more; ties are sorted by name.
  */
 export function rank(query: string, entries: readonly LazyToolEntry[]): LazyToolEntry[] {
   const asked = query.slice(0, longestQuery).trim().toLowerCase()
-  const words = tellingWords(query.slice(0, longestQuery))
+  const words = queryWords(query.slice(0, longestQuery))
   if (asked === '') return []
   const indexed = entries.map((entry) => ({ entry, index: indexOf(entry) }))
   const weights = new Map(words.map((word) => [word, rarity(word, indexed)]))
   return indexed
-    .map(({ entry, index }) => ({ entry, ...judge(asked, weights, index) }))
+    .map(({ entry, index }) => ({ entry, ...scoreOf(asked, weights, index) }))
     .filter(({ tier }) => tier < none)
     .sort((a, b) => a.tier - b.tier || b.score - a.score || byName(a.entry, b.entry))
     .map(({ entry }) => entry)
@@ -68,8 +68,8 @@ export function rank(query: string, entries: readonly LazyToolEntry[]): LazyTool
 const longestQuery = 400
 const mostWords = 20
 
-/** A single letter tells something only where it stands alone. */
-function tellingWords(query: string): string[] {
+/** Single letters count only if there are no longer words. */
+function queryWords(query: string): string[] {
   const words = [...new Set(wordsOf(query))].slice(0, mostWords)
   const longer = words.filter((word) => word.length > 1)
   return longer.length > 0 ? longer : words
@@ -93,12 +93,12 @@ const indexOf = memoize((entry: LazyToolEntry): Index => {
   }
 })
 
-/** All that a tool may be called by. */
+/** All names of a tool. */
 export function namesOf({ name, canonicalName, tool = canonicalName }: LazyToolEntry): string[] {
   return [...new Set([name, canonicalName, tool])]
 }
 
-/** `listPullRequests` and `list_pull_requests` have the same words, and one request is found as several. */
+/** `listPullRequests` and `list_pull_requests` have the same words; singular and plural match. */
 const wordsOf = (text: string): string[] =>
   (
     text
@@ -107,14 +107,14 @@ const wordsOf = (text: string): string[] =>
       .match(/[\p{L}\p{N}]+/gu) ?? []
   ).map((word) => (word.length > 3 ? word.replace(/s$/, '') : word))
 
-/** A word that every tool has tells nothing. */
+/** A word that every tool has counts least. */
 function rarity(word: string, all: readonly { index: Index }[]): number {
-  const found = all.filter(({ index }) => weigh(word, index) > 0).length
+  const found = all.filter(({ index }) => matchOf(word, index) > 0).length
   return Math.log(1 + all.length / (1 + found))
 }
 
-/** How well one word fits. A short one is in every text: it counts as a word, or as the beginning of one. */
-function weigh(word: string, { names, nameWords, described, describedWords }: Index): number {
+/** How well a word matches. A short one counts only as a word or as the beginning of one. */
+function matchOf(word: string, { names, nameWords, described, describedWords }: Index): number {
   if (nameWords.includes(word)) return 4
   if (nameWords.some((one) => one.startsWith(word))) return 3
   const isLong = word.length > 2
@@ -123,19 +123,20 @@ function weigh(word: string, { names, nameWords, described, describedWords }: In
   return isLong && described.includes(word) ? 1 : 0
 }
 
+/** The tier of tools that do not match. */
 const none = 5
 
-function judge(asked: string, weights: ReadonlyMap<string, number>, index: Index): { tier: number; score: number } {
+function scoreOf(asked: string, weights: ReadonlyMap<string, number>, index: Index): { tier: number; score: number } {
   let score = 0
   let found = 0
   let all = 0
   let least = weights.size > 0 ? 4 : 0
   for (const [word, weight] of weights) {
-    const fit = weigh(word, index)
-    score += weight * fit
-    found += fit > 0 ? weight : 0
+    const match = matchOf(word, index)
+    score += weight * match
+    found += match > 0 ? weight : 0
     all += weight
-    least = Math.min(least, fit)
+    least = Math.min(least, match)
   }
   if (index.names.includes(asked)) return { tier: 0, score }
   if (least >= 3) return { tier: 1, score }
@@ -146,19 +147,19 @@ function judge(asked: string, weights: ReadonlyMap<string, number>, index: Index
 }
 
 export interface Found {
-  /** What is loaded now. */
+  /** The tools that are loaded now. */
   readonly tools: readonly LazyToolEntry[]
-  /** How many there would have been. */
+  /** The number of matches without the limit. */
   readonly total: number
-  /** Names that were asked for and are loaded anyway. */
+  /** Requested names that are already loaded. */
   readonly known: readonly string[]
-  /** Names that were asked for and do not exist. */
+  /** Requested names that do not exist. */
   readonly unknown: readonly string[]
-  /** A server that was asked for and does not exist. */
+  /** A requested server that does not exist. */
   readonly unknownServer?: string
 }
 
-/** What the model reads: each tool with its schema. Nothing that a server wrote can end a tag. */
+/** The result for the model: each tool with its schema. Text of a server cannot close a tag. */
 export function resultsText(found: Found, catalog: readonly LazyToolEntry[]): string {
   const { tools, total, known, unknown, unknownServer } = found
   const room = { left: mostSchemaBytes }
@@ -199,7 +200,7 @@ function toolText({ name, description, inputSchema }: LazyToolEntry, room: { lef
 
 const hint = (name: string, names: readonly string[]): string => escapeXml(didYouMean(name, new Set(names))) || '.'
 
-/** Comparing takes its time; nobody mistypes more than that. */
+/** Limits the cost of comparing names. */
 const mostHints = 5
 const mostCompared = 1000
 

@@ -3,17 +3,17 @@ import type { ToolContext, ToolDef } from '../../core/tool.ts'
 import { type LazyToolEntry, toolSearchName } from './lazy-tool.ts'
 
 export interface ToolSearchOptions {
-  /** What can be found. Default: the tools that the run it is called in holds back. */
+  /** The tools to search. Default: those that the calling run holds back. */
   readonly catalog?: readonly LazyToolEntry[]
-  /** Gets the canonical names of what was found; the run it is called in learns of them in any case. */
+  /** Receives the canonical names of the tools that were found; the calling run gets them in any case. */
   readonly unlocked?: Set<string>
-  /** Where the model gives no limit. Default: `behavior.toolSearch.limit`, else 20. Never more than 50. */
+  /** If the model gives no limit. Default: `behavior.toolSearch.limit`, else 20. At most 50. */
   readonly defaultLimit?: number
   /** Default `tool_search`. */
   readonly name?: string
 }
 
-/** What the model asks for. */
+/** The input of the search tool. */
 export interface ToolSearchInput {
   readonly names?: readonly unknown[]
   readonly query?: string
@@ -21,7 +21,7 @@ export interface ToolSearchInput {
   readonly limit?: number
 }
 
-/** The tool by which a model finds tools that it is not shown. What it finds can be used until the run ends. */
+/** Creates the tool that finds held-back tools. Tools that it finds can be called until the run ends. */
 export function createToolSearchTool(options: ToolSearchOptions = {}): ToolDef<ToolSearchInput> {
   async function execute(input: ToolSearchInput, ctx: ToolContext): Promise<{ output: string; details: unknown }> {
     const { resultsText, searchTools } = await import('./search-tools.ts')
@@ -63,16 +63,16 @@ const inputSchema = {
   },
 }
 
-/** What a run holds back, and what of it the model has found. */
+/** The held-back tools of a run, and those found. */
 export interface Disclosed {
   readonly catalog: readonly LazyToolEntry[]
   readonly unlocked: Set<string>
 }
 
-/** By log and run, which a tool is told of: so one tool serves every run that it is called in. */
+/** By log and run id, which are in a tool's context: so one search tool serves all runs. */
 const disclosures = new WeakMap<Log, Map<string, Disclosed>>()
 
-/** Lets the search tools of a run know what there is to be found. Returns how to end that. */
+/** Makes held-back tools known to the search tools of a run. Returns a function that ends it. */
 export function offerSearch(log: Log, runId: string, disclosed: Disclosed): () => void {
   const runs = disclosures.get(log) ?? new Map<string, Disclosed>()
   disclosures.set(log, runs.set(runId, disclosed))
@@ -81,5 +81,5 @@ export function offerSearch(log: Log, runId: string, disclosed: Disclosed): () =
 
 const made = new WeakSet<ToolDef['execute']>()
 
-/** Whether a tool came from `createToolSearchTool`, whatever it is called by now. */
+/** Whether `createToolSearchTool` made a tool, whatever its name. */
 export const isToolSearch = ({ execute }: ToolDef): boolean => made.has(execute)

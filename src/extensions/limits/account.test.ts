@@ -26,7 +26,7 @@ describe('an account', () => {
     const account = accountOf({ tokens: 700 })
     const first = taken(account)
     expect('refused' in account.reserve(wanted)).toBe(true)
-    account.settle(first, amountsOf({ input: 20, output: 10 }, 1))
+    account.release(first, amountsOf({ input: 20, output: 10 }, 1))
     expect(taken(account).output).toBe(500)
   })
 
@@ -54,7 +54,7 @@ describe('an account', () => {
     const first = taken(account)
     taken(account)
     expect(account.reserve(wanted)).toMatchObject({ refused: { limit: 'turns' } })
-    account.settle(first, amountsOf({ input: 0, output: 0 }, 0))
+    account.release(first, amountsOf({ input: 0, output: 0 }, 0))
     expect(taken(account).output).toBe(500)
   })
 
@@ -64,7 +64,7 @@ describe('an account', () => {
     const first = taken(a)
     expect([a.mayGetMore, b.mayGetMore]).toEqual([false, true])
     const changed = b.change()
-    a.settle(first, amountsOf({ input: 1, output: 1 }, 1))
+    a.release(first, amountsOf({ input: 1, output: 1 }, 1))
     await changed
     expect(b.mayGetMore).toBe(false)
   })
@@ -78,11 +78,11 @@ describe('an account', () => {
     expect(top.mostOutput(wanted)).toBe(500) // which may come back
   })
 
-  test('says which limit a wasted attempt has exceeded', () => {
+  test('says which limit a failed attempt has exceeded', () => {
     const account = accountOf({ tokens: 700 })
     taken(account)
-    expect(account.waste(amountsOf({ input: 100, output: 0 }, 0))).toBeUndefined()
-    expect(account.waste(amountsOf({ input: 1, output: 0 }, 0))).toMatchObject({ limit: 'tokens', spent: 101 })
+    expect(account.countFailed(amountsOf({ input: 100, output: 0 }, 0))).toBeUndefined()
+    expect(account.countFailed(amountsOf({ input: 1, output: 0 }, 0))).toMatchObject({ limit: 'tokens', spent: 101 })
   })
 })
 

@@ -1,53 +1,53 @@
 import type { LimitState } from '../../core/feature-hooks.ts'
 import { type Amounts, billionths, type Meter, type Quote } from './meter.ts'
 
-/** What a request may use up at most. */
-export interface Wanted {
+/** The most that a request may use. */
+export interface RequestBounds {
   readonly input: number
   /** Thinking included. */
   readonly output: number
-  /** With less output than this it is of no use. */
+  /** With less output than this, the request is not worth sending. */
   readonly leastOutput: number
-  /** Absent where nobody knows the price, and that is allowed. */
+  /** Absent if the price is unknown and that is allowed. */
   readonly quote: Quote | undefined
-  /** It is the final answer of the run, and may use what the run's own meter keeps for it. */
+  /** The request is for the final answer, which may use the reserve of the run's own meter. */
   readonly isFinal?: boolean
 }
 
 export interface Reservation {
   readonly amounts: Amounts
   readonly output: number
-  /** The limit that left room for no more output; absent where all fits. */
+  /** The limit that reduced the output; absent if it was not reduced. */
   readonly cutBy?: LimitState
 }
 
 /** Why a request does not fit. */
 export interface Refused {
   readonly refused: LimitState
-  /** What it would need at the least, as far as it is known. */
+  /** The least that it would need, as far as known. */
   readonly needs: number
-  /** What is kept for a final answer and would be enough. */
+  /** What is reserved for a final answer. */
   readonly kept?: number
 }
 
-/** What one run may use: every meter from its own up to the one at the top has a say. */
+/** What one run may use: bounded by its own meter and by those of all its ancestors. */
 export class Account {
   /** The meter of the run itself. */
   readonly own: Meter | undefined
   readonly meters: readonly Meter[]
-  /** Shared by the whole tree: what one run gives back may be what another waits for. */
-  readonly #bell: Bell
-  /** Requests of this run that are under way. */
+  /** Shared by the whole tree: one run may wait for what another one releases. */
+  readonly #released: Signal
+  /** The number of requests of this run under way. */
   #own = 0
 
   constructor(own: Meter | undefined, above: Account | undefined) {
     this.own = own
     this.meters = [...(own ? [own] : []), ...(above?.meters ?? [])]
-    this.#bell = above ? above.#bell : new Bell()
+    this.#released = above ? above.#released : new Signal()
   }
 
-  /** Takes what is asked for, or less output if only that fits, in one stroke. */
-  reserve(wanted: Wanted): Reservation | Refused {
+  /** Reserves the request, with less output if necessary. */
+  reserve(wanted: RequestBounds): Reservation | Refused {
     let output = wanted.output
     let cutBy: LimitState | undefined
     for (const meter of this.meters) {
@@ -63,40 +63,40 @@ export class Account {
     return { amounts, output, ...(cutBy && { cutBy }) }
   }
 
-  /** Whether more may fit once others are done. A run does not wait for itself: it may be in the midst of a reply. */
+  /** Whether more may fit once other runs are done. A run must not wait for its own requests. */
   get mayGetMore(): boolean {
     return this.#own === 0 && this.meters.some((meter) => meter.isHeld)
   }
 
-  /** Output for which there will be no more room, whatever others give back. */
-  mostOutput(wanted: Wanted): number {
+  /** The output that would fit if all other runs released their reservations. */
+  mostOutput(wanted: RequestBounds): number {
     const own = this.meters.filter((meter) => !meter.isHeld)
     return Math.min(wanted.output, ...own.map((meter) => this.#affordable(meter, wanted).fits))
   }
 
-  /** A child's final answer is work to the run above it. */
-  #affordable(meter: Meter, wanted: Wanted): Affordable {
+  /** Only the run's own reserve is for its final answer: to its parents, it is work. */
+  #affordable(meter: Meter, wanted: RequestBounds): Affordable {
     const mayUseAll = wanted.isFinal && meter === this.own
     return affordable((name) => (mayUseAll ? meter.room(name) : meter.roomForWork(name)), wanted)
   }
 
-  /** Resolves when something was given back. */
+  /** Resolves when a reservation was released. */
   change(): Promise<void> {
-    return this.#bell.next
+    return this.#released.next
   }
 
-  /** In place of what was reserved, what was used. */
-  settle({ amounts }: Reservation, used: Amounts): void {
+  /** Replaces a reservation by the real usage. */
+  release({ amounts }: Reservation, used: Amounts): void {
     for (const meter of this.meters) {
       meter.hold(amounts, -1)
       meter.spend(used)
     }
     this.#own--
-    this.#bell.ring()
+    this.#released.fire()
   }
 
-  /** Counts what an attempt wasted whose reservation the next attempt needs. Comes back with a limit that is exceeded now. */
-  waste(used: Amounts): LimitState | undefined {
+  /** Counts the usage of a failed attempt and keeps its reservation for the next one. Returns a limit that is now exceeded. */
+  countFailed(used: Amounts): LimitState | undefined {
     for (const meter of this.meters) meter.spend(used)
     for (const meter of this.meters)
       for (const name of ['tokens', 'cost'] as const) if (meter.room(name) < 0) return meter.state(name)
@@ -104,7 +104,7 @@ export class Account {
   }
 }
 
-class Bell {
+class Signal {
   #waiting: PromiseWithResolvers<void> | undefined
 
   get next(): Promise<void> {
@@ -112,7 +112,7 @@ class Bell {
     return this.#waiting.promise
   }
 
-  ring(): void {
+  fire(): void {
     this.#waiting?.resolve()
     this.#waiting = undefined
   }
@@ -124,8 +124,8 @@ interface Affordable {
   readonly needs: number
 }
 
-/** How much output there is room for, and what bounds it. */
-function affordable(room: (name: keyof Amounts) => number, { input, leastOutput, quote }: Wanted): Affordable {
+/** The output that fits, and the limit that bounds it. */
+function affordable(room: (name: keyof Amounts) => number, { input, leastOutput, quote }: RequestBounds): Affordable {
   if (room('turns') < 1) return { fits: 0, limit: 'turns', needs: 1 }
   const byTokens = room('tokens') - input
   const byCost = quote ? affordableBy(quote, room('cost')) : Number.POSITIVE_INFINITY
@@ -136,11 +136,11 @@ function affordable(room: (name: keyof Amounts) => number, { input, leastOutput,
 function affordableBy({ base, perToken }: Quote, room: number): number {
   const left = room - billionths(base)
   if (left < 0) return -1
-  // One less, so that rounding up cannot go over.
+  // One less, so that rounding up cannot exceed the limit.
   return perToken === 0 ? Number.POSITIVE_INFINITY : Math.floor((left - 1) / (perToken * 1_000_000_000))
 }
 
-function amountsFor({ input, quote }: Wanted, output: number): Amounts {
+function amountsFor({ input, quote }: RequestBounds, output: number): Amounts {
   const cost = quote ? billionths(quote.base) + billionths(quote.perToken * output) : 0
   return { tokens: input + output, cost, turns: 1 }
 }

@@ -6,11 +6,10 @@ import { toolOutputByteLength } from '../../core/tool-output.ts'
 import type { Message, SessionContentBlock, ToolOutput } from '../../core/turn.ts'
 
 /**
- * How many tokens a request will be counted as, at most. Nobody knows before the service has read it; this is a bound
- * that holds for what people and programs write: three bytes a token, long unbroken strings (keys, base64, hashes) a byte
- * and a quarter, an image a flat figure. Once a request of the run was answered, its beginning counts as what it really
- * was, and only what came since is estimated. What remains is the error of one request in a script that a tokenizer does
- * not know, which it may split into one token a byte: then a limit is exceeded by that much, once.
+ * An upper bound for the tokens of a request before it is sent: three bytes a token for ordinary text and code, a byte and
+ * a quarter for long unbroken strings (keys, base64, hashes), a flat number for an image. After the first reply, the
+ * reported tokens of the earlier request are used and only the rest is estimated. The bound can fail once, for text in a
+ * script that the tokenizer splits into single bytes: a limit is then exceeded by that one request.
  */
 export class Estimator {
   #last: Measured | undefined
@@ -19,13 +18,13 @@ export class Estimator {
     const rough = roughTokens(request)
     const last = this.#last
     if (!last || last.rough === 0) return rough
-    // Never below the bound: that one conversation was counted as little says nothing of another.
+    // Never below 1: one conversation with few tokens says nothing about another.
     const scale = Math.max(1, last.real / last.rough)
     if (!isContinued(last, request)) return Math.ceil(rough * scale)
     return Math.ceil(last.real * continued + Math.max(0, rough - last.rough) * scale)
   }
 
-  /** What the service says it has read. */
+  /** Uses the number of tokens that the service reported. */
   learn(request: ModelRequest, real: number): void {
     if (real <= 0) return
     const { model, system, tools, messages } = request
@@ -35,16 +34,16 @@ export class Estimator {
   }
 }
 
-/** Tokens of something that was streamed, by its length in bytes. */
+/** The estimated tokens of streamed output, by its length in bytes. */
 export const streamedTokens = (bytes: number): number => Math.ceil(bytes / bytesPerToken)
 
-/** What a wire adds to `maxTokens` for thinking, where the service counts it into the output. */
+/** The thinking tokens that a wire adds to `maxTokens`, if the service counts them as output. */
 export function thinkingTokens({ thinking, thinkingBudget }: ModelRequest): number {
   if (thinking === 'off' || thinking === 'adaptive') return 0
   return Math.max(thinkingBudget ?? thinkingBudgets[thinking], smallestThinking)
 }
 
-/** Services take no smaller budget. */
+/** Services accept no smaller budget. */
 export const smallestThinking = 1024
 
 interface Measured extends Pick<ModelRequest, 'model' | 'system' | 'tools'> {
@@ -55,25 +54,25 @@ interface Measured extends Pick<ModelRequest, 'model' | 'system' | 'tools'> {
   readonly real: number
 }
 
-/** The same conversation, perhaps with more at its end. Messages never change, so that three of them tell. */
+/** Whether a request continues the last one. Messages are immutable, so comparing a few of them is enough. */
 function isContinued(last: Measured, { model, system, tools, messages }: ModelRequest): boolean {
   const isSameHead = last.model === model && last.system === system && last.tools === tools
   return isSameHead && messages[0] === last.first && messages[last.length - 1] === last.newest
 }
 
-/** For what a service counts differently from one time to the next. */
+/** A margin for small differences between counts of the same text. */
 const continued = 1.02
 
 const bytesPerToken = 3
 const denseBytesPerToken = 1.25
 const tokensPerBlock = 12
 const tokensPerImage = 5_000
-/** Of a document's base64: a page is text and an image. */
+/** For the base64 of documents: each page is text and an image. */
 const documentBytesPerToken = 3
-/** Whatever a service puts around a conversation: instructions for tools, marks between messages. */
+/** What a service adds to a conversation: instructions for tools, separators between messages. */
 const tokensPerRequest = 600
 
-/** Without anything that an earlier reply told. */
+/** The estimate without knowledge from earlier replies. */
 export function roughTokens({ system, tools, messages, outputSchema }: ModelRequest): number {
   let tokens = tokensPerRequest + textTokens(system) + toolTokens(tools)
   if (outputSchema) tokens += schemaTokens(outputSchema)

@@ -4,17 +4,17 @@ import type { LimitState } from '../../core/feature-hooks.ts'
 import type { ModelRequest, Provider } from '../../core/provider.ts'
 import type { TurnUsage } from '../../core/turn.ts'
 
-/** What a model call uses up, in whole numbers, so that sums stay exact: money in billionths of a dollar. */
+/** What a model call uses, in whole numbers so that sums are exact: money in billionths of a dollar. */
 export interface Amounts {
   readonly cost: number
   readonly tokens: number
   readonly turns: number
 }
 
-/** All that was used up before. */
+/** What was used before the run. */
 export interface Spent extends Amounts {
   readonly timeMs: number
-  /** The calls, by log and id: one that runs again is the same call. */
+  /** Calls by log and id: one that runs again counts once. */
   readonly calls: ReadonlySet<string>
 }
 
@@ -22,7 +22,7 @@ export const nothingSpent: Spent = { cost: 0, tokens: 0, turns: 0, timeMs: 0, ca
 
 export const billionths = (dollars: number): number => Math.ceil(dollars * billion)
 
-/** What was really used up; `turns` says whether there was a reply. */
+/** The amounts of a usage; `turns` is 1 if there was a reply. */
 export function amountsOf(usage: TurnUsage, turns: 0 | 1): Amounts {
   const { input, output, cacheRead = 0, cacheCreation = 0, cost = 0 } = usage
   return { tokens: input + output + cacheRead + cacheCreation, cost: billionths(cost), turns }
@@ -32,20 +32,20 @@ type Amount = keyof Amounts
 const amounts: readonly Amount[] = ['turns', 'tokens', 'cost']
 const billion = 1_000_000_000
 
-/** How much of one set of limits is used up, spoken for by requests under way, and kept for the final answer. */
+/** How much of one set of limits is used, held by requests under way, and reserved for the final answer. */
 export class Meter {
   readonly limits: Limits
   readonly calls: Set<string>
   readonly #spent: Record<Amount, number>
   readonly #held: Record<Amount, number> = { cost: 0, tokens: 0, turns: 0 }
-  /** The least that is kept. */
+  /** The smallest reserve. */
   readonly #reserve: Amounts
   #kept: Amounts
   readonly #clock: Clock
   #elapsed: number
-  #lookedAt: number
+  #checkedAt: number
 
-  /** `reserve` is the part that is kept for the final answer. */
+  /** `reserve` is the fraction for the final answer. */
   constructor(limits: Limits, { cost, tokens, turns, timeMs, calls }: Spent, clock: Clock, reserve = 0) {
     this.limits = limits
     const part = (name: Amount): number => (limits[name] === undefined ? 0 : Math.floor(reserve * this.#max(name)))
@@ -55,14 +55,14 @@ export class Meter {
     this.#spent = { cost, tokens, turns }
     this.#clock = clock
     this.#elapsed = timeMs
-    this.#lookedAt = clock.now()
+    this.#checkedAt = clock.now()
   }
 
-  /** Time goes on only: a clock that is set back gives none back. */
+  /** A clock that is set back does not reduce it. */
   get elapsed(): number {
     const now = this.#clock.now()
-    this.#elapsed += Math.max(0, now - this.#lookedAt)
-    this.#lookedAt = now
+    this.#elapsed += Math.max(0, now - this.#checkedAt)
+    this.#checkedAt = now
     return this.#elapsed
   }
 
@@ -131,13 +131,13 @@ export class Meter {
   }
 }
 
-/** What a request may cost, in dollars: for its input, and for each token of output. */
+/** The price of a request in dollars: for its input, and for each output token. */
 export interface Quote {
   readonly base: number
   readonly perToken: number
 }
 
-/** The price at its worst: nothing of the input is cached yet, and where caching costs more, all of it is written. */
+/** The highest possible price: no input is read from the cache, and all of it is written to the cache if that costs more. */
 export async function quoteFor(provider: Provider, request: ModelRequest, input: number): Promise<Quote | undefined> {
   const { model, cache } = request
   const ways: TurnUsage[] = [{ input, output: 0 }]
@@ -153,7 +153,7 @@ export async function quoteFor(provider: Provider, request: ModelRequest, input:
   return worst
 }
 
-/** Dollars; `undefined` where nobody knows, and where whoever should know fails at it. */
+/** The price in dollars; `undefined` if unknown or if the provider throws. */
 export async function priceOf(provider: Provider, model: string, usage: TurnUsage): Promise<number | undefined> {
   try {
     return known(await provider.costOf?.(model, usage))
@@ -162,7 +162,7 @@ export async function priceOf(provider: Provider, model: string, usage: TurnUsag
   }
 }
 
-/** The same at once: prices are loaded by now. */
+/** The same without waiting: prices are loaded by now. */
 export function priceNow(provider: Provider, model: string, usage: TurnUsage): number | undefined {
   try {
     return known(provider.costOf?.(model, usage))
@@ -174,5 +174,5 @@ export function priceNow(provider: Provider, model: string, usage: TurnUsage): n
 const known = (price: unknown): number | undefined =>
   typeof price === 'number' && Number.isFinite(price) && price >= 0 ? price : undefined
 
-/** Enough for the price of one to be exact. */
+/** Large enough for an exact price per token. */
 const sample = 100_000

@@ -11,23 +11,23 @@ import { type Estimator, roughTokens, smallestThinking, streamedTokens, thinking
 import { type Amounts, amountsOf, billionths, priceNow, type Quote, quoteFor } from './meter.ts'
 import { type RequestState, type RunTally, stateOwner } from './tally.ts'
 
-/** What the requests of one run share. */
+/** Shared by all requests of one run. */
 export interface Metering {
   readonly run: Run
-  /** The one that is metered. */
+  /** The provider that is metered. */
   readonly provider: Provider
   readonly account: Account
   readonly estimator: Estimator
   readonly tally: RunTally
-  /** A limit does not let a request through. */
+  /** Makes the error for a request that does not fit. */
   refuse(state: LimitState, why: string): AgentBudgetError
-  /** There was a reply; with the limit that cut it short, if one did. */
+  /** Called after a reply, with the limit that cut it short, if any. */
   replied(cutBy: LimitState | undefined): void
 }
 
 /**
- * One request: what it may use up is reserved before it is sent, and what it did use up is counted however it ends.
- * Written by hand, like the streams it stands around: a delta costs no promise.
+ * One request: the most that it may use is reserved before it is sent, and its real usage is counted however it ends. An
+ * iterator written by hand, so that a delta costs no promise.
  */
 export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
   readonly #metering: Metering
@@ -38,12 +38,12 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
   #quote: Quote | undefined
   #reservation: Reservation | undefined
   #unlisten = nothing
-  /** What has to be in the log before the next attempt goes out. */
+  /** Log writes that must end before the next attempt is sent. */
   #writing: Promise<unknown> | undefined
   #isAccepted = false
   #isHidden = false
   #bytes = 0
-  /** What the service had counted when it accepted the request. */
+  /** The usage that the service reported when it accepted the request. */
   #counted: TurnUsage | undefined
 
   constructor(metering: Metering, request: ModelRequest, signal: AbortSignal) {
@@ -89,20 +89,20 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     this.#input = estimator.inputTokens(request)
     this.#quote = await quoteFor(provider, request, this.#input)
     if (!this.#quote) this.#checkPrice()
-    if (!isFinal(request)) this.#keepForAnswer()
+    if (!isFinal(request)) this.#reserveForAnswer()
     this.#reservation = await this.#reserve()
     this.#unlisten = run.cancellation.onCancel(() => this.#end('aborted attempt'))
-    // Whoever goes on after a crash counts it as used up.
+    // After a crash, the reservation counts as used.
     const { amounts, output } = this.#reservation
     if (run.session) await run.log.append(requestState({ reserved: amounts }))
     if (run.cancellation.isCancelled) throw run.cancellation.reason
-    this.#request = cut(request, output)
+    this.#request = withOutput(request, output)
     this.#inner = provider.stream(this.#request, this.#signal)[Symbol.asyncIterator]()
     return this.#inner
   }
 
-  /** The final answer will read the same conversation and a little more, with other tools: it is estimated anew. */
-  #keepForAnswer(): void {
+  /** The final answer reads the same conversation and a little more, with other tools, so it is estimated again. */
+  #reserveForAnswer(): void {
     const { base, perToken } = this.#quote ?? { base: 0, perToken: 0 }
     const input = Math.max(this.#input, roughTokens(this.#request)) * growth
     const answerOf = (output: number): Omit<Amounts, 'turns'> => ({
@@ -120,14 +120,14 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     const { name } = provider.meta
     const { model } = this.#request
     throw new AgentProviderError(
-      `behavior.limits.cost cannot be kept: nobody knows what "${model}" of provider "${name}" costs. Give its price ` +
+      `behavior.limits.cost cannot be kept: the price of "${model}" of provider "${name}" is not known. Give its price ` +
         `to the provider, as in prices: { models: { "${model}": { input: 3, output: 15 } } } (dollars per million ` +
         'tokens), or set behavior.limits.allowUnknownPrice to count only what has a price',
       { provider: name, providerCode: 'unknown_price', retryable: false },
     )
   }
 
-  /** What others hold may come back, so that they are waited for before anything is cut or refused. */
+  /** Other runs may release their reservations: waits for them before the request is cut or refused. */
   async #reserve(): Promise<Reservation> {
     const { run, account } = this.#metering
     const output = this.#request.maxTokens + thinkingTokens(this.#request)
@@ -183,19 +183,19 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     }
   }
 
-  /** The next attempt needs all that was reserved for the first one; what that one used up comes on top. */
+  /** The next attempt keeps the reservation; the usage of the failed one is counted in addition. */
   #retry(): void {
     const { run, account, tally } = this.#metering
-    const usage = this.#reservation && this.#wasted(this.#reservation)
+    const usage = this.#reservation && this.#usageWithoutReply(this.#reservation)
     this.#isAccepted = this.#isHidden = false
     this.#bytes = 0
     this.#counted = undefined
     if (!usage || !this.#reservation) return
-    const exceeded = account.waste(amountsOf(usage, 0))
-    tally.wasted.push({ usage, model: this.#request.model })
+    const exceeded = account.countFailed(amountsOf(usage, 0))
+    tally.failed.push({ usage, model: this.#request.model })
     const { amounts } = this.#reservation
     const written: unknown[] = [spend(run, '', 'failed attempt', usage)]
-    // That entry stands for the reservation, which goes on.
+    // The reservation is logged again, because the usage entry ends it.
     if (run.session) written.push(run.log.append(requestState({ reserved: amounts })))
     this.#writing = this.#track(Promise.all(written))
     if (!exceeded) return
@@ -204,23 +204,23 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     throw this.#metering.refuse(exceeded, 'there is nothing left for another attempt')
   }
 
-  /** The reply with its price, where that is known: the log tells what was counted. */
+  /** The reply with its price, if known: the log records what was counted. */
   #reply(reply: ModelReply): ModelReply {
     const reservation = this.#reservation
     if (!reservation) return reply
     const { account, estimator, tally, replied } = this.#metering
     this.#close()
     replied(reply.stop === 'length' ? reservation.cutBy : undefined)
-    const usage = this.#real(reply)
-    account.settle(reservation, amountsOf(usage, 1))
+    const usage = this.#usageOf(reply)
+    account.release(reservation, amountsOf(usage, 1))
     tally.replies.push({ usage, model: this.#request.model })
     const { input, cacheRead = 0, cacheCreation = 0 } = usage
     estimator.learn(this.#request, input + cacheRead + cacheCreation)
     return { ...reply, usage }
   }
 
-  /** A service that does not count what it read, or nothing at all, has used up something all the same. */
-  #real({ usage: reported, content }: ModelReply): TurnUsage {
+  /** The usage of a reply, estimated if the service did not report it. */
+  #usageOf({ usage: reported, content }: ModelReply): TurnUsage {
     const usage = readUsage(reported, this.#request.model)
     const { input, output, cacheRead = 0, cacheCreation = 0 } = usage
     if (input + cacheRead + cacheCreation > 0) return this.#priced(usage)
@@ -231,22 +231,24 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
   #fail(error: unknown): void {
     const { usage } = (error ?? {}) as { usage?: unknown }
     const isTold = typeof usage === 'object' && usage !== null
-    // Logged here, so that nobody logs it again.
+    // Logged here, and removed so that it is not logged again.
     if (isTold) Reflect.set(error as object, 'usage', undefined)
     this.#end('failed attempt', isTold ? usage : undefined)
   }
 
-  /** There will be no reply. Counted at once: a run that is stopped does not wait for its requests. */
+  /** The request ends without a reply. Counted at once, because a cancelled run does not wait for its requests. */
   #end(cause: 'failed attempt' | 'aborted attempt', reported?: object): void {
     const reservation = this.#reservation
     if (!reservation) return
     const { run, account, tally } = this.#metering
-    // Who is stopped cannot know any more whether it would have been accepted.
+    // It is unknown whether the service accepted a cancelled request.
     if (cause === 'aborted attempt') this.#isAccepted = true
-    const usage = reported ? this.#priced(readUsage(reported, this.#request.model)) : this.#wasted(reservation)
+    const usage = reported
+      ? this.#priced(readUsage(reported, this.#request.model))
+      : this.#usageWithoutReply(reservation)
     this.#close()
-    account.settle(reservation, usage ? amountsOf(usage, 0) : none)
-    if (usage) tally.wasted.push({ usage, model: this.#request.model })
+    account.release(reservation, usage ? amountsOf(usage, 0) : none)
+    if (usage) tally.failed.push({ usage, model: this.#request.model })
     if (usage) this.#track(spend(run, '', cause, usage))
     else if (run.session) this.#track(Promise.resolve(run.log.append(requestState({ reserved: null }))))
   }
@@ -256,10 +258,10 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     this.#unlisten()
   }
 
-  /** What an attempt without a reply has used up, as far as anybody can know. */
-  #wasted({ output: most }: Reservation): TurnUsage | undefined {
+  /** The estimated usage of an attempt without a reply. */
+  #usageWithoutReply({ output: most }: Reservation): TurnUsage | undefined {
     if (!this.#inner || !this.#isAccepted) return undefined
-    // What it did in secret may have been all that it was allowed.
+    // Work that was not streamed may have used the whole output.
     const output = this.#isHidden ? most : Math.min(most, streamedTokens(this.#bytes))
     if (this.#counted) return this.#priced({ ...this.#counted, output })
     const worst = this.#worst(output)
@@ -276,7 +278,7 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     return cost === undefined ? usage : { ...usage, cost }
   }
 
-  /** A run does not end before it is written. Whether it could be, the run's own next entry tells. */
+  /** The run ends only after this is written. A failure shows at the next append of the run itself. */
   #track(work: Promise<unknown>): Promise<unknown> {
     const { pending } = this.#metering.run.progress
     const written = work.catch(nothing).finally(() => pending.delete(written))
@@ -285,12 +287,12 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
   }
 }
 
-/** Only the final answer of a run is asked for in a shape. */
+/** Only the final answer of a run is requested with a schema. */
 const isFinal = ({ outputSchema }: ModelRequest): boolean => outputSchema !== undefined
 
-/** How long a final answer may be that is kept room for. */
+/** The output that is reserved for a final answer. */
 const answerTokens = 1024
-/** By how much a conversation grows until its final answer. */
+/** The expected growth of the conversation until the final answer. */
 const growth = 1.25
 
 const nothing = (): void => {}
@@ -299,8 +301,8 @@ const none = { cost: 0, tokens: 0, turns: 0 }
 
 const requestState = (value: RequestState) => ({ type: 'state', owner: stateOwner, value }) as const
 
-/** The request with as much output as was granted; answer and thinking give way in proportion. */
-export function cut(request: ModelRequest, output: number): ModelRequest {
+/** The request with less output; answer and thinking are reduced in proportion. */
+function withOutput(request: ModelRequest, output: number): ModelRequest {
   const thinking = thinkingTokens(request)
   const wanted = request.maxTokens + thinking
   if (output >= wanted) return request

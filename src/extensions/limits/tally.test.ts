@@ -12,7 +12,7 @@ const turn = (role: SessionTurn['role'], runId: string, usage?: SessionTurn['usa
   type: 'turn',
   turn: { id: 't', runId, role, content: [], createdAt: 0, ...(usage && { usage }) },
 })
-const wasted = (runId: string, cause: string): EntryBody => ({
+const failed = (runId: string, cause: string): EntryBody => ({
   type: 'usage',
   runId,
   cause,
@@ -42,8 +42,8 @@ describe('what a log tells', () => {
         result('1', 'done'),
         result('2', 'blocked'),
         result('1.1', 'done'),
-        wasted('a', 'failed attempt'),
-        wasted('a', 'summary'),
+        failed('a', 'failed attempt'),
+        failed('a', 'summary'),
         ended('a'),
         started('b'),
       ),
@@ -58,7 +58,7 @@ describe('what a log tells', () => {
       { usage: { input: 5, output: 6 }, model: 'm' },
       { usage: { input: 1, output: 1, model: 'other' }, model: 'other' },
     ])
-    expect(a!.wasted.length).toBe(1)
+    expect(a!.failed.length).toBe(1)
     expect([...a!.calls]).toEqual(['s/1', 's/1.1'])
   })
 
@@ -83,7 +83,7 @@ describe('what a log tells', () => {
     expect(lostOf(reserved(9))).toEqual([9])
     expect(lostOf(reserved(9), turn('assistant', 'a', { input: 1, output: 1 }))).toEqual([])
     expect(lostOf(reserved(9), released)).toEqual([])
-    expect(lostOf(reserved(9), wasted('a', 'failed attempt'), reserved(9))).toEqual([9])
+    expect(lostOf(reserved(9), failed('a', 'failed attempt'), reserved(9))).toEqual([9])
     expect(lostOf(reserved(9), reserved(4), turn('assistant', 'a', { input: 1, output: 1 }))).toEqual([9])
   })
 

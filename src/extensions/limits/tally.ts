@@ -5,17 +5,17 @@ import type { Session } from '../../core/store.ts'
 import type { SessionTurn, TurnUsage } from '../../core/turn.ts'
 import { type Amounts, amountsOf, nothingSpent, priceOf, type Spent } from './meter.ts'
 
-/** What one run used up, as its log tells. */
+/** What one run used, according to its log. */
 export interface RunTally {
   readonly runId: string
   readonly parentRunId: string | undefined
-  /** It began with something that the user said. */
+  /** The run began with a message of the user. */
   hasPrompt: boolean
   /** Model calls, with the model that was asked. */
   readonly replies: Used[]
-  /** What attempts used up that gave no reply. */
-  readonly wasted: Used[]
-  /** What was reserved for requests that nothing is known about: their process died over them. */
+  /** The usage of attempts without a reply. */
+  readonly failed: Used[]
+  /** Reservations of requests whose process died: their usage is unknown. */
   readonly lost: Amounts[]
   readonly calls: Set<string>
   timeMs: number
@@ -26,15 +26,15 @@ export interface Used {
   readonly model: string
 }
 
-/** What stands in the log while a request is under way; without amounts: one that was never accepted. */
+/** The state entry of a request under way; `null` for one that was never accepted. */
 export interface RequestState {
   readonly reserved: Amounts | null
 }
 
 export const stateOwner = 'limits'
-export const wastedCauses: ReadonlySet<string> = new Set(['failed attempt', 'aborted attempt'])
+export const failedCauses: ReadonlySet<string> = new Set(['failed attempt', 'aborted attempt'])
 
-/** The runs of one log. Calls are told apart by its id; a child's log tells its own. */
+/** The tallies of all runs of a log. Calls are identified by the log's id; that of a child is in its log. */
 export function tallyLog(entries: readonly LogEntry[], logId = ''): RunTally[] {
   const reader = new LogReader(logId)
   for (const entry of entries) reader.read(entry)
@@ -45,10 +45,10 @@ class LogReader {
   readonly tallies: RunTally[] = []
   #logId: string
   readonly #prompts = new Set<string>()
-  /** Nothing has happened in the latest run but that it was told what to do. */
+  /** The latest run has only its first entries so far. */
   #isBeginning = false
-  /** Somebody spoke while no run was under way. */
-  #isSpokenTo = false
+  /** A user message was added while no run was under way. */
+  #hasNewMessage = false
   #model = ''
   #startedAt = 0
   #lastAt = 0
@@ -71,7 +71,7 @@ class LogReader {
         this.#turn(entry, wasBeginning)
         break
       case 'usage':
-        this.#use(entry.runId, entry.usage, wastedCauses.has(entry.cause) ? 'wasted' : 'replies')
+        this.#use(entry.runId, entry.usage, failedCauses.has(entry.cause) ? 'failed' : 'replies')
         break
       case 'state':
         if (entry.owner === stateOwner) this.#request(entry.value as RequestState)
@@ -96,27 +96,27 @@ class LogReader {
     this.#model = model
     this.#startedAt = this.#lastAt = at
     if (parent?.session !== undefined) this.#logId = `${parent.session}/${parent.callId}`
-    this.tallies.push(newTally(runId, parent?.runId, this.#isSpokenTo))
-    this.#isSpokenTo = false
+    this.tallies.push(newTally(runId, parent?.runId, this.#hasNewMessage))
+    this.#hasNewMessage = false
   }
 
   #turn({ turn, consumed = [] }: EntryOf<'turn'>, wasBeginning: boolean): void {
     const latest = this.tallies.at(-1)
     if (turn.role === 'assistant') {
-      this.#isSpokenTo = false
+      this.#hasNewMessage = false
       if (turn.usage) this.#use(turn.runId, turn.usage, 'replies', turn)
-    } else if (turn.runId === '') this.#isSpokenTo = true
+    } else if (turn.runId === '') this.#hasNewMessage = true
     else if (latest?.runId === turn.runId && this.#isPrompt(consumed, wasBeginning)) latest.hasPrompt = true
   }
 
-  /** Who is steered goes on with the same work, even where that is the first thing that happens. */
+  /** Steering continues the same work, even if it is the first message of the run. */
   #isPrompt(consumed: readonly string[], wasBeginning: boolean): boolean {
     return consumed.length > 0 ? consumed.some((id) => this.#prompts.has(id)) : wasBeginning
   }
 
-  #use(runId: string, usage: TurnUsage, kind: 'replies' | 'wasted', turn?: SessionTurn): void {
+  #use(runId: string, usage: TurnUsage, kind: 'replies' | 'failed', turn?: SessionTurn): void {
     const tally = this.tallies.findLast((one) => one.runId === runId)
-    if (!tally) return // a turn from elsewhere cost nobody here anything
+    if (!tally) return // an imported turn cost nothing here
     tally[kind].push({ usage, model: usage.model ?? turn?.model ?? this.#model })
     dropLeast(tally.lost)
   }
@@ -130,17 +130,17 @@ class LogReader {
 
   #end({ at, stop }: EntryOf<'run_ended'>): void {
     const latest = this.tallies.at(-1)
-    // Of a process that died, or a run that was forked, only its last word tells how long it lived.
+    // After a crash or a fork, the last entry of the run itself tells how long it ran.
     const last = endedByOthers.has(stop) ? this.#lastAt : Math.max(this.#lastAt, at)
     if (latest && this.#startedAt > 0) latest.timeMs = last - this.#startedAt
     this.#startedAt = 0
   }
 }
 
-/** A prompt takes the place of calls that waited. */
+/** A prompt skips calls that waited. */
 const isSkipped = (entry: LogEntry): boolean => entry.type === 'call_result' && entry.outcome === 'skipped'
 
-/** What others say to a run, and what they say of its calls, may come long after it died. */
+/** Entries that other processes may write long after the run's process died. */
 const isWrittenLater = (entry: LogEntry): boolean =>
   entry.type === 'input' ||
   entry.type === 'approval_answered' ||
@@ -148,10 +148,10 @@ const isWrittenLater = (entry: LogEntry): boolean =>
 const endedByOthers: ReadonlySet<string> = new Set(['crashed', 'forked'])
 
 export function newTally(runId: string, parentRunId: string | undefined, hasPrompt: boolean): RunTally {
-  return { runId, parentRunId, hasPrompt, replies: [], wasted: [], lost: [], calls: new Set(), timeMs: 0 }
+  return { runId, parentRunId, hasPrompt, replies: [], failed: [], lost: [], calls: new Set(), timeMs: 0 }
 }
 
-/** Which of several requests was answered is not in the log: the biggest counts as lost. */
+/** The log does not say which of several requests was answered: the largest ones count as lost. */
 function dropLeast(lost: Amounts[]): void {
   if (lost.length === 0) return
   const least = lost.reduce((a, b) => (b.cost < a.cost || (b.cost === a.cost && b.tokens < a.tokens) ? b : a))
@@ -168,18 +168,18 @@ const passedItsGate: ReadonlySet<string> = new Set([
   'unknown',
 ])
 
-/** What counts already when a run begins: everything the session ever did, or what the work it goes on with has used. */
+/** The usage that counts when a run begins: that of the whole session, or of the work that it continues. */
 export async function spentBefore(run: Run, { since = 'prompt' }: Limits): Promise<Spent> {
   const isNew = since === 'prompt' && hasPrompt(run)
   if (isNew) return nothingSpent
   const { own, children } = run.session ? await fromSession(run, run.session) : fromMemory(run)
   const prompted = own.findLastIndex((tally) => tally.hasPrompt)
   const counted = since === 'session' || prompted < 0 ? own : own.slice(prompted)
-  const timeMs = counted.reduce((sum, tally) => sum + tally.timeMs, 0) // children work within their parents' time
+  const timeMs = counted.reduce((sum, tally) => sum + tally.timeMs, 0) // children run within their parents' time
   return { ...(await sumOf(run, [...counted, ...startedBy(counted, children)])), timeMs }
 }
 
-/** Somebody has spoken for this run to answer. */
+/** Whether this run has a new message to answer. */
 export function hasPrompt({ id, log: { transcript } }: Run): boolean {
   const { turns, runs, inbox, isAnswered } = transcript
   const newest = turns.at(-1)
@@ -187,7 +187,7 @@ export function hasPrompt({ id, log: { transcript } }: Run): boolean {
   if (isAnswered) return inbox.some(({ mode }) => mode === 'prompt')
   if (newest?.role !== 'user' || newest.runId !== '') return false
   const before = runs.at(-2)
-  return !before || before.firstTurn < turns.length // otherwise an earlier run was to answer it
+  return !before || before.firstTurn < turns.length // otherwise it was for an earlier run
 }
 
 interface History {
@@ -203,11 +203,11 @@ async function fromSession({ id, log }: Run, session: Session): Promise<History>
   }
 }
 
-/** Without a session: what was counted in this process, and for runs that nobody counted, what the turns tell. */
+/** Without a session: what this process counted, and the usage in the turns of runs that were not counted. */
 function fromMemory(run: Run): History {
   const known = ledgerOf(run.log)
-  const told = tallyLog(entriesOf(run), run.log.id)
-  const own = told.map((tally) => ({ ...tally, ...known.own.get(tally.runId), timeMs: tally.timeMs }))
+  const fromTurns = tallyLog(entriesOf(run), run.log.id)
+  const own = fromTurns.map((tally) => ({ ...tally, ...known.own.get(tally.runId), timeMs: tally.timeMs }))
   return { own, children: known.children }
 }
 
@@ -215,18 +215,18 @@ function entriesOf({ id, log }: Run): LogEntry[] {
   const { runs, turns } = log.transcript
   return runs.flatMap((run) => {
     if (run.id === id) return []
-    const about = { seq: 0, id: '' }
-    const said = turns
+    const base = { seq: 0, id: '' }
+    const messages = turns
       .slice(run.firstTurn, run.turns)
       .map((turn) => ({ type: 'turn' as const, turn, at: turn.createdAt }))
     const started = { type: 'run_started' as const, runId: run.id, model: run.model, at: run.startedAt }
     const ended = { type: 'run_ended' as const, runId: run.id, status: 'completed' as const, stop: 'end' }
-    const entries = [started, ...said, { ...ended, at: run.endedAt ?? run.startedAt }]
-    return entries.map((entry) => ({ ...about, ...entry }))
+    const entries = [started, ...messages, { ...ended, at: run.endedAt ?? run.startedAt }]
+    return entries.map((entry) => ({ ...base, ...entry }))
   })
 }
 
-/** Runs of children, by the runs they worked for. */
+/** The runs of all descendants of these runs. */
 function startedBy(parents: readonly RunTally[], children: readonly RunTally[]): RunTally[] {
   const byParent = Map.groupBy(children, ({ parentRunId }) => parentRunId)
   const found: RunTally[] = []
@@ -249,21 +249,21 @@ async function sumOf(run: Run, tallies: readonly RunTally[]): Promise<Omit<Spent
   }
   for (const tally of tallies) {
     for (const used of tally.replies) add(amountsOf(await priced(run, used), 1))
-    for (const used of tally.wasted) add(amountsOf(await priced(run, used), 0))
+    for (const used of tally.failed) add(amountsOf(await priced(run, used), 0))
     for (const lost of tally.lost) add(lost)
     for (const call of tally.calls) calls.add(call)
   }
   return { ...sum, calls }
 }
 
-/** Calls that were made before there was a limit may have no price yet. */
+/** Adds the price to a usage that has none: calls before the limit was set. */
 export async function priced({ provider }: Run, { usage, model }: Used): Promise<Used['usage']> {
   if (usage.cost !== undefined) return usage
   const cost = await priceOf(provider, model, usage)
   return cost === undefined ? usage : { ...usage, cost }
 }
 
-/** What runs of this process used up, by the logs of the agents they were for. A log takes it along when it goes. */
+/** The tallies of this process, by log. */
 const ledgers = new WeakMap<Log, Ledger>()
 
 interface Ledger {
@@ -277,7 +277,7 @@ function ledgerOf(log: Log): Ledger {
   return ledger
 }
 
-/** A tally to keep while a run goes on. Where there is a session, its log tells more. */
+/** Starts the tally of a run. With a session, the log has all that is needed, so it is not kept. */
 export function keepTally(run: Run): RunTally {
   const tally = newTally(run.id, run.parent?.id, hasPrompt(run))
   if (run.session) return tally
