@@ -17,7 +17,7 @@ import {
 } from '../../test/bubblewrap-kit.ts'
 import { executionContract } from '../testing/index.ts'
 import { checkProcessLimit } from './bubblewrap/check.ts'
-import { privatePlaces as privatePlacesOfAll } from './bubblewrap/place.ts'
+import { privateFoldersRoot as privatePlacesOfAll } from './bubblewrap/private-folder.ts'
 import { createBubblewrapContext } from './bubblewrap.ts'
 
 const child = fileURLToPath(new URL('../../test/bubblewrap-child.ts', import.meta.url))

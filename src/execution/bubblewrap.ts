@@ -2,39 +2,38 @@ import { existsSync, lstatSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { codeOf } from '../core/errors.ts'
-import type { ExecutionContext, ExecutionHandle, FileInfo } from '../core/execution.ts'
-import { resolvePosix } from '../core/execution.ts'
+import { type ExecutionContext, type ExecutionHandle, type FileInfo, resolvePosix } from '../core/execution.ts'
 import { checkProcessLimit, findBubblewrap, setupProblem } from './bubblewrap/check.ts'
 import { createSandboxHandle, type SandboxHandle } from './bubblewrap/handle.ts'
 import { type BubblewrapOptions, checkEnv, checkOptions, defaultProcesses } from './bubblewrap/options.ts'
-import { createPlaceholders, isHeld } from './bubblewrap/placeholders.ts'
-import { isInside, maybeHeld } from './bubblewrap/protected-paths.ts'
-import { fileError } from './files/confined-path.ts'
-import { settleRoots, whereabouts } from './files/confined-roots.ts'
+import { createPlaceholders, hasPlaceholderMark } from './bubblewrap/placeholders.ts'
+import { isInside, mayBePlaceholder } from './bubblewrap/protected-paths.ts'
+import { fileError, realPathOf, resolveRoots } from './files/confined-path.ts'
 import { type ShellFiles, shellFiles } from './files/shell-files.ts'
 
 export type { ExecutionContext } from '../core/execution.ts'
 export type { BubblewrapLimits, BubblewrapNetwork, BubblewrapOptions, EgressEvent } from './bubblewrap/options.ts'
 
 /**
- * Tools run on this machine behind the walls of the kernel (Linux only): they write in the roots and nowhere else, do not
- * see secrets, other processes or, unless allowed, the network. When the walls cannot be built, `spawn` fails.
+ * Tools run on this machine in a sandbox of the kernel (Linux only): they can write only in the roots, and do not see
+ * secrets, other processes or, unless allowed, the network. If the sandbox cannot be built, `spawn` fails.
  */
 export function createBubblewrapContext(options: BubblewrapOptions = {}): ExecutionContext {
   checkOptions(options)
   const { network = false, env, inheritEnv = [], readOnly = [], hidden, onEgress } = options
   const placeholders = createPlaceholders()
-  const places = new Map<string, Place>()
-  let proven = false
+  const handles = new Map<string, HandleState>()
+  let isTested = false
   let n = 0
 
-  function placeOf({ id }: ExecutionHandle): Place {
-    const place = places.get(id)
-    if (!place || place.ending) throw new Error(`The execution handle ${id} was destroyed; spawn another one`)
-    return place
+  function stateOf({ id }: ExecutionHandle): HandleState {
+    const state = handles.get(id)
+    if (!state || state.ending) throw new Error(`The execution handle ${id} was destroyed; spawn another one`)
+    return state
   }
 
-  const isPlaceholder = (path: string): boolean => (placeholders.has(path) || maybeHeld(basename(path))) && isHeld(path)
+  const isPlaceholder = (path: string): boolean =>
+    (placeholders.has(path) || mayBePlaceholder(basename(path))) && hasPlaceholderMark(path)
 
   return {
     type: 'bubblewrap',
@@ -42,9 +41,9 @@ export function createBubblewrapContext(options: BubblewrapOptions = {}): Execut
 
     async spawn(config = {}) {
       checkEnv(config.env)
-      const cwd = whereabouts(resolve(options.cwd ?? '', config.cwd ?? ''))
+      const cwd = realPathOf(resolve(options.cwd ?? '', config.cwd ?? ''))
       const named = (options.roots ?? [cwd]).map((root) => resolve(root))
-      const roots = named.map((root) => whereabouts(root))
+      const roots = named.map((root) => realPathOf(root))
       checkRoots(roots)
       const bubblewrap = await findBubblewrap(options.bwrap, roots)
       const { processes = defaultProcesses, ...limits } = options.limits ?? {}
@@ -54,8 +53,8 @@ export function createBubblewrapContext(options: BubblewrapOptions = {}): Execut
         cwd,
         roots,
         named,
-        readOnly: [...readOnly, ...ownProgram()]
-          .map((path) => whereabouts(resolve(path)))
+        readOnly: [...readOnly, ...hiddenNodeProgram()]
+          .map((path) => realPathOf(resolve(path)))
           .filter((path) => existsSync(path)),
         hidden,
         temporaryAt: temporaryFolders(),
@@ -65,49 +64,50 @@ export function createBubblewrapContext(options: BubblewrapOptions = {}): Execut
         limits: processes === 0 ? limits : { ...limits, processes },
         placeholders,
       })
-      if (!proven) await prove(sandbox)
-      proven = true
+      if (!isTested) await testSandbox(sandbox)
+      isTested = true
       const handle = { id: `bubblewrap-${++n}`, type: 'bubblewrap', cwd }
-      places.set(handle.id, { sandbox, roots, cwd, id: handle.id })
+      handles.set(handle.id, { sandbox, roots, cwd, id: handle.id })
       return handle
     },
 
     async exec(handle, command, given = {}) {
       checkEnv(given.env)
-      return placeOf(handle).sandbox.run(command, given)
+      return stateOf(handle).sandbox.run(command, given)
     },
 
-    readFile: async (handle, path) => filesOf(placeOf(handle), false).readFile(handle.cwd, path),
+    readFile: async (handle, path) => filesOf(stateOf(handle), false).readFile(handle.cwd, path),
     async writeFile(handle, path, content, how) {
-      const place = placeOf(handle)
+      const state = stateOf(handle)
       try {
-        await filesOf(place, true).writeFile(handle.cwd, path, content, how)
+        await filesOf(state, true).writeFile(handle.cwd, path, content, how)
       } catch (error) {
-        throw writeProblem(error, path, place)
+        throw writeProblem(error, path, state)
       }
     },
     async listFiles(handle, path) {
-      const names = await filesOf(placeOf(handle), false).listFiles(handle.cwd, path)
+      const names = await filesOf(stateOf(handle), false).listFiles(handle.cwd, path)
       const at = resolvePosix(handle.cwd, path)
       return names.filter((name) => !(name.endsWith('/') && isPlaceholder(join(at, name.slice(0, -1)))))
     },
-    stat: async (handle, path) => placed(await filesOf(placeOf(handle), false).stat(handle.cwd, path), placeOf(handle)),
+    stat: async (handle, path) =>
+      withHandleKey(await filesOf(stateOf(handle), false).stat(handle.cwd, path), stateOf(handle)),
     async openFile(handle, path) {
-      const file = await filesOf(placeOf(handle), false).openFile(handle.cwd, path)
-      return { ...file, info: placed(file.info, placeOf(handle)) }
+      const file = await filesOf(stateOf(handle), false).openFile(handle.cwd, path)
+      return { ...file, info: withHandleKey(file.info, stateOf(handle)) }
     },
 
     async destroy({ id }) {
-      const place = places.get(id)
-      if (!place) return
-      place.ending ??= place.sandbox.end()
-      await place.ending
-      places.delete(id)
+      const state = handles.get(id)
+      if (!state) return
+      state.ending ??= state.sandbox.end()
+      await state.ending
+      handles.delete(id)
     },
   }
 }
 
-interface Place {
+interface HandleState {
   readonly id: string
   readonly sandbox: SandboxHandle
   readonly roots: readonly string[]
@@ -115,35 +115,35 @@ interface Place {
   ending?: Promise<void>
 }
 
-/** The file verbs run as scripts in the same sandbox, so that one policy holds for all. */
-function filesOf({ sandbox }: Place, writes: boolean): ShellFiles {
+/** File operations run as scripts in the same sandbox, so that one policy covers all. */
+function filesOf({ sandbox }: HandleState, writes: boolean): ShellFiles {
   return shellFiles({
-    world: 'file',
+    keyPrefix: 'file',
     exec: (script, how) => sandbox.script(script, { writes, input: how?.input }),
   })
 }
 
-/** Files are those of this machine, but temporary ones belong to the handle. */
-function placed(info: FileInfo, { roots, id }: Place): FileInfo {
+/** Temporary files belong to the handle, so their key names it; all others are files of this machine. */
+function withHandleKey(info: FileInfo, { roots, id }: HandleState): FileInfo {
   const isOwn = temporaryFolders().some((folder) => isInside(folder, info.path))
   if (!isOwn || roots.some((root) => isInside(root, info.path))) return info
   return { ...info, key: `${id}:${info.path}` }
 }
 
-function writeProblem(error: unknown, path: string, { roots, cwd, sandbox }: Place): unknown {
-  if (codeOf(error) === undefined) return error // nothing was tried
+function writeProblem(error: unknown, path: string, { roots, cwd, sandbox }: HandleState): unknown {
+  if (codeOf(error) === undefined) return error // nothing was attempted
   if (['ESTALE', 'EINVAL', 'ENOSPC', 'EDQUOT', 'ETIMEDOUT'].includes(codeOf(error) ?? '')) return error
-  const real = whereabouts(resolvePosix(cwd, path))
+  const real = realPathOf(resolvePosix(cwd, path))
   if (temporaryFolders().some((folder) => isInside(folder, real)) && !roots.some((root) => isInside(root, real)))
     return error
-  if (!roots.some((root) => isInside(root, real))) return settleRoots(roots).outside(path, `"${real}"`)
+  if (!roots.some((root) => isInside(root, real))) return resolveRoots(roots).outside(path, `"${real}"`)
   if (!sandbox.isProtected(real)) return error
-  const advice = 'Leave it as it is; whoever runs the agent can allow it by naming it as a root of its own'
+  const advice = 'Leave it as it is; the operator of the agent can allow it by naming it as a root of its own'
   return fileError('EOUTSIDE', `"${path}" is protected: it can be read but not written or made here. ${advice}`, path)
 }
 
-/** A sandbox that works shows itself: nothing is claimed that was not tried. */
-async function prove(sandbox: SandboxHandle): Promise<void> {
+/** Runs a script in the sandbox to check that it works. */
+async function testSandbox(sandbox: SandboxHandle): Promise<void> {
   try {
     const { exitCode, stderr } = await sandbox.script('exit 7', { writes: false })
     if (exitCode !== 7) throw setupProblem(stderr || `a script that should end with 7 ended with ${exitCode}`)
@@ -154,9 +154,8 @@ async function prove(sandbox: SandboxHandle): Promise<void> {
 }
 
 function checkRoots(roots: readonly string[]): void {
-  if (roots.includes('/'))
-    throw new Error('The root folder / cannot be a root: nothing would be kept from being written')
-  const temporary = whereabouts(tmpdir())
+  if (roots.includes('/')) throw new Error('The root folder / cannot be a root: everything could be written')
+  const temporary = realPathOf(tmpdir())
   const root = roots.find((folder) => isInside(folder, temporary))
   if (root)
     throw new Error(
@@ -164,12 +163,12 @@ function checkRoots(roots: readonly string[]): void {
     )
 }
 
-/** Ourselves, when we lie where the sandbox has files of its own. */
-function ownProgram(): string[] {
+/** The Node program, if it is in a folder that the sandbox replaces. */
+function hiddenNodeProgram(): string[] {
   return temporaryFolders().some((folder) => isInside(folder, process.execPath)) ? [process.execPath] : []
 }
 
-/** The folders for temporary files that a sandbox sees its own in place of. */
+/** The temporary folders, which the sandbox replaces by its own. */
 function temporaryFolders(): string[] {
   return ['/tmp', '/var/tmp'].filter((path) => {
     try {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { trackedCommand, trailerOf } from './commands/tracked-command.ts'
 import { dockerProblem } from './docker/client.ts'
-import { demultiplexer } from './docker/stream.ts'
+import { demultiplexer } from './docker/run.ts'
 import { createDockerContext } from './docker.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -4,56 +4,56 @@ import type { Commands } from './commands/commands.ts'
 import type { ConfinedFiles } from './files/confined-files.ts'
 
 export interface ProcessContextOptions {
-  /** Default: the working directory of this process, when a handle is made. */
+  /** Default: the working directory of this process when the handle is created. */
   readonly cwd?: string
-  /** For all commands, as given. Of the environment of this process they get what a shell needs, and nothing secret. */
+  /** Variables for all commands. From the environment of this process they get only what a shell needs, and no secrets. */
   readonly env?: Readonly<Record<string, string>>
-  /** Names of further variables of this process that commands get. */
+  /** Names of further variables of this process to pass to commands. */
   readonly inheritEnv?: readonly string[]
-  /** The folders whose files may be read and written. Commands are not held by it. Default: the cwd of the handle. */
+  /** The folders whose files may be read and written. Commands are not restricted. Default: the cwd of the handle. */
   readonly roots?: readonly string[] | 'any'
   readonly limits?: CommandLimits
 }
 
-/** Tools run on this machine, as this user. It keeps secrets out of the environment and leaves nothing running; it isolates nothing. */
+/** Tools run on this machine as this user, without isolation. Commands get no secrets in their environment, and leave no processes running. */
 export function createProcessContext(options: ProcessContextOptions = {}): ExecutionContext {
   checkOptions(options)
   const { cwd, env, inheritEnv = [], roots, limits } = options
-  const places = new Map<string, Place>()
+  const handles = new Map<string, HandleState>()
   let n = 0
 
-  function placeOf({ id }: ExecutionHandle): Place {
-    const place = places.get(id)
-    if (!place || place.ending) throw new Error(`The execution handle ${id} was destroyed; spawn another one`)
-    return place
+  function stateOf({ id }: ExecutionHandle): HandleState {
+    const state = handles.get(id)
+    if (!state || state.ending) throw new Error(`The execution handle ${id} was destroyed; spawn another one`)
+    return state
   }
 
-  async function openCommands(place: Place): Promise<Commands> {
+  async function openCommands(state: HandleState): Promise<Commands> {
     try {
-      // Where the roots really are is settled before a command could put a link in their place.
-      await filesOf(place)
+      // Resolves the real paths of the roots before a command could replace one by a link.
+      await filesOf(state)
       const { createCommands } = await import('./commands/commands.ts')
-      return createCommands({ cwd: place.cwd, env: [env, place.env], inheritEnv, limits })
+      return createCommands({ cwd: state.cwd, env: [env, state.env], inheritEnv, limits })
     } catch (error) {
-      delete place.commands // a file could not be opened, say; it may work the next time
+      delete state.commands // may work the next time, for instance after a shortage of descriptors
       throw error
     }
   }
 
-  function filesOf(place: Place): Promise<ConfinedFiles> {
-    const within = roots ?? [place.cwd]
-    place.files ??= import('./files/confined-files.ts')
+  function filesOf(state: HandleState): Promise<ConfinedFiles> {
+    const within = roots ?? [state.cwd]
+    state.files ??= import('./files/confined-files.ts')
       .then(({ confinedFiles }) => confinedFiles({ roots: within }))
       .catch((error) => {
-        delete place.files // a file could not be opened, say; it may work the next time
+        delete state.files // may work the next time, for instance after a shortage of descriptors
         throw error
       })
-    return place.files
+    return state.files
   }
 
   async function withFiles<T>(handle: ExecutionHandle, use: (files: ConfinedFiles, cwd: string) => Promise<T>) {
-    const place = placeOf(handle)
-    return use(await filesOf(place), place.cwd)
+    const state = stateOf(handle)
+    return use(await filesOf(state), state.cwd)
   }
 
   return {
@@ -63,16 +63,16 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
     async spawn(config = {}) {
       checkEnv(config.env)
       const handle = { id: `process-${++n}`, type: 'process', cwd: await folder(cwd, config.cwd) }
-      places.set(handle.id, { cwd: handle.cwd, env: config.env })
+      handles.set(handle.id, { cwd: handle.cwd, env: config.env })
       return handle
     },
 
     async exec(handle, command, options = {}) {
-      const place = placeOf(handle)
+      const state = stateOf(handle)
       if (onWindows()) throw new Error(noShell)
       checkEnv(options.env)
-      place.commands ??= openCommands(place)
-      return (await place.commands).run(command, options)
+      state.commands ??= openCommands(state)
+      return (await state.commands).run(command, options)
     },
 
     readFile: (handle, path) => withFiles(handle, (files, at) => files.readFile(at, path)),
@@ -83,19 +83,19 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
     openFile: (handle, path) => withFiles(handle, (files, at) => files.openFile(at, path)),
 
     async destroy({ id }) {
-      const place = places.get(id)
-      if (!place) return
-      place.ending ??= Promise.resolve(place.commands).then(
+      const state = handles.get(id)
+      if (!state) return
+      state.ending ??= Promise.resolve(state.commands).then(
         (commands) => commands?.end(),
-        () => {}, // none could be started
+        () => {}, // no command could be started
       )
-      await place.ending
-      places.delete(id)
+      await state.ending
+      handles.delete(id)
     },
   }
 }
 
-interface Place {
+interface HandleState {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>> | undefined
   commands?: Promise<Commands>
@@ -158,7 +158,7 @@ function isAbsolute(path: string): boolean {
   return /^(?:[a-z]:)?[\\/]/i.test(path)
 }
 
-/** Does not show what was given: it may be a secret. */
+/** Does not show the value, which may be a secret. */
 function refusal(name: string, wanted: string): TypeError {
   return new TypeError(`createProcessContext: ${name} must be ${wanted}`)
 }

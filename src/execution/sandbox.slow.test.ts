@@ -88,9 +88,9 @@ describe('a provider that ignores what it is asked', () => {
   })
 
   test('a sandbox that never starts, or a file verb that never answers, is given up too', async () => {
-    const silent = createSandboxContext(provider({ name: 'Acme', spawn: never }), { patienceMs: 20 })
+    const silent = createSandboxContext(provider({ name: 'Acme', spawn: never }), { requestTimeoutMs: 20 })
     await expect(silent.spawn()).rejects.toThrow('The sandbox of Acme could not start: nothing came back within 0.02 s')
-    const context = createSandboxContext(provider({ readFile: never }), { patienceMs: 20 })
+    const context = createSandboxContext(provider({ readFile: never }), { requestTimeoutMs: 20 })
     await expect(context.readFile(await context.spawn(), 'f')).rejects.toMatchObject({ code: 'ETIMEDOUT' })
   })
 
@@ -101,7 +101,7 @@ describe('a provider that ignores what it is asked', () => {
       spawn: () => new Promise((resolve) => (start = resolve)),
       destroy: async (id) => void destroyed.push(id),
     })
-    await expect(createSandboxContext(slow, { patienceMs: 10 }).spawn()).rejects.toThrow('could not start')
+    await expect(createSandboxContext(slow, { requestTimeoutMs: 10 }).spawn()).rejects.toThrow('could not start')
     start({ id: 'late' })
     await expect.poll(() => destroyed).toEqual(['late'])
   })

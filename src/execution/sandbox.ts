@@ -1,5 +1,5 @@
 import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
-import type { SandboxPlace } from './sandbox/exec.ts'
+import type { RunningSandbox } from './sandbox/exec.ts'
 import type { SandboxFiles } from './sandbox/files.ts'
 import type { SandboxProvider } from './sandbox/provider.ts'
 
@@ -11,27 +11,27 @@ export type {
 } from './sandbox/provider.ts'
 
 export interface SandboxContextOptions {
-  /** How long a provider may take for anything but a command, in milliseconds. Default 120,000. */
-  readonly patienceMs?: number
-  /** How long it may take to confirm that a command was ended. Default 1000. */
+  /** The time limit of every request to the provider except commands, in milliseconds. Default 120,000. */
+  readonly requestTimeoutMs?: number
+  /** How long the provider may take to confirm that a command was ended. Default 1000. */
   readonly graceMs?: number
 }
 
-/** Tools run in any sandbox that a provider can give. What it cannot do is done through its shell. */
+/** Tools run in a sandbox of a provider. Operations that the provider lacks are done through its shell. */
 export function createSandboxContext(
   provider: SandboxProvider,
-  { patienceMs = 120_000, graceMs = 1000 }: SandboxContextOptions = {},
+  { requestTimeoutMs = 120_000, graceMs = 1000 }: SandboxContextOptions = {},
 ): ExecutionContext {
   checkProvider(provider)
   const { shell = true, network = true, gpu = false } = provider.capabilities ?? {}
   const filesystem = provider.capabilities?.filesystem ?? (shell || hasFileVerbs(provider))
-  const places = new Map<string, Place>()
+  const handles = new Map<string, HandleState>()
 
-  function placeOf({ id }: ExecutionHandle): Place {
-    const place = places.get(id)
-    if (!place || place.destroyed.aborted)
+  function stateOf({ id }: ExecutionHandle): HandleState {
+    const state = handles.get(id)
+    if (!state || state.destroyed.aborted)
       throw new Error(`The execution handle ${id} was destroyed; spawn another one`)
-    return place
+    return state
   }
 
   const context: ExecutionContext = {
@@ -42,51 +42,57 @@ export function createSandboxContext(
       const { sandboxFiles, askProvider, sandboxProblem, resolvePosix } = await load()
       const start = () => provider.spawn(config)
       const tooLate = ({ id }: { id: string }) => provider.destroy(id)
-      const instance = await askProvider(provider, 'start', patienceMs, start, tooLate)
+      const instance = await askProvider(provider, 'start', requestTimeoutMs, start, tooLate)
       if (typeof instance?.id !== 'string' || instance.id === '')
         throw sandboxProblem(provider, 'start', 'its provider gave no id')
       const { id } = instance
       const cwd = resolvePosix('/', instance.cwd ?? config.cwd ?? '/')
       const ending = new AbortController()
-      const place: SandboxPlace = { provider, id, cwd, env: config.env ?? {}, destroyed: ending.signal, graceMs }
-      places.set(id, { ...place, ending, files: sandboxFiles(place, { hasShell: shell, patienceMs }) })
+      const running: RunningSandbox = { provider, id, cwd, env: config.env ?? {}, destroyed: ending.signal, graceMs }
+      handles.set(id, {
+        ...running,
+        ending,
+        files: sandboxFiles(running, { hasShell: shell, requestTimeoutMs }),
+      })
       return { id, type: 'sandbox', cwd }
     },
 
     async exec(handle, command, options = {}) {
-      const place = placeOf(handle)
+      const state = stateOf(handle)
       if (!shell) throw new Error('This sandbox has no shell and runs no commands')
       const { execInSandbox } = await import('./sandbox/exec.ts')
-      return execInSandbox(place, command, options)
+      return execInSandbox(state, command, options)
     },
 
-    readFile: async (handle, path) => placeOf(handle).files.readFile(path),
-    writeFile: async (handle, path, content, how) => placeOf(handle).files.writeFile(path, content, how),
-    listFiles: async (handle, path) => placeOf(handle).files.listFiles(path),
+    readFile: async (handle, path) => stateOf(handle).files.readFile(path),
+    writeFile: async (handle, path, content, how) => stateOf(handle).files.writeFile(path, content, how),
+    listFiles: async (handle, path) => stateOf(handle).files.listFiles(path),
 
     async destroy({ id }) {
-      const place = places.get(id)
-      if (!place) return
-      place.ending.abort()
+      const state = handles.get(id)
+      if (!state) return
+      state.ending.abort()
       const { askProvider } = await load()
-      // What failed may be tried again.
-      place.gone ??= askProvider(provider, 'be destroyed', patienceMs, () => provider.destroy(id)).catch((error) => {
-        delete place.gone
-        throw error
-      })
-      await place.gone
-      places.delete(id)
+      // After a failure the next call tries again.
+      state.destroying ??= askProvider(provider, 'be destroyed', requestTimeoutMs, () => provider.destroy(id)).catch(
+        (error) => {
+          delete state.destroying
+          throw error
+        },
+      )
+      await state.destroying
+      handles.delete(id)
     },
   }
   if (!shell) return context
   return {
     ...context,
-    stat: async (handle, path) => placeOf(handle).files.stat(path),
-    openFile: async (handle, path) => placeOf(handle).files.openFile(path),
+    stat: async (handle, path) => stateOf(handle).files.stat(path),
+    openFile: async (handle, path) => stateOf(handle).files.openFile(path),
   }
 }
 
-/** With the first handle: whoever loads the root pays nothing for it. */
+/** Loaded with the first handle, to keep the start fast. */
 async function load() {
   const [files, asking, paths] = await Promise.all([
     import('./sandbox/files.ts'),
@@ -96,10 +102,10 @@ async function load() {
   return { ...files, ...asking, ...paths }
 }
 
-interface Place extends SandboxPlace {
+interface HandleState extends RunningSandbox {
   readonly ending: AbortController
   readonly files: SandboxFiles
-  gone?: Promise<void>
+  destroying?: Promise<void>
 }
 
 function checkProvider(provider: SandboxProvider): void {

@@ -5,7 +5,7 @@ const layout: SandboxLayout = {
   roots: ['/w'],
   readOnly: [],
   hidden: [],
-  protection: { existing: [], pinned: [], missing: [], watched: [], links: [], strays: [] },
+  protection: { existing: [], pinned: [], missing: [], watched: [], links: [], misplacedLinks: [] },
   temporary: '/private/tmp',
   temporaryAt: ['/tmp'],
   nothing: '/private/nothing',
@@ -50,7 +50,7 @@ describe('the arguments of bubblewrap', () => {
         missing: ['/w/.vscode'],
         watched: [],
         links: [],
-        strays: [],
+        misplacedLinks: [],
       },
     })
     expect(mounts(args)).toEqual([

@@ -1,25 +1,25 @@
 import type { Protection } from './protected-paths.ts'
 
-/** One sandbox, described by what may be seen and done in it. All paths are real and absolute. */
+/** The description of a sandbox. All paths are real and absolute. */
 export interface SandboxLayout {
   /** Where files may be written. */
   readonly roots: readonly string[]
-  /** What else must be seen, although it lies in a folder for temporary files. */
+  /** Further visible paths, which may be in a temporary folder. */
   readonly readOnly: readonly string[]
   readonly hidden: readonly HiddenPath[]
-  /** Left out where nothing is written: then all of it is read-only. */
+  /** Absent if nothing is written: then everything is read-only. */
   readonly protection?: Protection
-  /** What stands for the folders for temporary files. */
+  /** The folder that replaces the temporary folders. */
   readonly temporary: string
-  /** Which those are. */
+  /** The temporary folders. */
   readonly temporaryAt: readonly string[]
-  /** An empty file that nobody may read. */
+  /** An empty file without read permission. */
   readonly nothing: string
-  /** Whether it shares the network of this machine; else it has one of its own, without a way out. */
+  /** Whether it shares the network of this machine; else it has an isolated one. */
   readonly hostNetwork: boolean
   readonly env: Readonly<Record<string, string>>
   readonly fds: { readonly seccomp: number; readonly status: number }
-  /** Whether this bubblewrap can bound the size of what it keeps in memory (from 0.7 on). */
+  /** Whether this version of bubblewrap can limit the size of a tmpfs (from 0.7 on). */
   readonly knowsSize: boolean
 }
 
@@ -28,7 +28,7 @@ export interface HiddenPath {
   readonly isFolder: boolean
 }
 
-/** The arguments that make bubblewrap build it. */
+/** The arguments for bubblewrap. */
 export function bubblewrapArgs(layout: SandboxLayout): string[] {
   const { hostNetwork, env, fds } = layout
   const ofSize = (bytes: number): string[] => (layout.knowsSize ? ['--size', String(bytes)] : [])
@@ -40,10 +40,10 @@ export function bubblewrapArgs(layout: SandboxLayout): string[] {
     ...(hostNetwork ? [] : ['--unshare-net']),
     ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', 'sandbox'],
     ...['--ro-bind', '/', '/'],
-    // Root without any capability may still write the settings of the kernel.
+    // Root without capabilities could still write kernel settings.
     ...['--proc', '/proc', '--remount-ro', '/proc'],
     ...['--dev', '/dev', ...memory('/dev/shm', '1777', sharedMemory), '--remount-ro', '/dev'],
-    // The sockets, pipes and secrets of everything that runs on this machine.
+    // Hides sockets, pipes and secrets of services of this machine.
     ...memory('/run', '0755', small),
     ...seenInRun.flatMap((path) => ['--ro-bind-try', path, path]),
     ...mountsOf(layout).flatMap(({ path, how }) => {
@@ -62,7 +62,7 @@ export function bubblewrapArgs(layout: SandboxLayout): string[] {
 
 const sharedMemory = 256 * 1024 * 1024
 const small = 64 * 1024
-/** Where some systems keep their programs, and all of them how names are looked up. */
+/** Programs of some systems, and the name resolution of all. */
 const seenInRun = [
   ...['/run/current-system', '/run/booted-system', '/run/opengl-driver', '/run/wrappers'],
   ...['/run/systemd/resolve', '/run/NetworkManager/resolv.conf', '/run/resolvconf', '/run/nscd'],
@@ -73,7 +73,7 @@ interface Mount {
   readonly how: 'write' | 'read' | 'temporary' | 'no file' | 'no folder' | 'never'
 }
 
-/** Outer folders first, so that what is said of inner ones counts; of two for one path, the later of this list. */
+/** Outer folders first, so that inner mounts take effect; for the same path the later one in this list wins. */
 function mountsOf(layout: SandboxLayout): Mount[] {
   const { roots, readOnly, hidden, protection, temporaryAt } = layout
   const all: Mount[] = [
@@ -90,8 +90,8 @@ function mountsOf(layout: SandboxLayout): Mount[] {
 }
 
 /**
- * A folder with a mount in it can be moved, and the next command would find the mount's place empty. What is a mount itself
- * cannot: so every folder on the way to one becomes one, as long as it can be written anyway.
+ * A command could move a folder that contains a mount, and the next command would find no protection at the old path. A mount
+ * itself cannot be moved, so every writable folder above a mount becomes one too.
  */
 function pinsOf(mounts: ReadonlyMap<string, Mount>, wanted: readonly string[]): Set<string> {
   const pins = new Set<string>()
@@ -107,7 +107,7 @@ function pinsOf(mounts: ReadonlyMap<string, Mount>, wanted: readonly string[]): 
   return pins
 }
 
-/** The nearest first. */
+/** The parent folders, nearest first. */
 function foldersAbove(path: string): string[] {
   const names = path.split('/')
   return names.slice(1).map((_, i) => names.slice(0, names.length - 1 - i).join('/') || '/')

@@ -43,7 +43,7 @@ test.skipIf(!isRoot)('a root that only another user may enter is refused, and it
   const find = (root: string) => findBubblewrap(process.execPath, [root])
   for (const root of [theirs, join(theirs, 'project'), join(theirs, 'new')])
     await expect(find(root)).rejects.toThrow(
-      `The folder ${theirs} belongs to another user (uid 12345), who lets nobody else in`,
+      `The folder ${theirs} belongs to another user (uid 12345), who gives others no access`,
     )
   await expect(find(theirs)).rejects.toThrow(/Run this as that user, or give it to root: `chown -R root /)
   chmodSync(theirs, 0o711)

@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { release } from 'node:os'
 import { dirname, isAbsolute } from 'node:path'
-import { whereabouts } from '../files/confined-roots.ts'
+import { realPathOf } from '../files/confined-path.ts'
 import { isInside } from './protected-paths.ts'
 import { seccompFilter } from './seccomp.ts'
 
-/** A bubblewrap that can be used. */
+/** A usable bubblewrap program. */
 export interface Bubblewrap {
   readonly path: string
   readonly knowsSize: boolean
@@ -14,10 +14,10 @@ export interface Bubblewrap {
 
 const folders = ['/usr/bin', '/bin', '/usr/local/bin']
 const oldest = [0, 5]
-/** From here on it can bound what it keeps in memory. */
+/** From this version on it can limit the size of a tmpfs. */
 const withSize = [0, 7]
 
-/** Finds bubblewrap in the folders of the system, or takes the one that is named; never one from a folder that commands may write. */
+/** Finds bubblewrap in system folders, or checks the given one; refuses one in a folder that commands may write. */
 export async function findBubblewrap(named: string | undefined, roots: readonly string[]): Promise<Bubblewrap> {
   if (process.platform !== 'linux')
     throw new Error(
@@ -31,7 +31,7 @@ export async function findBubblewrap(named: string | undefined, roots: readonly 
   if (path === undefined) throw new Error(`There is no bwrap in ${folders.join(', ')}. ${howToInstall}`)
   if (!isAbsolute(path)) throw new TypeError(`\`bwrap\` must be an absolute path, not "${path}"`)
   if (!existsSync(path)) throw new Error(`There is no ${path}. ${howToInstall}`)
-  const root = roots.find((folder) => isInside(folder, whereabouts(path)))
+  const root = roots.find((folder) => isInside(folder, realPathOf(path)))
   if (root) throw new Error(`${path} lies in ${root}, which commands may write; use one that is out of their reach`)
   for (const folder of roots) checkEntrance(folder)
   const version = await versionOf(path)
@@ -43,10 +43,10 @@ export async function findBubblewrap(named: string | undefined, roots: readonly 
 const howToInstall =
   'Nothing was run. Install it with `apt-get install bubblewrap` (Debian, Ubuntu), `dnf install bubblewrap` (Fedora) or `apk add bubblewrap` (Alpine)'
 
-/** What it means when bubblewrap could not build the sandbox. */
-export function setupProblem(said: string): Error {
+/** The error if bubblewrap could not build the sandbox. */
+export function setupProblem(stderr: string): Error {
   const reason =
-    said
+    stderr
       .trim()
       .split('\n')
       .at(-1)
@@ -57,30 +57,30 @@ export function setupProblem(said: string): Error {
   return new Error(`The sandbox could not be built, and nothing was run: ${reason}. ${advice}`)
 }
 
-/** The words of bubblewrap where the kernel refuses it what it is made of. */
+/** Messages of bubblewrap if the kernel refuses namespaces. */
 const aboutNamespaces =
   /^(No permissions to creat|Creating new namespace|unshare |setting up [ug]id map|loopback: |Failed to make \/ slave|Can't mount proc |pivot_root)/
 
 const howToPermit =
   'If this user may not make user namespaces: `sysctl kernel.unprivileged_userns_clone=1` (Debian), `sysctl user.max_user_namespaces=15000`, `sysctl kernel.apparmor_restrict_unprivileged_userns=0` or an AppArmor profile for bwrap (Ubuntu); inside a container it must be started with the right to (`--security-opt seccomp=unconfined`, or privileged)'
 
-/** Inside, root has no more rights than anybody else; what it may enter here it may not enter there. */
+/** Inside the sandbox root has no special rights, and cannot enter folders of other users. */
 function checkEntrance(folder: string): void {
-  if (process.getuid?.() !== 0) return // then bubblewrap itself would say so
+  if (process.getuid?.() !== 0) return // then bubblewrap itself reports it
   for (let path = folder; path !== dirname(path); path = dirname(path)) {
     const { uid, gid, mode } = statSync(path, { throwIfNoEntry: false }) ?? { uid: 0, gid: 0, mode: 0 }
     const mayEnter = mode & (process.getgroups?.().includes(gid) ? 0o010 : 0o001)
     if (uid === 0 || mayEnter) continue
     throw new Error(
-      `The folder ${path} belongs to another user (uid ${uid}), who lets nobody else in, and inside a sandbox that counts for root too. Nothing was run. Run this as that user, or give it to root: \`chown -R root ${path}\``,
+      `The folder ${path} belongs to another user (uid ${uid}), who gives others no access, and inside a sandbox that applies to root too. Nothing was run. Run this as that user, or give it to root: \`chown -R root ${path}\``,
     )
   }
 }
 
-/** Since then processes are counted for each user namespace; before, all of the user's counted, and a limit would hit anybody. */
+/** Since this kernel processes are counted per user namespace; before, the limit would count all processes of the user. */
 const countsApart = [5, 14]
 
-/** Throws where the number of processes in a sandbox cannot be limited. Root is limited in another way. */
+/** Throws if the number of processes in a sandbox cannot be limited. For root a cgroup is used. */
 export function checkProcessLimit(kernel = release(), isRoot = process.getuid?.() === 0): void {
   if (isRoot || !isBefore(kernel.split('.').map(Number.parseFloat), countsApart)) return
   throw new Error(

@@ -3,17 +3,16 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../core/errors.ts'
 import { parseWebUrl } from '../../platform/public-web.ts'
-import { type EgressMeter, egressMeter } from './egress-meter.ts'
 import { createEgressRules, type EgressRules, type EgressTarget } from './egress-rules.ts'
 import type { BubblewrapNetwork, EgressEvent } from './options.ts'
 
 export interface EgressProxyOptions extends BubblewrapNetwork, EgressRules {
-  /** Told when a connection has ended, and when one was refused. */
+  /** Called when a connection has ended or was refused. */
   readonly onEgress?: (event: EgressEvent) => void
 }
 
 export interface EgressProxy {
-  /** Speaks HTTP with whoever is at the other end; `onRefusal` hears what was refused to them. */
+  /** Serves a connection; `onRefusal` is called with the reason of each refusal. */
   serve(socket: Socket, onRefusal?: (reason: string) => void): void
   /** Ends all connections. */
   close(): void
@@ -21,7 +20,7 @@ export interface EgressProxy {
 
 const mostSockets = 256
 
-/** The only way out of a sandbox: an HTTP proxy that knows where it may go, and looks names up itself. */
+/** The only network access of a sandbox: an HTTP proxy that enforces the rules and resolves names itself. */
 export function createEgressProxy(options: EgressProxyOptions): EgressProxy {
   const rules = createEgressRules(options)
   const meter = egressMeter(options)
@@ -30,12 +29,12 @@ export function createEgressProxy(options: EgressProxyOptions): EgressProxy {
 
   async function find(host: string, port: number, from: Duplex): Promise<EgressTarget> {
     try {
-      const problem = meter.problem()
+      const problem = meter.limitError()
       if (problem) throw problem
       return await rules.find(host, port)
     } catch (error) {
       const reason = messageOf(error)
-      meter.refuse(host, port, reason)
+      meter.reportRefusal(host, port, reason)
       sockets.get(from)?.(`${host}:${port}: ${reason}`)
       throw error
     }
@@ -59,7 +58,7 @@ export function createEgressProxy(options: EgressProxyOptions): EgressProxy {
       await forward(target, url, asked, answer, meter)
     } catch (error) {
       if (answer.headersSent) return void answer.destroy()
-      const { status, text } = said(meter.problem() ?? error)
+      const { status, text } = describe(meter.limitError() ?? error)
       answer.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(text)
     }
   })
@@ -83,7 +82,7 @@ export function createEgressProxy(options: EgressProxyOptions): EgressProxy {
   }
 }
 
-/** `host:port`, and nothing that could be read in two ways. */
+/** Parses `host:port`; refuses ambiguous forms. */
 function authority(text: string): { host: string; port: number } {
   const [, host, port] = /^(\[[0-9a-f:.]+\]|[^\s:/?#@\\%[\]]+):(\d{1,5})$/i.exec(text) ?? []
   const url = host === undefined ? null : URL.parse(`http://${host}/`)
@@ -120,7 +119,7 @@ async function connected(target: EgressTarget, meter: EgressMeter): Promise<Sock
   try {
     return await target.connect()
   } catch (error) {
-    meter.fail(target, `could not be reached: ${messageOf(error)}`)
+    meter.reportFailure(target, `could not be reached: ${messageOf(error)}`)
     throw error
   }
 }
@@ -134,7 +133,7 @@ async function forward(
 ): Promise<void> {
   const socket = await connected(target, meter)
   const count = meter.open(target, socket)
-  // Without it the body of a request that usually has none would look like a second request.
+  // Otherwise the body of a request that usually has none would be taken for a second request.
   const framing = asked.headers['transfer-encoding'] === undefined ? {} : { 'transfer-encoding': 'chunked' }
   await new Promise<void>((resolve, reject) => {
     const out = request({
@@ -160,7 +159,7 @@ async function forward(
   })
 }
 
-/** Meant for the next hop only. */
+/** Headers that are not forwarded. */
 const hopByHop = ['connection', 'keep-alive', 'proxy-authorization', 'proxy-authenticate', 'proxy-connection', 'te']
 const alsoHopByHop = ['trailer', 'transfer-encoding', 'upgrade', 'host']
 
@@ -174,7 +173,7 @@ function badRequest(text: string): Error {
   return Object.assign(new Error(text), { code: 'EBADREQUEST' })
 }
 
-function said(error: unknown): { status: number; text: string } {
+function describe(error: unknown): { status: number; text: string } {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   const status = code === 'EBADREQUEST' ? 400 : code === 'EREFUSED' ? 403 : 502
   return { status, text: `The sandbox did not connect: ${messageOf(error)}\n` }
@@ -183,7 +182,93 @@ function said(error: unknown): { status: number; text: string } {
 const phrases: Readonly<Record<number, string>> = { 400: 'Bad Request', 403: 'Forbidden', 502: 'Bad Gateway' }
 
 function refusal(error: unknown): string {
-  const { status, text } = said(error)
+  const { status, text } = describe(error)
   const head = `HTTP/1.1 ${status} ${phrases[status]}\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close`
   return `${head}\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+}
+
+/** Counts and reports the traffic, and blocks it when the upload limit is exceeded. */
+export interface EgressMeter {
+  /** The error if the upload limit is exceeded. */
+  limitError(): Error | undefined
+  reportRefusal(host: string, port: number, reason: string): void
+  /** Reports an allowed host that could not be reached. */
+  reportFailure(target: Target, reason: string): void
+  /** Counts everything written to the socket before it is sent; destroys the socket instead of exceeding the limit. */
+  open(target: Target, socket: Socket): EgressCount
+}
+
+interface Target {
+  readonly host: string
+  readonly port: number
+}
+
+export interface EgressCount {
+  received(bytes: number): void
+}
+
+export function egressMeter({ maxUpload = Number.POSITIVE_INFINITY, onEgress }: EgressProxyOptions): EgressMeter {
+  let uploaded = 0
+  const isFull = (): boolean => uploaded > maxUpload
+  const limit = `the limit of ${maxUpload} bytes to send was reached`
+
+  function report(event: EgressEvent): void {
+    try {
+      onEgress?.(event)
+    } catch {
+      // a failing listener does not affect the connection
+    }
+  }
+
+  return {
+    limitError() {
+      if (!isFull()) return undefined
+      const reason = `more than the ${maxUpload} bytes were to be sent that this sandbox may send; nothing goes out any more`
+      return Object.assign(new Error(reason), { code: 'EREFUSED' })
+    },
+
+    reportRefusal: (host, port, reason) =>
+      report({ host, port, allowed: false, reason, bytesSent: 0, bytesReceived: 0 }),
+
+    reportFailure: ({ host, port }, reason) =>
+      report({ host, port, allowed: true, reason, bytesSent: 0, bytesReceived: 0 }),
+
+    open({ host, port }, socket) {
+      let bytesSent = 0
+      let bytesReceived = 0
+      let problem: string | undefined
+      guardWrites(socket, (bytes) => {
+        uploaded += bytes
+        if (isFull()) return false
+        bytesSent += bytes
+        return true
+      })
+      socket.on('error', (error) => (problem = messageOf(error)))
+      socket.once('close', () => {
+        const reason = isFull() ? limit : problem
+        report({ host, port, allowed: true, ...(reason !== undefined && { reason }), bytesSent, bytesReceived })
+      })
+      return {
+        received(bytes) {
+          bytesReceived += bytes
+        },
+      }
+    },
+  }
+}
+
+/** Wraps `write`, because request lines and headers are not visible as stream events. */
+function guardWrites(socket: Socket, mayGo: (bytes: number) => boolean): void {
+  const { write } = socket
+  socket.write = (chunk: string | Uint8Array, ...rest: unknown[]): boolean => {
+    const [encoding] = rest
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encodingOf(encoding)).length : chunk.byteLength
+    if (!socket.destroyed && mayGo(bytes)) return Reflect.apply(write, socket, [chunk, ...rest])
+    socket.destroy()
+    return false
+  }
+}
+
+function encodingOf(given: unknown): BufferEncoding {
+  return typeof given === 'string' && Buffer.isEncoding(given) ? given : 'utf8'
 }

@@ -8,21 +8,21 @@ export interface EgressRules extends Pick<BubblewrapNetwork, 'allow' | 'deny' | 
   readonly connect?: (address: string, port: number) => Socket
 }
 
-/** Somewhere that may be connected to. */
+/** An allowed destination. */
 export interface EgressTarget {
   readonly host: string
   readonly port: number
-  /** To one of the very addresses that were checked. */
+  /** Connects to one of the checked addresses. */
   connect(): Promise<Socket>
 }
 
-/** Says where a sandbox may go. */
+/** Checks where a sandbox may connect to. */
 export function createEgressRules(rules: EgressRules): { find(host: string, port: number): Promise<EgressTarget> } {
   const { allow, deny = [], resolve = systemResolve, connect = (host, port) => connectHere({ host, port }) } = rules
   checkHostRules(allow, 'network.allow')
   checkHostRules(deny, 'network.deny')
 
-  /** Addresses that are not public must be named as they are. */
+  /** Addresses that are not public must be named literally. */
   const literals = allow.filter((rule) => !rule.startsWith('*'))
 
   function mayConnect(address: string, host: string, port: number): boolean {
@@ -61,7 +61,7 @@ async function firstOf(tries: readonly (() => Socket)[]): Promise<Socket> {
 
 function connected(socket: Socket): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => socket.destroy(new Error('nobody answered')), connectMs)
+    const timer = setTimeout(() => socket.destroy(new Error('the host did not answer')), connectMs)
     socket.once('error', (error) => {
       clearTimeout(timer)
       reject(error)

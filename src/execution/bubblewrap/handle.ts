@@ -6,12 +6,11 @@ import { type CommandLimits, commandShell } from '../commands/command-shell.ts'
 import { fileError } from '../files/confined-path.ts'
 import type { Bubblewrap } from './check.ts'
 import { createEgressProxy, type EgressProxyOptions } from './egress-proxy.ts'
-import { createPrivatePlace } from './place.ts'
 import { type SandboxPolicyOptions, sandboxPolicy } from './policy.ts'
+import { createPrivateFolder } from './private-folder.ts'
 import { createProcessCgroup } from './process-cgroup.ts'
 import { runSandboxed, type SandboxedProgram } from './runner.ts'
-import { proxyEnv } from './sandbox-network.ts'
-import { innerCommand } from './script.ts'
+import { innerCommand, proxyEnv } from './script.ts'
 import { seccompFilter } from './seccomp.ts'
 
 type Variables = Readonly<Record<string, string>>
@@ -25,14 +24,14 @@ export interface SandboxHandleOptions extends SandboxPolicyOptions {
   readonly limits: CommandLimits
 }
 
-/** One handle: what its commands and file verbs share. */
+/** The sandbox of one handle, shared by its commands and file operations. */
 export interface SandboxHandle {
   run(command: string, options: ExecOptions): Promise<ExecResult>
-  /** A script of ours, without network and limits. It can write only when it says so. */
+  /** Runs an internal script, without network and limits. It can write only with `writes`. */
   script(script: string, how: { writes: boolean; input?: string | Uint8Array | undefined }): Promise<ExecResult>
-  /** Whether a path is kept from being written although it lies in a root. */
+  /** Whether a path in a root is protected from being written. */
   isProtected(path: string): boolean
-  /** Ends what runs, and leaves nothing behind. */
+  /** Ends all running programs and removes all files of the sandbox. */
   end(): Promise<void>
 }
 
@@ -43,23 +42,23 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
   const policy = sandboxPolicy(options)
   const isRoot = process.getuid?.() === 0
   const { processes, ...limits } = options.limits
-  // Root is not held by `ulimit -u`.
+  // `ulimit -u` does not apply to root.
   const shell = commandShell(isRoot ? limits : options.limits)
   const group = isRoot && processes !== undefined ? createProcessCgroup(processes) : undefined
-  const place = createPrivatePlace(seccompFilter()!)
+  const folder = createPrivateFolder(seccompFilter()!)
   const proxy = typeof network === 'object' ? createEgressProxy(network) : undefined
   const running = new Map<AbortController, Promise<unknown>>()
 
-  type Program = Omit<SandboxedProgram, 'bubblewrap' | 'place' | 'layout' | 'mark'>
-  interface Terms {
+  type Program = Omit<SandboxedProgram, 'bubblewrap' | 'folder' | 'layout' | 'mark'>
+  interface SandboxAccess {
     readonly writes: boolean
     readonly bare?: boolean
     readonly hostNetwork?: boolean
     readonly env: Variables
   }
 
-  /** Runs a program in a sandbox as it has to be at this moment. */
-  async function inSandbox(program: Program, { writes, bare = false, hostNetwork = false, env }: Terms) {
+  /** Runs a program in a sandbox built for the present state of the files. */
+  async function inSandbox(program: Program, { writes, bare = false, hostNetwork = false, env }: SandboxAccess) {
     const files = await policy.files({ writes, bare })
     program.options.signal?.throwIfAborted()
     const held = await placeholders.hold(files.protection?.missing ?? [])
@@ -68,7 +67,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     const marked = { ...env, LIBERO_COMMAND: mark }
     const layout = { ...files, ...(protection && { protection }), hostNetwork, env: marked }
     try {
-      return await runSandboxed({ ...program, bubblewrap, place, layout, mark })
+      return await runSandboxed({ ...program, bubblewrap, folder, layout, mark })
     } finally {
       held.release()
     }
@@ -93,15 +92,15 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
       async () => void notes.push(...(await repair())),
     )
     if (report.hadNoFolder) throw noFolder(cwd)
-    if (report.said !== '')
-      throw new Error(`The command was not started, the sandbox could not be made ready: ${report.said}`)
-    // Seen from outside there is nothing but bubblewrap on its way out.
+    if (report.problem !== '')
+      throw new Error(`The command was not started, the sandbox could not be made ready: ${report.problem}`)
+    // From outside only bubblewrap itself is visible, while it ends.
     const { leftRunning: _outside, ...ended } = result
     const { leftRunning } = report
     return withNotes({ ...ended, ...(leftRunning.length > 0 && { leftRunning }) }, notes, given)
   }
 
-  /** Puts right what could not be kept from coming into being. */
+  /** Undoes changes to protected files that could not be prevented. */
   async function repair(): Promise<readonly string[]> {
     const needed = policy.repair()
     if (!needed) return []
@@ -109,7 +108,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     const { result } = await inSandbox(program, { writes: true, bare: true, env: environment(options, []) })
     if (result.exitCode === 0 && result.stderr === '') return needed.notes
     const reason = result.stderr.trim() || `exit code ${result.exitCode}`
-    return [`what is protected was changed and could not be put right; do it by hand: ${reason}`]
+    return [`protected files were changed and could not be restored; restore them by hand: ${reason}`]
   }
 
   async function tracked<T>(outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -142,7 +141,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
       for (const stop of running.keys()) stop.abort(new Error('The execution handle was destroyed'))
       await Promise.allSettled(running.values())
       proxy?.close()
-      await Promise.all([place.remove(), group?.remove(), placeholders.tidy()])
+      await Promise.all([folder.remove(), group?.remove(), placeholders.removeUnneeded()])
     },
   }
 }
@@ -151,11 +150,11 @@ function ownProgram(program: readonly string[], options: Pick<ExecOptions, 'sign
   return { entrance: undefined, program, options: { ...options, timeout: scriptMs } }
 }
 
-/** Caches are no secret, but the home is not theirs to write here. */
-const places = { TMPDIR: '/tmp', XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' }
+/** Caches go to the temporary folder, because the home folder cannot be written. */
+const cacheFolders = { TMPDIR: '/tmp', XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' }
 
 function environment({ inheritEnv }: SandboxHandleOptions, added: readonly (Variables | undefined)[]): Variables {
-  return childEnv({ host: process.env, inherit: inheritEnv, added: [places, ...added] })
+  return childEnv({ host: process.env, inherit: inheritEnv, added: [cacheFolders, ...added] })
 }
 
 function noFolder(cwd: string): Error {
@@ -164,7 +163,7 @@ function noFolder(cwd: string): Error {
 
 const mostNotes = 10
 
-/** What the sandbox has to say about a command comes after what the command said. */
+/** Adds the notes of the sandbox after the output of the command. */
 function withNotes(result: ExecResult, notes: readonly string[], { onOutput }: ExecOptions): ExecResult {
   if (notes.length === 0) return result
   const shown = [...new Set(notes)].slice(0, mostNotes)
@@ -173,7 +172,7 @@ function withNotes(result: ExecResult, notes: readonly string[], { onOutput }: E
   try {
     onOutput(text, 'stderr')
   } catch {
-    // a listener that fails is no reason for the command to
+    // a failing listener does not affect the command
   }
   return result
 }

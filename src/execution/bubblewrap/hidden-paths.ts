@@ -1,11 +1,11 @@
 import { type Stats, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
-import { whereabouts } from '../files/confined-roots.ts'
+import { realPathOf } from '../files/confined-path.ts'
 import type { HiddenPath } from './args.ts'
 import { isInside } from './protected-paths.ts'
 
-/** Where people keep what opens other doors, below their home. */
+/** Common locations of credentials below the home folder. */
 export const secretsAtHome: readonly string[] = [
   ...['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/doctl', '.config/op'],
   ...['.netrc', '.npmrc', '.pypirc', '.git-credentials', '.config/git/credentials', '.config/gh', '.config/hub'],
@@ -30,24 +30,24 @@ export const secretsAtHome: readonly string[] = [
   ...['.config/chromium', '.bash_history', '.zsh_history', '.python_history', '.node_repl_history', '.psql_history'],
 ]
 
-/** What the kernel shows to root only, and so to the commands of root. */
+/** Files that only root may read, and so the commands of root too. */
 const secretsOfRoot = ['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/sudoers', '/etc/ssh']
 
 export interface HiddenOptions {
-  /** In place of the usual ones. */
+  /** Replaces the default list. */
   readonly hidden?: readonly string[] | undefined
   readonly home: string
   readonly isRoot: boolean
-  /** A usual one is not hidden when the work is done in it. */
+  /** A default path is not hidden if a root is inside it. */
   readonly roots: readonly string[]
-  /** Whether something is there only to keep its name. */
+  /** Whether a path is only a placeholder. */
   readonly isPlaceholder?: (path: string) => boolean
 }
 
-/** What must not be read: what is there of it, and what could come into being inside a root. */
+/** The paths to hide: existing ones, and missing ones that could be created inside a root. */
 export function hiddenPaths(options: HiddenOptions): { there: HiddenPath[]; missing: string[] } {
-  const usual = options.hidden === undefined
-  const home = whereabouts(options.home)
+  const isDefault = options.hidden === undefined
+  const home = realPathOf(options.home)
   const named = options.hidden ?? [
     ...secretsAtHome.map((name) => join(home, name)),
     ...(options.isRoot ? secretsOfRoot : []),
@@ -56,8 +56,8 @@ export function hiddenPaths(options: HiddenOptions): { there: HiddenPath[]; miss
   const missing: string[] = []
   for (const name of named) {
     const found = look(name)
-    const path = found || !usual ? whereabouts(name) : name
-    if (usual && options.roots.some((root) => isInside(path, root))) continue
+    const path = found || !isDefault ? realPathOf(name) : name
+    if (isDefault && options.roots.some((root) => isInside(path, root))) continue
     const isInRoot = options.roots.some((root) => isInside(root, path))
     if (found && !(isInRoot && options.isPlaceholder?.(path))) there.push({ path, isFolder: found.isDirectory() })
     else if (isInRoot && look(dirname(path)) && !options.isPlaceholder?.(dirname(path))) missing.push(path)
@@ -69,7 +69,7 @@ function look(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch (error) {
-    // What we may not look at, commands may not read either.
+    // Commands cannot read either what this process cannot access.
     if (['ENOTDIR', 'EACCES', 'ELOOP'].includes(codeOf(error) ?? '')) return undefined
     throw error
   }

@@ -1,24 +1,24 @@
 import { checkHostRules } from '../../platform/addresses.ts'
 
 export interface BubblewrapOptions {
-  /** Default: the working directory of this process, when a handle is made. */
+  /** Default: the working directory of this process when the handle is created. */
   readonly cwd?: string
-  /** The folders whose files may be written; absolute. A protected path is written only when it is named here itself. Default: the cwd of the handle. */
+  /** The writable folders; absolute. A protected path is writable only if it is listed here itself. Default: the cwd of the handle. */
   readonly roots?: readonly string[]
-  /** What must be seen although it lies in a folder for temporary files, or must not be written although it lies in a root. */
+  /** Paths that are visible although they are in a temporary folder, or read-only although they are in a root. */
   readonly readOnly?: readonly string[]
-  /** What must not be read. Default: where people keep credentials, below the home. */
+  /** Paths that cannot be read. Default: common locations of credentials below the home folder. */
   readonly hidden?: readonly string[]
-  /** `false` (default): none. `true`: that of this machine. Else only what is allowed, through a proxy. */
+  /** `false` (default): none. `true`: that of this machine. An object: only allowed hosts, through a proxy. */
   readonly network?: boolean | BubblewrapNetwork
-  /** For all commands, as given. Of the environment of this process they get what a shell needs, and nothing secret. */
+  /** Variables for all commands. From the environment of this process they get only what a shell needs, and no secrets. */
   readonly env?: Readonly<Record<string, string>>
-  /** Names of further variables of this process that commands get. */
+  /** Names of further variables of this process to pass to commands. */
   readonly inheritEnv?: readonly string[]
   readonly limits?: BubblewrapLimits
-  /** Hears what went out through the proxy, and what was refused. */
+  /** Called with each connection through the proxy, and each refusal. */
   readonly onEgress?: (event: EgressEvent) => void
-  /** The program, if it is not in a folder of the system. */
+  /** The path of bubblewrap, if it is not in a system folder. */
   readonly bwrap?: string
 }
 
@@ -28,32 +28,32 @@ export interface BubblewrapNetwork {
    * `10.0.0.7`, `localhost:8080`.
    */
   readonly allow: readonly string[]
-  /** Never, whatever else is allowed. */
+  /** Denied hosts; takes precedence over `allow`. */
   readonly deny?: readonly string[]
-  /** All addresses of a name. Default: as this machine finds them. */
+  /** Resolves a name to all its addresses. Default: the resolver of this machine. */
   readonly resolve?: (host: string) => Promise<readonly string[]>
-  /** Bytes that may be sent in all; then nothing goes out any more. */
+  /** The total number of bytes that may be sent; then the network is blocked. */
   readonly maxUpload?: number
 }
 
-/** What went out, or was refused. */
+/** A connection through the proxy, or a refusal. */
 export interface EgressEvent {
   readonly host: string
   readonly port: number
   readonly allowed: boolean
-  /** Why not, or why it failed. */
+  /** Why it was refused or failed. */
   readonly reason?: string
   readonly bytesSent: number
   readonly bytesReceived: number
 }
 
-/** Of each command. */
+/** Limits of each command. */
 export interface BubblewrapLimits {
-  /** Processes and threads at once; for root, of all commands of a handle. 0: any number. Default 1024. */
+  /** Concurrent processes and threads; for root, of all commands of a handle. 0: no limit. Default 1024. */
   readonly processes?: number
   /** Address space of each process. Some runtimes reserve far more than they use. */
   readonly memoryMb?: number
-  /** Of each file that is written. */
+  /** The maximum size of each written file. */
   readonly fileSizeMb?: number
 }
 
@@ -65,7 +65,7 @@ const known = {
 const knownNetwork = { allow: 0, deny: 0, resolve: 0, maxUpload: 0 } satisfies Record<keyof BubblewrapNetwork, 0>
 const knownLimits = { processes: 0, memoryMb: 0, fileSizeMb: 0 } satisfies Record<keyof BubblewrapLimits, 0>
 
-/** Throws a TypeError that says what is wrong; it does not repeat values, which may be secrets. */
+/** Throws a TypeError for a wrong option; it does not contain values, which may be secrets. */
 export function checkOptions(options: BubblewrapOptions): void {
   checkNames('option', options, known)
   const { cwd, roots, readOnly, hidden, network, env, inheritEnv, limits, onEgress, bwrap } = options
@@ -81,7 +81,7 @@ export function checkOptions(options: BubblewrapOptions): void {
   checkLimits(limits)
 }
 
-/** For what a spawn or a command brings along, too. */
+/** Also checks the variables of a spawn or a command. */
 export function checkEnv(env: unknown): void {
   if (env === undefined) return
   if (typeof env !== 'object' || env === null) throw refusal('env', 'an object of strings')

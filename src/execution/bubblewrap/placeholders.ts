@@ -7,24 +7,23 @@ import { isMarkOfDeadProcess, processMark } from '../../platform/process-identit
 import { onProcessExit } from '../../platform/process-keeper.ts'
 
 /**
- * To mount something over a name, the name has to be there. So where nothing may come into being an empty folder stands as
- * long as commands run, and a little longer, because the next one often follows soon. Git takes no notice of it. Inside it,
- * a folder for each process that needs it says so; only `rmdir` is ever used to take it away, which cannot remove what
- * somebody else put there.
+ * A mount needs an existing path. So where nothing may be created, an empty folder is placed while commands run, and a little
+ * longer, because the next command often follows soon. Git ignores empty folders. Inside it, each process that needs it has
+ * a folder as its mark. Placeholders are removed only with `rmdir`, which cannot delete the files of others.
  */
 export interface Placeholders {
-  /** Puts them there, or joins those who did. */
+  /** Creates placeholders, or adds a mark to existing ones. */
   hold(paths: readonly string[]): Promise<HeldPaths>
-  /** Whether we put it there. */
+  /** Whether this object holds a placeholder at the path. */
   has(path: string): boolean
-  /** Takes away what nobody needs. */
-  tidy(): Promise<void>
+  /** Removes placeholders that are not needed. */
+  removeUnneeded(): Promise<void>
 }
 
 export interface HeldPaths {
-  /** Not those in folders where nobody could put anything anyway. */
+  /** Without paths in folders that are not writable anyway. */
   readonly paths: readonly string[]
-  /** Says that they are not needed any more. */
+  /** Releases the paths. */
   release(): void
 }
 
@@ -33,13 +32,13 @@ const lingerMs = 20_000
 export function createPlaceholders(): Placeholders {
   const mark = markStart + processMark()
   const needed = new Map<string, number>()
-  /** Folders that somebody else made and left empty: they serve as well, and stay. */
+  /** Existing empty folders of others: they serve as placeholders, and are not removed. */
   const foreign = new Set<string>()
   let changing: Promise<unknown> = Promise.resolve()
   let later: NodeJS.Timeout | undefined
-  let callOff: (() => void) | undefined
+  let cancelAtExit: (() => void) | undefined
 
-  /** One change after the other. */
+  /** Changes run serially. */
   function change<T>(work: () => Promise<T>): Promise<T> {
     const done = changing.then(work)
     changing = done.catch(() => {})
@@ -48,11 +47,11 @@ export function createPlaceholders(): Placeholders {
 
   async function add(paths: readonly string[]): Promise<string[]> {
     clearTimeout(later)
-    callOff ??= onProcessExit(leave)
+    cancelAtExit ??= onProcessExit(removeOwn)
     const outcomes = await Promise.allSettled(
       paths.map(async (path) => {
         if (existsSync(join(path, mark))) return
-        if (await put(path, mark)) foreign.delete(path)
+        if (await place(path, mark)) foreign.delete(path)
         else foreign.add(path)
       }),
     )
@@ -77,21 +76,21 @@ export function createPlaceholders(): Placeholders {
     const paths = [...needed].filter(([, count]) => count === 0).map(([path]) => path)
     for (const path of paths) needed.delete(path)
     if (needed.size === 0) {
-      callOff?.()
-      callOff = undefined
+      cancelAtExit?.()
+      cancelAtExit = undefined
     }
     await Promise.all(
       paths.map(async (path) => {
         await rmdir(join(path, mark)).catch(() => {})
         if (foreign.delete(path)) return
-        await rmdir(path).catch(() => {}) // somebody else still needs it, or it is gone
+        await rmdir(path).catch(() => {}) // still needed by another process, or gone
       }),
     )
   }
 
   const tidy = (): Promise<void> => change(removeUnneeded)
 
-  function leave(): void {
+  function removeOwn(): void {
     for (const path of needed.keys()) {
       tryTo(() => rmdirSync(join(path, mark)))
       if (!foreign.has(path)) tryTo(() => rmdirSync(path))
@@ -105,21 +104,21 @@ export function createPlaceholders(): Placeholders {
       return { paths, release: () => release(paths) }
     },
     has: (path) => needed.has(path),
-    tidy,
+    removeUnneeded: tidy,
   }
 }
 
-/** Whether a folder is there only to keep its name: ours, that of another process, or left behind by one that died. */
-export function isHeld(path: string): boolean {
+/** Whether a folder is a placeholder, of any process, alive or dead. */
+export function hasPlaceholderMark(path: string): boolean {
   return (marksIn(path)?.length ?? 0) > 0
 }
 
-/** Whether a folder has nothing in it. A placeholder is empty for a moment when it is made and when it goes. */
-export function isVoid(path: string): boolean {
+/** Whether a folder is empty except for marks. A placeholder is empty for a moment when it is created and removed. */
+export function isEmptyFolder(path: string): boolean {
   return marksIn(path) !== undefined
 }
 
-/** Undefined when it is not there, is no folder, or has anything else in it. */
+/** Undefined if it is missing, no folder, or contains anything else. */
 function marksIn(path: string): string[] | undefined {
   try {
     const names = readdirSync(path)
@@ -129,28 +128,28 @@ function marksIn(path: string): string[] | undefined {
   }
 }
 
-/** What we may not make, a command may not make either: it has fewer rights. */
+/** Commands cannot create either what this process cannot create. */
 const unwritable = new Set(['EACCES', 'EPERM', 'EROFS'])
 const markStart = 'held-by-libero-'
 const tries = 5
-const looks = 10
+const retries = 10
 const betweenMs = 5
 
-/** Says whether it may be taken away again: not when it was there before and nobody's. */
-async function put(path: string, mark: string): Promise<boolean> {
+/** Returns whether it may be removed again: not if it was an empty folder before. */
+async function place(path: string, mark: string): Promise<boolean> {
   for (let left = tries; ; left--) {
-    const isOurs = await make(path)
+    const isOurs = await createFolder(path)
     try {
       await mkdir(join(path, mark))
       return isOurs
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT' || left === 0) throw error // else its last holder took it away just now
+      if (codeOf(error) !== 'ENOENT' || left === 0) throw error // else its last holder has just removed it
     }
   }
 }
 
-async function make(path: string): Promise<boolean> {
-  for (let left = looks; ; left--) {
+async function createFolder(path: string): Promise<boolean> {
+  for (let left = retries; ; left--) {
     try {
       await mkdir(path)
       return true
@@ -161,7 +160,7 @@ async function make(path: string): Promise<boolean> {
     for (const name of names)
       if (isMarkOfDeadProcess(name.slice(markStart.length))) await rmdir(join(path, name)).catch(() => {})
     if (names.length > 0 || left === 0) return names.length > 0
-    await sleep(betweenMs) // it may be coming or going
+    await sleep(betweenMs) // it may be being created or removed
   }
 }
 
@@ -169,6 +168,6 @@ function tryTo(work: () => void): void {
   try {
     work()
   } catch {
-    // somebody else still needs it, or it is gone
+    // still needed by another process, or gone
   }
 }

@@ -1,52 +1,52 @@
-import { type Stats, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { shellQuote } from '../../core/execution.ts'
 import type { HiddenPath, SandboxLayout } from './args.ts'
-import { gitFolders } from './git-folders.ts'
+import { gitFolders } from './git.ts'
 import { hiddenPaths } from './hidden-paths.ts'
-import { privatePlaces } from './place.ts'
-import { isHeld, isVoid, type Placeholders } from './placeholders.ts'
+import { hasPlaceholderMark, isEmptyFolder, type Placeholders } from './placeholders.ts'
+import { privateFoldersRoot } from './private-folder.ts'
 import { isInside, type Protection, protectionOf, watchedIn } from './protected-paths.ts'
-import { createRepairs, type Repair, type Unheld } from './repairs.ts'
-import { settledRoots } from './settled-roots.ts'
 
 export interface SandboxPolicyOptions {
-  /** Real paths, as all of these. */
+  /** Real paths, like all paths here. */
   readonly roots: readonly string[]
-  /** The roots as they were named: a protected path that is one of them may be written. */
+  /** The roots as given: a protected path that is one of them may be written. */
   readonly named: readonly string[]
   readonly readOnly: readonly string[]
   readonly hidden: readonly string[] | undefined
-  /** The folders for temporary files. */
+  /** The temporary folders. */
   readonly temporaryAt: readonly string[]
   readonly placeholders: Placeholders
 }
 
 type Files = Pick<SandboxLayout, 'roots' | 'readOnly' | 'hidden' | 'temporaryAt'> & { readonly protection?: Protection }
 
-/** What one handle may see and write. */
+/** Which files one handle may see and write. */
 export interface SandboxPolicy {
-  /** As it stands at this moment. `bare`: for a script of ours that puts right what is protected. */
+  /** The present policy. `bare`: for an internal script that restores protected files. */
   files(how: { readonly writes: boolean; readonly bare?: boolean }): Promise<Files>
-  /** To be called before each command. */
+  /** Must be called before each command. */
   begin(): Promise<void>
-  /** To be called after it: what came into being although it is protected; `undefined`: nothing. */
+  /** Must be called after each command: how to undo changes of protected files; `undefined` if there are none. */
   repair(): Repair | undefined
-  /** Whether a path is kept from being written although it lies in a root. */
+  /** Whether a path in a root is protected from being written. */
   isProtected(path: string): boolean
 }
 
 export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
   const { roots, named, readOnly, hidden, temporaryAt, placeholders } = options
   const isRoot = process.getuid?.() === 0
-  const settled = settledRoots(roots)
+  const rootCheck = createRootCheck(roots)
   const repositories = roots.map(gitFolders)
-  /** A name may lead elsewhere later; what was hidden once stays so. */
+  /** A link may change later; what was hidden once stays hidden. */
   const everHidden = new Set<string>()
   const repairs = createRepairs()
-  /** The repositories that were there before the last command. */
+  /** The repositories found before the last command. */
   let git: readonly string[] = []
   const nested = async (): Promise<string[]> => (await Promise.all(repositories.map((one) => one.find()))).flat()
-  const isPlaceholder = (path: string): boolean => !roots.includes(path) && (placeholders.has(path) || isVoid(path))
+  const isPlaceholder = (path: string): boolean =>
+    !roots.includes(path) && (placeholders.has(path) || isEmptyFolder(path))
 
   function protection(git: readonly string[], missing: readonly string[], present: readonly string[]): Protection {
     const terms = { free: [...roots, ...named], nested: git, placeholders }
@@ -57,33 +57,33 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
       missing: [...new Set([...each.flatMap((one) => one.missing), ...missing])],
       watched: each.flatMap(({ watched }) => watched),
       links: each.flatMap((one) => one.links),
-      strays: each.flatMap(({ strays }) => strays),
+      misplacedLinks: each.flatMap(({ misplacedLinks }) => misplacedLinks),
     }
   }
 
-  /** Must not fail: a command could make it, and nothing would be put right any more. */
-  function unheld(): Unheld {
-    const isOurs = (path: string): boolean => placeholders.has(path) || isHeld(path)
+  /** Must not fail: otherwise a command could cause a failure to prevent all repairs. */
+  function unmounted(): Unmounted {
+    const isOurs = (path: string): boolean => placeholders.has(path) || hasPlaceholderMark(path)
     const each = roots.filter(isFolder).map((root) => {
       const free = [...roots, ...named]
       const unwanted = watchedIn(root, git).filter((path) => !free.includes(path) && !isOurs(path))
       try {
-        const { links, strays } = protectionOf(root, { free, nested: git, placeholders })
-        return { unwanted, links, strays }
+        const { links, misplacedLinks } = protectionOf(root, { free, nested: git, placeholders })
+        return { unwanted, links, misplacedLinks }
       } catch {
-        return { unwanted, links: [], strays: [] }
+        return { unwanted, links: [], misplacedLinks: [] }
       }
     })
     return {
       unwanted: each.flatMap(({ unwanted }) => unwanted),
       links: each.flatMap(({ links }) => links),
-      strays: each.flatMap(({ strays }) => strays),
+      misplacedLinks: each.flatMap(({ misplacedLinks }) => misplacedLinks),
     }
   }
 
   function hiddenNow(): { there: HiddenPath[]; missing: string[] } {
     const { there, missing } = hiddenPaths({ hidden, home: homedir(), isRoot, roots, isPlaceholder })
-    const places = privatePlaces()
+    const places = privateFoldersRoot()
     if (!temporaryAt.some((folder) => isInside(folder, places))) there.push({ path: places, isFolder: true })
     const before = [...everHidden].filter((path) => !there.some((one) => one.path === path) && !isPlaceholder(path))
     for (const one of there) everHidden.add(one.path)
@@ -94,32 +94,32 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
     return { there: [...there, ...still], missing }
   }
 
-  hiddenNow() // before any command can change where a name leads
+  hiddenNow() // before any command can change a link
 
   return {
     async files({ writes, bare = false }) {
       if (writes && !bare) git = await nested()
       const { there, missing } = hiddenNow()
-      const present = settled.present()
+      const present = rootCheck.present()
       const how = bare ? nothingProtected : writes && protection(git, missing, present)
       return { roots: present, readOnly, hidden: there, temporaryAt, ...(how && { protection: how }) }
     },
 
     async begin() {
       git = await nested()
-      repairs.begin(unheld())
+      repairs.begin(unmounted())
     },
 
-    repair: () => repairs.end(unheld()),
+    repair: () => repairs.end(unmounted()),
 
     isProtected(path) {
-      const { existing, missing, watched, links } = protection(git, [], settled.present())
+      const { existing, missing, watched, links } = protection(git, [], rootCheck.present())
       return [...existing, ...missing, ...watched, ...links].some((one) => isInside(one, path))
     },
   }
 }
 
-const nothingProtected = { existing: [], pinned: [], missing: [], watched: [], links: [], strays: [] }
+const nothingProtected = { existing: [], pinned: [], missing: [], watched: [], links: [], misplacedLinks: [] }
 
 function isFolder(path: string): boolean {
   return look(path)?.isDirectory() ?? false
@@ -129,6 +129,145 @@ function look(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch {
-    return undefined // what should be a folder on the way is none, or not for us
+    return undefined // a parent is not a folder, or not accessible
   }
+}
+
+/** Undoes changes that could not be prevented. */
+export interface Repair {
+  /** Must be run in the sandbox, where links cannot lead outside. */
+  readonly script: string
+  readonly notes: readonly string[]
+}
+
+/** Paths that no mount can protect, existing or not. */
+export interface Unmounted {
+  /** Must not be created. */
+  readonly unwanted: readonly string[]
+  /** Must not change. */
+  readonly links: readonly string[]
+  /** Links that must not exist. */
+  readonly misplacedLinks: readonly string[]
+}
+
+export interface Repairs {
+  /** A command begins. Files that exist while no command runs are the user's. */
+  begin(now: Unmounted): void
+  /** A command ended; `undefined` if nothing changed. */
+  end(now: Unmounted): Repair | undefined
+}
+
+/** Counts all handles of this process, because they may share folders. */
+let running = 0
+
+export function createRepairs(): Repairs {
+  /** Recorded only while no command runs: a command could write a config that names files of the user. */
+  const watched = new Set<string>()
+  const ofUser = new Set<string>()
+  const links = new Map<string, string>()
+  /** Created by commands and not removed yet. */
+  const suspects = new Set<string>()
+  let isNew = true
+
+  function record({ unwanted, links: present, misplacedLinks }: Unmounted): void {
+    for (const path of suspects)
+      if (links.has(path) ? links.get(path) === targetOf(path) : !isThere(path)) suspects.delete(path)
+    for (const path of unwanted) watched.add(path)
+    ofUser.clear()
+    for (const path of [...watched, ...misplacedLinks]) if (!suspects.has(path) && isThere(path)) ofUser.add(path)
+    for (const path of links.keys()) if (!suspects.has(path)) links.delete(path)
+    for (const path of present) {
+      const target = targetOf(path)
+      if (target !== undefined && !suspects.has(path)) links.set(path, target)
+    }
+  }
+
+  return {
+    begin(now) {
+      if (isNew || running === 0) record(now)
+      isNew = false
+      running++
+    },
+
+    end({ unwanted, misplacedLinks }) {
+      running = Math.max(0, running - 1)
+      const candidates = [...unwanted.filter((path) => watched.has(path)), ...misplacedLinks]
+      const gone = [...new Set(candidates)].filter((path) => !ofUser.has(path) && !links.has(path) && isThere(path))
+      const changed = [...links].filter(([path, target]) => targetOf(path) !== target)
+      const paths = [...gone, ...changed.map(([path]) => path)]
+      if (paths.length === 0) return undefined
+      for (const path of paths) suspects.add(path)
+      return {
+        script: [
+          `rm -rf -- ${paths.map(shellQuote).join(' ')}`,
+          ...changed.map(([path, target]) => `ln -s -- ${shellQuote(target)} ${shellQuote(path)}`),
+        ].join('\n'),
+        notes: [
+          ...gone.map((path) => `${path} was created and removed again: it is protected`),
+          ...changed.map(([path]) => `${path} was changed and restored as the link it was: it is protected`),
+        ],
+      }
+    },
+  }
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return false // a parent is not a folder
+  }
+}
+
+function targetOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Checks that the roots of a handle are still the same folders. */
+export interface RootCheck {
+  /**
+   * The existing roots. Bubblewrap follows links for each command: throws if a root is not the same folder any more, because a
+   * command may have replaced it by a link.
+   */
+  present(): string[]
+}
+
+/**
+ * Creates missing roots, except those inside another root: these may become files, are writable as part of the other root,
+ * and are never mounted themselves.
+ */
+export function createRootCheck(roots: readonly string[]): RootCheck {
+  const isInner = (root: string): boolean => roots.some((other) => other !== root && isInside(other, root))
+  for (const root of roots) if (!statOf(root) && !isInner(root)) mkdirSync(root, { recursive: true })
+  const known = new Map(roots.map((root) => [root, statOf(root)]))
+
+  return {
+    present: () =>
+      [...known].flatMap(([root, before]) => {
+        const now = statOf(root)
+        if (!before || !now) return []
+        if (realpathSync.native(root) !== root || !isSame(before, now)) throw replaced(root)
+        return [root]
+      }),
+  }
+}
+
+/** A file may be replaced: without a link in its path it is still the allowed path. */
+function isSame(before: Stats, now: Stats): boolean {
+  if (before.isFile()) return now.isFile()
+  return now.isDirectory() && before.dev === now.dev && before.ino === now.ino
+}
+
+function statOf(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false })
+}
+
+function replaced(root: string): Error {
+  return new Error(
+    `The root ${root} is no longer the folder that it was when this handle was created: it was moved, or something else was put in its place. Nothing was run. Check what is there now; if it is right, spawn another handle`,
+  )
 }

@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../core/errors.ts'
 import { send } from '../../platform/leftover-processes.ts'
 
-/** A group of processes that the kernel lets grow to a limit, also for root, whom `ulimit -u` does not hold. */
+/** A cgroup with a limit on processes, also for root, to which `ulimit -u` does not apply. */
 export interface ProcessCgroup {
-  /** Whoever writes 0 into this file belongs to the group, with all it starts. */
+  /** A process that writes 0 into this file joins the group with all its children. */
   readonly entrance: string
   remove(): Promise<void>
 }
 
-/** Needs a system that lets us make such groups: root on a usual one. */
+/** Needs the right to create cgroups, which root usually has. */
 export function createProcessCgroup(most: number, at = '/sys/fs/cgroup'): ProcessCgroup {
   const parent = pidsFolder(at)
   if (!parent) throw problem(`there is no pids controller in ${at} that may be used`)
@@ -34,15 +34,15 @@ export function createProcessCgroup(most: number, at = '/sys/fs/cgroup'): Proces
 
 const prefix = 'libero-'
 
-/** Of the first generation, where each controller has a tree; or of the second, where one must have been switched on. */
+/** Of cgroup v1, where each controller has a tree; or of v2, where the controller must be enabled. */
 function pidsFolder(at: string): string | undefined {
   const first = join(at, 'pids')
   if (isWritable(join(first, 'cgroup.procs'))) return first
-  const switchedOn = textOf(join(at, 'cgroup.subtree_control')).split(/\s+/).includes('pids')
-  return switchedOn && isWritable(at) ? at : undefined
+  const isEnabled = textOf(join(at, 'cgroup.subtree_control')).split(/\s+/).includes('pids')
+  return isEnabled && isWritable(at) ? at : undefined
 }
 
-/** Groups of processes that ended without tidying up. */
+/** Removes groups of processes that ended without cleaning up. */
 function removeDead(parent: string): void {
   for (const name of readdirSync(parent)) {
     const [, pid] = /^libero-(\d+)-/.exec(name) ?? []

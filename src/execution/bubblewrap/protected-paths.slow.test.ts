@@ -3,8 +3,8 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { gitFolders } from './git-folders.ts'
-import { createPlaceholders, isHeld } from './placeholders.ts'
+import { gitFolders } from './git.ts'
+import { createPlaceholders, hasPlaceholderMark } from './placeholders.ts'
 import { protectedNames, protectionOf, watchedIn } from './protected-paths.ts'
 
 let root: string
@@ -118,7 +118,7 @@ describe('what is protected in a folder', () => {
     make('.git/config', '.git/worktrees/e/')
     symlinkSync('x', join(root, '.git/worktrees/e/commondir'))
     symlinkSync('e', join(root, '.git/worktrees/f'))
-    expect(protectionOf(root, { free: [root] }).strays.toSorted()).toEqual(
+    expect(protectionOf(root, { free: [root] }).misplacedLinks.toSorted()).toEqual(
       at('.git/worktrees/e/commondir', '.git/worktrees/f'),
     )
   })
@@ -132,14 +132,14 @@ describe('what stands in for missing files', () => {
     const { release: releaseOther } = await other.hold(at('.a'))
     expect(readdirSync(root)).toEqual(['.a', '.b'])
     release()
-    await one.tidy()
+    await one.removeUnneeded()
     expect(readdirSync(root)).toEqual(['.a'])
     again()
-    await one.tidy()
+    await one.removeUnneeded()
     expect(readdirSync(root)).toEqual(['.a'])
-    expect(isHeld(join(root, '.a'))).toBe(true)
+    expect(hasPlaceholderMark(join(root, '.a'))).toBe(true)
     releaseOther()
-    await other.tidy()
+    await other.removeUnneeded()
     expect(readdirSync(root)).toEqual([])
   })
 
@@ -150,7 +150,7 @@ describe('what stands in for missing files', () => {
     expect(protectionOf(root, { free: [root] })).toEqual(before)
     expect(protectionOf(root, { free: [root], placeholders })).toEqual(before)
     release()
-    await placeholders.tidy()
+    await placeholders.removeUnneeded()
     expect(readdirSync(root)).toEqual([])
   })
 
@@ -162,7 +162,7 @@ describe('what stands in for missing files', () => {
       const { release } = await placeholders.hold(at('.vscode', '.idea'))
       release()
     }
-    await placeholders.tidy()
+    await placeholders.removeUnneeded()
     expect(readdirSync(root)).toEqual(['.vscode'])
     expect(readdirSync(join(root, '.vscode'))).toEqual([])
   })
@@ -176,12 +176,12 @@ describe('what stands in for missing files', () => {
         expect(missing.length).toBeGreaterThan(0)
         const { release } = await placeholders.hold(missing)
         release()
-        if (n % 3 === 0) await placeholders.tidy()
+        if (n % 3 === 0) await placeholders.removeUnneeded()
       }
-      await placeholders.tidy()
+      await placeholders.removeUnneeded()
     }
     await Promise.all([...contexts, ...contexts, ...contexts].map(use))
-    for (const placeholders of contexts) await placeholders.tidy()
+    for (const placeholders of contexts) await placeholders.removeUnneeded()
     expect(readdirSync(root)).toEqual([])
   })
 
@@ -190,10 +190,10 @@ describe('what stands in for missing files', () => {
     const { release } = await placeholders.hold(at('.vscode', '.idea'))
     make('.vscode/settings.json')
     release()
-    await placeholders.tidy()
+    await placeholders.removeUnneeded()
     expect(readdirSync(root)).toEqual(['.vscode'])
     expect(readdirSync(join(root, '.vscode'))).toEqual(['settings.json'])
-    expect(isHeld(join(root, '.vscode'))).toBe(false)
+    expect(hasPlaceholderMark(join(root, '.vscode'))).toBe(false)
   })
 
   test('is put back when somebody took it away', async () => {
@@ -201,17 +201,17 @@ describe('what stands in for missing files', () => {
     const { release } = await placeholders.hold(at('.a'))
     await rm(join(root, '.a'), { recursive: true })
     const { release: again } = await placeholders.hold(at('.a'))
-    expect(isHeld(join(root, '.a'))).toBe(true)
+    expect(hasPlaceholderMark(join(root, '.a'))).toBe(true)
     release()
     again()
-    await placeholders.tidy()
+    await placeholders.removeUnneeded()
     expect(readdirSync(root)).toEqual([])
   })
 
   test('a folder that is not there is an error, and nothing stays', async () => {
     const placeholders = createPlaceholders()
     await expect(placeholders.hold(at('.a', 'none/.b'))).rejects.toThrow(/Cannot keep protected files.*none/)
-    await placeholders.tidy()
+    await placeholders.removeUnneeded()
     expect(readdirSync(root)).toEqual([])
   })
 })

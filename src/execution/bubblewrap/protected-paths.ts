@@ -1,27 +1,27 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
-import { whereabouts } from '../files/confined-roots.ts'
-import { gitObeys } from './git-config.ts'
-import { isVoid, type Placeholders } from './placeholders.ts'
+import { realPathOf } from '../files/confined-path.ts'
+import { gitReferences } from './git.ts'
+import { isEmptyFolder, type Placeholders } from './placeholders.ts'
 
-/** What must not be changed inside a folder that may be written, as it stands at this moment. */
+/** The present protected paths inside a writable folder. */
 export interface Protection {
-  /** They are there. */
+  /** Existing paths. */
   readonly existing: readonly string[]
-  /** Folders on the way to them, which must stay where they are. */
+  /** Their parent folders, which must not be moved. */
   readonly pinned: readonly string[]
-  /** They are not there and must not come into being. */
+  /** Missing paths that must not be created. */
   readonly missing: readonly string[]
-  /** The same, for those that something else breaks over when a folder stands in their place. */
+  /** Missing paths where a placeholder folder would break other programs. */
   readonly watched: readonly string[]
-  /** Links in the place of them, which no mount can hold: what they lead to is protected, and they are put back. */
+  /** Links at protected paths, which no mount can protect: their targets are protected, and the links are restored. */
   readonly links: readonly string[]
-  /** What has no business being there. */
-  readonly strays: readonly string[]
+  /** Links that must not exist. */
+  readonly misplacedLinks: readonly string[]
 }
 
-/** Files that programs of the user obey, often without asking. */
+/** Files that programs of the user execute or trust, often without asking. */
 export const protectedNames: readonly string[] = [
   ...['.gitmodules', '.gitattributes', '.gitconfig', '.husky'],
   ...['.libero', '.agents', '.claude', '.codex', '.gemini', '.mcp.json'],
@@ -34,26 +34,26 @@ export const protectedNames: readonly string[] = [
 
 /** Inside a git folder. */
 export const protectedInGit: readonly string[] = ['config', 'hooks', 'info/attributes', 'modules']
-/** Yarn fails over a folder in place of its file, and git over the other two. */
+/** Yarn fails if its file is a folder, and git for the other two. */
 const watchedNames = ['.yarnrc.yml']
 const watchedInGit = ['commondir', 'config.worktree']
 const mostWorktrees = 50
 
 export interface ProtectionOptions {
-  /** What is not protected: whoever named it as a root wants it written. */
+  /** Paths that are not protected, because they are roots themselves. */
   readonly free: readonly string[]
-  /** Git folders deeper inside, as `nestedGitFolders` found them. */
+  /** Nested git folders. */
   readonly nested?: readonly string[]
-  /** Knows what stands there only to keep a name. */
+  /** Tells which paths are placeholders. */
   readonly placeholders?: Pick<Placeholders, 'has'>
 }
 
-/** Looks at one root. */
+/** Finds the protected paths of one root. */
 export function protectionOf(root: string, { free, nested = [], placeholders }: ProtectionOptions): Protection {
   const [existing, pinned, missing] = [new Set<string>(), new Set<string>(), new Set<string>()]
-  const [watched, links, strays] = [new Set<string>(), new Set<string>(), new Set<string>()]
+  const [watched, links, misplacedLinks] = [new Set<string>(), new Set<string>(), new Set<string>()]
   const isFree = (path: string): boolean => free.includes(path)
-  const isKept = (path: string): boolean => path !== root && (placeholders?.has(path) || isVoid(path))
+  const isKept = (path: string): boolean => path !== root && (placeholders?.has(path) || isEmptyFolder(path))
 
   function guard(path: string): void {
     if (!isInside(root, path) || path === root) return
@@ -63,7 +63,7 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
       if (isFree(at)) return
       const found = placeholders?.has(at) ? undefined : look(at)
       if (found?.isSymbolicLink()) return void guardLink(at, path)
-      if (!found || (found.isDirectory() && isVoid(at))) return void missing.add(at)
+      if (!found || (found.isDirectory() && isEmptyFolder(at))) return void missing.add(at)
       if (at === path || !found.isDirectory()) return void existing.add(at)
       pinned.add(at)
     }
@@ -71,8 +71,8 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
 
   function guardLink(link: string, path: string): void {
     links.add(link)
-    const real = whereabouts(path)
-    // A circle of links leads nowhere.
+    const real = realPathOf(path)
+    // A circle of links has no target.
     if (real !== path && !hasLink(root, real)) guard(real)
   }
 
@@ -87,17 +87,17 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
   function guardGit(named: string): void {
     const isLink = look(named)?.isSymbolicLink() && !isFree(named)
     if (isLink) links.add(named)
-    const folder = isLink ? whereabouts(named) : named
+    const folder = isLink ? realPathOf(named) : named
     if (!isInside(root, folder)) return
     for (const name of protectedInGit) guard(join(folder, name))
     for (const name of watchedInGit) watch(join(folder, name))
-    const { hooks, included } = gitObeys(folder)
+    const { hooks, included } = gitReferences(folder)
     for (const path of hooks) guard(path)
-    // Git fails over a folder in place of a file of config.
+    // Git fails if a config file is a folder, so missing ones get no placeholder.
     for (const path of included) if (look(path)) guard(path)
     for (const path of worktreeFiles(folder)) {
       const link = firstLink(folder, path)
-      if (link !== undefined) strays.add(link)
+      if (link !== undefined) misplacedLinks.add(link)
       else if (look(path)) guard(path)
     }
   }
@@ -112,29 +112,29 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
   }
   return {
     ...{ existing: [...existing], pinned: [...pinned], missing: [...missing] },
-    ...{ watched: [...watched], links: [...links], strays: [...strays] },
+    ...{ watched: [...watched], links: [...links], misplacedLinks: [...misplacedLinks] },
   }
 }
 
-/** The names that are watched, there or not, in a root and the git folders inside it. */
+/** The watched paths, existing or not, in a root and its git folders. */
 export function watchedIn(root: string, nested: readonly string[]): string[] {
   const git = [isGitFolder(root) ? root : join(root, '.git'), ...nested.filter((path) => isInside(root, path))]
   return [
     ...watchedNames.map((name) => join(root, name)),
     ...git
-      .map((folder) => whereabouts(folder))
-      .flatMap((folder) => [...watchedInGit.map((name) => join(folder, name)), ...gitObeys(folder).included]),
+      .map((folder) => realPathOf(folder))
+      .flatMap((folder) => [...watchedInGit.map((name) => join(folder, name)), ...gitReferences(folder).included]),
   ].filter((path) => isInside(root, path))
 }
 
 const held = new Set(['.git', ...protectedNames, ...protectedInGit].flatMap((name) => name.split('/')))
 
-/** Whether something of this name may be there only to keep it. */
-export function maybeHeld(name: string): boolean {
+/** Whether a path of this name may be a placeholder. */
+export function mayBePlaceholder(name: string): boolean {
   return held.has(name)
 }
 
-/** By whole names. */
+/** Compares whole path segments. */
 export function isInside(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
 }
@@ -143,7 +143,7 @@ function isGitFolder(folder: string): boolean {
   return ['HEAD', 'objects', 'refs'].every((name) => look(join(folder, name)))
 }
 
-/** Other checkouts of the repository learn from these where its config is. */
+/** Files by which other checkouts of the repository find its config. */
 function worktreeFiles(git: string): string[] {
   try {
     const names = readdirSync(join(git, 'worktrees')).slice(0, mostWorktrees)
@@ -168,7 +168,7 @@ function hasLink(root: string, path: string): boolean {
   return isInside(root, path) && firstLink(root, path) !== undefined
 }
 
-/** On the way from a folder down to a path. */
+/** The first link between a folder and a path below it. */
 function firstLink(folder: string, path: string): string | undefined {
   let at = folder
   for (const name of relative(folder, path).split(sep)) {

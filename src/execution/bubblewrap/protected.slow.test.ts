@@ -84,8 +84,8 @@ describe.skipIf(unavailable)(`protected paths${skipped}`, () => {
     const command =
       'echo "yarnPath: evil.js" > .yarnrc.yml; echo ../evil > .git/commondir; mkdir -p .git/config.worktree/x'
     const { stderr } = await run(command)
-    expect(stderr).toContain('.yarnrc.yml was made and taken away again')
-    expect(stderr).toContain('.git/commondir was made and taken away again')
+    expect(stderr).toContain('.yarnrc.yml was created and removed again')
+    expect(stderr).toContain('.git/commondir was created and removed again')
     expect(readdirSync(cwd)).not.toContain('.yarnrc.yml')
     expect(readdirSync(join(cwd, '.git'))).not.toEqual(expect.arrayContaining(['commondir']))
     let heard = ''
@@ -135,7 +135,7 @@ describe.skipIf(unavailable)(`protected paths${skipped}`, () => {
     const { run } = await place({ cwd })
     expect(await run('cat .claude/kept; touch ran')).toMatchObject({ stdout: 'kept', exitCode: 0 })
     const command = 'echo evil > .claude/kept; mv real r; rm .claude; mkdir .claude; echo evil > .claude/x'
-    expect((await run(command)).stderr).toContain('.claude was changed and is the link again that it was')
+    expect((await run(command)).stderr).toContain('.claude was changed and restored as the link it was')
     expect(readlinkSync(join(cwd, '.claude'))).toBe('real/agents')
     expect(readFileSync(join(cwd, 'real/agents/kept'), 'utf8')).toBe('kept')
     expect(evilIn(cwd)).toEqual([])
@@ -147,7 +147,7 @@ describe.skipIf(unavailable)(`protected paths${skipped}`, () => {
     const cwd = repository()
     const { run } = await place({ cwd })
     const command = 'mkdir -p .git/worktrees/e; ln -s x .git/worktrees/e/commondir; echo evil > .git/commondir'
-    expect((await run(command)).stderr).toContain('.git/commondir was made and taken away again')
+    expect((await run(command)).stderr).toContain('.git/commondir was created and removed again')
     expect(evilIn(cwd)).toEqual([])
     expect(readdirSync(join(cwd, '.git/worktrees/e'))).toEqual([])
     expect((await run('echo fine')).stdout).toBe('fine\n')
@@ -184,7 +184,7 @@ describe.skipIf(unavailable)(`protected paths${skipped}`, () => {
     await run('echo evil > more; mv more m; mkdir -p conf/other')
     expect((await run('git status --short')).stderr).toBe('')
     const deleting = '[include]\\npath = ../one.txt\\npath = ../.git/HEAD\\n'
-    expect((await run(`printf '${deleting}' > conf/later`)).stderr).toContain('conf/later was made and taken away')
+    expect((await run(`printf '${deleting}' > conf/later`)).stderr).toContain('conf/later was created and removed')
     expect(readdirSync(cwd)).toContain('one.txt')
     expect(readdirSync(join(cwd, '.git'))).toContain('HEAD')
     expect(evilIn(cwd)).toEqual([])

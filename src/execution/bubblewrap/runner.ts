@@ -3,43 +3,41 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
 import { processIds, send } from '../../platform/leftover-processes.ts'
-import { runCommand } from '../commands/run-command.ts'
-import type { StartedCommand } from '../commands/start-command.ts'
+import { runCommand, type StartedCommand } from '../commands/run-command.ts'
 import { bubblewrapArgs, type SandboxLayout } from './args.ts'
 import { type Bubblewrap, setupProblem } from './check.ts'
-import type { PrivatePlace } from './place.ts'
-import { acceptFrom } from './sandbox-network.ts'
-import { fds, outerCommand, type Report, readReport } from './script.ts'
+import type { PrivateFolder } from './private-folder.ts'
+import { acceptFrom, fds, outerCommand, type Report, readReport } from './script.ts'
 
 export interface SandboxedProgram {
   readonly bubblewrap: Bubblewrap
-  readonly place: PrivatePlace
+  readonly folder: PrivateFolder
   readonly layout: Omit<SandboxLayout, 'fds' | 'knowsSize' | 'temporary' | 'nothing'>
-  /** The group it must enter. */
+  /** The file by which it enters its cgroup. */
   readonly entrance: string | undefined
   readonly program: readonly string[]
-  /** What of it somebody else wrote, to be looked at first. */
+  /** The part written by the model, to be checked first. */
   readonly command?: string
-  /** In the environment of the layout too. */
+  /** Also in the environment of the layout. */
   readonly mark: string
-  /** Gets each connection to the proxy, when the program opens the way to it. */
+  /** Called with each connection to the proxy. */
   readonly onConnection?: ((socket: Socket) => void) | undefined
   readonly options: Omit<ExecOptions, 'cwd' | 'env'>
 }
 
-/** Builds a sandbox, runs a program in it to its end, and takes it down again with all that is in it. */
+/** Builds a sandbox, runs a program in it to its end, and removes it with all its processes. */
 export async function runSandboxed(what: SandboxedProgram): Promise<{ result: ExecResult; report: Report }> {
-  const { bubblewrap, place, layout, mark, onConnection, options } = what
-  const { temporary, nothing } = place
+  const { bubblewrap, folder, layout, mark, onConnection, options } = what
+  const { temporary, nothing } = folder
   const args = bubblewrapArgs({ ...layout, temporary, nothing, fds, knowsSize: bubblewrap.knowsSize })
   const [status, report, left] = [
-    openNew(place.file('status')),
-    openNew(place.file('report')),
-    openNew(place.file('left')),
+    openNew(folder.file('status')),
+    openNew(folder.file('report')),
+    openNew(folder.file('left')),
   ]
   const further: number[] = [
-    openText(place.file('args'), args.join('\0')),
-    openSync(place.seccomp, 'r'),
+    openText(folder.file('args'), args.join('\0')),
+    openSync(folder.seccomp, 'r'),
     status,
     report,
     left,
@@ -59,7 +57,7 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
       env: {},
       mark,
       further: onConnection ? [...further, 'ipc'] : further,
-      // The group is bubblewrap alone: what runs inside would be killed with it, and have no time to tidy up.
+      // The process group is bubblewrap alone: processes inside would be killed with it, without time to clean up.
       askToEnd: () => void askToEnd(status, started?.pid, over.signal),
       onStart(child: StartedCommand) {
         started = child
@@ -76,11 +74,11 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
   }
 }
 
-/** Whoever asked it to end kills it before. */
+/** The caller kills the sandbox earlier. */
 const longestGraceMs = 10_000
 const betweenMs = 20
 
-/** Again and again: on a busy machine the command may not even have begun, and would begin after it was asked to end. */
+/** Repeatedly: on a busy machine the command may begin after it was asked to end. */
 async function askToEnd(status: number, bubblewrap: number | undefined, over: AbortSignal): Promise<void> {
   const asked = new Set<number>()
   for (const started = performance.now(); performance.now() - started < longestGraceMs && !over.aborted; ) {
@@ -92,10 +90,10 @@ async function askToEnd(status: number, bubblewrap: number | undefined, over: Ab
   }
 }
 
-/** Parents first: one whose child ended would go on with the next command. */
+/** Parents first: otherwise a script would continue with its next command. */
 function processesInside(status: string, bubblewrap: number | undefined): number[] {
   const [, child] = /"child-pid": (\d+)/.exec(status) ?? []
-  // Its number may be somebody else's by now.
+  // Its pid may belong to another process by now.
   if (!child || bubblewrap === undefined || parentOf(Number(child)) !== bubblewrap) return []
   const inside = namespaceOf(Number(child))
   if (!inside || inside === namespaceOf(process.pid)) return []
@@ -115,11 +113,11 @@ function namespaceOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/ns/pid`)
   } catch {
-    return undefined // gone, or somebody else's
+    return undefined // ended, or of another user
   }
 }
 
-/** Read and written by descriptor only. */
+/** A file that exists only as an open descriptor. */
 function openNew(path: string): number {
   const fd = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
@@ -142,7 +140,7 @@ function textOf(fd: number): string {
 
 const mostKept = 2000
 
-/** The end of stderr, although somebody else listens. */
+/** Keeps the end of stderr while passing the output on. */
 function tailOf(onOutput: ExecOptions['onOutput']) {
   if (!onOutput) return undefined
   let kept = ''

@@ -1,20 +1,22 @@
+import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { listenerCode, proxyPort } from './sandbox-network.ts'
+import { Server, type Socket } from 'node:net'
+import { matchesHostRule } from '../../platform/addresses.ts'
 
 /**
- * What a sandboxed program finds open beside its three streams. `status` is kept by bubblewrap outside, `report` is closed
- * before a command begins: what is read from them is true. Whatever a shell still holds then, its command can open too
- * (/proc/PID/fd), so that `left` may be anything.
+ * The further descriptors of a sandboxed program. `status` is written by bubblewrap outside, and `report` is closed before a
+ * command begins, so their content can be trusted. A command can open every descriptor that its shell still has
+ * (/proc/PID/fd), so `left` cannot be trusted.
  */
 export const fds = { args: 3, seccomp: 4, status: 5, report: 6, left: 7, channel: 8 } as const
 const stderr = 9
 
-/** Before bubblewrap: into the group `$0`, and first to go when memory runs out. */
+/** Before bubblewrap: joins the cgroup `$0`, and is the first to be ended when memory runs out. */
 const outside = `{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null
 [ -z "$0" ] || echo 0 >"$0" || exit 1
 exec "$@"`
 
-/** The program that runs bubblewrap with the arguments waiting in a descriptor, and then `inner` inside. */
+/** Runs bubblewrap with the arguments in a descriptor, and `inner` in the sandbox. */
 export function outerCommand(bwrap: string, entrance: string | undefined, inner: readonly string[]) {
   return {
     file: '/bin/sh',
@@ -23,8 +25,8 @@ export function outerCommand(bwrap: string, entrance: string | undefined, inner:
 }
 
 /**
- * Inside: closes what came along, opens the way to the proxy, and runs a program in the folder `$1`. Afterwards it reports
- * what is still running. A request to end it is left to the program, which gets it too.
+ * Inside the sandbox: closes inherited descriptors, opens the port of the proxy, and runs a program in the folder `$1`. Then it
+ * reports leftover processes. It ignores SIGTERM, which the program receives too.
  */
 export function innerCommand(cwd: string, program: readonly string[], listens: boolean): string[] {
   const bash = ['/bin/bash', '/usr/bin/bash'].find((path) => existsSync(path))
@@ -40,49 +42,59 @@ code=$?
 set -- /proc/[0-9]*
 [ $# -le 2 ] || { ${reportOthers}; }
 exit $code`
-  // Given a socket to read from, bash takes itself for a remote login and would read .bashrc.
+  // With a socket as stdin, bash assumes a remote login and would read .bashrc.
   const shell = bash ? [bash, '--norc'] : ['/bin/sh']
   return [...shell, '-c', script, 'sandbox', cwd, ...program]
 }
 
-/** What this process has open by an oversight of somebody else. */
+/** Closes descriptors that were inherited by mistake. */
 const closeOthers = (listens: boolean): string => `for f in /proc/self/fd/*; do
   f=\${f##*/}; case $f in [012]|${[fds.report, fds.left, stderr, ...(listens ? [fds.channel] : [])].join('|')}) ;; *) eval "exec $f>&-";; esac
 done`
 
-/** The first process closes its own at about the same time. */
+/** The first process closes its own descriptor at about the same time. */
 const closeReport = `n=0; while [ -L /proc/1/fd/${fds.report} ]; do
   n=$((n+1)); [ $n -le 500 ] || { echo 'the report stays open in the first process' >&${fds.report}; exit 125; }; sleep 0.01
 done
 exec ${fds.report}>&-`
 
+/** The port of the proxy inside the sandbox. */
+export const proxyPort = 3128
+
+/**
+ * Runs in the sandbox before the command. It opens the port in the network of the sandbox and passes it to this process, so
+ * that no process and no socket file has to stay inside. Must not contain single quotes.
+ */
+export const listenerCode =
+  'const s = require("net").createServer(); s.on("error", (e) => { console.error(e.message); process.exit(1) }); s.listen(Number(process.argv[1]), "127.0.0.1", 128, () => process.send("port", s, () => process.exit(0)))'
+
 const listen = `NODE_CHANNEL_FD=${fds.channel} ELECTRON_RUN_AS_NODE=1 '${process.execPath.replaceAll("'", `'\\''`)}' -e '${listenerCode}' ${proxyPort} 2>&${fds.report} || exit 125
 exec ${fds.channel}>&-`
 
-/** What was started just now needs a moment to become what it is. */
+/** A process that has just started needs a moment until its command line is set. */
 const reportOthers = `sleep 0.1; set -- /proc/[0-9]*; for p; do
   case $p in /proc/1|/proc/$$) ;; *) printf 'left '; tr '\\0\\n' '  ' <$p/cmdline; echo;; esac
 done >&${fds.left}`
 
-/** What bubblewrap and our script wrote into their descriptors. */
+/** What bubblewrap and the script reported. */
 export interface Report {
-  /** The sandbox stood, and a program was started in it. */
+  /** The sandbox was built, and a program was started in it. */
   readonly isBuilt: boolean
-  /** There was no such folder to run in. */
+  /** The working folder did not exist. */
   readonly hadNoFolder: boolean
-  /** What kept the command from being started. */
-  readonly said: string
-  /** As the command may have made it up; it must decide nothing. */
+  /** Why the command was not started. */
+  readonly problem: string
+  /** May be forged by the command; must not influence decisions. */
   readonly leftRunning: readonly string[]
 }
 
-/** Of what each descriptor holds, in the end. */
+/** Parses the final content of each descriptor. */
 export function readReport(status: string, report: string, left: string): Report {
   const own = linesOf(report)
   return {
     isBuilt: linesOf(status).some((line) => line.includes('"exit-code"')),
     hadNoFolder: own.includes('folder'),
-    said: own.join('\n'),
+    problem: own.join('\n'),
     leftRunning: linesOf(left)
       .filter((line) => line.startsWith('left '))
       .map((line) => line.slice(5).trim())
@@ -92,4 +104,34 @@ export function readReport(status: string, report: string, left: string): Report
 
 function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line !== '')
+}
+
+/** Accepts connections on the port that the listener passes; the result closes it. */
+export function acceptFrom(child: ChildProcess, take: (socket: Socket) => void): () => void {
+  let port: Server | undefined
+  child.once('message', (_, handle) => {
+    if (!(handle instanceof Server)) return
+    port = handle
+    port.on('connection', take)
+    port.on('error', () => {}) // the sandbox is gone
+  })
+  return () => void port?.close()
+}
+
+/** Variables that make programs use the proxy. Servers inside the sandbox are reached directly. */
+export function proxyEnv(allow: readonly string[]): Record<string, string> {
+  const proxy = `http://127.0.0.1:${proxyPort}`
+  const own = ['localhost', '127.0.0.1', '::1'].filter((host) => !isOutside(host, allow)).join(',')
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
+  return Object.fromEntries([
+    ...names.flatMap((name) => [name, name.toLowerCase()]).map((name) => [name, proxy]),
+    ['NO_PROXY', own],
+    ['no_proxy', own],
+    ['NODE_USE_ENV_PROXY', '1'],
+  ])
+}
+
+/** Whether a loopback name means that of this machine, on any port. */
+function isOutside(host: string, allow: readonly string[]): boolean {
+  return allow.some((rule) => matchesHostRule(host, Number(/:(\d+)$/.exec(rule)?.[1] ?? 0), [rule]))
 }

@@ -1,9 +1,9 @@
 import { endianness } from 'node:os'
 
 /**
- * A filter for system calls, as the kernel reads it (classic BPF). It takes away what namespaces and mounts do not hold:
- * sockets to the daemons of this machine and its hypervisor, further user namespaces, the kernel's keys, and parts of the
- * kernel that no command needs and many attacks do. `undefined` where we do not know the numbers of the machine.
+ * A filter for system calls as classic BPF. It blocks what namespaces and mounts do not: sockets to daemons of this machine
+ * and its hypervisor, further user namespaces, kernel keys, and parts of the kernel that commands do not need and many
+ * attacks use. `undefined` if the system call numbers of the machine are unknown.
  */
 export function seccompFilter(arch: string = process.arch): Buffer | undefined {
   const machine = machines[arch]
@@ -19,7 +19,7 @@ export function seccompFilter(arch: string = process.arch): Buffer | undefined {
       ...allowedFamilies.flatMap((family) => when(family, [answer(allow)])),
       answer(fail(EPERM)),
     ]),
-    // One of a pair of datagram sockets can still be pointed at any other socket; the kernel makes such a pair of others too.
+    // A datagram socket of a pair can be connected to any other socket; the kernel allows such pairs for other types too.
     ...when(calls.socketpair, [
       load(offsets.first),
       ...unless(unix, [answer(fail(EPERM))]),
@@ -31,9 +31,9 @@ export function seccompFilter(arch: string = process.arch): Buffer | undefined {
     ...[calls.clone, calls.unshare].flatMap((call) =>
       when(call, [load(offsets.first), jump(hasBits, newUserNamespace, 0, 1), answer(fail(EPERM)), answer(allow)]),
     ),
-    // Its flags lie in memory, where no filter can look; without it everybody uses `clone`.
+    // Its flags are in memory, which a filter cannot read; without it programs use `clone`.
     ...when(calls.clone3, [answer(fail(ENOSYS))]),
-    // It makes sockets too.
+    // It can create sockets too.
     ...when(calls.ioUringSetup, [answer(fail(ENOSYS))]),
     ...calls.refused.flatMap((call) => when(call, [answer(fail(EPERM))])),
     answer(allow),
@@ -78,11 +78,11 @@ const machines: Readonly<Record<string, { audit: number; calls: Calls }>> = {
   loong64: { audit: 0xc0000102, calls: generic },
 }
 
-/** In the record that a filter sees; of an argument, its lower half. */
+/** Offsets in the data of a filter; of an argument, its lower half. */
 const offsets = { call: 0, arch: 4, first: 16, second: 24 }
-/** Calls of the x32 interface are numbered from here on. */
+/** The first number of the x32 interface. */
 const x32 = 0x40000000
-/** IPv4, IPv6, netlink: they all end in the network namespace. */
+/** IPv4, IPv6, netlink: all are confined to the network namespace. */
 const allowedFamilies = [2, 10, 16]
 const unix = 1
 /** All but SOCK_NONBLOCK and SOCK_CLOEXEC. */

@@ -1,15 +1,15 @@
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
-import type { ExecOptions } from '../../core/execution.ts'
+import type { ExecOptions, ExecResult } from '../../core/execution.ts'
 
 type OnOutput = NonNullable<ExecOptions['onOutput']>
 
 export interface CommandOutput {
-  /** Stops listening and tells what was kept; empty for whoever heard it all. */
+  /** Stops listening and returns what was kept; empty if a listener received the output. */
   end(): { stdout: string; stderr: string }
 }
 
-/** Listens to both streams of a command: hands on what comes, or keeps the end of it. Nobody else may use what they give. */
+/** Reads both streams of a command: passes the output to a listener, or keeps its end. Consumes the buffers. */
 export function commandOutput(
   { stdout, stderr }: { stdout: Readable; stderr: Readable },
   onOutput: OnOutput | undefined,
@@ -19,23 +19,23 @@ export function commandOutput(
   return { end: () => ({ stdout: endOut(), stderr: endErr() }) }
 }
 
-/** Takes one stream of a command, byte by byte. */
+/** Receives one output stream of a command. */
 export interface OutputSink {
   take(chunk: Buffer): void
-  /** What was kept; a listener hears here what was still missing to a character. */
+  /** Returns what was kept. A listener receives the rest of an incomplete character here. */
   end(): string
 }
 
-/** Tells a listener what comes, or keeps the end of it. `consumes`: nobody else needs the bytes afterwards. */
+/** Passes output to a listener, or keeps its end. `consumes`: the buffers are not used afterwards. */
 export function outputSink(
   onOutput: OnOutput | undefined,
   from: 'stdout' | 'stderr',
   { consumes = false } = {},
 ): OutputSink {
-  return onOutput ? tellingSink(onOutput, from) : keepingSink(consumes)
+  return onOutput ? listeningSink(onOutput, from) : keepingSink(consumes)
 }
 
-/** At most so much within one window; a flood waits for the next. */
+/** At most this many bytes are read per window; the rest waits for the next one. */
 const mostPerWindow = 4 * 1024 * 1024
 const windowMs = 100
 
@@ -44,7 +44,7 @@ function listen(stream: Readable, sink: OutputSink): () => string {
   let arrived = 0
   let resume: NodeJS.Timeout | undefined
 
-  stream.on('error', () => {}) // as good as its end
+  stream.on('error', () => {}) // treated like the end
   stream.on('data', (chunk: Buffer) => {
     const now = performance.now()
     if (now - opened > windowMs) {
@@ -65,7 +65,7 @@ function listen(stream: Readable, sink: OutputSink): () => string {
   }
 }
 
-function tellingSink(onOutput: OnOutput, from: 'stdout' | 'stderr'): OutputSink {
+function listeningSink(onOutput: OnOutput, from: 'stdout' | 'stderr'): OutputSink {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   const tell = (text: string): void => {
     if (text === '') return
@@ -73,7 +73,7 @@ function tellingSink(onOutput: OnOutput, from: 'stdout' | 'stderr'): OutputSink 
       const told: unknown = onOutput(text, from)
       if (told instanceof Promise) told.catch(() => {})
     } catch {
-      // a listener that fails is no reason for the command to
+      // a failing listener does not affect the command
     }
   }
   return {
@@ -85,16 +85,16 @@ function tellingSink(onOutput: OnOutput, from: 'stdout' | 'stderr'): OutputSink 
   }
 }
 
-/** Bytes of each stream. */
+/** Bytes kept of each stream. */
 export const mostKept = 10 * 1024 * 1024
 const pageSize = 64 * 1024
 
-/** Keeps the last bytes, in pages: the oldest is written anew when the others are enough. */
+/** Keeps the last bytes in pages; the oldest page is reused when the others suffice. */
 function keepingSink(consumes: boolean): OutputSink {
   const pages: Buffer[] = []
   let size = 0
 
-  function turnPage(): void {
+  function addPage(): void {
     const spare = size - pageSize >= mostKept ? pages.shift() : undefined
     if (spare) size -= pageSize
     pages.push(spare ?? Buffer.allocUnsafe(pageSize))
@@ -103,12 +103,12 @@ function keepingSink(consumes: boolean): OutputSink {
   return {
     take(chunk) {
       for (let at = 0; at < chunk.length; ) {
-        if (size === pages.length * pageSize) turnPage()
+        if (size === pages.length * pageSize) addPage()
         const copied = chunk.copy(pages.at(-1)!, size % pageSize, at)
         size += copied
         at += copied
       }
-      if (consumes) giveBack(chunk)
+      if (consumes) freeBuffer(chunk)
     },
     end() {
       const decoder = new StringDecoder('utf8')
@@ -121,15 +121,38 @@ function keepingSink(consumes: boolean): OutputSink {
   }
 }
 
-/** A flood of buffers piles up before the collector takes note of them: what was copied goes at once. */
-function giveBack({ buffer, byteLength }: Buffer): void {
+/** Frees a copied buffer at once: the garbage collector is too slow for a flood of them. */
+function freeBuffer({ buffer, byteLength }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
-/** Past the rest of a character whose beginning was cut off. */
+/** The start of the first whole character from a position on. */
 function wholeFrom(pages: readonly Buffer[], from: number): number {
   const isRest = (at: number) => (pages[Math.floor(at / pageSize)]![at % pageSize]! & 0b1100_0000) === 0b1000_0000
   let at = from
   while (at < from + 3 && isRest(at)) at++
   return at
+}
+
+export interface CapturedOutput {
+  write(bytes: Uint8Array, from: 'stdout' | 'stderr'): void
+  /** Returns what was kept. A listener receives the rest of an incomplete character here. */
+  end(): Pick<ExecResult, 'stdout' | 'stderr'>
+}
+
+/** Captures both streams of a command that runs elsewhere: passes them to a listener, or keeps their end. */
+export function captureOutput({ onOutput }: Pick<ExecOptions, 'onOutput'> = {}): CapturedOutput {
+  const sinks = { stdout: outputSink(onOutput, 'stdout'), stderr: outputSink(onOutput, 'stderr') }
+  return {
+    write: (bytes, from) => sinks[from].take(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)),
+    end: () => ({ stdout: sinks.stdout.end(), stderr: sinks.stderr.end() }),
+  }
+}
+
+/** The end of a text, of at most `mostKept` bytes. */
+export function endOfText(text: string): string {
+  if (text.length * 3 <= mostKept) return text
+  const sink = outputSink(undefined, 'stdout')
+  sink.take(Buffer.from(text))
+  return sink.end()
 }

@@ -4,8 +4,7 @@ import { callMark, callMarkVariable, endLeftovers } from '../../platform/leftove
 import { type KeeperRegistration, keeperMark, registerWithKeeper } from '../../platform/process-keeper.ts'
 import { childEnv } from './child-env.ts'
 import { type CommandLimits, commandShell } from './command-shell.ts'
-import { runCommand } from './run-command.ts'
-import type { StartedCommand } from './start-command.ts'
+import { runCommand, type StartedCommand } from './run-command.ts'
 
 export interface CommandsOptions {
   /** Absolute. */
@@ -18,7 +17,7 @@ export interface CommandsOptions {
 /** The commands of one handle. */
 export interface Commands {
   run(command: string, options: ExecOptions): Promise<ExecResult>
-  /** Ends what runs; resolves when it is gone, or cannot be ended. */
+  /** Ends all running commands; resolves when they have ended, or cannot be ended. */
   end(): Promise<void>
 }
 
@@ -67,7 +66,7 @@ export function createCommands({ cwd, env, inheritEnv, limits }: CommandsOptions
       try {
         return await work
       } catch (error) {
-        if (error === destroyed) return { stdout: '', stderr: '', exitCode: null } // as if it had just begun
+        if (error === destroyed) return { stdout: '', stderr: '', exitCode: null } // as if it had just started
         throw error
       } finally {
         running.delete(stop)
@@ -84,7 +83,7 @@ export function createCommands({ cwd, env, inheritEnv, limits }: CommandsOptions
   }
 }
 
-/** When we run inside a command of another Libero, what we start belongs to that one too. */
+/** Inside a command of another Libero, started processes are marked for that one too. */
 function nested(outer: string | undefined, own: string): string {
   return outer && outer.length < 1000 ? `${outer} ${own}` : own
 }

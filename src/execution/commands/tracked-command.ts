@@ -1,17 +1,17 @@
 /**
- * Scripts that run a command in another world, by a POSIX shell and `/proc`, so that it can be ended with all it started:
- * what is in its session, and what carries its mark in the environment wherever it went.
+ * Scripts that run a command elsewhere, with a POSIX shell and `/proc`, so that it can be ended with all processes it
+ * started: those in its session, and those with its mark in their environment.
  */
 
-/** A program to start, and what it needs in its environment. */
+/** A program to start, with its environment. */
 export interface Invocation {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string>>
 }
 
 /**
- * Runs a command in a folder; afterwards ends what it left running, and tells of it behind the mark, at the end of stderr. The script comes
- * by the environment, so that `ps` shows the command and little else.
+ * Runs a command in a folder, then ends the processes it left running and lists them after the mark at the end of stderr. The
+ * script is passed in the environment, so that `ps` shows the command and little else.
  */
 export function trackedCommand(mark: string, command: string, cwd: string): Invocation {
   if (command.includes('\0')) throw new Error('A command cannot contain a NUL character; take it out')
@@ -23,28 +23,28 @@ export function trackedCommand(mark: string, command: string, cwd: string): Invo
   return { argv: ['sh', '-c', 'eval "$LIBERO_RUN"', mark, command, cwd], env: { LIBERO_RUN: run } }
 }
 
-/** Linux takes no longer word than 128 KiB. */
+/** Linux limits an argument to 128 KiB. */
 const mostBytes = 100_000
 
-/** Ends a tracked command from outside: asks, and kills what is left a second later. */
+/** Ends a tracked command: asks it to end, and kills the rest a second later. */
 export function endTracked(mark: string): Invocation {
   return { argv: ['sh', '-c', 'eval "$LIBERO_END"', mark], env: { LIBERO_END: end } }
 }
 
 export interface Trailer {
-  /** Takes what comes on stderr; gives what belongs to the command. */
+  /** Receives stderr; returns the part that belongs to the command. */
   take(bytes: Buffer): Buffer
-  /** What was held back in case the mark would follow. */
+  /** The bytes held back because they could begin the mark. */
   rest(): Buffer
-  /** Command lines of what was left running. */
+  /** The command lines of leftover processes. */
   leftRunning(): string[]
-  /** There was no such folder to run in, and nothing was run. */
+  /** The folder did not exist, and nothing was run. */
   hadNoFolder(): boolean
-  /** The script came to its end; else it never began, or something ended it. */
+  /** The script reached its end; else it never began, or was ended. */
   isComplete(): boolean
 }
 
-/** Parts the stderr of a tracked command from what our script added. */
+/** Separates the stderr of a tracked command from the trailer of the script. */
 export function trailerOf(mark: string): Trailer {
   const sign = Buffer.from(`\0${mark}\n`)
   let held: Buffer = Buffer.alloc(0)
@@ -69,7 +69,7 @@ export function trailerOf(mark: string): Trailer {
   }
 }
 
-/** How many bytes at the end may be the beginning of the sign. */
+/** How many bytes at the end may be the beginning of the mark. */
 function overlap(bytes: Buffer, sign: Buffer): number {
   for (let length = Math.min(bytes.length, sign.length - 1); length > 0; length--)
     if (bytes.subarray(-length).equals(sign.subarray(0, length))) return length
@@ -77,9 +77,9 @@ function overlap(bytes: Buffer, sign: Buffer): number {
 }
 
 /**
- * Sets `found` to what is in the session or carries the mark, without ourselves and what we start for this. Not every grep sees
- * behind a NUL byte; the `read` of a shell skips them, but takes its time. All are stopped before the first is told to end: else a
- * script would go on with its next line when its program ends.
+ * Sets `found` to the processes in the session or with the mark, without the script's own. Not every grep reads past a NUL
+ * byte; the `read` of a shell does, but is slow. All are stopped before the first is asked to end: otherwise a script would
+ * continue with its next line when its program ends.
  */
 const search = `nl='
 '
@@ -117,7 +117,7 @@ stop() {
 leads() { { IFS= read -r l < "/proc/$1/stat"; } 2>/dev/null && set -- "$1" \${l##*) } && [ "$5" = "$1" ]; }
 `
 
-/** Bash where there is one: it is what models write for. A shell that leads no session of its own must spare that session. */
+/** Uses bash if it exists, because models write for it. A shell that does not lead a session must not end that session. */
 const run = `unset LIBERO_RUN
 ${search}
 cd "$2" 2>/dev/null || { printf '\\0%s\\n\\0' "$0" >&2; exit 126; }
@@ -131,7 +131,7 @@ left=; search && {
 printf '\\0%s\\n%s' "$0" "$left" >&2
 exit $code`
 
-/** By its own words the shell that leads the command is known. */
+/** Finds the shell that leads the command by its command line. */
 const end = `${search}
 session=none
 for d in /proc/[0-9]*; do

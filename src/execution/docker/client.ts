@@ -1,8 +1,8 @@
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../core/errors.ts'
-import type { DockerEngine } from './options.ts'
+import type { DockerEngine } from './container.ts'
 
-/** What we use of dockerode; an instance of it is one. */
+/** The part of dockerode that is used. */
 export interface DockerClient {
   getImage(name: string): { inspect(): Promise<unknown> }
   pull(image: string): Promise<NodeJS.ReadableStream>
@@ -28,7 +28,7 @@ export interface DockerExec {
   inspect(): Promise<{ readonly Running: boolean; readonly ExitCode: number | null }>
 }
 
-/** A client for that engine. Its package is loaded now, not before. */
+/** A client for an engine. Loads the optional package dockerode. */
 export async function dockerClient(given: DockerEngine = {}): Promise<DockerClient> {
   if (isClient(given)) return given
   const { default: Docker } = await import('dockerode').catch((cause: unknown) => {
@@ -41,12 +41,12 @@ function isClient(given: DockerEngine): given is DockerEngine & DockerClient {
   return 'createContainer' in given && typeof given.createContainer === 'function'
 }
 
-/** What Docker said, and what to do when it said nothing. */
+/** An error of Docker, with advice if Docker cannot be reached. */
 export function dockerProblem(what: string, error: unknown): Error {
   const { code, address, port } = (error ?? {}) as { code?: unknown; address?: unknown; port?: unknown }
-  const place = [address, port].filter((part) => part !== undefined).join(':') || 'its socket'
+  const where = [address, port].filter((part) => part !== undefined).join(':') || 'its socket'
   const advice = typeof code === 'string' ? unreachable[code] : undefined
-  const text = advice ? `Docker does not answer at ${place} (${code}). ${advice}` : plain(messageOf(error))
+  const text = advice ? `Docker does not answer at ${where} (${code}). ${advice}` : plain(messageOf(error))
   return new Error(`${what}: ${text}`, { cause: error })
 }
 
@@ -67,7 +67,7 @@ function plain(message: string): string {
   return message.replace(/^\(HTTP code \d+\) .*? - /, '').trim()
 }
 
-/** The status that the engine refused a request with. */
+/** The HTTP status of a refused request. */
 export function statusOf(error: unknown): number | undefined {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
   return typeof status === 'number' ? status : undefined

@@ -1,9 +1,7 @@
-import type { SpawnConfig } from '../../core/execution.ts'
-import { resolvePosix } from '../../core/execution.ts'
+import { resolvePosix, type SpawnConfig } from '../../core/execution.ts'
 import { type DockerClient, type DockerContainer, dockerProblem, statusOf } from './client.ts'
-import type { ContainerOptions } from './options.ts'
 
-/** The container of one handle, as the engine wants it described. */
+/** The description of a container for the engine. */
 export interface ContainerPlan {
   readonly image: string
   readonly cwd: string
@@ -11,7 +9,7 @@ export interface ContainerPlan {
   readonly description: Record<string, unknown>
 }
 
-/** Finds out at once what cannot be; gives the plan for each handle. */
+/** Checks the options; returns a function that plans the container of a handle. */
 export function containerPlanner(options: ContainerOptions): (config: SpawnConfig) => ContainerPlan {
   const { image, cwd: folder = '/workspace', user } = options
   if (typeof image !== 'string' || image === '')
@@ -36,7 +34,7 @@ export function containerPlanner(options: ContainerOptions): (config: SpawnConfi
   }
 }
 
-/** Whatever the image starts otherwise is not wanted here. */
+/** Replaces the program of the image. */
 const stayAlive = 'while :; do sleep 3600; done'
 
 function hostConfig({ limits = {}, network = 'bridge', binds = [] }: ContainerOptions): Record<string, unknown> {
@@ -60,7 +58,7 @@ function positive(name: string, value: string | number): number {
   throw new Error(`limits.${name} must be a number above 0, not ${JSON.stringify(value)}`)
 }
 
-/** Creates and starts it, and sees whether it stays up; leaves nothing behind when that fails. */
+/** Creates and starts a container, and checks that it stays up; removes it if that fails. */
 export async function startContainer(
   docker: DockerClient,
   plan: ContainerPlan,
@@ -82,7 +80,7 @@ export async function startContainer(
   throw new Error(message, { cause: failure })
 }
 
-/** Kills and removes it. That it is gone already, or going, is fine. */
+/** Kills and removes a container. It may be gone already. */
 export async function removeContainer(container: DockerContainer): Promise<void> {
   await container.remove({ force: true, v: true }).catch((error) => {
     const status = statusOf(error)
@@ -90,4 +88,77 @@ export async function removeContainer(container: DockerContainer): Promise<void>
       return
     throw dockerProblem(`Docker could not remove the container ${container.id.slice(0, 12)}`, error)
   })
+}
+
+/** Makes sure that the engine has the image. */
+export async function ensureImage(docker: DockerClient, image: string, pull: PullPolicy): Promise<void> {
+  if (pull !== 'always' && (await hasImage(docker, image))) return
+  if (pull === 'never') throw new Error(`There is no image ${image} here. Pull it: docker pull ${image}`)
+  try {
+    await pulled(await docker.pull(image))
+  } catch (error) {
+    throw dockerProblem(`Docker could not pull the image ${image}`, error)
+  }
+}
+
+async function hasImage(docker: DockerClient, image: string): Promise<boolean> {
+  try {
+    await docker.getImage(image).inspect()
+    return true
+  } catch (error) {
+    if (statusOf(error) === 404) return false
+    throw dockerProblem(`Docker could not look for the image ${image}`, error)
+  }
+}
+
+/** Reads the progress as lines of JSON, of which one may be a failure. */
+async function pulled(progress: NodeJS.ReadableStream): Promise<void> {
+  let text = ''
+  for await (const bytes of progress) {
+    const lines = (text + String(bytes)).split('\n')
+    text = lines.pop() ?? ''
+    for (const line of lines) throwIfError(line)
+  }
+  throwIfError(text)
+}
+
+function throwIfError(line: string): void {
+  if (!line.includes('"error"')) return
+  const { error } = JSON.parse(line) as { error?: string }
+  if (error) throw new Error(error)
+}
+
+/** Resource limits of a container. */
+export interface DockerLimits {
+  /** Megabytes, swap included. */
+  readonly memory?: number
+  /** Processors, such as `'1.0'`. */
+  readonly cpu?: string | number
+  /** Processes and threads. Default 512. */
+  readonly processes?: number
+}
+
+export interface ContainerOptions {
+  /** Any Linux image with a shell. */
+  readonly image: string
+  /** The working folder of tools; Docker creates it if it is missing. Default `/workspace`. */
+  readonly cwd?: string
+  readonly limits?: DockerLimits
+  readonly env?: Readonly<Record<string, string>>
+  /** `none` disables the network. Default `bridge`. */
+  readonly network?: 'none' | 'bridge'
+  /** A name or id, optionally with a group after a colon. Default: that of the image. */
+  readonly user?: string
+  /** Folders of this machine inside the container: `/here:/there` or `/here:/there:ro`. */
+  readonly binds?: readonly string[]
+}
+
+/** When to fetch an image from its registry. */
+export type PullPolicy = 'missing' | 'always' | 'never'
+
+/** An instance of dockerode, or its connection options: `socketPath`, or `host` and `port`, and so on. */
+export type DockerEngine = object & {
+  readonly socketPath?: string
+  readonly host?: string
+  readonly port?: number | string
 }

@@ -1,11 +1,11 @@
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
-import { captureOutput } from '../commands/captured-output.ts'
+import { captureOutput } from '../commands/command-output.ts'
 import { endTracked, type Trailer, trackedCommand, trailerOf } from '../commands/tracked-command.ts'
 import {
-  type ContainerPlace,
   checkAlive,
   nameOf,
   type Program,
+  type RunningContainer,
   runInContainer,
   startProgram,
   untilStopped,
@@ -14,12 +14,12 @@ import {
 export type ContainerExecOptions = Omit<ExecOptions, 'cwd' | 'env'> & Required<Pick<ExecOptions, 'cwd' | 'env'>>
 
 const defaultTimeoutMs = 30_000
-/** Longer than any timer can run means no limit. */
+/** A longer timeout exceeds the range of timers and means no limit. */
 const longestTimer = 2 ** 31 - 1
 
-/** Runs a command of a model: ended with all it started, at its end, at the time limit and when somebody stops it. */
+/** Runs a command of a model. All processes it started are ended at its end, at the time limit and when it is aborted. */
 export async function execInContainer(
-  place: ContainerPlace,
+  running: RunningContainer,
   command: string,
   { cwd, env, input, timeout = defaultTimeoutMs, signal, onOutput }: ContainerExecOptions,
 ): Promise<ExecResult> {
@@ -32,8 +32,8 @@ export async function execInContainer(
 
   const limit = new AbortController()
   const timer = timeout > 0 && timeout <= longestTimer ? setTimeout(() => limit.abort(), timeout) : undefined
-  const stopped = AbortSignal.any([limit.signal, place.destroyed, ...(signal ? [signal] : [])])
-  const program = startProgram(place, tracked.argv, {
+  const stopped = AbortSignal.any([limit.signal, running.destroyed, ...(signal ? [signal] : [])])
+  const program = startProgram(running, tracked.argv, {
     env: { ...env, ...tracked.env },
     input,
     stopped,
@@ -42,11 +42,11 @@ export async function execInContainer(
   })
   try {
     const exitCode = await untilStopped(program.done, stopped)
-    const isOver = exitCode !== undefined || (await end(place, mark, program))
+    const isOver = exitCode !== undefined || (await end(running, mark, program))
     stderr(trailer.rest())
-    if (!isOver) stderr(Buffer.from(notOver))
+    if (!isOver) stderr(Buffer.from(notConfirmed))
     const kept = output.end()
-    if (exitCode !== undefined) return await finished(place, trailer, { ...kept, exitCode }, cwd)
+    if (exitCode !== undefined) return await finished(running, trailer, { ...kept, exitCode }, cwd)
     return { ...kept, exitCode: null, signal: 'SIGKILL', ...(limit.signal.aborted && { timedOut: true }) }
   } finally {
     clearTimeout(timer)
@@ -54,20 +54,25 @@ export async function execInContainer(
   }
 }
 
-const notOver = '\n[Docker did not confirm that this command has ended; it may still be running.]\n'
+const notConfirmed = '\n[Docker did not confirm that this command has ended; it may still be running.]\n'
 
-async function finished(place: ContainerPlace, trailer: Trailer, done: ExecResult, cwd: string): Promise<ExecResult> {
+async function finished(
+  running: RunningContainer,
+  trailer: Trailer,
+  done: ExecResult,
+  cwd: string,
+): Promise<ExecResult> {
   if (trailer.hadNoFolder()) throw noFolder(cwd)
   const leftRunning = trailer.leftRunning()
   if (trailer.isComplete()) return leftRunning.length > 0 ? { ...done, leftRunning } : done
-  // The engine could not start it, or something ended the shell that watches over it.
-  // A container that is dying says for a moment that it is well.
+  // The engine could not start the command, or the shell that supervises it was ended.
+  // A dying container may still be reported as running for a moment.
   for (const pause of [0, 100, 400]) {
     await later(pause)
-    await checkAlive(place)
+    await checkAlive(running)
   }
   const refusal = /^OCI runtime exec failed: .*/m.exec(done.stdout + done.stderr)?.[0]
-  if (refusal) throw new Error(`The container ${nameOf(place)} could not run the command: ${refusal.trim()}`)
+  if (refusal) throw new Error(`The container ${nameOf(running)} could not run the command: ${refusal.trim()}`)
   return { ...done, exitCode: null }
 }
 
@@ -76,23 +81,23 @@ function noFolder(cwd: string): Error {
   return Object.assign(new Error(message), { code: 'ENOENT' })
 }
 
-/** An engine that does not answer cannot end anything. */
-const endPatienceMs = 6000
+/** An engine that does not answer within this time is given up. */
+const endTimeoutMs = 6000
 
-/** Tells whether it ended. Once more when it is still there: it may have been about to start. */
-async function end(place: ContainerPlace, mark: string, { done }: Program): Promise<boolean> {
+/** Ends the command; returns whether it ended. Repeated while it runs, because it may have been starting. */
+async function end(running: RunningContainer, mark: string, { done }: Program): Promise<boolean> {
   const settled = done.then(
     () => true,
     () => true,
   )
   const { argv, env } = endTracked(mark)
-  const enough = AbortSignal.timeout(endPatienceMs)
-  while (!enough.aborted && !place.destroyed.aborted) {
-    const killing = runInContainer(place, argv, { env, timeoutMs: endPatienceMs }).catch(() => {})
+  const enough = AbortSignal.timeout(endTimeoutMs)
+  while (!enough.aborted && !running.destroyed.aborted) {
+    const killing = runInContainer(running, argv, { env, timeoutMs: endTimeoutMs }).catch(() => {})
     await untilStopped(killing, enough)
     if (await Promise.race([settled, later(500)])) return true
   }
-  return place.destroyed.aborted
+  return running.destroyed.aborted
 }
 
 const later = (ms: number) => new Promise<false>((resolve) => setTimeout(resolve, ms, false))

@@ -4,13 +4,19 @@ import { homedir } from 'node:os'
 import { promisify } from 'node:util'
 import { codeOf } from '../../core/errors.ts'
 import type { FileInfo, OpenFile, WriteFileOptions } from '../../core/execution.ts'
-import { type Held, type Hold, hasDescriptorPaths, holdByDescriptor, holdByPath } from './confined-hold.ts'
-import { fileError, readPath } from './confined-path.ts'
-import { type Roots, settleRoots, whereabouts } from './confined-roots.ts'
+import { type HeldFile, type Hold, hasDescriptorPaths, holdByDescriptor, holdByPath } from './confined-hold.ts'
+import {
+  fileError,
+  type Roots,
+  readPath,
+  realPathOf,
+  refuseUnlessRegular,
+  resolveRoots,
+  stampOf,
+} from './confined-path.ts'
 import { replaceFile } from './confined-write.ts'
-import { refuseUnlessRegular, stampOf } from './regular-file.ts'
 
-/** Files of this machine, as far as they really lie inside some folders. */
+/** Files of this machine whose real paths are inside certain folders. */
 export interface ConfinedFiles {
   stat(cwd: string, path: string): Promise<FileInfo>
   openFile(cwd: string, path: string): Promise<OpenFile>
@@ -20,29 +26,29 @@ export interface ConfinedFiles {
 }
 
 export interface ConfinedFilesOptions {
-  /** Absolute folders; `any` confines nothing. Special files are refused and writes are atomic all the same. */
+  /** Absolute folders; `any` allows all paths. Special files are refused and writes are atomic in any case. */
   readonly roots: readonly string[] | 'any'
-  /** Default: where the system can do it. False: by paths, which is weaker. */
+  /** Default: if the system supports it. False: by paths, which is weaker. */
   readonly byDescriptor?: boolean
 }
 
-/** Every verb decides by what it really holds open, not by what a path looked like a moment before. */
+/** Every operation checks the file that is open, not a path that was checked before. */
 export function confinedFiles({ roots, byDescriptor = hasDescriptorPaths() }: ConfinedFilesOptions): ConfinedFiles {
-  const settled = settleRoots(roots)
-  const hold = byDescriptor ? holdByDescriptor(settled) : holdByPath
+  const resolved = resolveRoots(roots)
+  const hold = byDescriptor ? holdByDescriptor(resolved) : holdByPath
 
-  /** Does something with the path that was meant; a failure names that path, and tells nothing of what lies outside. */
+  /** Runs work with the absolute path; an error names that path, and reveals nothing about files outside. */
   async function on<T>(cwd: string, path: string, work: (asked: string) => Promise<T>): Promise<T> {
     const asked = readPath(path, { cwd, home: homedir, platform: process.platform })
     try {
       return await work(asked)
     } catch (error) {
-      throw problem(error, asked, settled)
+      throw problem(error, asked, resolved)
     }
   }
 
   async function open(asked: string): Promise<Opened> {
-    const held = await holdInside(hold, settled, asked)
+    const held = await holdInside(hold, resolved, asked)
     try {
       refuseUnlessRegular(held.stats, asked)
       return opened(await held.open(), held.path, asked)
@@ -54,7 +60,7 @@ export function confinedFiles({ roots, byDescriptor = hasDescriptorPaths() }: Co
   return {
     stat: (cwd, path) =>
       on(cwd, path, async (asked) => {
-        const held = await holdInside(hold, settled, asked)
+        const held = await holdInside(hold, resolved, asked)
         held.close()
         return infoOf(held.path, held.stats)
       }),
@@ -64,14 +70,14 @@ export function confinedFiles({ roots, byDescriptor = hasDescriptorPaths() }: Co
     readFile: (cwd, path) => on(cwd, path, async (asked) => readText(await open(asked), asked)),
 
     writeFile: (cwd, path, content, options = {}) =>
-      on(cwd, path, (asked) => replaceFile({ hold, roots: settled }, asked, content, options)),
+      on(cwd, path, (asked) => replaceFile({ hold, roots: resolved }, asked, content, options)),
 
     listFiles: (cwd, path) =>
       on(cwd, path, async (asked) => {
-        const folder = await holdInside(hold, settled, asked, { folder: true })
+        const folder = await holdInside(hold, resolved, asked, { folder: true })
         try {
           const names = await namesIn(folder)
-          settled.check(folder.whereNow(), asked)
+          resolved.check(folder.currentPath(), asked)
           return names
         } finally {
           folder.close()
@@ -85,7 +91,7 @@ interface Opened {
   readonly info: FileInfo
 }
 
-async function holdInside(hold: Hold, roots: Roots, asked: string, options?: { folder: true }): Promise<Held> {
+async function holdInside(hold: Hold, roots: Roots, asked: string, options?: { folder: true }): Promise<HeldFile> {
   const held = await hold(asked, options)
   try {
     roots.check(held.path, asked)
@@ -122,7 +128,7 @@ function openFile({ fd, info }: Opened): OpenFile {
   const reads = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
-  /** The number of a closed descriptor soon belongs to another file. */
+  /** Waits for reads, because the number of a closed descriptor is soon used again. */
   async function closeAfterReads(): Promise<void> {
     await Promise.allSettled(reads)
     closeSync(fd)
@@ -141,10 +147,10 @@ function openFile({ fd, info }: Opened): OpenFile {
 }
 
 const readFd = promisify(read)
-/** For files of the system, which have a size of 0 and content. */
+/** For files of /proc, which report a size of 0. */
 const chunk = 65_536
 
-/** The size is asked for again each time: a file may grow, and its end costs no read of its own. */
+/** The size is read each time: a file may grow, and the end is found without another read. */
 async function readPart(fd: number, position: number, length: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let got = 0
@@ -179,7 +185,7 @@ async function readText({ fd, info }: Opened, asked: string): Promise<string> {
 const readFolder = promisify(readdir) as (path: string, options: { withFileTypes: true }) => Promise<Dirent[]>
 const statOf = promisify(stat)
 
-async function namesIn(folder: Held): Promise<string[]> {
+async function namesIn(folder: HeldFile): Promise<string[]> {
   const entries = await readFolder(folder.at(), { withFileTypes: true })
   const names = entries.map(async (entry) => {
     const isFolder = entry.isDirectory() || (entry.isSymbolicLink() && (await leadsToFolder(folder.at(entry.name))))
@@ -196,16 +202,16 @@ async function leadsToFolder(link: string): Promise<boolean> {
   }
 }
 
-/** Whether there is something outside, and what, is nobody's business: there, every failure is the same one. */
+/** Outside the roots every failure is the same, so that it does not reveal whether a file exists. */
 function problem(error: unknown, asked: string, roots: Roots): unknown {
   if (codeOf(error) === 'EOUTSIDE') return error
   try {
-    if (roots.folders) roots.check(whereabouts(asked), asked)
+    if (roots.folders) roots.check(realPathOf(asked), asked)
   } catch (outside) {
     return outside
   }
   if (!(error instanceof Error) || !('syscall' in error)) return error
-  // The paths of descriptors mean nothing to anybody else.
+  // The message of the system contains the path of a descriptor, which is replaced.
   const message = `${error.message.replace(/, \w+( '.*)?$/s, '')}: "${asked}"`
   return Object.assign(new Error(message, { cause: error }), {
     code: codeOf(error),

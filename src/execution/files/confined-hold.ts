@@ -14,46 +14,45 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { fileError } from './confined-path.ts'
-import { type Roots, whereabouts } from './confined-roots.ts'
+import { fileError, type Roots, realPathOf } from './confined-path.ts'
 
-/** A file or folder that is held fast: what is done through it hits the very thing that was looked at, whatever its names do. */
-export interface Held {
-  /** Its real path when it was taken hold of. */
+/** A file or folder that is held open: operations on it affect exactly what was checked, even if it is renamed. */
+export interface HeldFile {
+  /** Its real path when it was opened. */
   readonly path: string
   readonly stats: BigIntStats
-  /** A path to it, or to one of its entries, that only the system follows. */
+  /** A path to it, or to one of its entries, through the descriptor. */
   at(name?: string): string
-  /** Its real path now. */
-  whereNow(): string
-  /** A descriptor to read it by; only for regular files. */
+  /** Its present real path. */
+  currentPath(): string
+  /** Opens a descriptor for reading; only for regular files. */
   open(): Promise<number>
   close(): void
 }
 
 export interface HoldOptions {
-  /** Only a folder will do; anything else is `ENOTDIR`. */
+  /** Requires a folder; anything else is `ENOTDIR`. */
   readonly folder?: boolean
   /** Default true. False: the last name must not be a link. */
   readonly follow?: boolean
 }
 
-/** Takes hold of what a path leads to. Where that is, is for the caller to check. */
-export type Hold = (path: string, options?: HoldOptions) => Promise<Held>
+/** Opens what a path leads to. The caller must check its real path. */
+export type Hold = (path: string, options?: HoldOptions) => Promise<HeldFile>
 
-/** Linux shows where a descriptor is, and takes paths that start at one. */
+/** Linux tells the path of a descriptor, and accepts paths that start at one. */
 export function hasDescriptorPaths(): boolean {
   return process.platform === 'linux' && existsSync('/proc/self/fd') && existsSync('/proc/self/fdinfo')
 }
 
-/** Linux only, and missing from Node's list: names a file without opening it, so that no pipe waits and no device wakes up. */
+/** Linux only, and missing in Node's constants: refers to a file without opening it, so that pipes and devices have no effect. */
 const O_PATH = 0o10000000
 const { O_RDONLY, O_DIRECTORY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 
 const openFd = promisify(open)
 const realpathOf = promisify(realpath.native)
 
-/** By descriptors: the system resolves the path once, and says where it came out. There is no moment between check and use. */
+/** By descriptors: the system resolves the path once and tells the result, so there is no race between check and use. */
 export function holdByDescriptor(roots: Roots): Hold {
   const isOwnMount = roots.folders && ownMounts(roots.folders)
   return async (path, { folder = false, follow = true } = {}) => {
@@ -63,10 +62,10 @@ export function holdByDescriptor(roots: Roots): Hold {
       const self = `/proc/self/fd/${fd}`
       const stats = fstatSync(fd, { bigint: true })
       return {
-        path: placeOf(self, stats),
+        path: descriptorPath(self, stats),
         stats,
         at: (name) => (name === undefined ? self : `${self}/${name}`),
-        whereNow: () => placeOf(self, stats),
+        currentPath: () => descriptorPath(self, stats),
         open: () => openFd(self, O_RDONLY | O_NONBLOCK),
         close: () => closeSync(fd),
       }
@@ -79,8 +78,8 @@ export function holdByDescriptor(roots: Roots): Hold {
 
 const deleted = ' (deleted)'
 
-/** The system adds a word to the path of what was deleted or replaced a moment ago. */
-function placeOf(self: string, { dev, ino }: BigIntStats): string {
+/** The system adds " (deleted)" to the path of a file that was deleted or replaced. */
+function descriptorPath(self: string, { dev, ino }: BigIntStats): string {
   const path = readlinkSync(self)
   if (!path.endsWith(deleted)) return path
   const named = lstatSync(path, { bigint: true, throwIfNoEntry: false })
@@ -88,11 +87,11 @@ function placeOf(self: string, { dev, ino }: BigIntStats): string {
 }
 
 /**
- * Through `/proc/<pid>/root` a link can lead into the mounts of another process, where any folder may stand under the path of a
- * root. Such a mount is none of ours.
+ * A link through `/proc/<pid>/root` can lead into the mounts of another process, where the path of a root may be another
+ * folder. Such mounts are refused.
  */
 function ownMounts(folders: readonly string[]): (fd: number) => boolean {
-  // Inside a chroot the list below leaves out the mount that the root folders are on.
+  // Inside a chroot the list below lacks the mount of the root folders.
   const known = new Set(folders.map(mountOfFolder))
   return (fd) => {
     const mount = mountOf(fd)
@@ -102,7 +101,7 @@ function ownMounts(folders: readonly string[]): (fd: number) => boolean {
   }
 }
 
-/** Undefined where the system does not tell. */
+/** Undefined if the system does not tell. */
 function mountOf(fd: number): string | undefined {
   const facts = openSync(`/proc/self/fdinfo/${fd}`, O_RDONLY)
   // It is one of the first lines.
@@ -126,8 +125,8 @@ function mountOfFolder(folder: string): string | undefined {
 }
 
 /**
- * By paths, where there is nothing better. Weaker: whoever swaps a folder for a link between our last look and the system call
- * gets through. What was read is still checked before it is used; what was written can only be reported.
+ * By paths, for systems without descriptor paths. Weaker: a process that replaces a folder by a link between the check and the
+ * system call gets through. Read content is still checked before it is used; a write can only be reported.
  */
 export const holdByPath: Hold = async (asked, { folder = false, follow = true } = {}) => {
   if (!follow && lstatSync(asked).isSymbolicLink()) throw notFolder()
@@ -138,22 +137,22 @@ export const holdByPath: Hold = async (asked, { folder = false, follow = true } 
     path,
     stats,
     at: (name) => (name === undefined ? path : join(path, name)),
-    whereNow: () => whereabouts(path),
+    currentPath: () => realPathOf(path),
     open: () => openByPath(path),
     close: () => {},
   }
 }
 
-/** As the system says it, for whoever knows the path that was asked for. */
+/** In the form of a system error; the caller adds the path. */
 function notFolder(): Error {
   return Object.assign(fileError('ENOTDIR', 'ENOTDIR: not a directory'), { syscall: 'open' })
 }
 
 async function openByPath(path: string): Promise<number> {
-  // Whoever replaces the file in one step, as we do ourselves, is no reason to fail.
+  // Retries if the file is being replaced in one step, as `writeFile` does.
   for (let tries = 0; tries < 20; tries++) {
     const fd = await openFd(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-    if (whereabouts(path) === path && isSame(fd, path)) return fd
+    if (realPathOf(path) === path && isSame(fd, path)) return fd
     closeSync(fd)
   }
   throw fileError('EAGAIN', `"${path}" is being replaced again and again; try later`, path)

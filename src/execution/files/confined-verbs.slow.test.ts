@@ -269,7 +269,7 @@ function suite(byDescriptor: boolean): void {
       expect(error).toMatchObject({ code: 'EOUTSIDE', path: join(root, 'link') })
       expect(error.message).toBe(
         `"${root}/link" leads to "${out}/secret", which is outside the folders that tools may use (${root}). ` +
-          'Work inside these; whoever runs the agent can allow more folders',
+          'Work inside these; the operator of the agent can allow more folders',
       )
       const plain = await errorOf(files.readFile(root, join(out, 'none')))
       expect(plain.message).toMatch(`"${out}/none" is outside the folders that tools may use (${root}).`)

@@ -23,10 +23,8 @@ import { basename, dirname, isAbsolute, join } from 'node:path'
 import { promisify } from 'node:util'
 import { codeOf } from '../../core/errors.ts'
 import type { WriteFileOptions } from '../../core/execution.ts'
-import type { Held, Hold } from './confined-hold.ts'
-import { fileError } from './confined-path.ts'
-import type { Roots } from './confined-roots.ts'
-import { refuseUnlessRegular, stampOf } from './regular-file.ts'
+import type { HeldFile, Hold } from './confined-hold.ts'
+import { fileError, type Roots, refuseUnlessRegular, stampOf } from './confined-path.ts'
 
 export interface WriteSetting {
   readonly hold: Hold
@@ -34,8 +32,8 @@ export interface WriteSetting {
 }
 
 /**
- * Replaces a file in one step, or makes it, with the folders it needs. A link stays, and what it leads to is replaced. Other
- * names of the file (hard links) keep the old content. Set-id bits, ACLs and extended attributes are not carried over.
+ * Creates or replaces a file in one step, with missing folders. A link stays, and its target is replaced. Other hard links of
+ * the file keep the old content. Set-id bits, ACLs and extended attributes are not preserved.
  */
 export async function replaceFile(
   setting: WriteSetting,
@@ -46,11 +44,11 @@ export async function replaceFile(
   const { folder, name } = await targetOf(setting, asked)
   const target = folder.at(name)
   const temporary = folder.at(`.${randomUUID()}.tmp`)
-  const check = (): void => setting.roots.check(join(folder.whereNow(), name), asked)
+  const check = (): void => setting.roots.check(join(folder.currentPath(), name), asked)
   try {
     const before = entryOf(target)
     if (before) refuseUnlessRegular(before, asked)
-    // Renaming over it would succeed where writing to it is forbidden.
+    // A rename would succeed even if writing is forbidden.
     if (before) accessSync(target, constants.W_OK)
     checkStamp(before, ifStamp, asked)
     try {
@@ -69,7 +67,7 @@ export async function replaceFile(
 }
 
 interface Target {
-  readonly folder: Held
+  readonly folder: HeldFile
   readonly name: string
 }
 
@@ -79,10 +77,10 @@ const writeFd = promisify(writeFile)
 const renameTo = promisify(rename)
 const makeDirectory = promisify(mkdir)
 
-/** As many links as Linux follows. */
+/** The limit of Linux. */
 const mostLinks = 40
 
-/** The folder and name where a write ends up, after all links, also those that lead to nothing yet. */
+/** The real folder and name of a write, after all links, also dangling ones. */
 async function targetOf(setting: WriteSetting, asked: string): Promise<Target> {
   let path = asked
   for (let links = 0; links <= mostLinks; links++) {
@@ -96,7 +94,7 @@ async function targetOf(setting: WriteSetting, asked: string): Promise<Target> {
         setting.roots.check(join(folder.path, name), asked)
         return { folder, name }
       }
-      // Not normalised: a `..` behind a link is for the system to resolve.
+      // Not normalised: the system resolves `..` after a link.
       path = isAbsolute(link) ? link : `${folder.path}/${link}`
     } catch (error) {
       folder.close()
@@ -111,13 +109,13 @@ function entryOf(path: string): BigIntStats | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false })
 }
 
-function linkIn(folder: Held, name: string): string | undefined {
+function linkIn(folder: HeldFile, name: string): string | undefined {
   const path = folder.at(name)
   return entryOf(path)?.isSymbolicLink() ? readlinkSync(path) : undefined
 }
 
-/** The folder at a path. What is missing is made step by step, each in the one that is held, so that no link can divert it. */
-async function folderOf({ hold, roots }: WriteSetting, path: string, asked: string): Promise<Held> {
+/** The folder at a path. Missing folders are created one by one, each in the held parent, so that no link can divert them. */
+async function folderOf({ hold, roots }: WriteSetting, path: string, asked: string): Promise<HeldFile> {
   const missing: string[] = []
   let folder = await nearestFolder(hold, path, missing)
   if (missing.length === 0) return folder
@@ -136,8 +134,8 @@ async function folderOf({ hold, roots }: WriteSetting, path: string, asked: stri
   }
 }
 
-/** The deepest folder that is there; `missing` gets the names below it. */
-async function nearestFolder(hold: Hold, path: string, missing: string[]): Promise<Held> {
+/** The deepest existing folder; adds the names below it to `missing`. */
+async function nearestFolder(hold: Hold, path: string, missing: string[]): Promise<HeldFile> {
   for (let at = path; ; at = dirname(at)) {
     try {
       return await hold(at, { folder: true })
@@ -148,23 +146,23 @@ async function nearestFolder(hold: Hold, path: string, missing: string[]): Promi
   }
 }
 
-async function makeFolder(hold: Hold, path: string): Promise<Held> {
+async function makeFolder(hold: Hold, path: string): Promise<HeldFile> {
   try {
     await makeDirectory(path)
   } catch (error) {
-    // Somebody else made it meanwhile.
+    // Another process created it meanwhile.
     if (codeOf(error) !== 'EEXIST') throw error
   }
   return hold(path, { folder: true, follow: false })
 }
 
-/** Nobody else may look into it until it is complete. */
+/** Readable only by this user until it is complete. */
 async function writeNew(path: string, content: string | Uint8Array, before: BigIntStats | undefined): Promise<void> {
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW = 0 } = constants
   const fd = await openFd(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
   try {
     await writeFd(fd, content)
-    if (before) giveTo(fd, before)
+    if (before) keepOwner(fd, before)
     fchmodSync(fd, before ? Number(before.mode) & 0o777 : 0o666 & ~umask())
     await syncFd(fd)
   } finally {
@@ -172,37 +170,37 @@ async function writeNew(path: string, content: string | Uint8Array, before: BigI
   }
 }
 
-/** The owner of the old file stays the owner where we may do that, or else its group. */
-function giveTo(fd: number, { uid, gid }: BigIntStats): void {
+/** Keeps the owner and group of the old file if permitted, or else its group. */
+function keepOwner(fd: number, { uid, gid }: BigIntStats): void {
   for (const owner of [Number(uid), -1]) {
     try {
       fchownSync(fd, owner, Number(gid))
       return
     } catch {
-      // not ours to give
+      // not permitted
     }
   }
 }
 
-/** Asking Node sets it to 0 for a moment, in which another thread may make a file that everybody can write to. */
+/** Node's `process.umask()` sets it to 0 for a moment, in which another thread could create a world-writable file. */
 function umask(): number {
   try {
     const line = /^Umask:\s*([0-7]+)$/m.exec(readFileSync('/proc/self/status', 'latin1'))
     if (line) return Number.parseInt(line[1]!, 8)
   } catch {
-    // only Linux has that
+    // only on Linux
   }
   return process.umask()
 }
 
-/** From the look to the rename nothing else of this process runs. */
+/** Synchronous, so that nothing else of this process runs between the check and the rename. */
 function placeIf(ifStamp: string | null, temporary: string, target: string, asked: string): void {
   checkStamp(entryOf(target), ifStamp, asked)
   if (ifStamp === null && linkNew(temporary, target, asked)) return
   renameSync(temporary, target)
 }
 
-/** Unlike a rename it replaces nothing, whoever comes in between. False where the file system cannot do it. */
+/** Unlike a rename, a link never replaces a file. False if the file system does not support it. */
 function linkNew(temporary: string, target: string, asked: string): boolean {
   try {
     linkSync(temporary, target)
@@ -219,23 +217,23 @@ function checkStamp(present: BigIntStats | undefined, ifStamp: string | null | u
   if (ifStamp === null && present) throw existsAlready(asked)
   if (ifStamp === null || (present && stampOf(present) === ifStamp)) return
   const what = present ? 'was changed' : 'was removed'
-  throw fileError('ESTALE', `"${asked}" ${what} since it was looked at, and was left as it is; look again`, asked)
+  throw fileError('ESTALE', `"${asked}" ${what} since it was read, and was left as it is; read it again`, asked)
 }
 
 function existsAlready(asked: string): Error {
-  return fileError('ESTALE', `"${asked}" exists already, and was left as it is; look at it first`, asked)
+  return fileError('ESTALE', `"${asked}" exists already, and was left as it is; read it first`, asked)
 }
 
 function discard(temporary: string): void {
   try {
     unlinkSync(temporary)
   } catch {
-    // it was never made
+    // it was never created
   }
 }
 
-/** A rename is on the disk only when its folder is. Not every system can do that, nor every folder be opened for it. */
-async function sync(folder: Held): Promise<void> {
+/** Makes the rename durable, if the system and the folder allow it. */
+async function sync(folder: HeldFile): Promise<void> {
   let fd: number | undefined
   try {
     fd = openSync(folder.at(), constants.O_RDONLY)

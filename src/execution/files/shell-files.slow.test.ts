@@ -38,7 +38,7 @@ function suite(world: World): void {
   let files: ShellFiles
   beforeEach(() => {
     cwd = mkdtempSync(join(scratch, 'w-'))
-    files = shellFiles({ world: 'test', exec: (command, options) => run(world, command, options?.input) })
+    files = shellFiles({ keyPrefix: 'test', exec: (command, options) => run(world, command, options?.input) })
   })
 
   test('text and bytes come back as they were written, small and big', async () => {
@@ -160,7 +160,7 @@ function suite(world: World): void {
     chmodSync(join(cwd, 'open'), 0o777)
     for (const [name, mode] of [['f', 0o600] as const, ['d', 0o700] as const]) chmodSync(join(cwd, name), mode)
     const asNobody = { ...world, uid: 65_534 }
-    const theirs = shellFiles({ world: 'test', exec: (command, options) => run(asNobody, command, options?.input) })
+    const theirs = shellFiles({ keyPrefix: 'test', exec: (command, options) => run(asNobody, command, options?.input) })
     const attempts = [
       () => theirs.readFile(cwd, 'f'),
       () => theirs.readFile(cwd, 'd/f'),
@@ -179,7 +179,7 @@ function suite(world: World): void {
   test('bytes that do not all arrive replace nothing', async () => {
     await files.writeFile(cwd, 'f', 'whole')
     const cut = shellFiles({
-      world: 'test',
+      keyPrefix: 'test',
       exec: (command, options) => run(world, command, options?.input?.slice(0, 2)),
     })
     await expect(cut.writeFile(cwd, 'f', 'longer')).rejects.toThrow('Cannot write f: not all bytes arrived')
@@ -190,7 +190,7 @@ function suite(world: World): void {
   test('output that was cut short is noticed', async () => {
     await files.writeFile(cwd, 'f', 'content')
     const ends = shellFiles({
-      world: 'test',
+      keyPrefix: 'test',
       async exec(command, options) {
         const done = await run(world, command, options?.input)
         return { ...done, stdout: done.stdout.slice(-8) }
@@ -211,7 +211,10 @@ function suite(world: World): void {
 
 test('what the shell says reaches whoever asks', async () => {
   const failing = (done: Partial<ExecResult>) =>
-    shellFiles({ world: 'w', exec: async () => ({ stdout: '', stderr: '', exitCode: 1, ...done }) }).readFile('/', 'f')
+    shellFiles({ keyPrefix: 'w', exec: async () => ({ stdout: '', stderr: '', exitCode: 1, ...done }) }).readFile(
+      '/',
+      'f',
+    )
   await expect(failing({ exitCode: 127, stderr: 'sh: stat: not found\n' })).rejects.toThrow(
     'Cannot open f: sh: stat: not found',
   )

@@ -1,11 +1,16 @@
-import type { ExecResult, FileInfo, OpenFile, WriteFileOptions } from '../../core/execution.ts'
-import { resolvePosix } from '../../core/execution.ts'
+import {
+  type ExecResult,
+  type FileInfo,
+  type OpenFile,
+  resolvePosix,
+  type WriteFileOptions,
+} from '../../core/execution.ts'
 import { exits, scripts } from './shell-scripts.ts'
 
 export interface ShellFilesOptions {
-  /** Names the world whose files these are; part of every `key`. */
-  readonly world: string
-  /** Runs a script by a POSIX shell of that world and gives all of its output, up to 2 MiB. */
+  /** The prefix of every `key`, which names where the files are. */
+  readonly keyPrefix: string
+  /** Runs a script with a POSIX shell and returns all of its output, up to 2 MiB. */
   readonly exec: (
     command: string,
     options?: { readonly input?: string | Uint8Array; readonly cwd?: string },
@@ -20,13 +25,13 @@ export interface ShellFiles {
   listFiles(cwd: string, path: string): Promise<string[]>
 }
 
-/** What fits into one answer beside its encoding. */
+/** Bytes per read; fits into one answer when encoded. */
 const chunk = 1024 * 1024
-/** What comes along when a file is opened. */
+/** Smaller files are read when they are opened. */
 const mostAtOnce = 256 * 1024
 
-/** The file verbs of a world that has nothing but a shell: GNU, busybox or macOS. */
-export function shellFiles({ world, exec }: ShellFilesOptions): ShellFiles {
+/** File operations through a shell: GNU, busybox or macOS. */
+export function shellFiles({ keyPrefix, exec }: ShellFilesOptions): ShellFiles {
   async function ask(verb: string, path: string, script: string, input?: Uint8Array): Promise<string> {
     const done = await exec(script, input && { input })
     if (done.exitCode !== 0) throw failure(verb, path, done)
@@ -36,7 +41,7 @@ export function shellFiles({ world, exec }: ShellFilesOptions): ShellFiles {
   async function openFile(cwd: string, path: string): Promise<OpenFile> {
     const target = locate(cwd, path)
     const [fields = '', content = '', ...rest] = (await ask('open', path, scripts.open(target, mostAtOnce))).split('\n')
-    const { info, identity } = infoOf(world, fields, rest.join('\n'))
+    const { info, identity } = infoOf(keyPrefix, fields, rest.join('\n'))
     const whole = content === '-' ? undefined : decoded(content, path)
     return {
       info,
@@ -61,12 +66,12 @@ export function shellFiles({ world, exec }: ShellFilesOptions): ShellFiles {
 
     async stat(cwd, path) {
       const [fields = '', ...rest] = (await ask('look at', path, scripts.stat(locate(cwd, path)))).split('\n')
-      return infoOf(world, fields, rest.join('\n')).info
+      return infoOf(keyPrefix, fields, rest.join('\n')).info
     },
 
     async readFile(cwd, path) {
       const { info, read } = await openFile(cwd, path)
-      // Files of /proc say that they are empty.
+      // Files of /proc report a size of 0.
       return Buffer.from(await read(0, Math.max(info.size, mostAtOnce))).toString('utf8')
     },
 
@@ -89,13 +94,13 @@ function locate(cwd: string, path: string): string {
   return resolvePosix(cwd, path)
 }
 
-/** The answer of `stat`: see the scripts. */
-function infoOf(world: string, fields: string, path: string): { info: FileInfo; identity: string } {
+/** Parses the output of the `stat` script. */
+function infoOf(keyPrefix: string, fields: string, path: string): { info: FileInfo; identity: string } {
   const [kind, size, seconds, modified = '', changed, identity = '', , , checksum] = fields.split('|')
   const fraction = Number(/\.\d+/.exec(modified)?.[0] ?? 0)
   const info: FileInfo = {
     path,
-    key: `${world}:${path}`,
+    key: `${keyPrefix}:${path}`,
     kind: kind === 'file' || kind === 'folder' ? kind : 'other',
     size: Number(size),
     mtimeMs: (Number(seconds) + fraction) * 1000,
@@ -104,7 +109,7 @@ function infoOf(world: string, fields: string, path: string): { info: FileInfo; 
   return { info, identity }
 }
 
-/** Bytes between their two marks: without them a part got lost on the way. */
+/** Decodes bytes between two marks; a missing mark shows that the output was cut. */
 function decoded(text: string, path: string): Buffer {
   if (!text.startsWith(':') || !text.endsWith('.')) throw cutShort('read', path)
   return Buffer.from(text.slice(1, -1), 'base64')
@@ -115,8 +120,8 @@ const cutShort = (verb: string, path: string) =>
 
 function failure(verb: string, path: string, { exitCode, stdout, stderr, timedOut }: ExecResult): Error {
   if (timedOut) return coded('ETIMEDOUT', `Cannot ${verb} ${path}: the time limit was reached`)
-  const own = Object.entries(exits).find(([, code]) => code === exitCode)?.[0]
-  const code = own === undefined || own === 'ENOENT' ? (systemCode(stderr) ?? own) : own
+  const scriptCode = Object.entries(exits).find(([, code]) => code === exitCode)?.[0]
+  const code = scriptCode === undefined || scriptCode === 'ENOENT' ? (systemCode(stderr) ?? scriptCode) : scriptCode
   if (code === undefined || code === 'incomplete')
     return new Error(`Cannot ${verb} ${path}: ${code ? 'not all bytes arrived' : reasonOf(exitCode, stdout + stderr)}`)
   return coded(code, `${code}: ${meanings[code] ?? 'failed'}, ${verb} '${path}'`)
@@ -142,7 +147,7 @@ const meanings: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is used up',
 }
 
-/** How glibc, musl and macOS put it. */
+/** Messages of glibc, musl and macOS. */
 const systemTexts: readonly (readonly [end: RegExp, code: string])[] = [
   [/No such file or directory$/, 'ENOENT'],
   [/Permission denied$/, 'EACCES'],
@@ -156,7 +161,7 @@ const systemTexts: readonly (readonly [end: RegExp, code: string])[] = [
   [/quota exceeded$/i, 'EDQUOT'],
 ]
 
-/** By the end of a line: what stands before may be a name that somebody chose. */
+/** Matches only the end of a line, because a file name before it may contain anything. */
 function systemCode(stderr: string): string | undefined {
   for (const line of stderr.split('\n'))
     for (const [end, code] of systemTexts) if (end.test(line.trimEnd())) return code

@@ -1,8 +1,8 @@
 import { shellQuote } from '../../core/execution.ts'
 
 /**
- * File verbs as scripts for any POSIX shell with the tools of GNU, busybox or macOS. A name is never an option (paths are
- * absolute) and never part of a line that is taken apart, so that it may hold anything.
+ * File operations as scripts for any POSIX shell with the tools of GNU, busybox or macOS. File names may contain anything: they
+ * are never taken for options (paths are absolute) and never part of a line that is parsed.
  */
 export const scripts = {
   /** Line 1: kind, fields and checksum; the rest: the real path. */
@@ -15,7 +15,7 @@ info "$p"; real "$p"; printf '%s|%s|%s\\n' "$k" "$s" "$c"
 if [ "\${s%%|*}" -le ${mostAtOnce} ]; then printf :; base64 < "$r" | tr -d '\\n'; printf '.\\n'; else echo -; fi
 printf %s "$r"`,
 
-  /** A part of a file, as long as it is still the one with this device and inode. */
+  /** A part of a file, if it still has this device and inode. */
   read: (
     path: string,
     identity: string,
@@ -39,7 +39,7 @@ for f in * .*; do
 done
 printf /.`,
 
-  /** Stores what comes on stdin in a file beside the target, which then takes its place. */
+  /** Writes stdin to a temporary file beside the target, then replaces the target by it. */
   write: (path: string, size: number, temporary: string, ifStamp: string | null | undefined) => `${start(path)}${infoOf}
 real "$p"; [ -L "$p" ] && { [ -n "$r" ] || missing; p=$r; }
 writable() {
@@ -64,7 +64,7 @@ ${ifStamp === null ? `ln "$t" "$p" 2>/dev/null && exit; [ ! -e "$p" ] || exit ${
 mv -f "$t" "$p" || exit 1`,
 }
 
-/** What the scripts find by themselves; everything else they fail with is told by the text of the system. */
+/** Exit codes of the scripts; other failures are recognized by the message of the system. */
 export const exits = {
   ENOENT: 72,
   EISDIR: 73,
@@ -75,7 +75,7 @@ export const exits = {
   incomplete: 78,
 } as const
 
-/** `missing` lets `ls` say why: it knows of files in place of folders, of links in a circle, of names that are too long. */
+/** `missing` lets `ls` report why: a parent that is a file, a circle of links, a name that is too long. */
 const start = (path: string) => `export LC_ALL=C TZ=UTC0; p=${shellQuote(path)}
 missing() { ls -ldL "$p" >&2; exit ${exits.ENOENT}; }
 `
@@ -88,9 +88,9 @@ const readable = `[ ! -d "$p" ] || exit ${exits.EISDIR}
 `
 
 /**
- * `info` sets k to the kind, s to `size|seconds|modified|changed|device:inode|mode|owner`, c to a checksum: many worlds
- * know times only to the second. `real` sets r to the real path; the x keeps a newline at the end of a name.
- * The target of a dangling link is looked up by hand: busybox takes it from the wrong folder.
+ * `info` sets k to the kind, s to `size|seconds|modified|changed|device:inode|mode|owner`, c to a checksum, because many systems
+ * have times only in seconds. `real` sets r to the real path; the x preserves a newline at the end of a name. The target of a
+ * dangling link is resolved by hand, because busybox resolves it from the wrong folder.
  */
 const infoOf = `sum_up() { cksum || md5sum; }
 info() {

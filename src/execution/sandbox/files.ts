@@ -1,7 +1,6 @@
-import type { FileInfo, OpenFile, WriteFileOptions } from '../../core/execution.ts'
-import { resolvePosix, shellQuote } from '../../core/execution.ts'
+import { type FileInfo, type OpenFile, resolvePosix, shellQuote, type WriteFileOptions } from '../../core/execution.ts'
 import { type ShellFiles, shellFiles } from '../files/shell-files.ts'
-import { execInSandbox, type SandboxPlace } from './exec.ts'
+import { execInSandbox, type RunningSandbox } from './exec.ts'
 import { askProvider, codeOf } from './provider.ts'
 
 /** The files of one sandbox. */
@@ -15,20 +14,23 @@ export interface SandboxFiles {
 
 export interface SandboxFilesOptions {
   readonly hasShell: boolean
-  readonly patienceMs: number
+  readonly requestTimeoutMs: number
 }
 
-/** By the verbs of the provider where it has them, else through its shell. */
-export function sandboxFiles(place: SandboxPlace, { hasShell, patienceMs }: SandboxFilesOptions): SandboxFiles {
-  const { provider, id, cwd } = place
-  const byShell = hasShell ? filesByShell(place, patienceMs) : lacking
+/** Uses the file operations of the provider if it has them, else its shell. */
+export function sandboxFiles(
+  sandbox: RunningSandbox,
+  { hasShell, requestTimeoutMs }: SandboxFilesOptions,
+): SandboxFiles {
+  const { provider, id, cwd } = sandbox
+  const byShell = hasShell ? filesByShell(sandbox, requestTimeoutMs) : lacking
   const { readFile, writeFile, listFiles } = provider
 
-  /** Why a provider failed, its shell knows best. */
+  /** If the provider fails, its shell is asked for the reason. */
   async function ask<T>(verb: Verb, path: string, work: (at: string) => Promise<T>): Promise<T> {
     const at = resolvePosix(cwd, path)
     try {
-      return await askProvider(provider, `${verb} ${path}`, patienceMs, () => work(at))
+      return await askProvider(provider, `${verb} ${path}`, requestTimeoutMs, () => work(at))
     } catch (error) {
       throw await explained(error, verb, hasShell ? () => byShell.stat(cwd, path) : undefined)
     }
@@ -44,7 +46,7 @@ export function sandboxFiles(place: SandboxPlace, { hasShell, patienceMs }: Sand
     readFile: read,
 
     async writeFile(path, content, how = {}) {
-      // No provider knows of stamps: they are those of the shell, or of the content.
+      // Providers have no stamps: they are those of the shell, or of the content.
       const viaShell = !writeFile || (hasShell && how.ifStamp !== undefined)
       if (viaShell) return byShell.writeFile(cwd, path, content, how)
       if (how.ifStamp !== undefined) await checkContent(read(path), path, how.ifStamp)
@@ -63,19 +65,19 @@ export function sandboxFiles(place: SandboxPlace, { hasShell, patienceMs }: Sand
 
 type Verb = 'read' | 'write' | 'list'
 
-function filesByShell(place: SandboxPlace, patienceMs: number): ShellFiles {
+function filesByShell(sandbox: RunningSandbox, requestTimeoutMs: number): ShellFiles {
   return shellFiles({
-    world: `sandbox:${place.id}`,
+    keyPrefix: `sandbox:${sandbox.id}`,
     exec(script, { input } = {}) {
-      // Whatever shell the provider has, the scripts need a plain one.
-      const options = { cwd: '/', timeout: patienceMs, ...(input !== undefined && { input }) }
-      return execInSandbox(place, `exec sh -c ${shellQuote(script)}`, options)
+      // The scripts need a plain POSIX shell, whatever shell the provider has.
+      const options = { cwd: '/', timeout: requestTimeoutMs, ...(input !== undefined && { input }) }
+      return execInSandbox(sandbox, `exec sh -c ${shellQuote(script)}`, options)
     },
   })
 }
 
 const lack = async (): Promise<never> => {
-  throw new Error('This sandbox has no shell, and its provider no verb for this')
+  throw new Error('This sandbox has no shell, and its provider lacks this operation')
 }
 const lacking: ShellFiles = { stat: lack, openFile: lack, readFile: lack, writeFile: lack, listFiles: lack }
 
@@ -99,7 +101,7 @@ async function codeByShell(verb: Verb, stat: () => Promise<FileInfo>): Promise<s
 const codeByText = (message: string) =>
   /not found|no such|does ?n.t exist|not exist|\b404\b/i.test(message) ? 'ENOENT' : undefined
 
-/** Where there is no `stat`, the stamp of a file is the digest of its content. */
+/** Without `stat`, the stamp of a file is the digest of its content. */
 async function checkContent(content: Promise<string>, path: string, ifStamp: string | null): Promise<void> {
   const { digestOf } = await import('../../platform/digest.ts')
   const stamp = await content.then(digestOf, (error) => {

@@ -1,20 +1,20 @@
 import type { ExecOptions, ExecResult, ExecutionCapabilities, SpawnConfig } from '../../core/execution.ts'
 
 /**
- * A service that rents out sandboxes, or one of your own: three verbs that it must have, and what it can do better than its shell.
- * Paths are absolute. What it throws may be anything.
+ * A provider of sandboxes: three required methods, and optional ones that replace its shell. Paths are absolute. It may throw
+ * anything.
  */
 export interface SandboxProvider {
-  /** For messages. */
+  /** The name in messages. */
   readonly name?: string
   /** Default: a shell, files and a network. */
   readonly capabilities?: Partial<ExecutionCapabilities>
-  /** `exec` feeds `input` to the command, then end-of-file. Without it, input goes by way of a file. */
+  /** Whether `exec` passes `input` to the command, then end-of-file. Otherwise input is passed in a file. */
   readonly input?: boolean
   spawn(config: SpawnConfig): Promise<SandboxInstance>
   /**
-   * Runs a command by a POSIX shell, in `cwd`, with `env` added. It should end it at `timeout` (milliseconds, 0: never) and when
-   * `signal` is aborted, and tell `onOutput` what comes; when it does not, nobody waits for it any longer than that.
+   * Runs a command with a POSIX shell, in `cwd`, with `env` added. It should end it at `timeout` (milliseconds, 0: never) and
+   * when `signal` aborts, and call `onOutput` with its output. It is not waited for longer than that.
    */
   exec(id: string, command: string, options: SandboxExecOptions): Promise<SandboxExecResult>
   destroy(id: string): Promise<void>
@@ -28,7 +28,7 @@ export interface SandboxProvider {
 
 export interface SandboxInstance {
   readonly id: string
-  /** Default: the one that was asked for, else `/`. */
+  /** Default: the requested one, else `/`. */
   readonly cwd?: string
 }
 
@@ -36,7 +36,7 @@ export type SandboxExecOptions = ExecOptions & Required<Pick<ExecOptions, 'cwd' 
 
 export type SandboxExecResult = Pick<ExecResult, 'exitCode'> & Partial<ExecResult>
 
-/** What a provider threw, as an error that says what failed; a `code` is kept. */
+/** An error of a provider, with what failed; keeps its `code`. */
 export function sandboxProblem({ name }: SandboxProvider, what: string, thrown: unknown): Error {
   const error = new Error(`The sandbox${name ? ` of ${name}` : ''} could not ${what}: ${textOf(thrown)}`, {
     cause: thrown,
@@ -51,21 +51,21 @@ export function codeOf(thrown: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** Asks a provider and waits so long; `tooLate` gets what comes after that. */
+/** Calls a provider with a time limit; `tooLate` receives a result that comes later. */
 export async function askProvider<T>(
   provider: SandboxProvider,
   what: string,
-  patienceMs: number,
+  timeoutMs: number,
   work: () => Promise<T>,
   tooLate?: (outcome: T) => Promise<unknown>,
 ): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      const error = new Error(`nothing came back within ${patienceMs / 1000} s`)
+      const error = new Error(`nothing came back within ${timeoutMs / 1000} s`)
       reject(Object.assign(error, { code: 'ETIMEDOUT' }))
       answer.then((outcome) => tooLate?.(outcome)).catch(() => {})
-    }, patienceMs)
+    }, timeoutMs)
   })
   const answer = Promise.resolve().then(work)
   try {
@@ -77,7 +77,7 @@ export async function askProvider<T>(
   }
 }
 
-/** Whatever was thrown, as text: services throw errors, strings and objects of their own. */
+/** The text of anything thrown: providers throw errors, strings and other objects. */
 export function textOf(thrown: unknown): string {
   if (typeof thrown === 'string' && thrown !== '') return thrown
   for (const name of ['message', 'error', 'reason', 'detail', 'name']) {

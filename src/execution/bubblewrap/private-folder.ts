@@ -7,48 +7,48 @@ import { codeOf } from '../../core/errors.ts'
 import { isMarkOfDeadProcess, processMark } from '../../platform/process-identity.ts'
 import { onProcessExit } from '../../platform/process-keeper.ts'
 
-/** What belongs to one handle on this machine; nobody else may look into it. */
-export interface PrivatePlace {
-  /** What the sandbox sees as `/tmp`. */
+/** The files of one handle on this machine, accessible only to this user. */
+export interface PrivateFolder {
+  /** The `/tmp` of the sandbox. */
   readonly temporary: string
   /** An empty file that cannot be read. */
   readonly nothing: string
   readonly seccomp: string
-  /** A name for a file nobody has. */
+  /** An unused file name. */
   file(name: string): string
   remove(): Promise<void>
 }
 
-export function createPrivatePlace(seccomp: Uint8Array): PrivatePlace {
+export function createPrivateFolder(seccomp: Uint8Array): PrivateFolder {
   const folder = makeFolder()
   removeDead()
-  const place = {
+  const paths = {
     temporary: join(folder, 'tmp'),
     nothing: join(folder, 'nothing'),
     seccomp: join(folder, 'seccomp'),
   }
-  mkdirSync(place.temporary)
-  chmodSync(place.temporary, 0o1777)
-  writeFileSync(place.nothing, '', { mode: 0 })
-  writeFileSync(place.seccomp, seccomp, { mode: 0o400 })
-  const callOff = onProcessExit(() => {
+  mkdirSync(paths.temporary)
+  chmodSync(paths.temporary, 0o1777)
+  writeFileSync(paths.nothing, '', { mode: 0 })
+  writeFileSync(paths.seccomp, seccomp, { mode: 0o400 })
+  const cancelAtExit = onProcessExit(() => {
     tryToRemove(folder)
-    leaveParent()
+    removeEmptyRoot()
   })
   let n = 0
   return {
-    ...place,
+    ...paths,
     file: (name) => join(folder, `${name}-${++n}`),
     async remove() {
       await removeFolder(folder)
-      callOff()
-      leaveParent()
+      cancelAtExit()
+      removeEmptyRoot()
     },
   }
 }
 
-/** Where the places of all handles of this user are, which commands must not look into. */
-export function privatePlaces(): string {
+/** The folder of all private folders of this user, hidden from commands. */
+export function privateFoldersRoot(): string {
   return join(tmpdir(), `libero-sandboxes-${process.getuid?.() ?? ''}`)
 }
 
@@ -56,33 +56,33 @@ const prefix = 'libero-sandbox-'
 const tries = 20
 
 function makeFolder(): string {
-  const parent = privatePlaces()
+  const parent = privateFoldersRoot()
   for (let left = tries; ; left--) {
     try {
       mkdirSync(parent, { mode: 0o700, recursive: true })
       const found = lstatSync(parent)
       if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0)
         throw new Error(
-          `${parent} must be a folder of this user that nobody else may open; remove it, or set TMPDIR to another folder`,
+          `${parent} must be a folder that only this user may open; remove it, or set TMPDIR to another folder`,
         )
       const folder = join(parent, prefix + processMark())
       mkdirSync(folder, { mode: 0o700 })
       return folder
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT' || left === 0) throw error // else its last user took the parent away just now
+      if (codeOf(error) !== 'ENOENT' || left === 0) throw error // else another process has just removed the empty parent
     }
   }
 }
 
-function leaveParent(): void {
+function removeEmptyRoot(): void {
   try {
-    rmdirSync(privatePlaces())
+    rmdirSync(privateFoldersRoot())
   } catch {
-    // others are in it
+    // still in use
   }
 }
 
-/** Commands may have left folders that nobody may write, such as those of Go's modules. */
+/** Commands may have left read-only folders, such as those of Go's modules. */
 async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true }).catch(async () => {
     await new Promise((resolve) => execFile('/bin/chmod', ['-R', 'u+rwx', '--', folder], resolve))
@@ -90,9 +90,9 @@ async function removeFolder(folder: string): Promise<void> {
   })
 }
 
-/** Of processes that ended without tidying up. */
+/** Removes folders of processes that ended without cleaning up. */
 function removeDead(): void {
-  const parent = privatePlaces()
+  const parent = privateFoldersRoot()
   for (const name of readdirSync(parent))
     if (name.startsWith(prefix) && isMarkOfDeadProcess(name.slice(prefix.length))) tryToRemove(join(parent, name))
 }
@@ -101,6 +101,6 @@ function tryToRemove(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true })
   } catch {
-    // the next one tries again
+    // the next handle tries again
   }
 }

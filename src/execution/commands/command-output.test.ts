@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { captureOutput, endOfText } from './captured-output.ts'
-import { mostKept as mostOutput } from './command-output.ts'
+import { captureOutput, endOfText, mostKept as mostOutput } from './command-output.ts'
 
 test('both streams are kept apart, and characters that come in pieces are put together', () => {
   const output = captureOutput()

@@ -1,25 +1,26 @@
-import { readFileSync } from 'node:fs'
+import { type Dirent, readFileSync, type Stats, statSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 
-/** What the config of a repository makes git obey besides itself. */
-export interface GitObeys {
-  /** Folders of hooks, there or not. */
+/** Paths outside a git folder that its config refers to. */
+export interface GitReferences {
+  /** Hook folders, existing or not. */
   readonly hooks: readonly string[]
-  /** Further files of config, there or not. */
+  /** Included config files, existing or not. */
   readonly included: readonly string[]
 }
 
 const mostFiles = 50
 
-/** Reads the config of a git folder, that of the user, and what these include under whatever condition. */
-export function gitObeys(git: string, home = homedir()): GitObeys {
+/** Reads the config of a git folder and of the user, and all files that these include, also conditionally. */
+export function gitReferences(git: string, home = homedir()): GitReferences {
   const work = basename(git) === '.git' ? dirname(git) : git
   const own = [git, ...namedBy(git)].flatMap((folder) => [join(folder, 'config'), join(folder, 'config.worktree')])
   const files = new Set([...own, join(home, '.gitconfig'), join(home, '.config/git/config'), '/etc/gitconfig'])
   const given = files.size
   const hooks = new Set<string>()
-  // A set can grow while it is walked.
+  // A set may grow during iteration.
   for (const file of files) {
     for (const { key, value } of gitSettings(textOf(file))) {
       if (value === '') continue
@@ -31,7 +32,7 @@ export function gitObeys(git: string, home = homedir()): GitObeys {
   return { hooks: [...hooks], included: [...files].slice(given) }
 }
 
-/** A `.git` that is a file names the real folder, and that one may name another one for what all checkouts share. */
+/** A `.git` file names the real git folder, which may name another one that all checkouts share. */
 function namedBy(file: string): string[] {
   const [, path] = /^gitdir: ([^\n]+)/.exec(textOf(file)) ?? []
   if (path === undefined) return []
@@ -51,7 +52,7 @@ const nameStart = /\s*([A-Za-z][\w-]*)[ \t]*(=?)[ \t]*/y
 const restOfLine = /[^\n]*\n?/y
 const blank = /\s*(?:[#;][^\n]*\n?)?/y
 
-/** What a file of config says. What makes no sense is passed over: git may be of another opinion about it. */
+/** Parses a git config. Invalid lines are skipped. */
 export function gitSettings(text: string): GitSetting[] {
   const settings: GitSetting[] = []
   let section = ''
@@ -80,10 +81,10 @@ export function gitSettings(text: string): GitSetting[] {
 
 const escaped: Readonly<Record<string, string>> = { n: '\n', t: '\t', b: '\b', '\n': '' }
 
-/** Quotes may begin and end anywhere; a comment ends the value; a backslash at the end of a line goes on with the next. */
+/** Quotes may begin and end anywhere; a comment ends the value; a backslash at the end of a line continues it. */
 function valueAt(text: string, from: number): { value: string; end: number } {
   let value = ''
-  /** Blanks at the end do not count, unless they are quoted. */
+  /** The length without trailing unquoted blanks. */
   let kept = 0
   let isQuoted = false
   let at = from
@@ -113,5 +114,81 @@ function textOf(path: string): string {
     return readFileSync(path, 'utf8').slice(0, mostText)
   } catch {
     return ''
+  }
+}
+
+const deepest = 3
+const mostFolders = 2000
+/** File timestamps are coarse: a folder that changed just now may change again without a new timestamp. */
+const unsureMs = 100
+
+/** Finds `.git` folders, links and files inside a root, three levels deep and up to a limit. */
+export interface GitFolders {
+  /** The present state; only changed folders are read again. */
+  find(): Promise<string[]>
+}
+
+export function gitFolders(root: string): GitFolders {
+  const known = new Map<string, FolderScan>()
+
+  async function scan(folder: string): Promise<FolderScan | undefined> {
+    const found = look(folder)
+    if (!found) return undefined
+    const before = known.get(folder)
+    // Not mtime, which any process can set.
+    if (before && before.changed === found.ctimeMs && before.ino === found.ino) return before
+    const entries = await entriesOf(folder)
+    const looked = {
+      changed: Date.now() - found.ctimeMs > unsureMs ? found.ctimeMs : -1,
+      ino: found.ino,
+      git: entries.filter(({ name }) => name === '.git').map(({ name }) => join(folder, name)),
+      folders: entries
+        .filter((entry) => entry.isDirectory() && entry.name !== '.git' && entry.name !== 'node_modules')
+        .map(({ name }) => join(folder, name)),
+    }
+    known.set(folder, looked)
+    return looked
+  }
+
+  return {
+    async find() {
+      const found: string[] = []
+      let level = [root]
+      let looked = 0
+      for (let depth = 0; depth <= deepest; depth++) {
+        const next: string[] = []
+        for (const folder of level) {
+          if (++looked > mostFolders) return found
+          const inside = await scan(folder)
+          if (depth > 0) found.push(...(inside?.git ?? []))
+          next.push(...(inside?.folders ?? []))
+        }
+        level = next
+      }
+      return found
+    },
+  }
+}
+
+interface FolderScan {
+  readonly changed: number
+  readonly ino: number
+  readonly git: readonly string[]
+  readonly folders: readonly string[]
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true })
+  } catch {
+    return [] // deleted, or not readable
+  }
+}
+
+function look(folder: string): Stats | undefined {
+  try {
+    return statSync(folder, { throwIfNoEntry: false })
+  } catch {
+    return undefined
   }
 }
