@@ -21,12 +21,12 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-test('the file lies in the home folder unless told otherwise', () => {
+test('the file is in the home folder by default', () => {
   expect(createCredentialStore().path).toBe(join(homedir(), '.libero', 'credentials.json'))
   expect(store.path).toBe(path)
 })
 
-test('what is stored can be read, listed without its secrets, and removed', async () => {
+test('a stored credential can be read, listed without its secret, and removed', async () => {
   expect(await store.get('anthropic')).toBeUndefined()
   expect(await store.list()).toEqual([])
   expect(await store.remove('anthropic')).toBe(false)
@@ -46,14 +46,14 @@ test('what is stored can be read, listed without its secrets, and removed', asyn
   expect(await store.get('codex')).toEqual(login)
 })
 
-test('only the owner can read the file, and nothing is left beside it', async () => {
+test('only the owner can read the file, and no other file is left beside it', async () => {
   await store.set('anthropic', key)
   expect(await modeOf(path)).toBe(0o600)
   expect(await modeOf(join(folder, 'home'))).toBe(0o700)
   expect(await readdir(join(folder, 'home'))).toEqual(['credentials.json'])
 })
 
-test('a file that others can read still works, and is closed to them at the next write', async () => {
+test('a file that others can read still works, and the next write restricts it', async () => {
   await store.set('anthropic', key)
   await chmod(path, 0o644)
   expect(await store.get('anthropic')).toEqual(key)
@@ -61,7 +61,7 @@ test('a file that others can read still works, and is closed to them at the next
   expect(await modeOf(path)).toBe(0o600)
 })
 
-test('a file that is no JSON object is an error that names it, quotes nothing of it, and it is not overwritten', async () => {
+test('a file that is no JSON object causes an error that names it without quoting it, and is not overwritten', async () => {
   await store.set('anthropic', key)
   for (const broken of ['{"anthropic": "sk-secret', 'sk-secret', '', '[]', 'null', '"sk-secret"']) {
     await writeFile(path, broken)
@@ -76,7 +76,7 @@ test('a file that is no JSON object is an error that names it, quotes nothing of
   }
 })
 
-test('entries and fields of other versions stay as they are', async () => {
+test('entries and fields of other versions are kept', async () => {
   const file = { '//': 'mine', future: { type: 'passkey', id: 7 }, codex: { ...login, email: 'me@example.org' } }
   await store.set('codex', login)
   await writeFile(path, JSON.stringify(file))
@@ -91,13 +91,13 @@ test('entries and fields of other versions stay as they are', async () => {
   expect((await store.list()).map(({ name }) => name)).toEqual(['codex', 'anthropic'])
 })
 
-test('nothing of a login is left when a key takes its place', async () => {
+test('a key replaces a login completely', async () => {
   await store.set('codex', { ...login, email: 'me@example.org' } as Credential)
   await store.set('codex', key)
   expect(await store.get('codex')).toEqual(key)
 })
 
-test('an entry that is no credential is an error that says where, without its value', async () => {
+test('an invalid entry causes an error with its place, without its value', async () => {
   await store.set('a', key)
   for (const entry of [
     'sk-secret',
@@ -112,7 +112,7 @@ test('an entry that is no credential is an error that says where, without its va
   }
 })
 
-test('what is no credential is not stored', async () => {
+test('an invalid credential is not stored', async () => {
   for (const wrong of [
     { type: 'api_key', key: '' },
     { type: 'oauth', access: 'x', expires: Number.NaN },
@@ -125,7 +125,7 @@ test('what is no credential is not stored', async () => {
   expect(await store.list()).toEqual([])
 })
 
-test.each(['__proto__', 'constructor', 'toString', '../x', ''])('the name %j is like any other', async (name) => {
+test.each(['__proto__', 'constructor', 'toString', '../x', ''])('the name %j works like any other', async (name) => {
   expect(await store.get(name)).toBeUndefined()
   await store.set(name, key)
   await store.set('other', login)
@@ -143,7 +143,7 @@ test.skipIf(process.platform === 'win32')('SE-08 a pipe in its place is refused,
   await expect(store.set('anthropic', key)).rejects.toThrow(CredentialsError)
 })
 
-test('writes at the same time lose nothing', async () => {
+test('concurrent writes lose nothing', async () => {
   const names = Array.from({ length: 20 }, (_, i) => `p${i}`)
   await Promise.all(names.map((name) => createCredentialStore({ path }).set(name, key)))
   expect((await store.list()).map(({ name }) => name).sort()).toEqual(names.sort())

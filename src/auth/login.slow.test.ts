@@ -68,7 +68,7 @@ test('the address asks for a code with PKCE, and extra parameters cannot change 
   await second.tokens
 })
 
-test('the address is printed, and a browser that does not open ends nothing', async () => {
+test('the address is printed, and the login goes on if no browser opens', async () => {
   const running = start({ openBrowser: () => Promise.reject(new Error('no display')) })
   await browse(await running.url)
   await running.tokens
@@ -78,7 +78,7 @@ test('the address is printed, and a browser that does not open ends nothing', as
   ])
 })
 
-describe('what does not come from this login', () => {
+describe('a request that does not belong to this login', () => {
   test('a wrong state is refused, and the login goes on', async () => {
     const running = start()
     const url = await running.url
@@ -96,7 +96,7 @@ describe('what does not come from this login', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  test('only a GET of the exact path with the exact host is heard', async () => {
+  test('only a GET of the exact path with the exact host is accepted', async () => {
     const running = start()
     const back = await redirectOf(await running.url)
     const { search } = back
@@ -121,7 +121,7 @@ describe('what does not come from this login', () => {
     expect(answers).toBe(2)
   })
 
-  test('no page repeats anything of what was asked', async () => {
+  test('no page repeats parts of the request', async () => {
     const running = start()
     const back = await redirectOf(await running.url)
     const script = '<script>alert(1)</script>'
@@ -168,7 +168,7 @@ test('an answer from another issuer is refused before any token is asked for', a
   expect(server.requests).toEqual([])
 })
 
-test('an answer without an issuer, or a client that knows none, is fine', async () => {
+test('an answer without an issuer, or a client without one, is accepted', async () => {
   const first = start()
   await get(change(await redirectOf(await first.url), { iss: null }))
   expect(server.accepts((await first.tokens).access)).toBe(true)
@@ -216,7 +216,7 @@ describe('the port', () => {
     await running.tokens
   })
 
-  test('is closed at the end in every case, and nobody stays connected', async () => {
+  test('is closed at the end in every case, without open connections', async () => {
     const endings: ((running: Running) => Promise<unknown>)[] = [
       async ({ url }) => browse(await url),
       async ({ url }) => get(change(await redirectOf(await url), { error: 'access_denied' })),
@@ -239,7 +239,7 @@ describe('the port', () => {
   })
 })
 
-test('a login that nobody completes ends after its time', async () => {
+test('a login that is not completed times out', async () => {
   const running = start({ timeoutMs: 120_000 })
   await running.url
   await running.clock.advance(119_999)
@@ -285,7 +285,7 @@ describe('pasting', () => {
     expect(server.accepts((await running.tokens).access)).toBe(true)
   })
 
-  test('something else is asked for again, and ends the login only after five times', async () => {
+  test('an invalid paste is asked for again, and ends the login only after five attempts', async () => {
     const texts = ['', 'code', 'code#state', 'http://127.0.0.1/callback?code=a&state=b']
     const running = start({ paste: async () => texts.shift() ?? (await redirectOf(await running.url)).href })
     expect(server.accepts((await running.tokens).access)).toBe(true)
@@ -299,7 +299,7 @@ describe('pasting', () => {
     expect(asked).toBe(5)
   })
 
-  test('is called off when the browser was faster, and one that is not possible is no reason to stop', async () => {
+  test('is cancelled when the browser was faster, and a failure to paste does not end the login', async () => {
     let signal: AbortSignal | undefined
     const running = start({
       paste: (given) => {
@@ -316,7 +316,7 @@ describe('pasting', () => {
     expect(server.accepts((await second.tokens).access)).toBe(true)
   })
 
-  test('a denial that is pasted is a denial', async () => {
+  test('a pasted denial is a denial', async () => {
     const running = start({
       paste: async () => change(await redirectOf(await running.url), { code: null, error: 'access_denied' }).href,
     })

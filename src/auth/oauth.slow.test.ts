@@ -104,7 +104,7 @@ describe('refreshTokens', () => {
     expect(inspect(error, { depth: 9 })).not.toMatch(/secret-1|script|hotel/)
   })
 
-  test('a server that cannot be reached is worth another try, and no text of the failure is passed on', async () => {
+  test('an unreachable server is retryable, and the text of the failure is not passed on', async () => {
     await server.close()
     const error = await failure(refreshTokens(server.endpoints, 'secret-1', { fetch, clock }))
     expect(error).toMatchObject({ code: 'network', retryable: true })
@@ -115,7 +115,7 @@ describe('refreshTokens', () => {
     expect(inspect(other, { depth: 9 })).not.toContain('secret-1')
   })
 
-  test('a server that does not answer is given up', async () => {
+  test('a server that does not answer times out', async () => {
     const clock = fakeClock()
     const silent: typeof fetch = (_, init) =>
       new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
@@ -137,7 +137,7 @@ describe('refreshTokens', () => {
 })
 
 describe('a token source without a store', () => {
-  test('gives out the tokens as long as they are good for a minute, then renews them', async () => {
+  test('returns the tokens while they are valid for a minute, then renews them', async () => {
     const clock = fakeClock(1e12)
     const tokens = server.issue(clock.now())
     const heard: OAuthTokens[] = []
@@ -153,7 +153,7 @@ describe('a token source without a store', () => {
     expect(server.renewals).toBe(1)
   })
 
-  test('renews once for all who ask at the same time', async () => {
+  test('renews once for concurrent callers', async () => {
     const tokens = server.issue(clock.now() - hour)
     const source = createTokenSource({ name: 'x', tokens, endpoints: server.endpoints, fetch, clock })
     const asked = Array.from({ length: 20 }, (_, i) => (i % 2 ? source.current() : source.refresh(tokens.access)))
@@ -171,7 +171,7 @@ describe('a token source without a store', () => {
     expect(await source.current()).toBe(fresh)
   })
 
-  test('knows no end of tokens that name none', async () => {
+  test('does not renew tokens without an expiry', async () => {
     const source = createTokenSource({ name: 'x', tokens: { access: 'a' }, endpoints: server.endpoints, fetch, clock })
     expect(await source.current()).toEqual({ access: 'a' })
     expect(await failure(source.refresh('a'))).toMatchObject({ code: 'no_refresh_token' })
@@ -183,7 +183,7 @@ describe('a token source without a store', () => {
     expect(await source.refresh(tokens.access)).toMatchObject({ accountId: 'acct-1' })
   })
 
-  test('uses tokens up to their end when renewing them early fails, and tries again', async () => {
+  test('uses tokens until they expire when an early renewal fails, and tries again', async () => {
     const clock = fakeClock(1e12)
     const tokens = server.issue(clock.now() - hour + 30_000)
     const source = createTokenSource({ name: 'x', tokens, endpoints: server.endpoints, fetch, clock })
@@ -195,7 +195,7 @@ describe('a token source without a store', () => {
     expect(server.accepts((await source.current()).access)).toBe(true)
   })
 
-  test('does not go on in silence when the host could not keep the new tokens', async () => {
+  test('fails when the host could not keep the new tokens', async () => {
     const tokens = server.issue(clock.now() - hour)
     const onRefresh = () => Promise.reject(new Error('disk full'))
     const source = createTokenSource({ name: 'x', tokens, endpoints: server.endpoints, fetch, clock, onRefresh })
@@ -205,7 +205,7 @@ describe('a token source without a store', () => {
 })
 
 describe('a token source with a store', () => {
-  test('stores what it renewed before anybody uses it', async () => {
+  test('stores renewed tokens before they are used', async () => {
     const heard: unknown[] = []
     const onRefresh = async () => void heard.push(await store.get('x'))
     const { source, tokens } = await stored(clock.now() - hour, { onRefresh })
@@ -216,7 +216,7 @@ describe('a token source with a store', () => {
     expect(await readdir(folder)).toEqual(['credentials.json'])
   })
 
-  test('takes what another process has stored in the meantime', async () => {
+  test('uses tokens that another process has stored in the meantime', async () => {
     const onRefresh = () => expect.unreachable()
     const { source, tokens } = await stored(clock.now() - hour, { onRefresh })
     const other = server.issue(clock.now())
@@ -234,7 +234,7 @@ describe('a token source with a store', () => {
     expect(server.requests.map(({ refresh_token }) => refresh_token)).toEqual([other.refresh])
   })
 
-  test('does not bring back a login that was removed', async () => {
+  test('does not restore a removed login', async () => {
     const { source } = await stored(clock.now() - hour)
     await store.remove('x')
     const error = await failure(source.current())
@@ -244,7 +244,7 @@ describe('a token source with a store', () => {
     expect(await store.list()).toEqual([])
   })
 
-  test('does not go on in silence when the new tokens could not be stored', async () => {
+  test('fails when the new tokens could not be stored', async () => {
     const tokens = server.issue(clock.now() - hour + 30_000)
     await store.set('x', { type: 'oauth', ...tokens })
     const set = () => Promise.reject(new LockTimeoutError('busy'))

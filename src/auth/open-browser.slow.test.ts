@@ -41,7 +41,7 @@ describe.runIf(process.platform === 'linux')('with a browser that notes what it 
     await expect.poll(() => heard().catch(() => ''), { timeout: 10_000 }).toBe(`${new URL(url).href}\n`)
   })
 
-  test('a machine without one is told of', async () => {
+  test('a machine without a browser causes an error', async () => {
     expect(await open()).toMatch(/ENOENT/)
   })
 

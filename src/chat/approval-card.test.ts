@@ -41,15 +41,15 @@ const waiting: PendingCall = {
   request: payloadOf('c1', 'write_file'),
 }
 
-describe('what is shown', () => {
-  test('T05 of an edit: what it would make of the file, live and pending', () => {
+describe('the content of a card', () => {
+  test('T05 of an edit: its effect on the file, live and pending', () => {
     const file = { path: 'a', change: 'replace', added: 1, removed: 2, diff: '@@ -1,2 +1,1 @@\n-x\n-y\n+z' } as const
     const payload = { ...payloadOf('c1', 'write_file'), preview: { files: [file, 'nonsense'] } }
     expect(approvalOfPrompt({ correlationId: 'q', payload }).calls[0]?.preview).toEqual({ files: [file] })
     expect(approvalOfPending({ ...waiting, request: payload }).calls[0]?.preview).toEqual({ files: [file] })
   })
 
-  test('of a live prompt: the tool, what the authority drew, and what is offered', () => {
+  test('of a live prompt: the tool, the lines of the authority, and the choices', () => {
     expect(one).toEqual({
       id: 'q',
       status: 'open',
@@ -61,7 +61,7 @@ describe('what is shown', () => {
     })
   })
 
-  test('of a call that waits in a session: parameters and reason, allow and deny', () => {
+  test('of a pending call: parameters and reason, allow and deny', () => {
     const card = approvalOfPending(waiting)
     expect(card).toMatchObject({ id: 'c1', title: 'Allow write_file?', choices: ['allow', 'deny'] })
     expect(card.calls).toEqual([
@@ -78,7 +78,7 @@ describe('what is shown', () => {
     expect(() => approvalOfPending([])).toThrow('approvalOfPending needs at least one call that waits, got none')
   })
 
-  test('of several calls: all of them, each with its own lines', () => {
+  test('of several calls: each with its own lines', () => {
     expect(batch.title).toBe('Allow these 2 calls?')
     expect(batch.calls.map(({ tool, lines }) => [tool, lines[0]])).toEqual([
       ['shell', 'tool: shell'],
@@ -99,7 +99,7 @@ describe('what is shown', () => {
     ])
   })
 
-  test('of a prompt that says little, or nonsense', () => {
+  test('of an incomplete or invalid prompt', () => {
     const bare = approvalOfPrompt({
       correlationId: 'q',
       payload: { calls: 3, scopes: 'always', toolId: 'x'.repeat(500) },
@@ -111,7 +111,7 @@ describe('what is shown', () => {
     expect(described.calls).toEqual([{ callId: 'q', tool: 'a tool that is not named', reason: '', lines: ['a', 'b'] }])
   })
 
-  test('calls that wait for an answer in words are told apart', () => {
+  test('calls that wait for a text answer are distinguished', () => {
     expect(isPendingApproval(waiting)).toBe(true)
     const { request: _, ...question } = { ...waiting, digest: 'c1' }
     expect(isPendingApproval(question)).toBe(false)
@@ -140,7 +140,7 @@ describe('D044 an approval', () => {
     expect(one.status).toBe('open')
   })
 
-  test('D044 a denial takes words for the model along', () => {
+  test('D044 a denial carries a note for the model', () => {
     const outcome = answerApproval(one, 'deny', { note: 'use the other file' })
     if (!outcome.isAccepted) throw new Error(outcome.reason)
     expect(outcome.card.isDisabled).toBe(true)
@@ -150,21 +150,23 @@ describe('D044 an approval', () => {
     ])
   })
 
-  test('D044 that expired or was withdrawn takes no answer, and an answered one does not expire', () => {
+  test('D044 that expired or was withdrawn accepts no answer, and an answered one does not expire', () => {
     for (const card of [expireCard(one), withdrawCard(one)]) {
       expect(card.isDisabled).toBe(true)
       expect(answerApproval(card, 'allow')).toMatchObject({ isAccepted: false, card })
     }
-    expect(answerApproval(expireCard(one), 'allow')).toMatchObject({ reason: expect.stringContaining('in time') })
+    expect(answerApproval(expireCard(one), 'allow')).toMatchObject({
+      reason: expect.stringContaining('no answer in time'),
+    })
     expect(answerApproval(withdrawCard(one), 'allow')).toMatchObject({
-      reason: expect.stringContaining('not asked any'),
+      reason: expect.stringContaining('withdrawn'),
     })
     const answered = answerApproval(one, 'deny').card
     expect(expireCard(answered)).toBe(answered)
     expect(withdrawCard(answered)).toBe(answered)
   })
 
-  test('D044 that was decided elsewhere opens closed', () => {
+  test('D044 that was decided elsewhere is closed from the start', () => {
     expect(approvalOfPending({ ...waiting, decision: 'allow' })).toMatchObject({ status: 'answered', isDisabled: true })
     expect(approvalOfPending({ ...waiting, decision: 'expired' }).status).toBe('expired')
     const half = approvalOfPending([
@@ -174,7 +176,7 @@ describe('D044 an approval', () => {
     expect(half.status).toBe('open')
   })
 
-  test('takes only what is offered, and stays open', () => {
+  test('accepts only the offered choices, and stays open otherwise', () => {
     const outcome = answerApproval(batch, 'allow-always')
     expect(outcome).toEqual({
       isAccepted: false,
@@ -199,7 +201,7 @@ describe('D044 an approval', () => {
     ])
   })
 
-  test('of which every call is denied is no yes', () => {
+  test('with every call denied is a rejection', () => {
     for (const [card, except] of [
       [one, ['c1']],
       [batch, ['c1', 'c2']],

@@ -65,7 +65,7 @@ test('D044 a call that waits for permission in a session becomes a card; its den
   await agent.destroy()
 })
 
-test('D044 a live prompt about several calls becomes one card, and each call what it says', async () => {
+test('D044 a live prompt about several calls becomes one card, and each call gets its decision', async () => {
   const cards: ApprovalCard[] = []
   const ran: string[] = []
   const person = (prompt: Prompt): unknown => {

@@ -17,7 +17,7 @@ function naive(heights: readonly number[], scrollTop: number, viewport: number, 
 }
 
 describe('the window', () => {
-  test('D043 of 1000 rows of the estimated height: those in sight and five more on both sides', () => {
+  test('D043 of 1000 rows of the estimated height: the visible ones and five more on both sides', () => {
     const list = createScrolledList({ viewportHeight: 600 })
     list.setIds(rows(1000))
     list.scrollTo(50_000)
@@ -27,7 +27,7 @@ describe('the window', () => {
     expect(list.rows.at(-1)).toEqual({ id: 'r510', index: 510, top: 51_000, height: 100 })
   })
 
-  test('of nothing is nothing', () => {
+  test('of an empty list is empty', () => {
     const list = createScrolledList({ viewportHeight: 600 })
     expect(list.window).toEqual({ first: 0, last: -1, above: 0, below: 0, totalHeight: 0 })
     expect(list.rows).toEqual([])
@@ -37,7 +37,7 @@ describe('the window', () => {
     expect(list.scrollTop).toBe(0)
   })
 
-  test('is what counting row by row gives', () => {
+  test('equals the result of counting row by row', () => {
     const height = fc.nat(800).map((half) => half / 2)
     const change = fc.tuple(fc.nat(60), height)
     fc.assert(
@@ -60,7 +60,7 @@ describe('the window', () => {
     )
   })
 
-  test('bad sizes do no harm', () => {
+  test('invalid sizes are tolerated', () => {
     const list = createScrolledList({ viewportHeight: Number.NaN })
     list.setIds(rows(3))
     expect(list.measure('r0', Number.NaN)).toBe(false)
@@ -72,13 +72,13 @@ describe('the window', () => {
   })
 })
 
-describe('the place of what is in sight', () => {
+describe('the position of visible rows', () => {
   const topRow = (list: ReturnType<typeof createScrolledList>) => {
     const at = list.rows.find(({ top, height }) => top + height > list.scrollTop)!
     return [at.id, at.top - list.scrollTop]
   }
 
-  test('stays when rows above are measured, whichever way they change', () => {
+  test('stays when rows above are measured, larger or smaller', () => {
     const list = createScrolledList({ viewportHeight: 300 })
     list.setIds(rows(100))
     list.scrollTo(5030)
@@ -93,7 +93,7 @@ describe('the place of what is in sight', () => {
     expect(list.measure('r51', 400)).toBe(false)
   })
 
-  test('stays when rows come and go; measured heights go with their ids', () => {
+  test('stays when rows are added and removed; measured heights stay with their ids', () => {
     const list = createScrolledList({ viewportHeight: 300 })
     list.setIds(rows(100))
     list.measure('r50', 170)
@@ -105,7 +105,7 @@ describe('the place of what is in sight', () => {
     expect(topRow(list)).toEqual(['r51', 0])
   })
 
-  test('whatever is measured and scrolled, it is inside the list, and the rows cover the screen', () => {
+  test('is always inside the list, and the rows cover the screen', () => {
     const step = fc.oneof(
       fc.record({ id: fc.nat(40), height: fc.integer({ min: 1, max: 500 }) }),
       fc.record({ scroll: fc.nat(9000) }),
@@ -144,7 +144,7 @@ describe('the end', () => {
     expect(list.followsEnd).toBe(true)
   })
 
-  test('is not followed once the person scrolled up, until he comes back', () => {
+  test('is not followed after the person scrolled up, until they return', () => {
     const list = createScrolledList({ viewportHeight: 300 })
     list.setIds(rows(10))
     list.scrollTo(500)
@@ -161,7 +161,7 @@ describe('the end', () => {
     expect(list.scrollTop).toBe(1300)
   })
 
-  test('is kept when the screen changes its size', () => {
+  test('stays visible when the screen is resized', () => {
     const list = createScrolledList()
     list.setIds(rows(10))
     list.resize(400)

@@ -20,7 +20,7 @@ function listOf(...messages: readonly AgentInstanceMessage[]) {
 }
 
 describe('rows', () => {
-  test('D043 are found by id, in the order in which they came; an update keeps its place', () => {
+  test('D043 are found by id, in the order of arrival; an update keeps its place', () => {
     const list = listOf(asked('u'), said('x'), said('y'))
     expect(list.apply(said('x', { content: 'other' }))).toBe(true)
     expect(list.ids).toEqual(['u', 'x', 'y'])
@@ -28,7 +28,7 @@ describe('rows', () => {
     expect(list.get('none')).toBeUndefined()
   })
 
-  test('D043 are the same objects while nothing changed, so that a screen draws only what did', () => {
+  test('D043 keep their identity while nothing changed, so that a screen draws only changes', () => {
     const list = listOf(
       asked('u'),
       said('x', { metadata: { details: { list: [1, { a: 2 }] } } }),
@@ -57,7 +57,7 @@ describe('rows', () => {
     expect([list.turns[0] === first, list.turns[1] === second, list.turns.length]).toEqual([true, true, 3])
   })
 
-  test('a message that holds itself counts as changed and does not hang', () => {
+  test('a cyclic message counts as changed and does not hang', () => {
     const loop = (): AgentInstanceMessage => {
       const details: Record<string, unknown> = {}
       details.self = details
@@ -67,7 +67,7 @@ describe('rows', () => {
     expect(list.apply(loop())).toBe(true)
   })
 
-  test('can be taken out', () => {
+  test('can be removed', () => {
     const list = listOf(asked('u'), said('x'), asked('v'), said('y'))
     expect(list.remove('v')).toBe(true)
     expect(list.remove('v')).toBe(false)
@@ -77,7 +77,7 @@ describe('rows', () => {
 })
 
 describe('turns', () => {
-  test('a message of a person and what follows; what is hidden is left out', () => {
+  test('are a message of a person and the messages after it, without hidden ones', () => {
     const list = listOf(
       said('hello'),
       asked('u'),
@@ -115,7 +115,7 @@ describe('turns', () => {
     expect(list.isVirtualised).toBe(false)
   })
 
-  test('whatever is applied and read in between, they are what all messages together give', () => {
+  test('incremental updates give the same turns as all messages at once', () => {
     const list = createMessageList()
     let seed = 7
     const next = (below: number) => (seed = (seed * 48271) % 2147483647) % below
@@ -140,8 +140,8 @@ describe('turns', () => {
   })
 })
 
-describe('what is streamed', () => {
-  test('grows, and once complete it does not become incomplete again', () => {
+describe('a streamed message', () => {
+  test('grows, and never becomes incomplete again', () => {
     const list = listOf(asked('u'), streamed('x', 'He'))
     expect(list.apply(streamed('x', 'Hello'))).toBe(true)
     list.apply(said('x', { content: 'Hello.', metadata: { isComplete: true } }))
@@ -150,7 +150,7 @@ describe('what is streamed', () => {
     expect(list.apply(said('x', { content: 'edited' }))).toBe(true)
   })
 
-  test('comes too late after a cancel; the final form does not', () => {
+  test('is ignored after a cancel; the final form is not', () => {
     const list = listOf(asked('u'), streamed('x', 'He'))
     list.cancel()
     expect(list.apply(streamed('x', 'Hello'))).toBe(false)
@@ -160,7 +160,7 @@ describe('what is streamed', () => {
     expect(list.apply(streamed('next', 'A'))).toBe(true)
   })
 
-  test('does not bring back what was taken out', () => {
+  test('does not add a removed message again', () => {
     const list = listOf(asked('u'), streamed('x', 'He'))
     list.remove('x')
     expect(list.apply(streamed('x', 'Hello'))).toBe(false)
@@ -168,7 +168,7 @@ describe('what is streamed', () => {
   })
 })
 
-describe('what is faded', () => {
+describe('a faded message', () => {
   test.each([
     [undefined, 100, false],
     [null, 100, false],
@@ -181,7 +181,7 @@ describe('what is faded', () => {
     expect(isFaded({ duration: duration as number }, since)).toBe(expected)
   })
 
-  test('goes by model calls, so that all results of one batch stay as long', () => {
+  test('depends on model calls, so that all results of one batch stay equally long', () => {
     const result = (id: string) => said(id, { role: 'tool', duration: 1 })
     const list = listOf(asked('u'), said('call', { duration: 1 }), result('r1'), result('r2'), result('r3'))
     const faded = () => list.ids.filter((id) => list.isFaded(id))

@@ -6,7 +6,7 @@ import { call, memoryExecution, scripted, texts, tool } from '../testing/index.t
 import { readFile } from '../tools/read-file.ts'
 import { DEFAULT_PERSIST_EXCLUDE_TOOLS } from './persist-excludes.ts'
 
-test('what a tool of the list says stays in the conversation, and what another one says goes to a file', async () => {
+test('the results of listed tools stay in the conversation, those of others go to a file', async () => {
   const execution = memoryExecution({ files: { 'a.txt': 'x'.repeat(5000) } })
   const agent = createAgent({
     provider: scripted([call('1', 'read_file', { path: 'a.txt' }), call('2', 'other')], 'done'),
@@ -21,7 +21,7 @@ test('what a tool of the list says stays in the conversation, and what another o
   await agent.destroy()
 })
 
-test('every name on the list is one of a tool', () => {
+test('every name on the list is that of a tool', () => {
   const folder = fileURLToPath(new URL('..', import.meta.url))
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
     /^(?:tools|skills|extensions|plugins)\b.*(?<!\.test)\.ts$/.test(file),

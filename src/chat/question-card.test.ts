@@ -24,7 +24,7 @@ function submitted(card: QuestionCard): QuestionCard {
   return outcome.card
 }
 
-describe('what is shown', () => {
+describe('the content of a card', () => {
   test('of a call that waits', () => {
     expect(asked()).toEqual({
       id: 'c',
@@ -57,19 +57,19 @@ describe('what is shown', () => {
 })
 
 describe('choosing', () => {
-  test('one: the one before is let go; the same again takes it back', () => {
+  test('one: it replaces the previous one; choosing it again deselects it', () => {
     const green = toggleOption(toggleOption(asked(), 0), 1)
     expect(green).toMatchObject({ selected: [1], canSubmit: true })
     expect(toggleOption(green, 1)).toMatchObject({ selected: [], canSubmit: false })
   })
 
-  test('several, in the order in which they are offered', () => {
+  test('several, in the order of the options', () => {
     const card = [2, 0, 1, 1].reduce(toggleOption, asked({ inputType: 'multi-select' }))
     expect(card.selected).toEqual([0, 2])
     expect(submitted(card).answer).toEqual({ selected: ['Red', 'Blue'] })
   })
 
-  test('or writing: in place of a single choice, beside several', () => {
+  test('or writing: replaces a single choice, is added to several', () => {
     const single = writeAnswer(toggleOption(asked(), 0), 'pink')
     expect(single).toMatchObject({ selected: [], text: 'pink', canSubmit: true })
     expect(toggleOption(single, 0)).toMatchObject({ selected: [0], text: '' })
@@ -77,7 +77,7 @@ describe('choosing', () => {
     expect(submitted(multi).answer).toEqual({ selected: ['Red'], text: 'pink' })
   })
 
-  test('what is not offered changes nothing', () => {
+  test('an option that is not offered changes nothing', () => {
     const card = asked({ allowFreeform: false })
     expect(toggleOption(card, 7)).toBe(card)
     expect(writeAnswer(card, 'pink')).toBe(card)
@@ -105,7 +105,7 @@ describe('D044 a question', () => {
     })
   })
 
-  test('D044 that expired or was withdrawn takes no answer', () => {
+  test('D044 that expired or was withdrawn accepts no answer', () => {
     const chosen = toggleOption(asked(), 1)
     for (const card of [expireCard(chosen), withdrawCard(chosen)]) {
       expect(submitQuestion(card)).toMatchObject({ isAccepted: false })
@@ -124,7 +124,7 @@ describe('the answer', () => {
     })
   })
 
-  test('is what ask-question understands, whatever was chosen and written', () => {
+  test('is understood by ask-question, whatever was chosen and written', () => {
     const words = fc.oneof(fc.string(), fc.constantFrom('red', '["Red"]', '{"selected":["Red"]}', 'Red, Blue'))
     const inputType = fc.constantFrom('single-select' as const, 'multi-select' as const, 'text' as const)
     fc.assert(
@@ -142,7 +142,7 @@ describe('the answer', () => {
     )
   })
 
-  test('as ask_user reads it, and as whoever was asked now gives it', () => {
+  test('as ask_user reads it, and as an interactor returns it', () => {
     const payload = { prompt: 'Which?', options, multiSelect: true }
     const live = submitted([0, 2].reduce(toggleOption, questionOfPrompt({ correlationId: 'q', payload })))
     expect(questionResponse(live)).toEqual({ status: 'accepted', value: ['Red', 'Blue'] })

@@ -32,7 +32,7 @@ function registryOf(...renderers: readonly Renderer<string>[]) {
 }
 
 describe('the registry', () => {
-  test('picks the highest priority, of equals the first one, and plain text last', () => {
+  test('picks the highest priority, the first of equal ones, and plain text last', () => {
     const { pick, render } = registryOf(
       renderer('a', 10),
       renderer('b', 50),
@@ -45,7 +45,7 @@ describe('the registry', () => {
     expect(registryOf(renderer('low', -1e9)).pick(said()).id).toBe('low')
   })
 
-  test('forgets what is taken out, and only that', () => {
+  test('removes exactly the given renderer', () => {
     const { register, pick } = registryOf(renderer('a', 10))
     const off = register(renderer('b', 20))
     expect(pick(said()).id).toBe('b')
@@ -57,7 +57,7 @@ describe('the registry', () => {
     expect(pick(said()).id).toBe('b')
   })
 
-  test('goes by a pattern over the content, which says the same every time', () => {
+  test('matches a pattern on the content, with the same result every time', () => {
     const { pick } = registryOf(renderer('a', 1, /^<todo>/g))
     for (let i = 0; i < 3; i++) expect(pick(said({ content: '<todo>' })).id).toBe('a')
     expect(pick(said({ content: 'no' })).id).toBe('text')
@@ -75,7 +75,7 @@ describe('the registry', () => {
     expect(pick(said(contentType === undefined ? {} : { contentType })).id).toBe(expected ? 'a' : 'text')
   })
 
-  test('skips and reports one that fails to say, or to draw', () => {
+  test('skips and reports a renderer that throws in matches or render', () => {
     const broken = () => {
       throw new Error('broken')
     }

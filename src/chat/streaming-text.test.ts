@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createStreamingText, splitStreaming, streamingOpacity } from './streaming-text.ts'
 
-describe('a text that is being written', () => {
+describe('a streamed text', () => {
   test.each([
     ['', '', ''],
     ['one', '', 'one'],
@@ -48,7 +48,7 @@ describe('a text that is being written', () => {
     expect(splitStreaming('"""\na\n\nb').settled).toBe('"""\na\n\n')
   })
 
-  test('however it comes, it is split as it would be at once, and nothing is lost', () => {
+  test('is split the same for any chunks, and nothing is lost', () => {
     const piece = fc.constantFrom('a', '\n', '\n\n', '```', '~~~', ' ', '> ', '`', 'js', '\r\n')
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
@@ -66,7 +66,7 @@ describe('a text that is being written', () => {
     )
   })
 
-  test('begins anew where it is another text, and stays the same object where it is the same', () => {
+  test('is scanned again if it is another text, and keeps its identity if it is the same', () => {
     const streaming = createStreamingText()
     const first = streaming.update('```\na\n\nb')
     expect(streaming.update('```\na\n\nb')).toBe(first)
@@ -75,14 +75,14 @@ describe('a text that is being written', () => {
     expect(streaming.update('')).toEqual({ settled: '', rest: '' })
   })
 
-  test('may be an endless line in 200,000 pieces: what was looked at is not looked at again', () => {
+  test('may be one line in 200,000 chunks: each part is scanned once', () => {
     const streaming = createStreamingText()
     for (let i = 0; i < 200_000; i++) streaming.append('word ')
     const { settled, rest } = streaming.append('\n\n')
     expect([settled.length, rest]).toEqual([1_000_002, ''])
   })
 
-  test('is shown fainter', () => {
+  test('is shown with less opacity', () => {
     expect(streamingOpacity).toBe(0.7)
   })
 })

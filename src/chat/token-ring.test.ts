@@ -41,7 +41,7 @@ describe('the ring', () => {
     expect(tokenRing(counts(total, 100))).toMatchObject({ level, label: `${percent} of 100 tokens` })
   })
 
-  test('is full over the limit, and goes no further', () => {
+  test('is full above the limit', () => {
     const ring = tokenRing({ system: 100, tools: 100, user: 0, assistant: 0, toolResults: 0, total: 200, limit: 100 })
     expect(ring).toMatchObject({ ratio: 2, level: 'danger', label: '200% of 100 tokens' })
     expect(ring.segments.map(({ start, end }) => [start, end])).toEqual([
@@ -51,7 +51,7 @@ describe('the ring', () => {
   })
 
   test.each([undefined, 0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
-    'with the limit %s shows shares of what there is',
+    'with the limit %s shows shares of the total',
     (limit) => {
       const ring = tokenRing({ ...counts(50, limit), user: 150, total: 200 })
       expect(ring).toEqual({
@@ -65,7 +65,7 @@ describe('the ring', () => {
     },
   )
 
-  test('of nothing is empty', () => {
+  test('without tokens is empty', () => {
     expect(tokenRing(counts(0))).toEqual({ segments: [], level: 'ok', label: '0 tokens, limit unknown' })
     expect(tokenRing({ ...counts(0, 100), user: Number.NaN }).segments).toEqual([])
   })

@@ -39,13 +39,13 @@ describe('a turn can be', () => {
     })
   })
 
-  test('tried again, with all that the person sent', () => {
+  test('retried, with everything that the person sent', () => {
     const content = { text: 'Do it.', file, wikiTiddlers }
     expect(retryTurn(turn)).toEqual({ type: 'retry', turnId: 'u', messageId: 'u', content })
     expect(retryTurn(turnOf(said('x')))).toBeUndefined()
   })
 
-  test('deleted; what the person wrote returns to the input', () => {
+  test('deleted; the person’s text returns to the input', () => {
     expect(deleteTurn(turn)).toEqual({
       type: 'delete',
       turnId: 'u',
@@ -55,7 +55,7 @@ describe('a turn can be', () => {
     expect(deleteTurn(turnOf(said('x')))).toEqual({ type: 'delete', turnId: 'x', messageIds: ['x'] })
   })
 
-  test('rolled back, once, where it is known to what', () => {
+  test('rolled back, once, if the commits are known', () => {
     expect(rollbackTurn(turn)).toEqual({ type: 'rollback', turnId: 'u', messageId: 'u', commits })
     const withMetadata = (metadata: AgentInstanceMessage['metadata']) =>
       turnOf(said('u', { role: 'user', ...(metadata && { metadata }) }))

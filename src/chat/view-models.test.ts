@@ -15,7 +15,7 @@ test.each(own)('%s loads nothing of Node, no package, and no engine, so that a b
   for (const one of files) expect(sources.get(one)).not.toMatch(/\bprocess\.|\bBuffer\b|\brequire\(/)
 })
 
-test('libero/chat has them all, the profiles, and the file of MCP logins', () => {
+test('libero/chat exports all of them, the profiles, and the file of MCP logins', () => {
   expect(Object.keys(chat).sort()).toEqual(
     [...Object.keys(viewModels), 'BUILD_AGENT', 'build', 'createFileMcpCredentialStore', 'PLAN_AGENT', 'plan'].sort(),
   )

@@ -4,7 +4,7 @@ import { isDisabled, MissingVariableError, readMcpEntry } from './config.ts'
 
 const read = (entry: unknown, variables = {}) => readMcpEntry('fs', entry, variables)
 
-test('a command, an address, and the words of other programs are understood', () => {
+test('commands, addresses, and the formats of other programs are read', () => {
   expect(read({ command: 'x', args: ['a'] })).toEqual({ name: 'fs', transport: 'stdio', command: 'x', args: ['a'] })
   expect(read({ url: 'https://a.example' }).transport).toBe('streamable-http')
   for (const type of ['http', 'streamableHttp', 'streamable_http', 'streamable-http'])
@@ -25,7 +25,7 @@ test('a time limit of other programs may be in seconds', () => {
   expect(() => read({ command: 'x', timeout: 0 })).toThrow('callTimeout must be')
 })
 
-test('what cannot be sent as a header is told where it stands, without its value', () => {
+test('an invalid header causes an error with its place, without its value', () => {
   for (const headers of [{ 'Bad Name': 'secret-1' }, { 'x-key': 'secret-1\nx: y' }, { 'x-key': 'secret-1 €' }])
     expect(() => read({ url: 'https://a.example', headers })).toThrow(
       /^(?!.*secret-1).*fs\.headers must be .* one line$/s,
@@ -33,12 +33,12 @@ test('what cannot be sent as a header is told where it stands, without its value
   expect(read({ url: 'https://a.example', headers: { 'x-key': 'fine\n' } }).headers).toEqual({ 'x-key': 'fine\n' })
 })
 
-test('what cannot be the name of a variable is refused before a program is started with it', () => {
+test('an invalid variable name is refused before a program is started with it', () => {
   for (const name of ['', 'A=B', 'A\0'])
     expect(() => read({ command: 'x', env: { [name]: 'secret-1' } })).toThrow(/fs\.env must be a record of texts$/)
 })
 
-test('variables are taken from the environment wherever a text stands', () => {
+test('variables are replaced in every text', () => {
   const entry = { command: '${A}', args: ['--x=${B:-two}', '${C}'], env: { K: 'Bearer ${A}' } }
   expect(read(entry, { A: 'one', C: '${A}' })).toMatchObject({
     command: 'one',
@@ -47,7 +47,7 @@ test('variables are taken from the environment wherever a text stands', () => {
   })
 })
 
-test('a variable that is not set is named, with where it is wanted', () => {
+test('an unset variable is named, with the place that needs it', () => {
   expect(() => read({ command: 'x', env: { K: '${TOKEN}' } })).toThrow(MissingVariableError)
   expect(() => read({ command: 'x', env: { K: '${TOKEN}' } })).toThrow(
     'mcpServers.fs.env.K needs the environment variable TOKEN, which is not set',
@@ -55,13 +55,13 @@ test('a variable that is not set is named, with where it is wanted', () => {
   expect(() => read({ command: '${toString}' })).toThrow(MissingVariableError)
 })
 
-test('TR-20 what is judged as no reference is not expanded as one', () => {
+test('TR-20 only references that the trust check recognizes are expanded', () => {
   const secret = { SECRET: 'sk-4711' }
   expect(read({ command: '${SECRET:-$}' }, secret).command).toBe('${SECRET:-$}')
   expect(read({ command: '${HOME:-${SECRET}}' }, { ...secret, HOME: '/h' }).command).toBe('${HOME:-sk-4711}')
 })
 
-describe('what cannot be meant is refused:', () => {
+describe('a wrong entry is refused:', () => {
   test.each([
     [undefined, 'mcpServers.fs must be an object'],
     [{ comand: 'x' }, 'mcpServers.fs.comand does not exist, did you mean "command"?'],
@@ -75,12 +75,12 @@ describe('what cannot be meant is refused:', () => {
   })
 })
 
-test('a secret is not repeated in what is said about it', () => {
+test('an error does not repeat a secret', () => {
   const wrong = () => read({ command: 'x', env: { KEY: ['sk-4711'] } })
   expect(wrong).toThrow(/env must be a record of texts$/)
 })
 
-test('an entry may say that it is not to be used', () => {
+test('an entry can be disabled', () => {
   expect([{ disabled: true }, { enabled: false }, { disabled: false }, {}, 5].map(isDisabled)).toEqual([
     true,
     true,

@@ -28,7 +28,7 @@ async function form(
   return { result, asked }
 }
 
-test('texts, numbers, choices and yes or no are asked for one by one, and come back as what they are', async () => {
+test('texts, numbers, choices and booleans are asked for one by one, and returned with their types', async () => {
   const { result, asked } = await form(
     {
       name: { type: 'string', title: 'Your name', description: 'as in your passport' },
@@ -53,7 +53,7 @@ test('texts, numbers, choices and yes or no are asked for one by one, and come b
   expect(asked[6]?.prompt).toContain('Any of: a, b, c')
 })
 
-test('who says nothing takes the default, which is shown', async () => {
+test('an empty answer means the default, which is shown', async () => {
   const { result, asked } = await form(
     {
       name: { type: 'string', default: 'Ada' },
@@ -66,12 +66,12 @@ test('who says nothing takes the default, which is shown', async () => {
   expect(asked[0]?.prompt).toContain('default: Ada')
 })
 
-test('what is not required may be left empty', async () => {
+test('an optional field may be left empty', async () => {
   const { result } = await form({ name: { type: 'string' }, age: { type: 'integer' } }, ['', '36'], ['age'])
   expect(result).toEqual({ action: 'accept', content: { age: 36 } })
 })
 
-test('what is no answer is asked for again, and declined after three', async () => {
+test('an invalid answer is asked for again, and declined after three attempts', async () => {
   const mended = await form({ age: { type: 'integer' } }, ['old', '3.5', '36'])
   expect(mended.result).toEqual({ action: 'accept', content: { age: 36 } })
   for (const [schema, answer] of [
@@ -86,7 +86,7 @@ test('what is no answer is asked for again, and declined after three', async () 
   }
 })
 
-test('a no is a no, and silence calls it off', async () => {
+test('a rejection declines, and a timeout cancels', async () => {
   const fields = { a: { type: 'string' }, b: { type: 'string' } }
   expect((await form(fields, ['x', { status: 'rejected', reason: 'none of your business' }])).result).toEqual({
     action: 'decline',
@@ -94,13 +94,13 @@ test('a no is a no, and silence calls it off', async () => {
   expect((await form(fields, ['x', { status: 'timeout' }])).result).toEqual({ action: 'cancel' })
 })
 
-test('a form without fields is a yes or no', async () => {
+test('a form without fields is a confirmation', async () => {
   const { result, asked } = await form({}, [true])
   expect([result, asked[0]?.kind]).toEqual([{ action: 'accept', content: {} }, 'Confirm'])
   expect((await form({}, [false])).result).toEqual({ action: 'decline' })
 })
 
-test('nobody is shown endless forms, endless lists, endless texts or hidden characters', async () => {
+test('forms, lists and texts are bounded, and hidden characters are shown', async () => {
   const many = Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`f${n}`, { type: 'string' }]))
   expect(await form(many, ['x'])).toEqual({ result: { action: 'decline' }, asked: [] })
   const long = { type: 'string', enum: Array.from({ length: 201 }, (_, n) => `${n}`) }
@@ -110,14 +110,14 @@ test('nobody is shown endless forms, endless lists, endless texts or hidden char
   expect(asked[0]?.prompt).not.toContain('\u001b')
 })
 
-test('fields named like parts of every object are fields', async () => {
+test('fields named like properties of every object work', async () => {
   const properties = JSON.parse('{"__proto__":{"type":"string"},"constructor":{"type":"string"}}') as object
   const { result } = await form(properties, ['a', 'b'])
   expect(JSON.stringify(result)).toBe('{"action":"accept","content":{"__proto__":"a","constructor":"b"}}')
   expect(Object.getPrototypeOf({})).toBe(Object.prototype)
 })
 
-test('a page is shown with its host, and not opened for anybody', async () => {
+test('a page is shown with its host, and not opened', async () => {
   const asked: string[] = []
   const open = (url: string, value: unknown) =>
     answerUrl(

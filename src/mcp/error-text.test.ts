@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 import { secretsOf, toErrorText } from './error-text.ts'
 
-test('MC-19 secrets are taken out of an error, by shape and by what we know', () => {
+test('MC-19 secrets are redacted in an error, by their form and by the configuration', () => {
   const echoed = new Error('denied: Authorization: Bearer abcdefghijklmnop123; you sent hunter2-canary as X-Key')
   const text = toErrorText(echoed, ['hunter2-canary', 'x', ''])
   expect(text).not.toMatch(/abcdefghijklmnop123|hunter2-canary/)
   expect(text).toContain('denied: ')
 })
 
-test('MC-19 a secret of any length is taken out, and is in no error of our own', () => {
+test('MC-19 a secret of any length is redacted, also in our own errors', () => {
   const long = Array.from({ length: 60_000 }, (_, i) => String.fromCharCode(33 + ((i * 7919) % 90))).join('')
   expect(toErrorText(new Error(`you sent ${long}!`), [long, 'hunter2-canary'])).toBe('you sent [REDACTED:1]!')
 })
 
-test('MC-19 escapes and what is hidden can be seen, and do nothing', () => {
+test('MC-19 escapes and hidden characters are made visible', () => {
   const text = toErrorText(
     new Error(`\u001b]0;owned\u0007\u001b[2Jred\u202e${String.fromCodePoint(0xe0041)}\nnext\rover`),
   )
@@ -26,11 +26,11 @@ test('MC-19 an error is short, whatever a server wrote', () => {
   expect(text).toContain('[cut: ')
 })
 
-test('anything thrown becomes a text', () => {
+test('any thrown value becomes a text', () => {
   for (const thrown of [undefined, null, 5, {}, '', new Error('')]) expect(toErrorText(thrown)).not.toBe('')
 })
 
-test('what a server is given to sign in with is a secret; a path or a plain word is none', () => {
+test('credentials in the configuration are secrets; a path or a plain word is none', () => {
   const env = {
     NODE_ENV: 'production',
     ROOT: '/home/me/p',

@@ -13,7 +13,7 @@ beforeEach(() => {
 
 const legacy = { era: { kind: 'legacy', at: 1 }, tools: { echo: 'digest' } } as const
 
-test('what one process keeps another one knows, and nobody else may read it', async () => {
+test('processes share the file, and only its owner can read it', async () => {
   expect(await createFileMcpMemory(path).get('fs:1')).toBeUndefined()
   await createFileMcpMemory(path).set('fs:1', legacy)
   expect(await createFileMcpMemory(path).get('fs:1')).toEqual(legacy)
@@ -21,13 +21,13 @@ test('what one process keeps another one knows, and nobody else may read it', as
   expect(statSync(path).mode & 0o077).toBe(0)
 })
 
-test('several that write at once do not lose each other’s', async () => {
+test('concurrent writers do not lose each other’s entries', async () => {
   const keys = Array.from({ length: 12 }, (_, i) => `s${i}:x`)
   await Promise.all(keys.map((key) => createFileMcpMemory(path).set(key, legacy)))
   expect(Object.keys(JSON.parse(readFileSync(path, 'utf8'))).sort()).toEqual(keys.sort())
 })
 
-test('a file that cannot be read counts as empty and stays as it is', async () => {
+test('an unreadable file counts as empty and is not changed', async () => {
   const memory = createFileMcpMemory(path)
   await memory.set('fs:1', legacy)
   writeFileSync(path, '{"fs:1": tru')
@@ -36,21 +36,21 @@ test('a file that cannot be read counts as empty and stays as it is', async () =
   expect(readFileSync(path, 'utf8')).toBe('{"fs:1": tru')
 })
 
-test('what cannot be written is forgotten, and no error', async () => {
+test('a failure to write is ignored', async () => {
   const memory = createFileMcpMemory(join(path, 'x'))
   await createFileMcpMemory(path).set('fs:1', legacy)
   await memory.set('fs:1', legacy) // its folder is a file
   expect(await memory.get('fs:1')).toBeUndefined()
 })
 
-test('of an entry by somebody else’s hand only what has the right shape is used', async () => {
+test('of an entry edited by hand only the valid parts are used', async () => {
   const memory = createFileMcpMemory(path)
   await memory.set('a', legacy)
   writeFileSync(path, JSON.stringify({ a: { era: { kind: 'new' }, tools: { x: 5 } }, b: 7, c: { ...legacy, more: 1 } }))
   expect([await memory.get('a'), await memory.get('b'), await memory.get('c')]).toEqual([{}, undefined, legacy])
 })
 
-test('it does not grow without end: what was written longest ago goes', async () => {
+test('its size is bounded: the oldest entry is dropped', async () => {
   const memory = createFileMcpMemory(path)
   await memory.set('first', legacy)
   writeFileSync(path, JSON.stringify(Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`s${i}`, legacy]))))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { unpinnedRunner } from './unpinned-runner.ts'
 
-describe('MC-17 what is fetched anew each time is warned about, with how to pin it:', () => {
+describe('MC-17 an unpinned package causes a warning that says how to pin it:', () => {
   const loose: Record<string, [spec: string, advice: string]> = {
     'npx -y @a/server': ['@a/server', '"@a/server@1.2.3"'],
     'npx server': ['server', '"server@1.2.3"'],
@@ -44,7 +44,7 @@ describe('MC-17 what is fetched anew each time is warned about, with how to pin 
   })
 })
 
-describe('MC-17 what is pinned, or not fetched, is not:', () => {
+describe('MC-17 a pinned or local package causes none:', () => {
   const pinned = [
     ...['npx -y @a/server@1.2.3', 'npx server@1.2.3-beta.1 --flag', 'npx -p server@1.2.3 run', 'npx ./server', 'npx'],
     ...[`npx github:me/server#${'a'.repeat(40)}`, 'node server.js', 'bunx server@0.1.0', 'pnpm dlx server@1.2.3'],
@@ -80,13 +80,13 @@ test('the warning is one line, whatever the package is called', () => {
   expect(warning?.length).toBeLessThan(700)
 })
 
-test('a password in an address is not told', () => {
+test('a password in an address is not shown', () => {
   const warning = warn('npx -y git+https://me:hunter2hunter2@host.example/me/server')
   expect(warning).toContain('host.example/me/server')
   expect(warning).not.toContain('hunter2')
 })
 
-test('a server on the web is none of this', () => {
+test('a server with an address causes no warning', () => {
   expect(unpinnedRunner({ name: 'm', transport: 'streamable-http', url: 'https://mcp.example' })).toBeUndefined()
 })
 
@@ -95,7 +95,7 @@ function warn(line: string): string | undefined {
   return unpinnedRunner({ name: 'mine', transport: 'stdio', command, args })
 }
 
-test('MC-17 a shell that only passes it on hides nothing', () => {
+test('MC-17 a shell or env around the command is seen through', () => {
   const warning = (command: string, ...args: string[]) =>
     unpinnedRunner({ name: 'a', transport: 'stdio', command, args })
   expect(warning('sh', '-c', 'npx -y server')).toContain('"server" is when it starts (npx fetches it)')

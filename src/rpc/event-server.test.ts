@@ -71,8 +71,8 @@ const aWhile = async (isOver: () => boolean): Promise<void> => {
   for (let i = 0; i < 2000 && !isOver(); i++) await new Promise(setImmediate)
 }
 
-describe('what ends it though the input stays open', () => {
-  test('a signal stops the run under way and forgets what waits', async () => {
+describe('serving ends although the input stays open', () => {
+  test('a signal aborts the current run and drops the queue', async () => {
     const stopping = new AbortController()
     const stopped = Promise.withResolvers<RunOutcome>()
     const fake = fakeHost(() => stopped.promise)
@@ -87,7 +87,7 @@ describe('what ends it though the input stays open', () => {
     expect(fake.aborts()).toBe(1)
   })
 
-  test('FC-06 so does a reader that goes away', async () => {
+  test('FC-06 so does a closed output', async () => {
     const fake = fakeHost(async () => ended)
     let close: (error?: Error) => void = () => {}
     const output: Output = {
@@ -104,8 +104,8 @@ describe('what ends it though the input stays open', () => {
   })
 })
 
-describe('a run that there is no run_ended of', () => {
-  test('is told of by a line of its own, with the id of its command', async () => {
+describe('a run without run_ended', () => {
+  test('is reported by a not_run line with the id of its command', async () => {
     const fake = fakeHost(async (message, { tell }) => {
       if (message === 'bad') throw new Error('the picture is not there')
       if (message === 'good') tell(runEnded)
@@ -126,8 +126,8 @@ describe('a run that there is no run_ended of', () => {
   })
 })
 
-describe('FC-07 a client that never stops', () => {
-  test('is not read on while it does not read the replies', async () => {
+describe('FC-07 a client that never stops sending', () => {
+  test('is not read from while it does not read the replies', async () => {
     const most = 20_000
     let pulled = 0
     async function* flood(): AsyncGenerator<Uint8Array> {
@@ -148,7 +148,7 @@ describe('FC-07 a client that never stops', () => {
     expect(pulled).toBeLessThan(most / 2)
   })
 
-  test('is told that too many prompts wait', async () => {
+  test('is told that too many prompts are waiting', async () => {
     const stopping = new AbortController()
     const stopped = Promise.withResolvers<RunOutcome>()
     const output = reader()
@@ -165,7 +165,7 @@ describe('FC-07 a client that never stops', () => {
   })
 })
 
-test('FC-02 what is replayed waits for a slow reader as well', async () => {
+test('FC-02 replayed events wait for a slow reader too', async () => {
   const { host } = fakeHost(async () => ended)
   const events = Array.from({ length: 4000 }, (_, i) => ({ ...runEnded, seq: i, pad: 'x'.repeat(1000) }))
   let goOn: () => void = () => {}

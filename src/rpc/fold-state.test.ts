@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { foldFrame, foldLine, idleState, isStalled, normalizeEvent, type WatchedState } from './index.ts'
 
-describe('C034 a frame in the words of Glasspane', () => {
+describe('C034 a frame as a Glasspane event', () => {
   const rows: [frame: Record<string, unknown>, type: string | undefined][] = [
     [{ type: 'response', success: true, command: 'prompt' }, undefined],
     [{ type: 'user_message' }, 'message_update'],
@@ -33,7 +33,7 @@ describe('C034 a frame in the words of Glasspane', () => {
     expect(normalizeEvent(response)).toEqual({ type: 'error', message: 'unknown command' })
   })
 
-  test('what a pane needs to know comes with it', () => {
+  test('an event carries its details', () => {
     expect(normalizeEvent({ type: 'tool_result', id: 'c', is_error: true })).toEqual({
       type: 'tool_execution_end',
       id: 'c',
@@ -43,7 +43,7 @@ describe('C034 a frame in the words of Glasspane', () => {
   })
 
   test.for([null, 7, 'done', [], {}, { type: 7 }, { type: 'constructor' }, { type: '__proto__' }])(
-    '%j is nothing',
+    '%j has no event',
     (value) => {
       expect(normalizeEvent(value)).toBeUndefined()
     },
@@ -86,7 +86,7 @@ describe('C036 the state of an agent', () => {
     expect(stateAfter(...frames).status).toBe(status)
   })
 
-  test('lines that are no frames are counted and skipped, blank ones not even that', () => {
+  test('invalid lines are counted and skipped, blank ones only skipped', () => {
     const lines = ['{"type":"turn_start"}', 'oops', '', ' \r', '[]', 'null', '{"a":1}', '{"type":7}']
     expect(lines.reduce((state, line) => foldLine(state, line, 5), idleState)).toEqual({
       status: 'working',
@@ -100,7 +100,7 @@ describe('C036 the state of an agent', () => {
     expect(stateAfter({ type: 'turn_start' }, usage)).toMatchObject({ status: 'working', usage: { cost_usd: 0.5 } })
   })
 
-  test('it is stalled when it should be at work and has not been heard of for four hours', () => {
+  test('it is stalled when it works and has been silent for four hours', () => {
     const hours = 60 * 60 * 1000
     const working = foldFrame(idleState, { type: 'turn_start' }, 1000)
     expect(isStalled(working, 1000 + 4 * hours - 1)).toBe(false)

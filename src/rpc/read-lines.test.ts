@@ -24,13 +24,13 @@ describe('lines', () => {
     expect(await linesOf('a\u2028b\rc\u0085\vd\n')).toEqual(['a\u2028b\rc\u0085\vd'])
   })
 
-  test('may have characters that are cut in the middle by a chunk', async () => {
+  test('may have characters that are split between chunks', async () => {
     const all = bytes('né😀\n')
     for (let at = 0; at <= all.length; at++)
       expect(await linesOf(all.subarray(0, at), all.subarray(at))).toEqual(['né😀'])
   })
 
-  test('FC-07 that are not UTF-8 are told apart, and the next one is read', async () => {
+  test('FC-07 that are not UTF-8 are reported, and the next one is read', async () => {
     const problem = { problem: 'the line is not valid UTF-8' }
     expect(await linesOf(Uint8Array.of(0x22, 0xff, 0x0a), 'b\n')).toEqual([problem, 'b'])
     expect(await linesOf(Uint8Array.of(0xc3, 0x0a), Uint8Array.of(0xa9, 0x0a))).toEqual([problem, problem])
@@ -42,7 +42,7 @@ describe('lines', () => {
     await expect(linesOf('x'.repeat(21))).rejects.toThrow('longer than 20 bytes')
   })
 
-  test('are not changed by a reader that uses its buffer again', async () => {
+  test('are not changed by a source that reuses its buffer', async () => {
     async function* reused(): AsyncGenerator<Uint8Array> {
       const buffer = bytes('abc')
       yield buffer

@@ -24,7 +24,7 @@ class Script {
 
 const turns = () => new Promise((go) => setImmediate(go))
 
-test('work is done one after the other, and what is next comes right behind what is under way', async () => {
+test('work runs one after the other, and addNext puts work right behind the current one', async () => {
   const [queue, script] = [new WorkQueue(), new Script()]
   queue.add(script.work('a'))
   queue.add(script.work('b'))
@@ -37,7 +37,7 @@ test('work is done one after the other, and what is next comes right behind what
   await queue.idle()
 })
 
-test('what is about to begin counts as under way', async () => {
+test('the next work counts as current while none is running', async () => {
   const [queue, script] = [new WorkQueue(), new Script()]
   queue.add(script.work('a'))
   queue.add(script.work('b'))
@@ -47,7 +47,7 @@ test('what is about to begin counts as under way', async () => {
   expect(script.ran).toEqual(['a aborted', 'next', 'b'])
 })
 
-test('quiet work is not aborted: what comes after it is', async () => {
+test('internal work is not aborted, but the work after it is', async () => {
   const [queue, script] = [new WorkQueue(), new Script()]
   queue.addNext(script.work('quiet', { isInternal: true }))
   queue.add(script.work('a'))
@@ -57,7 +57,7 @@ test('quiet work is not aborted: what comes after it is', async () => {
   expect(script.ran).toEqual(['quiet', 'a aborted'])
 })
 
-test('what is dropped while it waits for something else never begins', async () => {
+test('work that is dropped while it waits never begins', async () => {
   const [queue, script] = [new WorkQueue(), new Script()]
   const { promise, resolve } = Promise.withResolvers<void>()
   queue.add(script.work('a', { after: promise }))
@@ -71,7 +71,7 @@ test('what is dropped while it waits for something else never begins', async () 
   expect(script.ran).toEqual(['b'])
 })
 
-test('no more is taken than the memory has room for', async () => {
+test('the queue is bounded in number and size', async () => {
   const [queue, script] = [new WorkQueue(), new Script()]
   const half = 33 * 1024 * 1024
   expect([queue.add(script.work('a', { size: half })), queue.add(script.work('b', { size: half }))]).toEqual([

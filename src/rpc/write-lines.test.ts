@@ -54,7 +54,7 @@ describe('FC-02 while the reader is slow', () => {
     expect(pipe.frames).toEqual(Array.from({ length: 50 }, (_, i) => ({ type: 'turn_start', step: i + 1 })))
   })
 
-  test('neighbouring pieces of one text are joined, and nothing else', () => {
+  test('neighbouring fragments of one text are joined, and nothing else', () => {
     const { pipe, writer } = open()
     const sent = [
       done,
@@ -69,7 +69,7 @@ describe('FC-02 while the reader is slow', () => {
     ])
   })
 
-  test('a joined piece stays short enough to be read at once, and none of it is lost', () => {
+  test('a joined fragment stays short, and nothing is lost', () => {
     const { pipe, writer } = open()
     for (let i = 0; i < 300; i++) writer.write(text(String(i % 10).repeat(1000)))
     pipe.readAll()
@@ -79,7 +79,7 @@ describe('FC-02 while the reader is slow', () => {
     expect(deltas.length).toBeLessThan(10)
   })
 
-  test('whoever streams is asked to wait, until enough has been read', async () => {
+  test('a stream has to wait until enough has been read', async () => {
     const { pipe, writer } = open(100)
     writer.write(done)
     expect(writer.ready()).toBeUndefined()
@@ -96,7 +96,7 @@ describe('FC-02 while the reader is slow', () => {
     expect(writer.ready()).toBeUndefined()
   })
 
-  test('a joined piece counts in full', () => {
+  test('a joined fragment counts with its whole size', () => {
     const { writer } = open(100)
     writer.write(done)
     for (let i = 0; i < 10; i++) writer.write(text('0123456789'))
@@ -104,7 +104,7 @@ describe('FC-02 while the reader is slow', () => {
   })
 })
 
-test('frames of another kind are joined only if whoever writes them says how', () => {
+test('frames are joined only if the caller defines their fragments', () => {
   const pipe = new Pipe()
   const writer = writeLines(pipe)
   for (const frame of [done, text('a'), text('b')]) writer.write(frame)
@@ -112,7 +112,7 @@ test('frames of another kind are joined only if whoever writes them says how', (
   expect(pipe.frames).toEqual([done, text('a'), text('b')])
 })
 
-test('FC-12 it is drained when the last line has been taken', async () => {
+test('FC-12 it is drained when the last line has been written', async () => {
   const { pipe, writer } = open()
   for (let i = 0; i < 200; i++) writer.write({ type: 'error', message: 'x'.repeat(50_000) })
   let isDrained = false
@@ -129,14 +129,14 @@ test('FC-12 it is drained when the last line has been taken', async () => {
   expect(pipe.writes.at(-1)!.endsWith('\n')).toBe(true)
 })
 
-describe('FC-06 when nobody reads any more', () => {
+describe('FC-06 when the output is closed', () => {
   const broken = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
   const ways: Record<string, (pipe: Pipe) => void> = {
     'a write fails': (pipe) => pipe.read(broken),
     'the output reports an error': (pipe) => pipe.listeners.error!(broken),
     'the output is closed': (pipe) => pipe.listeners.close!(),
   }
-  test.for(Object.entries(ways))('because %s, it is told once and waits for nothing', async ([, fail]) => {
+  test.for(Object.entries(ways))('because %s, the handler is called once and nothing waits', async ([, fail]) => {
     const { pipe, writer, closed } = open(10)
     writer.write(done)
     writer.write(text('a text that nobody will read'))
@@ -153,7 +153,7 @@ describe('FC-06 when nobody reads any more', () => {
     expect(pipe.writes).toHaveLength(1)
   })
 
-  test('because a write throws, it does not throw further', () => {
+  test('because a write throws, the error is not passed on', () => {
     const told: unknown[] = []
     const output: Output = {
       write() {
@@ -167,7 +167,7 @@ describe('FC-06 when nobody reads any more', () => {
   })
 })
 
-test('an output that is done at once gets every line by itself', () => {
+test('a synchronous output gets every line separately', () => {
   const lines: string[] = []
   const writer = writeLines({
     write(line, told) {
@@ -193,7 +193,7 @@ test('C001 a frame is one line of bare JSON, ended by LF, with its keys in order
   )
 })
 
-test('SV-19 what some readers take for the end of a line is escaped', () => {
+test('SV-19 characters that some readers take for line breaks are escaped', () => {
   const text = 'one\u2028two\u2029three\r\n'
   const line = writeFrame({ text })
   expect(line).not.toMatch(/[\u2028\u2029\r]/)

@@ -27,7 +27,7 @@ function open(...ids: string[]): OpenCalls {
   return calls
 }
 
-test('a call is answered once, and says nothing after its answer', () => {
+test('a call gets one result, and no progress after it', () => {
   const calls = open('1', '2')
   expect(calls.answer(result('2', 'first'))).toEqual([])
   expect(calls.answer(result('2', 'second'))).toEqual([])
@@ -37,7 +37,7 @@ test('a call is answered once, and says nothing after its answer', () => {
   expect(calls.answer(result('1', 'again'))).toEqual([])
 })
 
-test('calls that tools make, and those of another run, are nobody here', () => {
+test('calls made by tools, and those of another run, are not shown', () => {
   const calls = open('1')
   expect(calls.answer(result('1.1', 'inner'))).toEqual([])
   expect(calls.progress('1.1', 'inner')).toEqual([])
@@ -45,7 +45,7 @@ test('calls that tools make, and those of another run, are nobody here', () => {
   expect(calls.closeAll()).toEqual([])
 })
 
-test('where a run has to wait, each call says whether it was the one that had to', () => {
+test('when a run has to wait, each call says whether it is the one that waits', () => {
   const calls = open('1', 'a.b', '3')
   calls.answer(result('3', 'ready'))
   calls.addWaiting(asked('a.b.2.1', 'a question'))

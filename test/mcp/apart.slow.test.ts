@@ -9,7 +9,7 @@ test('MC-11 a server cannot use our model', async () => {
   expect(provider.requests).toHaveLength(2) // the two turns of the run, and nothing of the server's
 })
 
-test('MC-15 two agents with one server each have a connection, and none gets the other’s answers', async () => {
+test('MC-15 two agents with one server have separate connections and answers', async () => {
   const server = await faultServer([])
   const agents = [agentWith([server.config]), agentWith([server.config])]
   const said = await Promise.all(
@@ -21,7 +21,7 @@ test('MC-15 two agents with one server each have a connection, and none gets the
   expect(await server.noted('start ')).toHaveLength(2)
 })
 
-test.each([['legacy'], ['modern']])('who listens to what servers log has them asked for it (%s)', async (era) => {
+test.each([['legacy'], ['modern']])('a listener for server logs makes them requested (%s)', async (era) => {
   const server = await faultServer(era === 'modern' ? ['modern'] : [])
   const { results } = agentWith([server.config])
   await results(['mcp_f_echo', 'x'])

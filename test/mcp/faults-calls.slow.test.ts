@@ -3,7 +3,7 @@ import { call } from 'libero/testing'
 import { expect, test } from 'vitest'
 import { agentWith, eventually, faultServer, within } from './fixtures/fault-kit.ts'
 
-test('a call that is silent ends after callTimeout, the server is told, and the next call works', async () => {
+test('a silent call times out after callTimeout, the server is told, and the next call works', async () => {
   const server = await faultServer([], { callTimeout: 1000 })
   const { results } = agentWith([server.config])
   const [silent, next] = await within(results(['mcp_f_echo', 'silent'], ['mcp_f_echo', 'a']))
@@ -14,27 +14,27 @@ test('a call that is silent ends after callTimeout, the server is told, and the 
   expect(await server.noted('start')).toHaveLength(1)
 })
 
-test('FM-15 endless progress does not help beyond longestCall', async () => {
+test('FM-15 endless progress does not extend a call beyond longestCall', async () => {
   const server = await faultServer([], { callTimeout: 5000, longestCall: 400 })
   const { results } = agentWith([server.config])
   const [endless] = await within(results(['mcp_f_echo', 'progress-for-ever']))
   expect(endless).toContain('timed out: no answer within 0.4 s')
 })
 
-test('FM-15 progress begins the time of silence anew', async () => {
+test('FM-15 progress restarts the limit on silence', async () => {
   // Fifty times 50 ms, longer in all than it may be silent.
   const server = await faultServer([], { callTimeout: 1500 })
   const { results } = agentWith([server.config])
   expect(await results(['mcp_f_echo', 'progress-then-answer'])).toEqual(['done at last'])
 })
 
-test('FM-16 answers to nobody, or given twice, are dropped', async () => {
+test('FM-16 answers with unknown ids, or given twice, are dropped', async () => {
   const server = await faultServer([])
   const { results } = agentWith([server.config])
   expect(await results(['mcp_f_echo', 'odd-ids'], ['mcp_f_echo', 'a'])).toEqual(['first', 'echo a'])
 })
 
-test('FM-16 an answer to a call that was given up is not taken for that of a later one', async () => {
+test('FM-16 a late answer to a timed-out call is not used for a later one', async () => {
   const server = await faultServer([], { callTimeout: 1000 })
   const { results } = agentWith([server.config])
   const [late, next] = await results(['mcp_f_echo', 'late'], ['mcp_f_echo', 'a'])
@@ -45,7 +45,7 @@ test('FM-16 an answer to a call that was given up is not taken for that of a lat
 })
 
 test.each(['legacy', 'modern'])(
-  'FM-18 who aborts the run cancels the call, and its late answer is dropped (%s)',
+  'FM-18 aborting the run cancels the call, and its late answer is dropped (%s)',
   async (era) => {
     const server = await faultServer([era])
     const { agent, provider, results } = agentWith([server.config])
@@ -62,7 +62,7 @@ test.each(['legacy', 'modern'])(
   },
 )
 
-test('FM-20 a server that wants one more thing for ever gets five answers', async () => {
+test('FM-20 a server that asks for more input forever gets five answers', async () => {
   const server = await faultServer(['modern', 'wants-input'])
   const { results } = agentWith([server.config])
   const [endless] = await within(results(['mcp_f_echo', 'a']))
@@ -70,7 +70,7 @@ test('FM-20 a server that wants one more thing for ever gets five answers', asyn
   expect(await server.noted('call')).toHaveLength(6)
 })
 
-test('MC-19 what a server repeats of our secrets and control characters reaches nobody', async () => {
+test('MC-19 secrets and control characters that a server repeats are removed', async () => {
   const server = await faultServer([], { env: { SECRET: 's3cr3t-canary' } })
   const { results, heard, provider } = agentWith([server.config])
   const [hard, soft] = await results(['mcp_f_echo', 'fails'], ['mcp_f_echo', 'fails-softly'])
@@ -80,7 +80,7 @@ test('MC-19 what a server repeats of our secrets and control characters reaches 
   expect(JSON.stringify([heard, provider.requests])).not.toContain('canary')
 })
 
-test('MC-19 what a server writes as it fails to start is told without our secrets', async () => {
+test('MC-19 the output of a server that fails to start is reported without our secrets', async () => {
   const server = await faultServer(['crash-at-start'], { env: { SECRET: 's3cr3t-canary' } })
   const { agent, provider, heard } = agentWith([server.config])
   provider.push('done')
@@ -92,7 +92,7 @@ test('MC-19 what a server writes as it fails to start is told without our secret
   expect(JSON.stringify([heard, f?.stderr, f?.problem])).not.toContain('canary')
 })
 
-test('PI-14 what a server logs, or says of its progress, never reaches the model', async () => {
+test('PI-14 log messages and progress of a server never reach the model', async () => {
   const server = await faultServer(['logs'])
   const { results, heard, provider } = agentWith([server.config])
   await results(['mcp_f_echo', 'logs'], ['mcp_f_echo', 'progress-then-answer'])

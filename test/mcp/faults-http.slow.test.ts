@@ -17,7 +17,7 @@ test.each(eras)('a good server of the %s protocol works', async (era) => {
   expect((await agent.mcpServers())[0]?.protocolVersion).toBe(era === 'legacy' ? '2025-11-25' : '2026-07-28')
 })
 
-test('FM-13 a session that has expired is begun again, once, and the call works', async () => {
+test('FM-13 an expired session is replaced once, and the call works', async () => {
   let expired = 0
   const server = await faultHttp({
     on: (received) => {
@@ -35,7 +35,7 @@ test('FM-13 a session that has expired is begun again, once, and the call works'
   expect(heardOf('mcp:connect')).toHaveLength(2)
 })
 
-test('FM-13 a session that expires for ever is an error, after one more try', async () => {
+test('FM-13 a session that always expires is an error after one more attempt', async () => {
   const server = await faultHttp({
     on: (received) => (isCall(received, 'b') ? received.response.writeHead(404).end() : false),
   })
@@ -46,7 +46,7 @@ test('FM-13 a session that expires for ever is an error, after one more try', as
   expect(server.calls().filter((line) => line.includes(' b '))).toHaveLength(2)
 })
 
-test('FM-13 calls side by side that lose a session begin one new session, and none hangs', async () => {
+test('FM-13 concurrent calls that lose a session open one new session, and none hangs', async () => {
   const server = await faultHttp({
     on: ({ method, request, response }) =>
       method === 'tools/call' && request.headers['mcp-session-id'] === 'session-1'
@@ -64,7 +64,7 @@ test('FM-13 calls side by side that lose a session begin one new session, and no
   expect(server.ledger.filter((line) => line === 'initialize')).toHaveLength(2)
 })
 
-test('FM-14 a 404 where there are no sessions says nothing about what was done: the call is not repeated', async () => {
+test('FM-14 after a 404 without a session it is unknown what was done: the call is not repeated', async () => {
   const server = await faultHttp({
     era: 'modern',
     on: (received) => (isCall(received, 'b') ? received.response.writeHead(404).end() : false),
@@ -82,7 +82,7 @@ describe.each(eras)('FM-14 a stream that drops in mid-call (%s)', (era) => {
     return setTimeout(() => stream.destroy(), 50)
   }
 
-  test('leaves open what happened, and the call is not repeated', async () => {
+  test('leaves the outcome unknown, and the call is not repeated', async () => {
     const server = await faultHttp({ era, on: drop, config: { callTimeout: 8000 } })
     const { results } = agentWith([server.config])
     const [lost, next] = await within(results(['mcp_h_echo', 'b'], ['mcp_h_echo', 'c']))
@@ -92,7 +92,7 @@ describe.each(eras)('FM-14 a stream that drops in mid-call (%s)', (era) => {
     expect(server.calls().filter((line) => line.includes(' b '))).toHaveLength(1)
   })
 
-  test('is repeated with another id where the user said that this does no harm', async () => {
+  test('is repeated with another id if the tool is listed as repeatable', async () => {
     let drops = 0
     const server = await faultHttp({
       era,
@@ -106,7 +106,7 @@ describe.each(eras)('FM-14 a stream that drops in mid-call (%s)', (era) => {
     expect(new Set(server.calls()).size).toBe(2)
   })
 
-  test('that ends in good order without an answer is the same', async () => {
+  test('that ends regularly without an answer is treated the same', async () => {
     const server = await faultHttp({
       era,
       on: (received) => (isCall(received, 'b') ? received.stream().end() : false),
@@ -120,7 +120,7 @@ describe.each(eras)('FM-14 a stream that drops in mid-call (%s)', (era) => {
   })
 })
 
-test.each(eras)('FM-18 who aborts the run closes the stream of the call (%s)', async (era) => {
+test.each(eras)('FM-18 aborting the run closes the stream of the call (%s)', async (era) => {
   let isClosed = false
   const server = await faultHttp({
     era,
@@ -187,7 +187,7 @@ const faults: readonly [name: string, answer: (received: Received) => unknown, t
 
 describe.each(eras)('a server of the %s protocol', (era) => {
   test.each(faults)(
-    'that answers a call with %s gives a result that can be read, and the others work',
+    'that answers a call with %s causes a readable result, and the others work',
     async (_, answer, text) => {
       const bad = await faultHttp({
         era,
@@ -208,7 +208,7 @@ describe.each(eras)('a server of the %s protocol', (era) => {
     },
   )
 
-  test.each(faults)('that answers its greeting with %s does not stop the run', async (_, answer) => {
+  test.each(faults)('that answers initialize with %s does not stop the run', async (_, answer) => {
     const bad = await faultHttp({
       era,
       on: (received) => {
@@ -226,7 +226,7 @@ describe.each(eras)('a server of the %s protocol', (era) => {
   })
 })
 
-test('FM-17 a 401 in mid-run is told, and does not end the run', async () => {
+test('FM-17 a 401 during a run is reported, and does not end the run', async () => {
   const server = await faultHttp({
     on: (received) => (isCall(received, 'b') ? received.response.writeHead(401).end() : false),
   })
@@ -259,7 +259,7 @@ test('M12 a 401 to a configured Authorization header says that the header was re
   expect(heardOf('mcp:auth:required')).toEqual([])
 })
 
-test('FM-17 a missing scope in mid-run is a login that is missing', async () => {
+test('FM-17 a missing scope during a run is reported as a missing login', async () => {
   const challenge = 'Bearer error="insufficient_scope", scope="files:write"'
   const server = await faultHttp({
     on: (received) =>
@@ -271,7 +271,7 @@ test('FM-17 a missing scope in mid-run is a login that is missing', async () => 
   expect(heardOf('mcp:auth:required')).toHaveLength(1)
 })
 
-test('FM-17 who logs in between two runs has the tools in the next', async () => {
+test('FM-17 after a login between two runs the next one has the tools', async () => {
   let isLoggedIn = false
   const server = await faultHttp({ on: ({ response }) => (isLoggedIn ? false : response.writeHead(401).end()) })
   const clock = fakeClock()
@@ -285,7 +285,7 @@ test('FM-17 who logs in between two runs has the tools in the next', async () =>
   expect(await results(['mcp_h_echo', 'a'])).toEqual(['echo a'])
 })
 
-test('a server that was given up can be connected to again', async () => {
+test('a disabled server can be connected again', async () => {
   let isDown = true
   const server = await faultHttp({ on: ({ response }) => (isDown ? response.writeHead(500).end() : false) })
   const clock = fakeClock()
@@ -304,7 +304,7 @@ test('a server that was given up can be connected to again', async () => {
 })
 
 // A kept connection that ends without an answer: the call may have been done.
-test('FM-14 a call is not repeated on another connection either', async () => {
+test('FM-14 a call is not repeated on another connection', async () => {
   const server = await faultHttp({ on: (received) => (isCall(received, 'b') ? received.response.destroy() : false) })
   const { results } = agentWith([server.config])
   const [lost, next] = await within(results(['mcp_h_echo', 'b'], ['mcp_h_echo', 'c']))
@@ -313,7 +313,7 @@ test('FM-14 a call is not repeated on another connection either', async () => {
   expect(server.calls().filter((line) => line.includes(' b '))).toHaveLength(1)
 })
 
-test('MC-19 nor does one that repeats them instead of telling its tools', async () => {
+test('MC-19 a server that repeats our secrets instead of its tools does not expose them', async () => {
   const server = await faultHttp({
     on: ({ method, request, response }) =>
       method === 'tools/list' && response.writeHead(500).end(`bad ${request.headers.authorization}`),
@@ -327,7 +327,7 @@ test('MC-19 nor does one that repeats them instead of telling its tools', async 
   expect(inspect([heard, h?.problem, failure], { depth: 20, showHidden: true })).not.toContain('canary')
 })
 
-test.each(eras)('destroy lets go of a server that does not answer its greeting (%s)', async (era) => {
+test.each(eras)('destroy closes a server that does not answer initialize (%s)', async (era) => {
   const closed = Promise.withResolvers<void>()
   const server = await faultHttp({
     era,
@@ -340,7 +340,7 @@ test.each(eras)('destroy lets go of a server that does not answer its greeting (
   await within(closed.promise)
 })
 
-test('MC-19 a server that repeats our headers in its errors does not get them to anybody', async () => {
+test('MC-19 headers that a server repeats in its errors are redacted', async () => {
   const server = await faultHttp({
     on: ({ method, request, response }) => {
       if (method !== 'tools/call') return false

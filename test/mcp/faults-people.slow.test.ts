@@ -31,35 +31,32 @@ const form = {
   tags: { type: 'array', items: { type: 'string', enum: ['a', 'b', 'c'] } },
 }
 
-test.each(['legacy', 'modern'])(
-  'a server asks a person, field by field, and gets what they answer (%s)',
-  async (era) => {
-    const server = await faultServer([era])
-    const { prompts, authority } = asking(({ payload: { prompt = '' } }) => {
-      if (prompt.includes('Name')) return 'Ada'
-      if (prompt.includes('age')) return ''
-      if (prompt.includes('color')) return 'green'
-      return prompt.includes('sure') ? 'yes' : 'a, c'
-    })
-    const { results } = agentWith([server.config], { authority })
-    const [answer] = await results(['mcp_f_echo', ask(form)])
-    expect(JSON.parse(answer!)).toMatchObject({
-      action: 'accept',
-      content: { name: 'Ada', age: 7, color: 'green', sure: true, tags: ['a', 'c'] },
-    })
-    expect(prompts.map(({ kind }) => kind)).toEqual(['Ask', 'Ask', 'Select', 'Select', 'Ask'])
-    expect(prompts[0]?.payload.prompt).toContain('The MCP server "f" asks: Who are you?')
-  },
-)
+test.each(['legacy', 'modern'])('a server asks a person, field by field, and gets the answers (%s)', async (era) => {
+  const server = await faultServer([era])
+  const { prompts, authority } = asking(({ payload: { prompt = '' } }) => {
+    if (prompt.includes('Name')) return 'Ada'
+    if (prompt.includes('age')) return ''
+    if (prompt.includes('color')) return 'green'
+    return prompt.includes('sure') ? 'yes' : 'a, c'
+  })
+  const { results } = agentWith([server.config], { authority })
+  const [answer] = await results(['mcp_f_echo', ask(form)])
+  expect(JSON.parse(answer!)).toMatchObject({
+    action: 'accept',
+    content: { name: 'Ada', age: 7, color: 'green', sure: true, tags: ['a', 'c'] },
+  })
+  expect(prompts.map(({ kind }) => kind)).toEqual(['Ask', 'Ask', 'Select', 'Select', 'Ask'])
+  expect(prompts[0]?.payload.prompt).toContain('The MCP server "f" asks: Who are you?')
+})
 
-test('who declines or calls it off tells the server just that', async () => {
+test('a decline or a cancel is reported to the server', async () => {
   const server = await faultServer([])
   const { authority } = asking(() => ({ status: 'rejected', reason: 'no' }))
   const { results } = agentWith([server.config], { authority })
   expect(JSON.parse((await results(['mcp_f_echo', ask(form)]))[0]!)).toEqual({ action: 'decline' })
 })
 
-test('where there is nobody to ask the server is told that it cannot', async () => {
+test('with no person to ask the server is told that it cannot ask', async () => {
   const server = await faultServer([])
   const { results } = agentWith([server.config])
   const [answer, next] = await within(results(['mcp_f_echo', ask(form)], ['mcp_f_echo', 'a']))
@@ -67,7 +64,7 @@ test('where there is nobody to ask the server is told that it cannot', async () 
   expect(next).toBe('echo a')
 })
 
-test('where nobody is there to answer it is called off', async () => {
+test('with no person to answer the question is cancelled', async () => {
   const server = await faultServer([])
   const { results } = agentWith([server.config], { authority: { mode: 'yolo', interactors: [] } })
   const [answer, next] = await within(results(['mcp_f_echo', ask(form)], ['mcp_f_echo', 'a']))
@@ -75,7 +72,7 @@ test('where nobody is there to answer it is called off', async () => {
   expect(next).toBe('echo a')
 })
 
-test.each(['legacy', 'modern'])('a person may take longer than a call may be silent (%s)', async (era) => {
+test.each(['legacy', 'modern'])('a person may take longer than the limit on silence (%s)', async (era) => {
   const server = await faultServer([era], { callTimeout: 1000, longestCall: 1500 })
   const { authority } = asking(async () => {
     await new Promise((resolve) => setTimeout(resolve, 2500))
@@ -89,7 +86,7 @@ test.each(['legacy', 'modern'])('a person may take longer than a call may be sil
   expect(silent).toContain('timed out')
 })
 
-test('who aborts the run while a person thinks ends both', async () => {
+test('aborting the run during a question ends both', async () => {
   const server = await faultServer([])
   const { prompts, authority } = asking(() => new Promise(() => {}))
   const { agent, provider } = agentWith([server.config], { authority })
@@ -112,7 +109,7 @@ test('a page that a server wants opened is shown with its host', async () => {
   expect(prompts[0]?.payload.prompt).toContain('open a page at pay.example')
 })
 
-test('a server is told where tools run', async () => {
+test('a server is told the folder where tools run', async () => {
   const server = await faultServer([])
   const cwd = await temporary('mcp-roots-')
   const { results } = agentWith([server.config], { execution: createProcessContext({ cwd }) })

@@ -6,7 +6,7 @@ import type { ChildPreset } from '../../src/core/fork.ts'
 import { agentWith, eventually, faultServer, resultsOf, within } from './fixtures/fault-kit.ts'
 
 test.each(['crash-at-start', 'crash-on-list'])(
-  'FM-10 a server with %s is tried five times more, ever more slowly, then given up',
+  'FM-10 a server with %s is retried five times with growing delays, then disabled',
   async (mode) => {
     const server = await faultServer([mode])
     const clock = fakeClock()
@@ -44,7 +44,7 @@ test.each(['crash-at-start', 'crash-on-list'])(
   },
 )
 
-test('FM-10 a server that was given up is not started again by calls, until a minute has passed', async () => {
+test('FM-10 calls do not start a disabled server again before a minute has passed', async () => {
   const server = await faultServer([])
   const clock = fakeClock()
   const { results, agent } = agentWith([server.config], { clock })
@@ -59,7 +59,7 @@ test('FM-10 a server that was given up is not started again by calls, until a mi
   expect(await results(['mcp_f_echo', 'a'])).toEqual(['echo a'])
 })
 
-test('FM-10 a program that is not there is not tried again', async () => {
+test('FM-10 a missing program is not retried', async () => {
   const { agent, provider, heardOf } = agentWith([{ name: 'f', transport: 'stdio', command: 'no-such-program-here' }])
   provider.push('done')
   await agent.run({ prompt: 'go' })
@@ -68,7 +68,7 @@ test('FM-10 a program that is not there is not tried again', async () => {
   expect(heardOf('mcp:error').join()).toContain('could not be started')
 })
 
-test('FM-12 there is one process at a time, however often it is lost', async () => {
+test('FM-12 there is one process at a time, however often the connection is lost', async () => {
   const server = await faultServer([])
   const { results, agent } = agentWith([server.config])
   const most: number[] = []
@@ -79,7 +79,7 @@ test('FM-12 there is one process at a time, however often it is lost', async () 
   expect(await server.noted('start')).toHaveLength(11)
 })
 
-test('FM-12 calls side by side that lose a server start one', async () => {
+test('FM-12 concurrent calls that lose a server start one process', async () => {
   const server = await faultServer([])
   const { agent, provider } = agentWith([server.config])
   const calls = ['a', 'crash', 'b'].map((text, i) => call(`c${i}`, 'mcp_f_echo', { text }))
@@ -90,7 +90,7 @@ test('FM-12 calls side by side that lose a server start one', async () => {
   expect((await server.alive()).length).toBe(1)
 })
 
-test('FM-12 a server that does not want to end is gone before the next one starts', async () => {
+test('FM-12 a server that ignores its end is killed before the next one starts', async () => {
   const server = await faultServer(['ignore-end', 'slow-list'], { bootstrapTimeout: 700 })
   const { agent, provider } = agentWith([server.config])
   provider.push('done')
@@ -106,7 +106,7 @@ test('FM-12 a server that does not want to end is gone before the next one start
 }, 40_000)
 
 test.each([['hang'], ['silent-probe'], ['slow-list'], ['slow-list', 'ignore-end']])(
-  'destroy ends a server that is still being connected to (%s)',
+  'destroy ends a server that is still connecting (%s)',
   async (...modes) => {
     const server = await faultServer(modes)
     const { agent } = agentWith([server.config], { eager: true })
@@ -118,7 +118,7 @@ test.each([['hang'], ['silent-probe'], ['slow-list'], ['slow-list', 'ignore-end'
   40_000,
 )
 
-test('destroy ends a server that has a call under way, and one that waits to be tried again', async () => {
+test('destroy ends a server with a call under way, and one that waits for a retry', async () => {
   const [busy, gone] = [await faultServer([]), await faultServer(['crash-at-start'], { name: 'g' })]
   const { agent, provider } = agentWith([busy.config, gone.config])
   provider.push([call('c', 'mcp_f_echo', { text: 'silent' })])
@@ -129,7 +129,7 @@ test('destroy ends a server that has a call under way, and one that waits to be 
   expect([...(await busy.alive()), ...(await gone.alive())]).toEqual([])
 })
 
-test('TR-19 a server that has to go is gone at once, with its tools', async () => {
+test('TR-19 a server whose signal aborts is closed at once, with its tools', async () => {
   const [bad, good] = [await faultServer([]), await faultServer([], { name: 'g' })]
   const leave = new AbortController()
   const { agent, provider, results } = agentWith([bad.config, good.config], {
@@ -152,7 +152,7 @@ test('TR-19 a server that has to go is gone at once, with its tools', async () =
   expect((await agent.mcpServers())[0]?.state).toBe('closed')
 })
 
-test('TR-19 a server that may not be there to begin with is not started', async () => {
+test('TR-19 a server whose signal is aborted from the start is not started', async () => {
   const server = await faultServer([])
   const { agent, provider } = agentWith([server.config], {
     mcpConnector: (configs, host) => connectMcpServers(configs, host, host.hooks, { until: () => AbortSignal.abort() }),
@@ -177,7 +177,7 @@ test('A200 both bootstrap hooks fire for each server, connect and error by the o
   expect(end('g')).toMatchObject({ ok: true, toolCount: 2, durationMs: expect.any(Number) })
 })
 
-test('A202 connections are used again by the next run', async () => {
+test('A202 the next run reuses the connections', async () => {
   const server = await faultServer([])
   const { results, heardOf } = agentWith([server.config], { eager: true })
   expect([...(await results(['mcp_f_echo', 'a'])), ...(await results(['mcp_f_echo', 'b']))]).toEqual([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { agentWith, eventually, faultServer, within } from './fixtures/fault-kit.ts'
 
-test('FM-01 a server that crashes in mid-call fails that call only: it is started again, and the call is not repeated', async () => {
+test('FM-01 a server that crashes during a call fails that call only: it is restarted, and the call is not repeated', async () => {
   const server = await faultServer([])
   const { results, heard } = agentWith([server.config])
   const [before, crashed, after] = await results(['mcp_f_echo', 'a'], ['mcp_f_echo', 'crash'], ['mcp_f_echo', 'b'])
@@ -21,7 +21,7 @@ test('FM-01 a call that is safe to repeat is sent again, once', async () => {
   expect(await server.noted('call')).toEqual(['call echo crash', 'call echo crash'])
 })
 
-test('FM-01 a neighbour in the same turn is not harmed by the end of another server', async () => {
+test('FM-01 the end of one server does not affect a call of another in the same turn', async () => {
   const bad = await faultServer([])
   const good = await faultServer([], { name: 'g' })
   const { results } = agentWith([bad.config, good.config])
@@ -30,7 +30,7 @@ test('FM-01 a neighbour in the same turn is not harmed by the end of another ser
   expect(await good.noted('start')).toHaveLength(1)
 })
 
-test('A201 FM-02 a server that hangs fails in time, and the others connect', async () => {
+test('A201 FM-02 a server that hangs times out, and the others connect', async () => {
   const [hanging, good] = [await faultServer(['hang'], { bootstrapTimeout: 300 }), await faultServer([], { name: 'g' })]
   const { results, heard, agent } = agentWith([hanging.config, good.config])
   expect(await within(results(['mcp_g_echo', 'a']))).toEqual(['echo a'])
@@ -43,7 +43,7 @@ test('A201 FM-02 a server that hangs fails in time, and the others connect', asy
   expect(g?.state).toBe('ready')
 })
 
-test('FM-02 a server that never tells its tools fails in time', async () => {
+test('FM-02 a server that never lists its tools times out', async () => {
   const server = await faultServer(['slow-list'], { bootstrapTimeout: 1000 })
   const { agent, heard, provider } = agentWith([server.config])
   provider.push('done')
@@ -57,24 +57,21 @@ test.each([
   ['the version it wants', ['wrong-version'], ['probe', 'probe'], '2026-07-28'],
   ['its own end', ['exit-on-probe'], ['probe', 'initialize'], '2025-11-25'],
   ['the new protocol', ['modern'], ['probe'], '2026-07-28'],
-])(
-  'FM-03 a server that answers the first question with %s is spoken to as it needs',
-  async (_, modes, greeting, version) => {
-    const server = await faultServer(modes, { bootstrapTimeout: 6000 })
-    const { results, agent } = agentWith([server.config])
-    expect(await results(['mcp_f_echo', 'a'])).toEqual(['echo a'])
-    expect((await server.ledger()).filter((line) => line === 'probe' || line === 'initialize')).toEqual(greeting)
-    expect((await agent.mcpServers())[0]?.protocolVersion).toBe(version)
-  },
-)
+])('FM-03 a server that answers the probe with %s gets the protocol it needs', async (_, modes, greeting, version) => {
+  const server = await faultServer(modes, { bootstrapTimeout: 6000 })
+  const { results, agent } = agentWith([server.config])
+  expect(await results(['mcp_f_echo', 'a'])).toEqual(['echo a'])
+  expect((await server.ledger()).filter((line) => line === 'probe' || line === 'initialize')).toEqual(greeting)
+  expect((await agent.mcpServers())[0]?.protocolVersion).toBe(version)
+})
 
-test('FM-04 words on stdout are skipped', async () => {
+test('FM-04 plain text on stdout is skipped', async () => {
   const server = await faultServer(['noise'])
   const { results } = agentWith([server.config])
   expect(await results(['mcp_f_echo', 'noise'], ['mcp_f_echo', 'a'])).toEqual(['echo noise', 'echo a'])
 })
 
-test('FM-04 a server that says nothing but words is given up, with the reason', async () => {
+test('FM-04 a server that writes only plain text is disabled, with the reason', async () => {
   const server = await faultServer(['endless-noise'])
   const { agent, provider, heard } = agentWith([server.config])
   provider.push('done')
@@ -85,7 +82,7 @@ test('FM-04 a server that says nothing but words is given up, with the reason', 
   expect(heard.filter((line) => line.startsWith('mcp:reconnect'))).toEqual([])
 })
 
-test('FM-05 MC-01 a line of 20 MB ends the server and says why; the next call works', async () => {
+test('FM-05 MC-01 a line of 20 MB ends the server with a reason; the next call works', async () => {
   const server = await faultServer([])
   const { results, heard } = agentWith([server.config])
   const [big, next] = await results(['mcp_f_echo', 'too-big'], ['mcp_f_echo', 'a'])
@@ -96,7 +93,7 @@ test('FM-05 MC-01 a line of 20 MB ends the server and says why; the next call wo
   expect(next).toBe('echo a')
 })
 
-test('FM-05 half a line and an end is a lost call', async () => {
+test('FM-05 an incomplete line and an exit lose the call', async () => {
   const server = await faultServer([])
   const { results } = agentWith([server.config])
   const [half, next] = await results(['mcp_f_echo', 'half-line'], ['mcp_f_echo', 'a'])
@@ -113,7 +110,7 @@ test('MC-01 a result of 8 MB is cut', async () => {
   expect(next).toBe('echo a')
 })
 
-test('FM-06 a byte order mark and blank lines are borne', async () => {
+test('FM-06 a byte order mark and blank lines are tolerated', async () => {
   const server = await faultServer(['bom'])
   const { results } = agentWith([server.config])
   expect(await results(['mcp_f_echo', 'a'])).toEqual(['echo a'])
@@ -129,7 +126,7 @@ test('FM-19 20 MB on stderr are read and cut, and the call works', async () => {
   expect(f?.stderr).not.toContain('\u001b')
 })
 
-test('a result that is none is said to be none', async () => {
+test('an invalid result is reported as such', async () => {
   const server = await faultServer([])
   const { results } = agentWith([server.config])
   const [garbage, next] = await results(['mcp_f_echo', 'garbage'], ['mcp_f_echo', 'a'])

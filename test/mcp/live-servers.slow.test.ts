@@ -45,7 +45,7 @@ describe.each(['stdio', 'streamable-http', 'sse'] as const)('server-everything o
     expect(JSON.stringify(structured)).toContain('temperature')
   })
 
-  test('progress is heard', async () => {
+  test('progress is reported', async () => {
     const agent = agentWith(await configFor(transport), [
       { call: 'mcp_all_trigger-long-running-operation', input: { duration: 0.3, steps: 3 } },
     ])
@@ -56,7 +56,7 @@ describe.each(['stdio', 'streamable-http', 'sse'] as const)('server-everything o
     expect(JSON.stringify(resultsOf(agent))).toContain('completed')
   })
 
-  test('its prompts and resources are there for the host', async () => {
+  test('its prompts and resources are available to the host', async () => {
     const agent = agentWith(await configFor(transport), [])
     const [server] = await agent.mcpServers()
     expect(server).toMatchObject({ state: 'ready', protocolVersion: '2025-11-25' })
@@ -87,7 +87,7 @@ test('MC-12 a server is not given our keys', async () => {
   expect(said).not.toContain('canary')
 })
 
-test('roots are where tools run: server-filesystem lets go of its own folders for them', async () => {
+test('roots are the folder where tools run: server-filesystem uses them instead of its own folders', async () => {
   const folder = await temporary('mcp-fs-')
   await mkdir(join(folder, 'given'))
   await mkdir(join(folder, 'here'))

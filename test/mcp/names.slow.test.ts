@@ -11,7 +11,7 @@ const server = (name: string): McpServerConfig => ({
   args: [fileURLToPath(new URL('fixtures/named-tools.mjs', import.meta.url)), ...(name === 'a' ? ['b_c'] : ['c'])],
 })
 
-test('MC-03 where tools of two servers come to one name, the first has it and the second is told of', async () => {
+test('MC-03 if tools of two servers get one name, the first keeps it and the second is reported', async () => {
   const agent = createAgent({
     provider: scripted([call('c1', 'mcp_a_b_c', {})], 'done'),
     mcpServers: [server('a'), server('a_b')],
@@ -24,13 +24,13 @@ test('MC-03 where tools of two servers come to one name, the first has it and th
   expect(errors).toEqual([expect.stringMatching(/^a_b: The tool c .* "a" has; it is left out/)])
 })
 
-test('PI-02 the model is told whose words a description is', async () => {
+test('PI-02 a description names its server to the model', async () => {
   const connections = await connectMcpServers([server('a')])
   onTestFinished(() => connections.close())
   expect(connections.tools.mcp_a_b_c?.spec.description).toBe('(MCP server a) does b_c')
 })
 
-test('beyond so many bytes of definitions, tools of servers that say nothing about it are lazy', async () => {
+test('above a size of all definitions, tools of servers without disclosure are lazy', async () => {
   const configs = [server('a'), { ...server('x'), disclosure: 'eager' as const }]
   const connections = await connectMcpServers(configs, undefined, undefined, { lazyAbove: 10 })
   onTestFinished(() => connections.close())

@@ -27,7 +27,7 @@ test('A205 a login registers a client, proves itself with PKCE, and leaves a tok
   expect(world.heard.filter(Array.isArray).map(([name]) => name)).toEqual(['mcp:auth:url', 'mcp:auth:success'])
 })
 
-test('a client that was registered by hand is used before any other, and one with a document before a new one', async () => {
+test('a client registered by hand has precedence, then one with a document, then a new one', async () => {
   const world = await oauthWorld({ metadata: { client_id_metadata_document_supported: true } })
   const clientMetadataUrl = 'https://libero.example/client.json'
   await world.login({ client: { id: 'by-hand', secret: 'hand-secret' }, clientMetadataUrl })
@@ -41,7 +41,7 @@ test('a client that was registered by hand is used before any other, and one wit
   expect(world.issuer.registrations).toHaveLength(1)
 })
 
-describe('OA-01 an address that is not for a browser is never opened', () => {
+describe('OA-01 an unsafe address is never opened', () => {
   test.each([
     'http://shop.example/?x=$(touch canary)',
     'file:///c:/windows/system32/calc.exe',
@@ -65,7 +65,7 @@ test('OA-01 the host is shown before the address, and before anything is opened'
   expect(world.heard[1]).toContain(world.opened[0])
 })
 
-describe('OA-02 metadata inside are not asked for, and nothing else is tried in their place', () => {
+describe('OA-02 metadata at private addresses are not requested, and nothing else is tried instead', () => {
   test.each(['http://169.254.169.254/', 'https://169.254.169.254/', 'http://10.0.0.1/', 'https://[fd00:ec2::254]/x'])(
     '%s, named by the challenge',
     async (resourceMetadataUrl) => {
@@ -101,7 +101,7 @@ describe('OA-03 metadata that name another issuer are refused', () => {
 })
 
 describe('OA-04 an answer of another server is refused before any token is asked for', () => {
-  test('by its name', async () => {
+  test('by another issuer', async () => {
     const other = await startOAuthAuthorizationServer()
     const world = await oauthWorld({ iss: other.url })
     const error = await failure(world.login())
@@ -111,34 +111,34 @@ describe('OA-04 an answer of another server is refused before any token is asked
     expect(world.issuer.tokenRequests).toEqual([])
   })
 
-  test.each(['/', '/./', '?'])('by its name with %j behind it', async (more) => {
+  test.each(['/', '/./', '?'])('by an issuer with %j appended', async (more) => {
     const world = await oauthWorld()
     world.issuer.knobs.iss = `${world.issuer.url}${more}`
     expect(await failure(world.login())).toMatchObject({ code: 'issuer_mismatch' })
     expect(world.issuer.tokenRequests).toEqual([])
   })
 
-  test('by having none, though one was announced', async () => {
+  test('by a missing issuer, although one was announced', async () => {
     const world = await oauthWorld({ iss: null })
     expect(await failure(world.login())).toMatchObject({ code: 'issuer_mismatch' })
     expect(world.issuer.tokenRequests).toEqual([])
   })
 
-  test('and what it says went wrong is not shown', async () => {
+  test('and its error is not shown', async () => {
     const world = await oauthWorld({ iss: 'https://evil.example', error: 'call_this_number' })
     const error = await failure(world.login())
     expect(error).toMatchObject({ code: 'issuer_mismatch' })
     expect(error.message).not.toContain('call_this_number')
   })
 
-  test('but where none is announced, none is needed', async () => {
+  test('but if none is announced, none is needed', async () => {
     const world = await oauthWorld({ iss: null, metadata: { authorization_response_iss_parameter_supported: null } })
     await world.login()
     expect(await world.store.list()).toHaveLength(1)
   })
 })
 
-test('a person who says no is an error with that word, and nothing is stored', async () => {
+test('a denial by the person is an error with that code, and nothing is stored', async () => {
   const world = await oauthWorld({ error: 'access_denied' })
   const error = await failure(world.login())
   expect(error).toMatchObject({ code: 'access_denied' })
@@ -146,7 +146,7 @@ test('a person who says no is an error with that word, and nothing is stored', a
   expect(world.heard.at(-1)).toEqual(['mcp:auth:error', { name: 'tracker', error }])
 })
 
-describe('OA-05 a state is ours, whole, and used once', () => {
+describe('OA-05 a state must be ours, complete, and is used once', () => {
   async function answered(edit: (back: URL) => void): Promise<{ statuses: number[]; tokens: number }> {
     const world = await oauthWorld()
     const statuses: number[] = []
@@ -187,7 +187,7 @@ describe('OA-05 a state is ours, whole, and used once', () => {
     expect(world.issuer.tokenRequests).toHaveLength(1)
   })
 
-  test('after ten minutes: nobody listens any more, whatever limit was set', async () => {
+  test('after ten minutes the callback server is closed, whatever limit was set', async () => {
     const world = await oauthWorld()
     const limits: number[] = []
     let back = ''
@@ -218,8 +218,8 @@ describe('OA-06 an authorization server that does not offer PKCE with S256 is no
   })
 })
 
-describe('OA-07 the way back', () => {
-  test('is on 127.0.0.1, at a port and a path that nobody knows beforehand', async () => {
+describe('OA-07 the callback', () => {
+  test('is on 127.0.0.1, at a random port and path', async () => {
     const world = await oauthWorld()
     await world.login()
     await world.login()
@@ -229,7 +229,7 @@ describe('OA-07 the way back', () => {
     expect(one?.pathname).not.toBe(other?.pathname)
   })
 
-  test('takes a GET for its own host at its own path, and repeats nothing of it', async () => {
+  test('accepts a GET for its own host and path, and repeats nothing of it', async () => {
     const world = await oauthWorld()
     const seen: (number | string)[] = []
     await world.login({
@@ -272,36 +272,36 @@ test('OA-10 metadata for another resource are refused', async () => {
   expect(world.opened).toEqual([])
 })
 
-describe('OA-12 a login asks for', () => {
+describe('OA-12 a login requests', () => {
   const metadata = { scopes_supported: ['admin:*', 'read'] }
   const asked = async (world: Awaited<ReturnType<typeof oauthWorld>>): Promise<string | null | undefined> => {
     await world.login()
     return world.issuer.authorizations.at(-1)?.get('scope')
   }
 
-  test('what the server wants, and not for all it has', async () => {
+  test('the scopes that the server wants, and not all it supports', async () => {
     const world = await oauthWorld({}, { challenge: 'read', metadata })
     expect(await asked(world)).toBe('read')
     expect(world.heard[0]).toContain('It will ask for: read.')
   })
 
-  test('all it has when it wants nothing in particular, and shows that', async () => {
+  test('all supported scopes when the server wants none in particular, and shows them', async () => {
     const world = await oauthWorld({}, { metadata })
     expect(await asked(world)).toBe('admin:* read')
     expect(world.heard[0]).toContain('It will ask for: admin:*, read.')
   })
 
-  test('nothing when it says nothing', async () => {
+  test('nothing when the server names none', async () => {
     expect(await asked(await oauthWorld())).toBeNull()
   })
 
-  test('offline access only where that exists', async () => {
+  test('offline access only if it is supported', async () => {
     const world = await oauthWorld({ metadata: { scopes_supported: ['offline_access'] } }, { challenge: 'read' })
     expect(await asked(world)).toBe('read offline_access')
   })
 })
 
-test('OA-13 a login that is broken off leaves the old one as it was, and a new one replaces it', async () => {
+test('OA-13 an interrupted login keeps the old one, and a completed one replaces it', async () => {
   const world = await oauthWorld()
   await world.login()
   const [old] = await world.store.list()
@@ -319,7 +319,7 @@ test('OA-13 a login that is broken off leaves the old one as it was, and a new o
   expect(credentialKey(fresh!)).not.toBe(credentialKey(old!))
 })
 
-test('a server with a header of its own, or without an address, is not logged in to', async () => {
+test('a server with its own header, or without an address, has no login', async () => {
   const world = await oauthWorld()
   const { store } = world
   const own = { ...world.config, headers: { AUTHORIZATION: 'Bearer mine-12345678' } }
@@ -332,7 +332,7 @@ test('a server with a header of its own, or without an address, is not logged in
   expect((await failure(loginMcpServer(plain, { store }))).message).toContain('not secure')
 })
 
-test('a logout revokes both tokens where that is possible, and forgets them in any case', async () => {
+test('a logout revokes both tokens if possible, and removes them in any case', async () => {
   const world = await oauthWorld()
   await world.login()
   const [credential] = await world.store.list()

@@ -25,7 +25,7 @@ test('processes that share a store renew a token once, and never log each other 
   expect(world.issuer.accepts(token, world.server.url)).toMatchObject({ access: token, isAlive: true })
 })
 
-test('processes whose token is always about to end take turns, and the login outlives them', async () => {
+test('processes whose token always expires soon take turns, and the login stays valid', async () => {
   const folder = await temporary('mcp-processes-')
   const store = createFileMcpCredentialStore(folder)
   const world = await oauthWorld({ lifetimeSeconds: 1, delayMs: 20 }, {}, store)

@@ -18,7 +18,7 @@ import { startProtectedMcpServer } from './fixtures/oauth-mcp-server.ts'
 import { failure, type OAuthWorld, oauthWorld } from './fixtures/oauth-world.ts'
 
 test.each(['legacy', 'auto'] as const)(
-  'A203 without a login there is an error that says what to do, and no browser opens (%s)',
+  'A203 without a login there is an error with a remedy, and no browser opens (%s)',
   async (mode) => {
     const opened = await spyOnBrowser()
     const world = await oauthWorld({}, { challenge: 'read write' })
@@ -51,7 +51,7 @@ async function spyOnBrowser(): Promise<() => Promise<string>> {
   return () => readFile(join(folder, 'opened'), 'utf8').catch(() => '')
 }
 
-test('A204 a stored token is used as it is, and nobody else is asked', async () => {
+test('A204 a stored token is used without any further request', async () => {
   const world = await oauthWorld()
   await world.login()
   const [credential] = await world.store.list()
@@ -62,7 +62,7 @@ test('A204 a stored token is used as it is, and nobody else is asked', async () 
   expect(world.issuer.visits).toEqual([])
 })
 
-test('A204 a token that is about to end is renewed before it is used, once for all who wait', async () => {
+test('A204 a token that expires soon is renewed before it is used, once for all callers', async () => {
   const world = await oauthWorld({ lifetimeSeconds: 30 })
   await world.login()
   world.issuer.knobs.lifetimeSeconds = 3600
@@ -77,7 +77,7 @@ test('A204 a token that is about to end is renewed before it is used, once for a
   expect(world.issuer.tokenRequests.at(-1)).toMatchObject({ grant_type: 'refresh_token', resource: world.server.url })
 })
 
-test('A204 in its last minute a token is still used when it cannot be renewed', async () => {
+test('A204 a token in its last minute is still used when it cannot be renewed', async () => {
   const world = await oauthWorld({ lifetimeSeconds: 30 })
   await world.login()
   const [old] = await world.store.list()
@@ -85,7 +85,7 @@ test('A204 in its last minute a token is still used when it cannot be renewed', 
   expect(await world.provider({ url: world.server.url }).token()).toBe(old?.tokens.access)
 })
 
-test('A204 renewed tokens that could not be stored are an error, but not lost: they are used, and stored when that works', async () => {
+test('A204 renewed tokens that could not be stored cause an error, but are used, and stored later', async () => {
   const world = await oauthWorld()
   await world.login()
   let isFull = true
@@ -104,7 +104,7 @@ test('A204 renewed tokens that could not be stored are an error, but not lost: t
   expect((await world.store.list()).map(({ tokens }) => tokens.access)).toEqual([fresh])
 })
 
-test('renewed tokens that could not be stored come back over neither a logout nor a newer login', async () => {
+test('unsaved renewed tokens do not override a logout or a newer login', async () => {
   const world = await oauthWorld()
   await world.login()
   const [credential] = await world.store.list()
@@ -135,7 +135,7 @@ test('renewed tokens that could not be stored come back over neither a logout no
   expect(await world.store.list()).toEqual([])
 })
 
-test('FM-17 a 401 in the middle costs one renewal, however many calls met it', async () => {
+test('FM-17 a 401 costs one renewal, however many calls get it', async () => {
   const world = await oauthWorld()
   await world.login()
   const client = await world.connect(world.provider())
@@ -146,7 +146,7 @@ test('FM-17 a 401 in the middle costs one renewal, however many calls met it', a
   expect(world.issuer.renewals).toBe(1)
 })
 
-test('FM-17 a late 401 for a token that has been renewed since costs nothing', async () => {
+test('FM-17 a late 401 for an already renewed token causes no renewal', async () => {
   const world = await oauthWorld()
   await world.login()
   const provider = world.provider({ url: world.server.url })
@@ -162,7 +162,7 @@ test('FM-17 a late 401 for a token that has been renewed since costs nothing', a
   expect(world.issuer.renewals).toBe(1)
 })
 
-test('FM-17 a login that was revoked ends in words for a person, is not tried for ever, and destroys nothing', async () => {
+test('FM-17 a revoked login causes an error for a person, is not retried forever, and deletes nothing', async () => {
   const world = await oauthWorld()
   await world.login()
   const provider = world.provider()
@@ -188,7 +188,7 @@ test('FM-17 a login that was revoked ends in words for a person, is not tried fo
   expect(await world.store.list()).toEqual(before)
 })
 
-test('FM-17 a scope that is missing is named, other tools work, and the next login asks for the old and the new ones', async () => {
+test('FM-17 a missing scope is named, other tools work, and the next login requests the old and the new ones', async () => {
   const world = await oauthWorld({}, { challenge: 'read', scopes: { write: 'write:all' } })
   await world.login()
   const client = await world.connect(world.provider())
@@ -235,7 +235,7 @@ test.each([
   expect(world.issuer.renewals).toBe(0)
 })
 
-test('a server that moved to another authorization server does not show it the old refresh token', async () => {
+test('a new authorization server of a server does not receive the old refresh token', async () => {
   const world = await oauthWorld()
   await world.login()
   const client = await world.connect(world.provider())
@@ -249,8 +249,8 @@ test('a server that moved to another authorization server does not show it the o
   expect(other.tokenRequests).toEqual([])
 })
 
-describe('OA-08 a token goes to the server it was given for', () => {
-  test('another address has none', async () => {
+describe('OA-08 a token is sent only to its own server', () => {
+  test('not to another address', async () => {
     const world = await oauthWorld()
     await world.login()
     const thief = await startProtectedMcpServer(() => world.issuer)
@@ -261,7 +261,7 @@ describe('OA-08 a token goes to the server it was given for', () => {
     expect(thief.authorizations).toEqual([undefined])
   })
 
-  test('another path, query or name has none', async () => {
+  test('not to another path, query or name', async () => {
     const world = await oauthWorld()
     await world.login()
     expect(await world.provider({ url: world.server.url }).token()).toBeTypeOf('string')
@@ -271,7 +271,7 @@ describe('OA-08 a token goes to the server it was given for', () => {
     expect(await world.provider().token()).toBeUndefined()
   })
 
-  test('a provider that is used for a second server refuses', async () => {
+  test('a provider refuses a second server', async () => {
     const world = await oauthWorld()
     const provider = world.provider({ url: world.server.url })
     expect(
@@ -296,7 +296,7 @@ describe('A206 a server without auth that answers 401', () => {
     return { asked, server: connections.servers?.[0] }
   }
 
-  test('is signed in to as one with OAuth, by whoever has logged in', async () => {
+  test('uses a stored OAuth login', async () => {
     const world = await oauthWorld()
     expect((await connected(world)).server).toMatchObject({ state: 'needs-login' })
     expect(world.heard).toContainEqual(['mcp:auth:required', { name: 'tracker' }])
@@ -305,7 +305,7 @@ describe('A206 a server without auth that answers 401', () => {
   })
 
   test.each(['Authorization', 'authorization', 'AUTHORIZATION'])(
-    'is left to a header %s of its own',
+    'uses its configured header %s instead',
     async (header) => {
       const world = await oauthWorld()
       await world.login()
@@ -317,7 +317,7 @@ describe('A206 a server without auth that answers 401', () => {
   )
 })
 
-test('OA-11 no token, code or verifier is in anything that is printed, told or thrown', async () => {
+test('OA-11 no output, hook or error contains a token, code or verifier', async () => {
   const warnings = vi.spyOn(console, 'warn')
   const world = await oauthWorld({}, { challenge: 'read', scopes: { write: 'write' } })
   const heard: unknown[] = world.heard
@@ -347,7 +347,7 @@ test('OA-11 no token, code or verifier is in anything that is printed, told or t
     for (const secret of world.issuer.secrets) expect(url).not.toContain(secret)
 })
 
-test('the SDK can use a provider by itself: it finds and renews what is stored, and never redirects', async () => {
+test('the SDK can use a provider by itself: it finds and renews the stored tokens, and never redirects', async () => {
   const { auth } = await import('@modelcontextprotocol/client')
   const world = await oauthWorld()
   const fetchFn = createMcpFetch(world.config)

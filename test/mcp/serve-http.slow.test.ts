@@ -46,13 +46,13 @@ const initialize = {
 }
 const list = JSON.stringify(initialize)
 
-test('what comes with the token and a name of this machine is answered', async () => {
+test('a request with the token and a name of this machine is answered', async () => {
   const got = await send(await serveHttp({ agent }))
   expect(got.status).toBe(200)
   expect(got.text).toContain('"serverInfo"')
 })
 
-describe('SV-01 nothing is answered without the token', () => {
+describe('SV-01 no request is answered without the token', () => {
   test.for(['GET', 'POST', 'DELETE', 'PUT', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND'])('%s', async (method) => {
     const served = await serveHttp({ agent })
     for (const authorization of ['', 'Bearer', `Bearer ${createMcpToken()}`, `Basic ${served.token}`, served.token]) {
@@ -76,14 +76,14 @@ describe('SV-01 nothing is answered without the token', () => {
     }
   })
 
-  test('a part of it, or more than it, is not it', async () => {
+  test('a part of the token, or a longer text, is refused', async () => {
     const served = await serveHttp({ agent })
     for (const wrong of [served.token.slice(0, -1), `${served.token}x`, served.token.toUpperCase()])
       expect((await send(served, { headers: { authorization: `Bearer ${wrong}` } })).status).toBe(401)
   })
 })
 
-test('SV-02 SV-05 a page of another origin is turned away, with the token or not', async () => {
+test('SV-02 SV-05 a page of another origin is refused, with the token or not', async () => {
   const served = await serveHttp({ agent })
   for (const origin of ['http://evil.test', 'null', 'nonsense', `http://127.0.0.1:1`, 'file://'])
     expect([origin, (await send(served, { headers: { origin } })).status]).toEqual([origin, 403])
@@ -92,7 +92,7 @@ test('SV-02 SV-05 a page of another origin is turned away, with the token or not
   expect(plain.status).toBe(415)
 })
 
-test('SV-04 a Host that leads here by the tricks of a name server is turned away', async () => {
+test('SV-04 a foreign Host that resolves to this machine is refused', async () => {
   const served = await serveHttp({ agent })
   const { port } = served.url
   const host = `evil.test:${port}`
@@ -103,13 +103,13 @@ test('SV-04 a Host that leads here by the tricks of a name server is turned away
   expect((await send(served, { headers: { host: `localhost:${port}` } })).status).toBe(200)
 })
 
-test('only the hosts that were allowed are answered', async () => {
+test('only allowed hosts are answered', async () => {
   const served = await serveHttp({ agent }, { allowedHosts: ['tools.example'] })
   expect((await send(served)).status).toBe(403)
   expect((await send(served, { headers: { host: 'tools.example' } })).status).toBe(200)
 })
 
-test('SV-12 a body that is too long or too deep is turned away, and the server goes on', async () => {
+test('SV-12 a body that is too long or too deep is refused, and the server continues', async () => {
   const served = await serveHttp({ agent }, { maxBodyBytes: 10_000 })
   const long = await send(served, { body: JSON.stringify({ ...initialize, pad: 'x'.repeat(20_000) }) })
   expect([long.status, long.text]).toEqual([413, expect.stringContaining('more than 10000 bytes')])
@@ -139,7 +139,7 @@ test('a closed agent server answers no request', async () => {
   await expect(client.callTool({ name: 'echo', arguments: {} })).rejects.toThrow()
 })
 
-test('a state is good for one answer to one call', async () => {
+test('a request state is valid for one answer to one call', async () => {
   const done: string[] = []
   const write = tool('write', ({ what }: { what: string }) => `${done.push(what)}`)
   const asking: MakeAgent = ({ interactors }) =>

@@ -13,7 +13,7 @@ const child = ['--conditions=libero-source', fileURLToPath(new URL('serve-child.
 const env = { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1', ...compileCache }
 
 describe.for(eras)('libero mcp-serve over stdio, era %s', (era) => {
-  test('lends its tools and itself, and ends with its client', async () => {
+  test('offers its tools and itself, and ends with its client', async () => {
     const desk = openDesk()
     desk.write('note.txt', 'forty-two\n')
     const command = { args: [...liberoArgs, 'mcp-serve', '--provider', 'offline'], env: desk.env, cwd: desk.cwd }
@@ -37,7 +37,7 @@ describe.for(eras)('libero mcp-serve over stdio, era %s', (era) => {
   })
 })
 
-test('libero mcp-serve says yes to nothing by itself', async () => {
+test('libero mcp-serve approves nothing by itself', async () => {
   const desk = openDesk()
   const command = { args: [...liberoArgs, 'mcp-serve', '--provider', 'offline'], env: desk.env, cwd: desk.cwd }
   const { client } = await connectStdio(command, { era: 'legacy' })
@@ -46,7 +46,7 @@ test('libero mcp-serve says yes to nothing by itself', async () => {
   expect(textsOf(written).join()).toContain('needs a permission')
 })
 
-test('libero mcp-serve offers what its flags say, and holds to their rules', async () => {
+test('libero mcp-serve offers what its flags say, and follows their rules', async () => {
   const desk = openDesk()
   const flags = ['--provider', 'offline', '--tools-only', '--allow', 'write_file', '--deny', 'shell']
   const command = { args: [...liberoArgs, 'mcp-serve', ...flags], env: desk.env, cwd: desk.cwd }
@@ -90,8 +90,8 @@ test.for([
   expect([code, err]).toEqual([2, expect.stringContaining(says)])
 })
 
-describe.for(eras)('a server of one’s own over stdio, era %s', (era) => {
-  test('asks the client’s user, and does what he says', async () => {
+describe.for(eras)('an own server over stdio, era %s', (era) => {
+  test('asks the client’s user, and follows the answer', async () => {
     const cwd = await temporary('mcp-serve-')
     for (const [answer, outcome] of [
       ['once', 'did y'],
@@ -104,7 +104,7 @@ describe.for(eras)('a server of one’s own over stdio, era %s', (era) => {
     }
   })
 
-  test('cancelling stops the tool, and the connection goes on', async () => {
+  test('cancelling stops the tool, and the connection stays open', async () => {
     const { client, stderr } = await connectStdio({ args: child, env, cwd: await temporary('mcp-serve-') }, { era })
     const stopping = new AbortController()
     const waiting = client
@@ -119,7 +119,7 @@ describe.for(eras)('a server of one’s own over stdio, era %s', (era) => {
   })
 })
 
-test('a client that is killed leaves no process behind: what was under way is stopped', async () => {
+test('a killed client leaves no process behind: its calls are aborted', async () => {
   const cwd = await temporary('mcp-serve-')
   // The client is a process of its own, and dies without a word while a call is under way.
   const script = `
@@ -146,7 +146,7 @@ test('a client that is killed leaves no process behind: what was under way is st
   expect(err).toContain('closed')
 })
 
-test('a command that runs when the client goes is ended with it', async () => {
+test('a command that runs when the client disconnects is ended', async () => {
   const desk = openDesk()
   const args = [...liberoArgs, 'mcp-serve', '--provider', 'offline', '--mode', 'yolo']
   const { client, pid } = await connectStdio({ args, env: desk.env, cwd: desk.cwd }, { era: 'legacy' })
@@ -160,7 +160,7 @@ test('a command that runs when the client goes is ended with it', async () => {
   await until(() => !isAlive(pid) && !isAlive(shell))
 })
 
-test('whatever a client writes, stdout has messages alone and nothing ends the server but its end', async () => {
+test('whatever a client writes, stdout has only messages, and only the end of the input ends the server', async () => {
   const desk = openDesk()
   const running = desk.start(['mcp-serve', '--provider', 'offline'])
   const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`

@@ -27,7 +27,7 @@ function maker(cwd: string, more: Partial<AgentOptions> = {}, authority: Authori
 const request = { interactors: [] }
 
 describe.for(eras)('over HTTP, era %s', (era) => {
-  test('a client is offered what a model would be, and the agent', async () => {
+  test('a client is offered the tools that a model would get, and the agent', async () => {
     const cwd = await temporary('mcp-serve-')
     const asked: ModelRequest[] = []
     const provider = scripted((request) => {
@@ -46,7 +46,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
     )
   })
 
-  test('a call gives what the tool gives, again and again, without any model', async () => {
+  test('a call returns the result of the tool, every time, without any model', async () => {
     const cwd = await temporary('mcp-serve-')
     writeFileSync(join(cwd, 'note.txt'), 'forty-two\n')
     const client = await connectHttp(await serveHttp({ agent: maker(cwd) }), { era })
@@ -60,7 +60,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
     await expect(client.callTool({ name: 'no_such_tool', arguments: {} })).rejects.toThrow('Unknown tool: no_such_tool')
   })
 
-  test('what a rule denies reads as refused', async () => {
+  test('a call that a rule denies is refused', async () => {
     const cwd = await temporary('mcp-serve-')
     const agent = maker(cwd, {}, { deny: ['write_file'] })
     const client = await connectHttp(await serveHttp({ agent }), { era, answers: () => accept('once') })
@@ -89,7 +89,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
   })
 
   test.for([{ action: 'decline' }, { action: 'cancel' }, accept('yes'), accept('')] as const)(
-    'an answer that is not clearly a yes is a no: %j',
+    'an answer that is not clearly a yes counts as no: %j',
     async (answer) => {
       const cwd = await temporary('mcp-serve-')
       const client = await connectHttp(await serveHttp({ agent: maker(cwd) }), { era, answers: () => answer })
@@ -98,7 +98,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
     },
   )
 
-  test('a client that cannot ask its user is told what permission is missing, and can go on', async () => {
+  test('a client that cannot ask its user is told which permission is missing, and can continue', async () => {
     const cwd = await temporary('mcp-serve-')
     writeFileSync(join(cwd, 'note.txt'), 'forty-two\n')
     const client = await connectHttp(await serveHttp({ agent: maker(cwd) }), { era })
@@ -110,7 +110,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
     expect(textsOf(read).join()).toContain('forty-two')
   })
 
-  test('run_agent answers, tells how it goes, and asks the client’s user', async () => {
+  test('run_agent answers, reports progress, and asks the client’s user', async () => {
     const cwd = await temporary('mcp-serve-')
     const steps = [[call('1', 'write_file', { path: 'a.txt', content: 'made' })], 'It is written.']
     const agent = maker(cwd, { provider: scripted(...steps) })
@@ -126,7 +126,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
     expect(heard).toEqual(expect.arrayContaining(['uses write_file', expect.stringContaining('It is')]))
   })
 
-  test('run_agent without anybody to ask says what is missing; a failing model is an error to read', async () => {
+  test('run_agent with no person to ask says what is missing; a failing model causes an error result', async () => {
     const cwd = await temporary('mcp-serve-')
     const write = [call('1', 'write_file', { path: 'a.txt', content: 'made' })]
     const provider = scripted(write, new Error('the service is down'))
@@ -141,7 +141,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
     expect(textsOf(wrong).join()).toContain('prompt must be a text')
   })
 
-  test('a session goes on where it was; one that is not known is an error to read', async () => {
+  test('a session is continued; an unknown one causes an error result', async () => {
     const cwd = await temporary('mcp-serve-')
     const made: Provider[] = []
     const agent: MakeAgent = (request) => {
@@ -166,7 +166,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
     expect([gone.isError, textsOf(gone).join()]).toEqual([true, expect.stringContaining('there is no conversation')])
   })
 
-  test('a client that cannot ask may go on with another’s conversation; it is told so, and nothing is stuck', async () => {
+  test('a client that cannot ask may continue another’s conversation; it is told so, and nothing hangs', async () => {
     const cwd = await temporary('mcp-serve-')
     const write = [call('1', 'write_file', { path: 'a.txt', content: 'x' })]
     const served = await serveHttp({
@@ -190,7 +190,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
     expect(existsSync(join(cwd, 'a.txt'))).toBe(false)
   })
 
-  test('two tasks at once have an agent each; cancelling one stops it alone', async () => {
+  test('concurrent tasks have an agent each; cancelling one stops only that one', async () => {
     const cwd = await temporary('mcp-serve-')
     const states: string[] = []
     const agent: MakeAgent = (request) => {
@@ -242,7 +242,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
     await until(() => states.includes('stopped'))
   })
 
-  test('a tool’s progress and pictures arrive, and an agent with an answer’s shape asks no model for a call', async () => {
+  test('a tool’s progress and images arrive, and an agent with an output schema asks no model for a call', async () => {
     const cwd = await temporary('mcp-serve-')
     const reached: boolean[] = []
     const silent = scripted()
@@ -274,7 +274,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
   })
 })
 
-describe('what lasts', () => {
+describe('state between calls', () => {
   test('calls one after another share a list of tasks and what they read', async () => {
     const cwd = await temporary('mcp-serve-')
     writeFileSync(join(cwd, 'a.txt'), 'old text')
@@ -301,7 +301,7 @@ describe('what lasts', () => {
     expect(provider.requests).toHaveLength(1)
   })
 
-  test('a conversation that the host keeps is opened by its id', async () => {
+  test('a conversation that the host stored is opened by its id', async () => {
     const cwd = await temporary('mcp-serve-')
     const opened: (string | undefined)[] = []
     const agent: MakeAgent = (request) => {
@@ -316,7 +316,7 @@ describe('what lasts', () => {
     expect(opened).toEqual(['known'])
   })
 
-  test('no more calls are done at once than the server can bear', async () => {
+  test('the number of concurrent calls is limited', async () => {
     const cwd = await temporary('mcp-serve-')
     const { promise, resolve } = Promise.withResolvers<string>()
     let begun = 0
@@ -337,8 +337,8 @@ describe('what lasts', () => {
   })
 })
 
-describe.for(eras)('a question that comes to nothing, era %s', (era) => {
-  test('a client that fails to ask says no', { timeout: 30_000 }, async () => {
+describe.for(eras)('a question without an answer, era %s', (era) => {
+  test('a client that fails to ask counts as no', { timeout: 30_000 }, async () => {
     const cwd = await temporary('mcp-serve-')
     const client = await connectHttp(await serveHttp({ agent: maker(cwd, {}, { approvalTimeoutMs: 1000 }) }), {
       era,
@@ -354,7 +354,7 @@ describe.for(eras)('a question that comes to nothing, era %s', (era) => {
     expect([outcome, existsSync(join(cwd, 'a.txt'))]).toEqual([true, false])
   })
 
-  test('an answer that comes too late is none', async () => {
+  test('a late answer does not count', async () => {
     const cwd = await temporary('mcp-serve-')
     const late = Promise.withResolvers<void>()
     const timedOut = maker(cwd, { hooks: { 'tool:decision': () => late.resolve() } }, { approvalTimeoutMs: 50 })
@@ -370,7 +370,7 @@ describe.for(eras)('a question that comes to nothing, era %s', (era) => {
     expect(textsOf(written).join()).toContain('no answer came in time')
   })
 
-  test('closing the server while somebody is asked stops the run', async () => {
+  test('closing the server during a question stops the run', async () => {
     const cwd = await temporary('mcp-serve-')
     const asked = Promise.withResolvers<void>()
     const statuses: string[] = []

@@ -54,7 +54,7 @@ describe('abort in every phase', () => {
     for (const type of ['assistant_message', 'tool_call', 'tool_result']) expect(order(frames)).not.toContain(type)
   })
 
-  test('C016 while a tool runs: it and those behind it get a result, and nothing of them is left', async () => {
+  test('C016 while a tool runs: it and the waiting calls get a result, and no process is left', async () => {
     const { frames } = await abort(
       [
         { call: 'bash', args: { command: 'echo $$; sleep 100' } },
@@ -80,7 +80,7 @@ describe('abort in every phase', () => {
     })
   })
 
-  test('C018 of what waits behind it nothing is lost', async () => {
+  test('C018 queued prompts are not lost', async () => {
     const mock = await service()
     mock.play([{ say: 'one' }, { hang: gate() }], [{ say: 'two' }])
     const client = startRpc(mock)

@@ -12,13 +12,13 @@ test('a good run has no problems', () => {
   expect(checkGrammar(good)).toEqual([])
 })
 
-test('every frame that is missing is missed, but those that may be', () => {
+test('every missing frame is found, except optional ones', () => {
   const mayBeMissing = new Set(['text_delta', 'tool_progress'])
   for (const [i, { type }] of good.entries())
     expect([i, type, checkGrammar(good.toSpliced(i, 1)).length > 0]).toEqual([i, type, !mayBeMissing.has(type)])
 })
 
-test('every frame that comes twice is found, but those that may', () => {
+test('every repeated frame is found, except repeatable ones', () => {
   const mayRepeat = new Set(['text_delta', 'tool_progress'])
   for (const [i, frame] of good.entries()) {
     const problems = checkGrammar(good.toSpliced(i, 0, frame))

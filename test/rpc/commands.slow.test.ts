@@ -6,13 +6,13 @@ import { gate } from './mock-service.ts'
 import { order, scratch, service, start, startRpc } from './rpc-kit.ts'
 
 describe('commands over pipes', () => {
-  test('C013 hello says who is there', async () => {
+  test('C013 hello returns version, provider and model', async () => {
     const client = startRpc(await service())
     const { data } = await client.ask({ type: 'hello' })
     expect(data).toEqual({ protocol_version: 1, version: '0.1.0', provider: 'deepseek', model: 'mock-1' })
   })
 
-  test('C014 with a token in the environment, nothing is done before a hello with it', async () => {
+  test('C014 with a token in the environment, no command runs before a hello with it', async () => {
     const mock = await service()
     const client = startRpc(mock, { env: { ZOTCORE_RPC_TOKEN: 'open sesame' } })
     const refused = await client.ask({ type: 'prompt', message: 'hello?' })
@@ -69,7 +69,7 @@ describe('commands over pipes', () => {
     expect(Object.keys(idle).toSorted()).toEqual(['busy', 'cwd', 'message_count', 'model', 'provider', 'usage'])
   })
 
-  test('C021 C022 messages are told with roles and sizes, and cleared', async () => {
+  test('C021 C022 messages are listed with roles and sizes, and cleared', async () => {
     const mock = await service()
     mock.play([{ call: 'bash', args: { command: 'echo hi' } }])
     const client = startRpc(mock)
@@ -89,7 +89,7 @@ describe('commands over pipes', () => {
     expect(mock.requests.at(-1).messages.filter(({ role }: { role: string }) => role !== 'system')).toHaveLength(1)
   })
 
-  test('C022 what is cleared while it is busy is empty at once, and stays so', async () => {
+  test('C022 a conversation cleared during a run is empty at once, and stays so', async () => {
     const mock = await service()
     const held = gate()
     mock.play([{ say: 'one' }, { hang: held }])
@@ -125,7 +125,7 @@ describe('commands over pipes', () => {
     expect((await client.ask({ type: 'get_state' })).data.model).toBe(other)
   })
 
-  test('C023 a model that is chosen in the middle of a prompt is the one of its next call', async () => {
+  test('C023 a model set during a prompt is used for its next call', async () => {
     const mock = await service()
     const held = gate()
     mock.play([{ say: 'one' }, { hang: held }, { call: 'bash', args: { command: 'true' } }])
@@ -172,7 +172,7 @@ describe('commands over pipes', () => {
     await client.next('done')
   })
 
-  test('C026 FC-07 what cannot be read is answered, and the next line is read', async () => {
+  test('C026 FC-07 an unreadable line gets a response, and the next line is read', async () => {
     const client = startRpc(await service())
     client.send(
       'not json\n\n  \r\n[1]\n{"type":"dance","id":"d"}\n{"type":"ping","id":7}\n{"type":"set_model","id":"s"}\n',
@@ -192,7 +192,7 @@ describe('commands over pipes', () => {
 })
 
 describe('flags', () => {
-  test('stand anywhere after rpc, and --rpc is the same word', async () => {
+  test('may be anywhere after rpc, and --rpc means the same', async () => {
     const mock = await service()
     const cwd = scratch()
     const client = start([
@@ -226,7 +226,7 @@ describe('flags', () => {
     expect(names.toSorted()).toEqual(['bash', 'read'])
   })
 
-  test('that zot has and we do not are understood, with a word on stderr', async () => {
+  test('that only zot has are accepted, with a note on stderr', async () => {
     const client = startRpc(await service(), {
       args: ['--no-yolo', '--ext', 'x', '--no-ext', '--with-skills', '--no-skill', '--no-tools', '--reasoning', 'low'],
     })
@@ -271,11 +271,11 @@ describe('flags', () => {
   })
 })
 
-describe('what may be done', () => {
+describe('permissions', () => {
   const harm = { call: 'bash', args: { command: 'rm -rf /' } } as const
   const write = { call: 'write', args: { path: 'made.txt', content: 'here' } } as const
 
-  test('F005 by default everything but what a person would have to approve in every mode', async () => {
+  test('F005 by default everything is allowed except calls that need an approval in every mode', async () => {
     const mock = await service()
     mock.play([write, harm], [{ say: 'I could not.' }])
     const client = startRpc(mock)
@@ -289,34 +289,37 @@ describe('what may be done', () => {
     expect(mock.requests).toHaveLength(2)
   })
 
-  test.each(['ask', 'allowlist'])('F003 F005 in the mode %s the run halts where it would have asked', async (mode) => {
-    const mock = await service()
-    mock.play([{ call: 'read', args: { path: 'none.txt' } }, write])
-    const client = startRpc(mock, { args: ['--mode', mode] })
-    client.send({ type: 'prompt', message: 'go' })
-    await client.next('done')
-    const results = client.frames.filter(({ type }) => type === 'tool_result')
-    expect(results.map(({ is_error }) => is_error)).toEqual([true, true])
-    expect(results[1].content[0].text).toMatch(/permission|approv|ask/i)
-    expect(order(client.frames)).not.toContain('error')
-    expect(mock.requests).toHaveLength(1)
-    // The conversation stays whole: nothing waits for an answer that nobody can give.
-    client.send({ type: 'prompt', message: 'and now?' })
-    await client.next('turn_end', ({ stop }) => stop === 'end')
-    const { messages } = (await client.ask({ type: 'get_messages' })).data
-    expect(messages.map(({ role }: { role: string }) => role)).toEqual([
-      'user',
-      'assistant',
-      'tool',
-      'user',
-      'assistant',
-    ])
-    // What the client was told of the calls is what the model is.
-    const told = results.map(({ id, is_error, content }) => ({ type: 'tool_result', call_id: id, is_error, content }))
-    expect(messages[2].content).toEqual(told)
-  })
+  test.each(['ask', 'allowlist'])(
+    'F003 F005 in the mode %s the run halts where an approval is needed',
+    async (mode) => {
+      const mock = await service()
+      mock.play([{ call: 'read', args: { path: 'none.txt' } }, write])
+      const client = startRpc(mock, { args: ['--mode', mode] })
+      client.send({ type: 'prompt', message: 'go' })
+      await client.next('done')
+      const results = client.frames.filter(({ type }) => type === 'tool_result')
+      expect(results.map(({ is_error }) => is_error)).toEqual([true, true])
+      expect(results[1].content[0].text).toMatch(/permission|approv|ask/i)
+      expect(order(client.frames)).not.toContain('error')
+      expect(mock.requests).toHaveLength(1)
+      // The conversation stays whole: nothing waits for an answer that nobody can give.
+      client.send({ type: 'prompt', message: 'and now?' })
+      await client.next('turn_end', ({ stop }) => stop === 'end')
+      const { messages } = (await client.ask({ type: 'get_messages' })).data
+      expect(messages.map(({ role }: { role: string }) => role)).toEqual([
+        'user',
+        'assistant',
+        'tool',
+        'user',
+        'assistant',
+      ])
+      // What the client was told of the calls is what the model is.
+      const told = results.map(({ id, is_error, content }) => ({ type: 'tool_result', call_id: id, is_error, content }))
+      expect(messages[2].content).toEqual(told)
+    },
+  )
 
-  test('F005 in the mode plan what would change something is refused', async () => {
+  test('F005 in the mode plan calls that change something are refused', async () => {
     const mock = await service()
     mock.play([write])
     const client = startRpc(mock, { args: ['--mode', 'plan'] })

@@ -51,7 +51,7 @@ async function talk(desk: Desk, args: readonly string[], say: (line: Line) => ob
 }
 
 describe('libero run --events', () => {
-  test('says hello, then every event of the run as it is; the durable ones are numbered without gaps', async () => {
+  test('writes hello, then every event of the run; the durable ones are numbered without gaps', async () => {
     const desk = openDesk(service.url)
     service.play([{ say: 'Hello ' }, { say: 'there.' }])
     const { code, out } = await desk.libero(['--events', 'hi'])
@@ -76,7 +76,7 @@ describe('libero run --events', () => {
     expect(durable(rest).at(-1).entry).toMatchObject({ type: 'run_ended', status: 'completed' })
   })
 
-  test('who comes back with the last number gets exactly what was missed', async () => {
+  test('a client that returns with the last number gets exactly the missed events', async () => {
     const desk = openDesk(service.url)
     service.play([{ say: 'one' }], [{ say: 'two' }])
     const first = linesOf((await desk.libero(['--events', '--prompt', 'a'])).out)
@@ -104,7 +104,7 @@ describe('libero run --events', () => {
     expect(readFileSync(join(desk.cwd, 'made.txt'), 'utf8')).toBe('made\n')
   })
 
-  test('a no is told to the model, and an answer to nothing is an error', async () => {
+  test('a refusal is told to the model, and an answer without a request is an error', async () => {
     const desk = openDesk(service.url)
     service.play(makes, [{ say: 'Then not.' }])
     const { code, lines } = await talk(desk, ['--events', '--prompt', 'make it'], (line) => {
@@ -120,7 +120,7 @@ describe('libero run --events', () => {
     expect(existsSync(join(desk.cwd, 'made.txt'))).toBe(false)
   })
 
-  test('with nobody left to answer it halts with 3', async () => {
+  test('with no client left to answer it halts with 3', async () => {
     const desk = openDesk(service.url)
     service.play(makes)
     const { code, out } = await desk.libero(['--events', '--prompt', 'make it'])
@@ -128,7 +128,7 @@ describe('libero run --events', () => {
     expect(durable(linesOf(out)).at(-1).entry).toMatchObject({ type: 'run_ended', status: 'suspended' })
   })
 
-  test('prompts come over stdin, one after another, and bad lines are answered', async () => {
+  test('prompts come over stdin, one after another, and bad lines get a reply', async () => {
     const desk = openDesk(service.url)
     service.play([{ say: 'one' }], [{ say: 'two' }])
     const stdin = [
@@ -165,7 +165,7 @@ describe('libero run --events', () => {
     expect(durable(lines).at(-1).entry).toMatchObject({ type: 'run_ended', status: 'aborted' })
   })
 
-  test('a prompt that is aborted in the same breath is told of, though it never was a run', async () => {
+  test('a prompt that is aborted at once is reported, although it never ran', async () => {
     const desk = openDesk(service.url)
     service.play([{ say: 'never' }])
     const stdin = '{"type":"prompt","message":"a","id":"1"}\n{"type":"abort"}\n'
@@ -176,7 +176,7 @@ describe('libero run --events', () => {
     expect(lines.at(-1)).toEqual({ type: 'not_run', command: 'prompt', id: '1', status: 'aborted' })
   })
 
-  test('pictures of the command line are shown with the first prompt, and not again', async () => {
+  test('images of the command line are sent with the first prompt only', async () => {
     const desk = openDesk(service.url)
     service.play([{ say: 'one' }], [{ say: 'two' }])
     writeFileSync(join(desk.cwd, 'dot.png'), Buffer.from(dot, 'base64'))
@@ -189,7 +189,7 @@ describe('libero run --events', () => {
     expect(kinds).toEqual([['text', 'image'], ['text']])
   })
 
-  test('FC-02 nothing of a child is lost on a reader that sleeps, and the child waits for him', async () => {
+  test('FC-02 no event of a child is lost for a slow reader, and the child waits for it', async () => {
     const desk = openDesk(service.url)
     const times = 30_000
     service.play([{ call: 'spawn', args: { task: 'talk' } }], [{ flood: 'y'.repeat(1000), times }], [{ say: 'k' }])

@@ -11,7 +11,7 @@ const wires = {
 }
 
 test.skipIf(!existsSync('/dev/full')).for(Object.entries(wires))(
-  'FC-06 %s says why its lines could not be written, where it was not the reader who went away',
+  'FC-06 %s says why its lines could not be written, unless the reader closed the pipe',
   async ([, args]) => {
     const folder = scratch()
     const full = openSync('/dev/full', 'w')

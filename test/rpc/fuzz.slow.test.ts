@@ -50,7 +50,7 @@ const bytes = fc.oneof(
   },
 )
 
-test('FC-07 SV-19 whatever is sent is answered, line by line, and the next line is read', async () => {
+test('FC-07 SV-19 any line gets a response, and the next line is read', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(bytes, { maxLength: 60 }), fc.integer({ min: 1, max: 40 }), async (lines, cut) => {
       const client = new Client(quietHost())

@@ -56,7 +56,7 @@ test('C004 C010 C011 the run with a tool has the frames of the seed, in their or
   expect(frames.at(-1)).toEqual({ type: 'done' })
 })
 
-test('the goldens themselves keep the grammar', () => {
+test('the goldens themselves follow the grammar', () => {
   expect(checkGrammar(refused)).toEqual([])
   expect(checkGrammar(toolCall)).toEqual([])
 })

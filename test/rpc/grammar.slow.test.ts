@@ -53,7 +53,7 @@ const plan = fc.record({
   isOneShot: fc.boolean(),
 })
 
-test('random runs keep the grammar, however they go and whenever they are stopped', async () => {
+test('random runs follow the grammar, however they end', async () => {
   const ends = new Set<string>()
   await fc.assert(
     fc.asyncProperty(plan, async ({ replies, abort, maxTurns, isOneShot }) => {

@@ -32,7 +32,7 @@ describe('libero --json', () => {
     expect(order(client.frames).slice(-2)).toEqual(['turn_end', 'error'])
   })
 
-  test('C033 F005 what has to be approved halts it, with exit code 3', async () => {
+  test('C033 F005 a call that needs an approval halts it, with exit code 3', async () => {
     const mock = await service()
     mock.play([{ call: 'write_file', args: { path: 'made.txt', content: 'here' } }])
     const client = startJson(mock, 'write it')

@@ -49,7 +49,7 @@ describe('a run that goes well', () => {
     expect(of('turn_start').map(({ step }) => step)).toEqual([1, 2])
   })
 
-  test('C008 usage is told once for each stream, with sums over the whole process', async () => {
+  test('C008 usage is reported once for each stream, with sums over the whole process', async () => {
     const counted = (more: object): Step => ({ text: 'x', usage: { ...usage, ...more } })
     const steps = [
       { ...(counted({ cost: 0.5 }) as object), calls: [call('c1', 'echo')] },
@@ -65,7 +65,7 @@ describe('a run that goes well', () => {
     expect(projection.usage).toEqual(sum)
   })
 
-  test('C009 reasoning is never shown, and images are told by their size', async () => {
+  test('C009 reasoning is never shown, and images are represented by their size', async () => {
     const picture = { type: 'image', mediaType: 'image/png', data: 'aGVsbG8=' } as const
     const look = tool('look', () => ({ output: [{ type: 'text', text: 'seen' }, picture] }))
     const steps: Step[] = [{ thinking: 'secret', text: 'I look.', calls: [call('c1', 'look')] }, 'Done.']
@@ -82,7 +82,7 @@ describe('a run that goes well', () => {
     ])
   })
 
-  test('C007 a service that streams nothing is caught up with', async () => {
+  test('C007 content that the service did not stream is sent', async () => {
     const whole = [reply({ type: 'text', text: 'All at once.' }, call('c1', 'echo', { text: 'a' }))]
     const { types, of } = await play({ steps: [whole, 'End.'], tools: [echo] })
     expect(types.slice(1, 7)).toEqual(['turn_start', 'assistant_start', 'text_delta', ...called])
@@ -110,7 +110,7 @@ describe('a run that goes well', () => {
     expect([...of('tool_use_start'), ...of('tool_call')].map(({ name }) => name)).toEqual(Array(4).fill('bash'))
   })
 
-  test('a character that is cut in two by the stream is put together again', async () => {
+  test('a character that the stream splits is joined again', async () => {
     const cut: ModelEvent[] = [
       ...['a\ud83d', '\ude00b'].map((delta) => ({ type: 'text' as const, delta })),
       reply({ type: 'text', text: 'a😀b' }),
@@ -119,7 +119,7 @@ describe('a run that goes well', () => {
     expect(of('text_delta').map(({ delta }) => delta)).toEqual(['a', '😀b'])
   })
 
-  test('stop is length where the answer was cut, and end for whatever else a service says', async () => {
+  test('stop is length if the answer was cut, and end for any other reason', async () => {
     const stops: string[] = []
     for (const stop of ['length', 'refusal', 'other', 'tool_use', 'end'] as const) {
       const { of } = await play({ steps: [{ text: 'x', stop }] })
@@ -128,7 +128,7 @@ describe('a run that goes well', () => {
     expect(stops).toEqual(['length', 'end', 'end', 'end', 'end'])
   })
 
-  test('what the model is told beside the prompt is no user_message', async () => {
+  test('notes to the model beside the prompt are no user_message', async () => {
     const { of } = await play({
       steps: [[call('c1', 'echo')], 'End.'],
       tools: [echo],
@@ -139,7 +139,7 @@ describe('a run that goes well', () => {
 })
 
 describe('tools', () => {
-  test('C037 that run side by side keep the order of their results', async () => {
+  test('C037 that run in parallel keep the order of their results', async () => {
     const order: string[] = []
     const finished = new Map<string, () => void>()
     const slow = tool(
@@ -161,7 +161,7 @@ describe('tools', () => {
     expect(of('tool_progress')).toHaveLength(3)
   })
 
-  test('that a guard blocks, that do not exist, or that fail have one result with is_error', async () => {
+  test('that are blocked, unknown, or failing have one result with is_error', async () => {
     const fails = tool('fails', () => {
       throw new Error('no luck')
     })
@@ -177,7 +177,7 @@ describe('tools', () => {
     ])
   })
 
-  test('that call others, and children, show only themselves, but all is counted', async () => {
+  test('that call others, and children, show only themselves, but all usage is counted', async () => {
     const outer = tool('outer', async (_, ctx) => {
       ctx.progress('outer')
       await ctx.call('busy', {})
@@ -191,7 +191,7 @@ describe('tools', () => {
     expect(projection.usage).toMatchObject({ input: 30, output: 15 })
   })
 
-  test('that wait for somebody get a result that says so, for nobody can answer here', async () => {
+  test('that wait for an approval get a result that says so, because no person can answer here', async () => {
     const { types, of, agent, frames } = await play({
       steps: [[call('c1', 'echo', { text: 'a' }), call('c2', 'echo'), call('c3', 'echo')]],
       tools: [echo],
@@ -237,7 +237,7 @@ describe('failures', () => {
     expect(of('usage')[0]).toMatchObject({ input: 3, output: 1, cumulative: { input: 3, output: 1 } })
   })
 
-  test('broken midway, in a call: it is closed and dropped, for it never runs', async () => {
+  test('broken midway, in a call: it is closed and dropped, because it never runs', async () => {
     const half: ModelEvent[] = [
       { type: 'tool_start', id: 'c1', name: 'echo' },
       { type: 'tool_args', id: 'c1', delta: '{"te' },
@@ -262,7 +262,7 @@ describe('failures', () => {
     expect(of('error')).toEqual([{ type: 'error', message: 'max steps (2) exceeded' }])
   })
 
-  test('a budget stops a turn as a guard does: turn_end says why, and no error follows', async () => {
+  test('a budget stops a turn like a guard: turn_end gives the reason, and no error follows', async () => {
     const { types, outcome, of } = await play({
       steps: [[call('c1', 'echo')], new AgentBudgetError('cost', 'spent')],
       tools: [echo],
@@ -286,7 +286,7 @@ describe('failures', () => {
     expect(projection.end({ status: 'aborted', stopReason: 'aborted' })).toEqual([{ type: 'done' }])
   })
 
-  test('of the log, which can then say nothing: all that is open is closed', async () => {
+  test('of the log: everything open is closed', async () => {
     const { events } = await record({ steps: [[call('c1', 'echo'), call('c2', 'echo')], 'End.'], tools: [echo] })
     for (let cut = 0; cut < events.length; cut++) {
       const projection = new ZotProjection()
@@ -307,7 +307,7 @@ describe('failures', () => {
   })
 })
 
-test('an event that belongs to another turn than the one under way is passed over', () => {
+test('an event of another turn than the current one is ignored', () => {
   const projection = new ZotProjection()
   const event = { durable: false, after: 0, n: 1 } as const
   projection.framesFor({ ...event, type: 'turn_started', turnId: 'b', step: 1 })
@@ -316,7 +316,7 @@ test('an event that belongs to another turn than the one under way is passed ove
 })
 
 describe('retries', () => {
-  test('what was streamed cannot be unsent: the step goes on, and the message says what counts', async () => {
+  test('streamed frames cannot be undone: the step continues, and the message has the final content', async () => {
     const again: Step = [
       { type: 'start' },
       { type: 'text', delta: 'half' },
@@ -339,7 +339,7 @@ describe('retries', () => {
     expect(of('usage')).toHaveLength(2)
   })
 
-  test('an attempt that was streamed and one that is not: the text that counts is streamed too', async () => {
+  test('after a streamed attempt the final text of an unstreamed one is sent too', async () => {
     const again: Step = [
       { type: 'text', delta: 'half' },
       { type: 'retry', attempt: 2, reason: 'overloaded' },
@@ -349,7 +349,7 @@ describe('retries', () => {
     expect(of('text_delta').map(({ delta }) => delta)).toEqual(['half', 'whole'])
   })
 
-  test('what the lost attempt cost is part of the usage', async () => {
+  test('the cost of a failed attempt is part of the usage', async () => {
     const lost = Object.assign(new Error('cut'), { usage: { input: 3, output: 1 } })
     const provider = breakingOnce(lost, { type: 'start' }, { type: 'text', delta: 'half' })
     const { of } = await play({ provider })

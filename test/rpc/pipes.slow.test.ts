@@ -41,7 +41,7 @@ describe('a slow reader', () => {
     return { client, mock }
   }
 
-  test('FC-02 holds the model up, so that memory stays bounded, and gets every frame in its order', async () => {
+  test('FC-02 makes the model wait, so that memory stays bounded, and gets every frame in order', async () => {
     const { client, mock } = await stalled()
     // What is between us: the buffers of the system, and what we may queue.
     expect(mock.sent * piece.length).toBeLessThan(20_000_000)
@@ -65,7 +65,7 @@ describe('a slow reader', () => {
     expect((await client.ask({ type: 'ping' })).success).toBe(true)
   }, 60_000)
 
-  test('FC-02 of a tool that never stops talking it misses progress, and nothing else', async () => {
+  test('FC-02 misses some progress of a tool that never stops writing, and nothing else', async () => {
     const told = join(scratch(), 'told')
     const home = homeWith({
       chatter: toolFile('chatter', {
@@ -93,7 +93,7 @@ describe('a slow reader', () => {
     expect(sum).toBeLessThan(3 * mebibyte)
   })
 
-  test('FC-12 gets what was queued when everything is over, to the last line', async () => {
+  test('FC-12 gets everything that was queued, to the last line', async () => {
     const mock = await service()
     const client = startRpc(mock)
     client.send({ type: 'prompt', message: 'y'.repeat(5 * mebibyte) })
@@ -139,7 +139,7 @@ describe('the ends of the pipes', () => {
     expect(mock.requests[0].messages.at(-1).content.length).toBe(message.length)
   })
 
-  test('C028 a longer one than 16 MiB ends reading with an error; what is under way is finished', async () => {
+  test('C028 a line over 16 MiB ends reading with an error; the current run is finished', async () => {
     const mock = await service()
     const held = gate()
     mock.play([{ say: 'one' }, { hang: held }])
@@ -154,7 +154,7 @@ describe('the ends of the pipes', () => {
     expect(order(client.frames).filter((type) => type === 'response')).toHaveLength(1)
   })
 
-  test('FC-06 a reader that goes away ends it quietly, and its tools with it', async () => {
+  test('FC-06 a closed stdout ends it quietly, with its tools', async () => {
     const mock = await service()
     mock.play([{ call: 'bash', args: { command: 'echo $$; while true; do echo again; sleep 0.1; done' } }])
     const client = startRpc(mock)
@@ -166,7 +166,7 @@ describe('the ends of the pipes', () => {
     expect(client.stderr()).toBe('')
   })
 
-  test('FC-06 so does one that goes away in the middle of a flood', async () => {
+  test('FC-06 so does one that closes during much output', async () => {
     const mock = await service()
     mock.play([{ flood: 'x'.repeat(1000), times: 20_000 }])
     const client = startRpc(mock)
@@ -177,7 +177,7 @@ describe('the ends of the pipes', () => {
     expect(client.stderr()).toBe('')
   })
 
-  test('FC-06 when whoever started it dies, both pipes close, and it ends', async () => {
+  test('FC-06 when its parent process dies, both pipes close, and it ends', async () => {
     const client = startRpc(await service())
     await client.ask({ type: 'ping' })
     client.child.stdin.destroy()
@@ -187,7 +187,7 @@ describe('the ends of the pipes', () => {
 })
 
 describe('signals', () => {
-  test('SIGTERM stops what runs, leaves no process behind, and the frames come to their end', async () => {
+  test('SIGTERM aborts the run, leaves no process behind, and the frames are completed', async () => {
     const mock = await service()
     mock.play(sleeps)
     const client = startRpc(mock)
@@ -201,7 +201,7 @@ describe('signals', () => {
     expect(mock.requests).toHaveLength(1)
   })
 
-  test('SIGTERM ends it also where nobody reads', async () => {
+  test('SIGTERM ends it also if stdout is not read', async () => {
     const mock = await service()
     mock.play([{ flood: 'x'.repeat(1000), times: 20_000 }])
     const client = startRpc(mock, { reads: false })
@@ -221,7 +221,7 @@ describe('signals', () => {
 })
 
 describe('stdout', () => {
-  test('C031 FC-15 carries frames alone, whatever a tool prints, when it is loaded or when it runs', async () => {
+  test('C031 FC-15 carries only frames, whatever a tool prints when it is loaded or runs', async () => {
     const noise = toolFile('noisy', {
       execute: `async () => {
     console.log('noise from log')
@@ -245,7 +245,7 @@ describe('stdout', () => {
     expect(await client.exited).toBe(0)
   })
 
-  test('C037 results come in the order of the calls, though the last one is ready first', async () => {
+  test('C037 results come in the order of the calls, although the last one is ready first', async () => {
     const waits = (name: string, ms: number): string =>
       toolFile(name, {
         isConcurrencySafe: 'true',

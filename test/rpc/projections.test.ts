@@ -25,7 +25,7 @@ const runs: Record<string, Plan> = {
 }
 
 describe.for(Object.entries(runs))('F003 %s', ([, plan]) => {
-  test('gives the same frames again from its events alone', async () => {
+  test('gives the same frames from its events alone', async () => {
     const { frames, events, outcome } = await record(plan)
     const projection = new ZotProjection({ now: () => 0 })
     const stored = JSON.parse(JSON.stringify(events)) as AgentEvent[]
@@ -33,7 +33,7 @@ describe.for(Object.entries(runs))('F003 %s', ([, plan]) => {
     expect(again.map(readBack)).toEqual(frames)
   })
 
-  test('says on the wire what its events say', async () => {
+  test('shows the same on the wire as in its events', async () => {
     const { frames, events, projection } = await record(plan)
     const of = (type: string) => frames.filter((frame) => frame.type === type)
     const shown = events.flatMap((event) => ('child' in event || event.durable ? [] : [event]))

@@ -92,7 +92,7 @@ describe('a prompt over pipes', () => {
     expect(client.frames.at(-1)).toEqual({ type: 'done' })
   })
 
-  test('C008 usage tells of each call and of all so far', async () => {
+  test('C008 usage reports each call and the total', async () => {
     const mock = await service()
     const client = startRpc(mock)
     client.send({ type: 'prompt', message: 'one' })
@@ -109,7 +109,7 @@ describe('a prompt over pipes', () => {
     }
   })
 
-  test('C011 a tool that fails has its progress and then a result that says so', async () => {
+  test('C011 a failing tool has its progress and then an error result', async () => {
     const mock = await service()
     mock.play([{ call: 'bash', args: { command: 'echo before; exit 4' } }])
     const client = startRpc(mock)
@@ -121,7 +121,7 @@ describe('a prompt over pipes', () => {
     await client.next('done')
   })
 
-  test('C029 a picture reaches the model, and bad base64 is refused', async () => {
+  test('C029 an image reaches the model, and bad base64 is refused', async () => {
     const mock = await service()
     const client = startRpc(mock, { provider: 'together' })
     const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -146,7 +146,7 @@ describe('a prompt over pipes', () => {
     expect(mock.requests).toHaveLength(2)
   })
 
-  test('C037 calls of one turn have their results in the order in which they were asked for', async () => {
+  test('C037 calls of one turn have their results in the order of the calls', async () => {
     const mock = await service()
     const cwd = scratch()
     mock.play([
@@ -162,7 +162,7 @@ describe('a prompt over pipes', () => {
     expect(ids('tool_result')).toEqual(ids('tool_call'))
   })
 
-  test('a stream that breaks midway says what came, why, and ends with done', async () => {
+  test('a stream that breaks off reports the partial text, the reason, and done', async () => {
     const mock = await service()
     const broken = [{ say: 'Half an' }, 'break'] as const
     mock.play(broken, broken, broken, broken, broken, broken)
@@ -175,7 +175,7 @@ describe('a prompt over pipes', () => {
     expect(order(frames).filter((type) => type === 'usage')).toHaveLength(1)
   })
 
-  test('a reply is seen while it is still being written', async () => {
+  test('a reply is visible while it is streamed', async () => {
     const mock = await service()
     const held = gate()
     mock.play([{ say: 'Early' }, { hang: held }, { say: ' late' }])

@@ -34,7 +34,7 @@ const short = (frames: readonly Frame[]): string[] =>
   frames.map((frame) => (frame.type === 'response' ? `${frame.command} ${frame.id ?? '-'}` : frame.type))
 
 describe('commands', () => {
-  test('C013 hello says who is there', async () => {
+  test('C013 hello returns version, provider and model', async () => {
     expect(await converse(hostFor(), { type: 'hello', id: 'h' })).toEqual([
       {
         type: 'response',
@@ -46,19 +46,19 @@ describe('commands', () => {
     ])
   })
 
-  test('C002 a prompt is answered when it begins; without an id there is none in the answer', async () => {
+  test('C002 a prompt is acknowledged when it begins; without an id there is none in the response', async () => {
     const [response, next] = await converse(hostFor('Hi.'), { type: 'prompt', message: 'hello' })
     expect(response).toEqual({ type: 'response', command: 'prompt', success: true, data: { started: true } })
     expect(next!.type).toBe('user_message')
   })
 
-  test('C017 abort when idle succeeds, with nothing to say', async () => {
+  test('C017 abort when idle succeeds without further frames', async () => {
     expect(await converse(hostFor(), { type: 'abort', id: 'a' })).toEqual([
       { type: 'response', command: 'abort', id: 'a', success: true },
     ])
   })
 
-  test('C018 prompts wait for each other, first come, first served', async () => {
+  test('C018 prompts run in the order of their arrival', async () => {
     const frames = await converse(hostFor('one', 'two', 'three'), prompt('1'), prompt('2'), prompt('3'))
     expect(checkGrammar(frames)).toEqual([])
     const order = short(frames).filter((word) => word.startsWith('prompt') || word === 'done')
@@ -141,7 +141,7 @@ describe('commands', () => {
     await client.ended
   })
 
-  test('C022 clear empties the conversation before what is asked after it', async () => {
+  test('C022 clear takes effect before later commands', async () => {
     const agent = agentOf({ steps: ['one', 'two'] })
     const frames = await converse(hostOf(agent), prompt('1'), { type: 'get_state', id: 's' })
     expect(frames.find(({ id }) => id === 's')).toMatchObject({ type: 'response', success: true })
@@ -169,14 +169,14 @@ describe('commands', () => {
     expect(agent.turns.map(({ content }) => content)).toMatchObject([[{ text: '2' }], [{ text: 'next' }]])
   })
 
-  test('C022 clear in the same breath as a prompt forgets that prompt too, and not the next one', async () => {
+  test('C022 clear right after a prompt clears that prompt too, and not the next one', async () => {
     const agent = agentOf({ steps: ['one', 'two'] })
     const frames = await converse(hostOf(agent), prompt('1'), { type: 'clear', id: 'c' }, prompt('2'))
     expect(checkGrammar(frames)).toEqual([])
     expect(agent.turns.map(({ content }) => content)).toMatchObject([[{ text: '2' }], [{ text: 'two' }]])
   })
 
-  test('a clear that fails is refused when idle, and reported when it comes too late to be answered', async () => {
+  test('a clear that fails is refused when idle, and reported when its response was already sent', async () => {
     const clear = () => Promise.reject(new Error('disk full'))
     const [refused] = await converse(hostOf(agentOf({}), { clear }), { type: 'clear', id: 'c' })
     expect(refused).toMatchObject({ success: false, error: 'disk full' })
@@ -264,7 +264,7 @@ describe('commands', () => {
     expect(checkGrammar(client.frames)).toEqual([])
   })
 
-  test('C029 an image is passed on, also without a message; what is no image is refused', async () => {
+  test('C029 an image is passed on, also without a message; an invalid one is refused', async () => {
     const image = (data: unknown, mime_type: unknown = 'image/png') => ({
       type: 'prompt',
       message: '',
@@ -349,7 +349,7 @@ describe('C026 FC-07 lines that are no commands', () => {
     expect(client.frames).toEqual([malformed('not valid UTF-8')])
   })
 
-  test('null is as good as absent, as in Go', async () => {
+  test('null means absent, as in Go', async () => {
     const [pong] = await converse(hostFor(), '{"type":"ping","id":null}')
     expect(pong).not.toHaveProperty('id')
   })
@@ -386,7 +386,7 @@ describe('C014 a token', () => {
     expect(frames).toEqual([{ type: 'response', command: 'hello', id: 'h', success: false, error: 'invalid token' }])
   })
 
-  test('that is empty is none', async () => {
+  test('that is empty does not count', async () => {
     const client = new Client(hostFor(), { token: '' })
     client.say({ type: 'ping' }, { type: 'hello', token: 'anything' })
     client.close()
@@ -411,50 +411,47 @@ describe('abort', () => {
     ])
   })
 
-  test('in the same breath as the prompt stops it, sooner or later', async () => {
+  test('right after the prompt aborts it, before or after its start', async () => {
     const frames = await converse(hostFor('never'), prompt('1'), { type: 'abort', id: 'a' })
     expect(checkGrammar(frames)).toEqual([])
     expect(frames.filter(({ type }) => type === 'done')).toHaveLength(1)
     expect(typesOf(frames)).not.toContain('assistant_message')
   })
 
-  test.for(['prompt', 'compact'])(
-    'of a %s that has to wait for a short command stops it before it begins',
-    async (type) => {
-      const asked: string[] = []
-      let release: () => void = () => {}
-      const host = hostOf(agentOf({}), {
-        models: () =>
-          new Promise((go) => {
-            release = () => go([])
-          }),
-        async prompt() {
-          asked.push('prompt')
-          return { status: 'completed', stopReason: 'end' }
-        },
-        async compact() {
-          asked.push('compact')
-          return 'a summary'
-        },
-      })
-      const client = new Client(host)
-      client.say(
-        { type: 'get_models', id: 'm' },
-        { type, id: '1', message: 'x' },
-        { type, id: '2', message: 'y' },
-        { type: 'abort', id: 'a' },
-      )
-      await client.answer('a')
-      release()
-      client.close()
-      await client.ended
-      const second = type === 'prompt' ? 'done' : 'compact_done'
-      expect(short(client.frames)).toEqual(['abort a', 'get_models m', `${type} 1`, 'done', `${type} 2`, second])
-      expect(asked).toEqual([type])
-    },
-  )
+  test.for(['prompt', 'compact'])('of a %s that waits for a short command aborts it before it begins', async (type) => {
+    const asked: string[] = []
+    let release: () => void = () => {}
+    const host = hostOf(agentOf({}), {
+      models: () =>
+        new Promise((go) => {
+          release = () => go([])
+        }),
+      async prompt() {
+        asked.push('prompt')
+        return { status: 'completed', stopReason: 'end' }
+      },
+      async compact() {
+        asked.push('compact')
+        return 'a summary'
+      },
+    })
+    const client = new Client(host)
+    client.say(
+      { type: 'get_models', id: 'm' },
+      { type, id: '1', message: 'x' },
+      { type, id: '2', message: 'y' },
+      { type: 'abort', id: 'a' },
+    )
+    await client.answer('a')
+    release()
+    client.close()
+    await client.ended
+    const second = type === 'prompt' ? 'done' : 'compact_done'
+    expect(short(client.frames)).toEqual(['abort a', 'get_models m', `${type} 1`, 'done', `${type} 2`, second])
+    expect(asked).toEqual([type])
+  })
 
-  test('a host that throws after an abort was aborted', async () => {
+  test('an error of the host after an abort counts as aborted', async () => {
     let fail: (error: Error) => void = () => {}
     const host: RpcHost = hostOf(agentOf({}), {
       prompt: () =>
@@ -474,13 +471,13 @@ describe('abort', () => {
 })
 
 describe('the end', () => {
-  test('C027 comes after all that was asked for, also when the input is closed at once', async () => {
+  test('C027 comes after all commands, also when the input is closed at once', async () => {
     const frames = await converse(hostFor('one', 'two'), prompt('1'), prompt('2'), { type: 'compact' })
     expect(checkGrammar(frames)).toEqual([])
     expect(frames.at(-1)!.type).toBe('compact_done')
   })
 
-  test('C028 comes with an error after a line that is too long, when what was asked before is done', async () => {
+  test('C028 comes with an error after a line that is too long, when earlier commands are done', async () => {
     const client = new Client(hostFor('one'))
     client.say(prompt('1'))
     const part = new TextEncoder().encode('x'.repeat(1024 * 1024))
@@ -499,7 +496,7 @@ describe('the end', () => {
     expect(await client.ended).toEqual({ reason: 'input_failed', error: 'read EIO' })
   })
 
-  test('FC-06 comes when nobody reads any more: the run is aborted, and what waits is forgotten', async () => {
+  test('FC-06 comes when the output is closed: the run is aborted, and the queue dropped', async () => {
     const door = new Door()
     const agent = agentOf({ steps: [door.step, 'never'] })
     let fail: (error: Error) => void = () => {}
@@ -516,7 +513,7 @@ describe('the end', () => {
     expect(agent.turns).toHaveLength(1)
   })
 
-  test('comes when somebody says so: the run is aborted, and its frames are written', async () => {
+  test('comes with the signal: the run is aborted, and its frames are written', async () => {
     const door = new Door()
     const control = new AbortController()
     const client = new Client(hostFor(door.step, 'never'), { signal: control.signal })
@@ -576,7 +573,7 @@ describe('a slow reader', () => {
     expect(frames.some(({ id }) => id === 'p')).toBe(true)
   })
 
-  test('who asks and never reads is not read any further', async () => {
+  test('that sends commands and never reads is not read from any further', async () => {
     let read = 0
     async function* input(): AsyncGenerator<Uint8Array> {
       const line = new TextEncoder().encode(`{"type":"get_messages","id":"${'x'.repeat(100_000)}"}\n`)
@@ -588,7 +585,7 @@ describe('a slow reader', () => {
     expect(read).toBeLessThan(100)
   })
 
-  test('who asks for more than can wait is told so', async () => {
+  test('that sends more commands than can wait gets an error', async () => {
     const door = new Door()
     const control = new AbortController()
     const client = new Client(hostFor(door.step), { signal: control.signal })

@@ -6,7 +6,7 @@ const withPattern = (name: string, pattern: string) => ({
   inputSchema: { type: 'object', properties: { a: { pattern } } },
 })
 
-test('MC-05 patterns made to be judged for ever cost a list its own tools, and judging ends', () => {
+test('MC-05 patterns that are expensive to judge remove their own tools, and judging ends', () => {
   const hard = `${'('.repeat(9)}a${'{8})'.repeat(9)}`
   const tools = [
     withPattern('before', '^[a-z]+$'),

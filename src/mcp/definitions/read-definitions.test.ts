@@ -6,7 +6,7 @@ const tool = (name: unknown, rest: object = {}) => ({ name, inputSchema: { type:
 const namesOf = (...tools: unknown[]) => read(...tools).definitions.map(({ name }) => name)
 const tags = String.fromCodePoint(0xe0041, 0xe0042)
 
-test('a tool is told as the server tells it, under our name for it', () => {
+test('a tool keeps the server’s description and gets our name', () => {
   const inputSchema = { type: 'object', properties: { path: { type: 'string', 'x-mcp-header': 'Path' } } }
   const $schema = 'http://json-schema.org/draft-07/schema#'
   const outputSchema = { type: 'object' }
@@ -32,18 +32,18 @@ test('a tool is told as the server tells it, under our name for it', () => {
   ])
 })
 
-test('the order is that of the names, whatever order the server chose', () => {
+test('tools are sorted by name, whatever the order of the server', () => {
   expect(namesOf(tool('b'), tool('a'), tool('B'))).toEqual(['mcp_files_B', 'mcp_files_a', 'mcp_files_b'])
 })
 
 describe('MC-02 too much', () => {
-  test('of tools: the whole list is refused, with the number', () => {
+  test('too many tools: the whole list is refused, with the number', () => {
     const many = Array.from({ length: 10_000 }, (_, i) => tool(`t${i}`))
     expect(() => read(...many)).toThrow('The MCP server "files" lists 10000 tools, where 512 are allowed')
     expect(read(...many.slice(0, 512)).definitions).toHaveLength(512)
   })
 
-  test('of words: a description is cut, and says so', () => {
+  test('a long description is cut, with a mark', () => {
     const { definitions, notes } = read(tool('a', { description: 'é'.repeat(2_500_000) }))
     const { description } = definitions[0]!
     expect(Buffer.byteLength(description)).toBeLessThan(4096 + 100)
@@ -51,14 +51,14 @@ describe('MC-02 too much', () => {
     expect(notes).toEqual([expect.stringContaining('"a" was cut after 4096 bytes')])
   })
 
-  test('of a name: the tool is left out, and the note is short', () => {
+  test('a long name: the tool is left out, and the note is short', () => {
     const { definitions, notes } = read(tool('x'.repeat(1_000_000)), tool('ok'))
     expect(definitions.map(({ name }) => name)).toEqual(['mcp_files_ok'])
     expect(notes[0]!.length).toBeLessThan(300)
     expect(notes[0]).toContain('(1000000 characters)')
   })
 
-  test('of words inside a schema', () => {
+  test('long texts inside a schema are cut', () => {
     const inputSchema = { type: 'object', properties: { a: { description: 'y'.repeat(100_000) } } }
     expect(JSON.stringify(read(tool('a', { inputSchema })).definitions[0]!.inputSchema).length).toBeLessThan(5000)
   })
@@ -81,22 +81,22 @@ describe('MC-03 names', () => {
     5,
     null,
   ]
-  test.each(bad)('%j is left out with a note that can be shown', (name) => {
+  test.each(bad)('%j is left out with a printable note', (name) => {
     const { definitions, notes } = read(tool(name), tool('ok'))
     expect(definitions.map((one) => one.tool)).toEqual(['ok'])
     expect(notes).toHaveLength(1)
     expect(notes[0]).toMatch(/^Tool 1 was left out: its name [^\p{Cc}]*$/u)
   })
 
-  test('whatever it is called, our prefix comes first', () => {
+  test('every name starts with our prefix', () => {
     expect(namesOf(tool('mcp__a__read'), tool('read_file'))).toEqual(['mcp_files_mcp__a__read', 'mcp_files_read_file'])
   })
 
-  test('points and slashes, which services refuse, become lines', () => {
+  test('dots and slashes, which services refuse, become underscores', () => {
     expect(namesOf(tool('repo.list'), tool('user/get'))).toEqual(['mcp_files_repo_list', 'mcp_files_user_get'])
   })
 
-  test('what is too long for services ends in a digest, always the same and never that of another', () => {
+  test('a name that is too long for services ends in a stable, unique digest', () => {
     const [a, b] = ['a', 'b'].map((end) => `${'x'.repeat(63)}${end}`)
     const names = namesOf(tool(a), tool(b))
     expect(new Set(names).size).toBe(2)
@@ -104,7 +104,7 @@ describe('MC-03 names', () => {
     expect(namesOf(tool(b), tool(a))).toEqual(names)
   })
 
-  test('of two with one name the one that is really called so stays; of others none', () => {
+  test('of two tools with one name the exact match stays; without one, none stays', () => {
     const exact = read(tool('a.b'), tool('a_b'), tool('a/b'))
     expect(exact.definitions.map((one) => one.tool)).toEqual(['a_b'])
     expect(exact.notes).toEqual(['The tools "a.b", "a/b" were left out: several would be called "mcp_files_a_b"'])
@@ -113,7 +113,7 @@ describe('MC-03 names', () => {
   })
 })
 
-test('MC-04 tools called as parts of every object are ordinary tools', () => {
+test('MC-04 tools named like properties of every object are ordinary tools', () => {
   const names = ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'prototype']
   const { definitions, notes } = read(...names.map((name) => tool(name)))
   expect(notes).toEqual([])
@@ -137,20 +137,20 @@ describe('a tool whose schema cannot be used is left out, and the note says why'
     expect(notes[0]).toContain(reason)
   })
 
-  test('a bad output schema costs only itself', () => {
+  test('a bad output schema removes only itself', () => {
     const { definitions, notes } = read(tool('a', { outputSchema: { $ref: 'file:///etc/passwd' } }))
     expect(definitions[0]).not.toHaveProperty('outputSchema')
     expect(notes).toEqual([expect.stringContaining('The output of the tool "a" is not checked')])
   })
 })
 
-test('MC-09 hints of a server about its tool are in no definition', () => {
+test('MC-09 a definition contains no hints of the server about its tool', () => {
   const annotations = { readOnlyHint: true, idempotentHint: true, destructiveHint: false }
   const hinted = read(tool('wipe', { annotations, execution: {}, effects: [], gated: false, replay: 'pure' }))
   expect(Object.keys(hinted.definitions[0]!).sort()).toEqual(['description', 'digest', 'inputSchema', 'name', 'tool'])
 })
 
-test('PI-02 another digest for any change of what a server says of a tool', () => {
+test('PI-02 any change of a description changes the digest', () => {
   const digestOf = (rest: object) => read(tool('a', { description: 'Adds.', ...rest })).definitions[0]!.digest
   const changes = [
     {},
@@ -169,7 +169,7 @@ test('PI-02 another digest for any change of what a server says of a tool', () =
   expect(digestOf(one)).toBe(digestOf(other))
 })
 
-test('PI-02 PI-16 invisible characters are taken out of words for the model, and counted', () => {
+test('PI-02 PI-16 invisible characters are removed from texts for the model, and counted', () => {
   const inputSchema = {
     type: 'object',
     description: `in${tags}`,
@@ -181,7 +181,7 @@ test('PI-02 PI-16 invisible characters are taken out of words for the model, and
   expect(notes).toEqual(['12 invisible characters were taken out of what the tool "a" says of itself'])
 })
 
-test('PI-02 a property may be called as a word of schemas is: its words are cleaned and cut as all others', () => {
+test('PI-02 the texts of a property named like a keyword are cleaned and cut like all others', () => {
   const told = { type: 'string', description: `a\u200bb${'x'.repeat(10_000)}` }
   const words = ['pattern', 'default', 'enum', 'const', 'required', 'properties', 'dependencies', '$ref']
   const named = Object.fromEntries(words.map((word) => [word, told]))
@@ -193,7 +193,7 @@ test('PI-02 a property may be called as a word of schemas is: its words are clea
   expect(notes).toEqual(['17 invisible characters were taken out of what the tool "search" says of itself'])
 })
 
-test('a value that is compared stays as it is, wherever it stands', () => {
+test('a literal value stays unchanged, wherever it is', () => {
   const long = 'x'.repeat(5000)
   const properties = { a: { enum: [long], default: { description: long } }, pattern: { pattern: 'a\u200b' } }
   const { definitions, notes } = read(tool('a', { inputSchema: { type: 'object', properties } }))
@@ -201,7 +201,7 @@ test('a value that is compared stays as it is, wherever it stands', () => {
   expect(notes).toEqual([])
 })
 
-test('garbage is left out with a note, and nothing is thrown', () => {
+test('invalid entries are left out with a note, without an exception', () => {
   const { definitions, notes } = read(null, 5, 'x', [], {}, { name: 'a' }, tool('b', { description: 5, title: {} }))
   expect(definitions).toMatchObject([{ tool: 'b', description: '' }])
   expect(notes).toHaveLength(6)

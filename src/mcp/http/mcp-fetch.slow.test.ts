@@ -6,7 +6,7 @@ import { createHttpTransport, createSseTransport, isWrongTransport } from './htt
 import { createMcpFetch, type McpFetchOptions } from './mcp-fetch.ts'
 import { McpHttpError } from './transport-fetch.ts'
 
-test('headers of the configuration go to the server’s own origin, and to no other', async () => {
+test('configured headers go to the server’s own origin only', async () => {
   const seen: IncomingMessage['headers'][] = []
   const server = await serve((request, response) => {
     seen.push(request.headers)
@@ -47,14 +47,14 @@ describe('MC-18 NET-13 a redirect to another origin is refused, with and without
     expect(visits).toBe(0)
   })
 
-  test('an address that is no address, or of another kind', async () => {
+  test('an invalid location, or one with another scheme', async () => {
     for (const location of ['file:///etc/passwd', 'http://[', '//evil.example/x', 'https://evil.example\u0007/']) {
       const server = await serve((_, response) => void response.writeHead(302, { location: encodeURI(location) }).end())
       await expect(fetchFor(`${server}/mcp`)(`${server}/mcp`)).rejects.toMatchObject({ code: 'redirected' })
     }
   })
 
-  test('within the origin it is the SDK that follows', async () => {
+  test('a redirect within the origin is followed by the SDK', async () => {
     const server = await serve((request, response) => {
       if (request.url === '/mcp') return void response.writeHead(307, { location: '/v2' }).end()
       response.writeHead(202).end()
@@ -66,7 +66,7 @@ describe('MC-18 NET-13 a redirect to another origin is refused, with and without
   })
 })
 
-describe('OA-02 NET-01 what a public server names for its logins must be public', () => {
+describe('OA-02 NET-01 the login addresses of a public server must be public', () => {
   const inside = [
     'http://169.254.169.254/latest/meta-data/',
     'https://169.254.169.254/',
@@ -90,7 +90,7 @@ describe('OA-02 NET-01 what a public server names for its logins must be public'
     await expect(fetchFor('https://mcp.example/mcp')(url)).rejects.toThrow(McpHttpError)
   })
 
-  test('a name that leads inside is found out by the address that is connected to', async () => {
+  test('a name with a private address is refused when it is resolved', async () => {
     const asked: string[] = []
     const resolve = async (host: string): Promise<string[]> => {
       asked.push(host)
@@ -102,14 +102,14 @@ describe('OA-02 NET-01 what a public server names for its logins must be public'
     expect(asked).toEqual(['login.example', 'login.example'])
   })
 
-  test('a person may allow a host', async () => {
+  test('a host can be allowed by option', async () => {
     const other = await serve((_, response) => void response.end('{}'))
     const host = new URL(other).host
     await expect(fetchFor('https://mcp.example/mcp')(other)).rejects.toMatchObject({ code: 'private' })
     expect((await fetchFor('https://mcp.example/mcp', { allowPrivate: [host] })(other)).status).toBe(200)
   })
 
-  test('a server that is inside itself may name others inside, but no metadata service', async () => {
+  test('a private server may name private addresses, but no metadata service', async () => {
     const other = await serve((_, response) => void response.end('{}'))
     const fetch = fetchFor('http://127.0.0.1:9/mcp')
     expect((await fetch(other)).status).toBe(200)
@@ -122,7 +122,7 @@ describe('OA-02 NET-01 what a public server names for its logins must be public'
       await expect(fetch(url)).rejects.toMatchObject({ code: 'private' })
   })
 
-  test('with a fetch of one’s own, what an address shows is still checked', async () => {
+  test('with a custom fetch literal addresses are still checked', async () => {
     const asked: string[] = []
     const own: typeof globalThis.fetch = async (url) => {
       asked.push(String(url))
@@ -135,16 +135,16 @@ describe('OA-02 NET-01 what a public server names for its logins must be public'
   })
 })
 
-describe('NET-12 an answer without end is not read to the end', () => {
+describe('NET-12 an endless answer is cut off', () => {
   const mostBytes = 1000
 
-  test('as a whole', async () => {
+  test('as one body', async () => {
     const server = await serve((_, response) => void response.end(' '.repeat(1001)))
     const fetch = fetchFor(`${server}/mcp`, { mostBytes })
     await expect(fetch(`${server}/mcp`).then((answer) => answer.text())).rejects.toMatchObject({ code: 'too_big' })
   })
 
-  test('as a bomb', async () => {
+  test('as a compressed body', async () => {
     const server = await serve((_, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(' '.repeat(100_000)))
     })
@@ -153,7 +153,7 @@ describe('NET-12 an answer without end is not read to the end', () => {
   })
 
   test.each(['\n\n', '\r\n\r\n', '\r\r'])(
-    'in one event of a stream, where many small ones may come: %j',
+    'as one event of a stream, where many small events may come: %j',
     async (end) => {
       const events = `data: ${'x'.repeat(400)}${end}`.repeat(10)
       const server = await serve((request, response) => {
@@ -166,7 +166,7 @@ describe('NET-12 an answer without end is not read to the end', () => {
     },
   )
 
-  test('and one that never comes is given up', async () => {
+  test('an answer that never comes times out', async () => {
     const server = await serve(() => {})
     await expect(fetchFor(`${server}/mcp`, { timeoutMs: 50 })(`${server}/mcp`)).rejects.toMatchObject({
       code: 'timeout',
@@ -174,7 +174,7 @@ describe('NET-12 an answer without end is not read to the end', () => {
   })
 })
 
-test('an end of the caller’s keeps the time limit, and what ran out of time is told so', async () => {
+test('a signal of the caller replaces the time limit; a timeout is reported as such', async () => {
   const server = await serve(() => {})
   const { signal } = new AbortController()
   const asked = fetchFor(`${server}/mcp`, { timeoutMs: 50, signal })(`${server}/mcp`)
@@ -190,7 +190,7 @@ test('MC-19 a token that cannot be sent is not quoted', async () => {
   await expect(asked).rejects.toThrow(/^(?!.*canary).*cannot be sent/s)
 })
 
-test('an answer with a status that does not exist is an error, and its connection is let go of', async () => {
+test('an answer with an invalid status is an error, and its connection is released', async () => {
   const closed = Promise.withResolvers<void>()
   const server = await serve((_, response) => {
     response.once('close', closed.resolve)
@@ -200,13 +200,13 @@ test('an answer with a status that does not exist is an error, and its connectio
   await closed.promise
 })
 
-test('whoever aborts gets his own reason', async () => {
+test('an abort rejects with its own reason', async () => {
   const server = await serve(() => {})
   const reason = new Error('enough')
   await expect(fetchFor(`${server}/mcp`)(`${server}/mcp`, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
 })
 
-test('a body that is not read is let go of', async () => {
+test('an unread body is released', async () => {
   const closed = Promise.withResolvers<void>()
   const server = await serve((_, response) => {
     response.once('close', closed.resolve)
@@ -217,7 +217,7 @@ test('a body that is not read is let go of', async () => {
   await closed.promise
 })
 
-test('a server of the old transport is told from one that fails', async () => {
+test('a server of the old transport is distinguished from a failing one', async () => {
   for (const [status, isWrong] of [
     [400, true],
     [404, true],
@@ -236,7 +236,7 @@ test('a server of the old transport is told from one that fails', async () => {
   expect(isWrongTransport(undefined)).toBe(false)
 })
 
-test('the old transport gets the same headers and guards', async () => {
+test('the old transport has the same headers and checks', async () => {
   let key: unknown
   const server = await serve((request, response) => {
     key = request.headers['x-api-key']

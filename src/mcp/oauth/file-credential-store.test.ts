@@ -23,7 +23,7 @@ const kinds: Record<string, () => Promise<McpCredentialStore>> = {
   file: async () => createFileMcpCredentialStore(await temporary('mcp-store-')),
 }
 
-test.each(Object.keys(kinds))('%s: what is stored can be read, listed and deleted', async (kind) => {
+test.each(Object.keys(kinds))('%s: a stored login can be read, listed and deleted', async (kind) => {
   const store = await kinds[kind]!()
   expect(await store.get(key)).toBeUndefined()
   expect(await store.list()).toEqual([])
@@ -36,26 +36,23 @@ test.each(Object.keys(kinds))('%s: what is stored can be read, listed and delete
   expect(await store.get(key)).toBeUndefined()
 })
 
-test.each(Object.keys(kinds))(
-  '%s: work for one key is done one after the other, also after a failure',
-  async (kind) => {
-    const store = await kinds[kind]!()
-    let running = 0
-    let most = 0
-    const work = (i: number) => async (): Promise<number> => {
-      most = Math.max(most, ++running)
-      await new Promise((resolve) => setTimeout(resolve, 2))
-      running--
-      if (i === 1) throw new Error('one fails')
-      return i
-    }
-    const done = await Promise.allSettled([0, 1, 2, 3].map((i) => store.exclusively(key, work(i))))
-    expect(most).toBe(1)
-    expect(done.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
-  },
-)
+test.each(Object.keys(kinds))('%s: work for one key runs one after the other, also after a failure', async (kind) => {
+  const store = await kinds[kind]!()
+  let running = 0
+  let most = 0
+  const work = (i: number) => async (): Promise<number> => {
+    most = Math.max(most, ++running)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+    running--
+    if (i === 1) throw new Error('one fails')
+    return i
+  }
+  const done = await Promise.allSettled([0, 1, 2, 3].map((i) => store.exclusively(key, work(i))))
+  expect(most).toBe(1)
+  expect(done.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+})
 
-test('OA-08 another server, issuer, resource or client is another key', () => {
+test('OA-08 another server, issuer, resource or client has another key', () => {
   const others: McpCredential[] = [
     { ...credential, name: 'x' },
     { ...credential, server: 'https://tracker.example/mcp2' },
@@ -67,7 +64,7 @@ test('OA-08 another server, issuer, resource or client is another key', () => {
   expect(credentialKey({ ...credential, savedAt: 2, tokens: { access: 'x' } })).toBe(key)
 })
 
-test('only the owner can read the file and its folder, and nothing is left beside it', async () => {
+test('only the owner can read the file and its folder, and no other file is left there', async () => {
   const folder = await temporary('mcp-store-')
   const store = createFileMcpCredentialStore(folder)
   await store.set(key, credential)
@@ -77,7 +74,7 @@ test('only the owner can read the file and its folder, and nothing is left besid
   expect(await readdir(join(folder, 'mcp'))).toEqual(['credentials.json'])
 })
 
-test('a broken file is an error that names it, quotes nothing of it, and it stays as it is', async () => {
+test('a broken file causes an error that names it without quoting it, and the file is not changed', async () => {
   const store = createFileMcpCredentialStore(await temporary('mcp-store-'))
   await store.set(key, credential)
   for (const broken of ['{"a": "at-secret', '', '[]', '"at-secret"']) {
@@ -97,7 +94,7 @@ test('a broken file is an error that names it, quotes nothing of it, and it stay
   }
 })
 
-test('entries of other versions stay as they are, and are not taken for logins', async () => {
+test('entries of other versions are kept, and are not used as logins', async () => {
   const store = createFileMcpCredentialStore(await temporary('mcp-store-'))
   await store.set(key, credential)
   const future = { kind: 'passkey', id: 7 }
@@ -108,42 +105,36 @@ test('entries of other versions stay as they are, and are not taken for logins',
   expect(await store.list()).toHaveLength(2)
 })
 
-test.skipIf(process.platform === 'win32')(
-  'a file that others can read is refused, with what to do about it',
-  async () => {
-    const store = createFileMcpCredentialStore(await temporary('mcp-store-'))
-    await store.set(key, credential)
-    for (const mode of [0o640, 0o604, 0o620]) {
-      await chmod(store.path, mode)
-      await expect(store.get(key)).rejects.toThrow(`run chmod 600 ${store.path}`)
-      await expect(store.set(key, credential)).rejects.toThrow(McpCredentialsError)
-    }
-    await chmod(store.path, 0o600)
-    expect(await store.get(key)).toEqual(credential)
-  },
-)
+test.skipIf(process.platform === 'win32')('a file that other users can read is refused, with a remedy', async () => {
+  const store = createFileMcpCredentialStore(await temporary('mcp-store-'))
+  await store.set(key, credential)
+  for (const mode of [0o640, 0o604, 0o620]) {
+    await chmod(store.path, mode)
+    await expect(store.get(key)).rejects.toThrow(`run chmod 600 ${store.path}`)
+    await expect(store.set(key, credential)).rejects.toThrow(McpCredentialsError)
+  }
+  await chmod(store.path, 0o600)
+  expect(await store.get(key)).toEqual(credential)
+})
 
-test.skipIf(process.platform === 'win32')(
-  'a link or a folder in its place is refused, and not written through',
-  async () => {
-    const folder = await temporary('mcp-store-')
-    const store = createFileMcpCredentialStore(folder)
-    await store.set(key, credential)
-    const elsewhere = join(folder, 'elsewhere.json')
-    await rename(store.path, elsewhere)
-    await symlink(elsewhere, store.path)
-    const before = await readFile(elsewhere, 'utf8')
-    await expect(store.get(key)).rejects.toThrow('is a link, so it is not used; replace it')
-    await expect(store.set('x', credential)).rejects.toThrow('is a link')
-    expect(await readFile(elsewhere, 'utf8')).toBe(before)
+test.skipIf(process.platform === 'win32')('a link or a folder at its path is refused and not written to', async () => {
+  const folder = await temporary('mcp-store-')
+  const store = createFileMcpCredentialStore(folder)
+  await store.set(key, credential)
+  const elsewhere = join(folder, 'elsewhere.json')
+  await rename(store.path, elsewhere)
+  await symlink(elsewhere, store.path)
+  const before = await readFile(elsewhere, 'utf8')
+  await expect(store.get(key)).rejects.toThrow('is a link, so it is not used; replace it')
+  await expect(store.set('x', credential)).rejects.toThrow('is a link')
+  expect(await readFile(elsewhere, 'utf8')).toBe(before)
 
-    const other = createFileMcpCredentialStore(join(folder, 'other'))
-    await mkdir(other.path, { recursive: true })
-    await expect(other.list()).rejects.toThrow('is no regular file')
-  },
-)
+  const other = createFileMcpCredentialStore(join(folder, 'other'))
+  await mkdir(other.path, { recursive: true })
+  await expect(other.list()).rejects.toThrow('is no regular file')
+})
 
-test('writes at the same time lose nothing', async () => {
+test('concurrent writes lose nothing', async () => {
   const folder = await temporary('mcp-store-')
   const keys = Array.from({ length: 12 }, (_, i) => `k${i}`)
   await Promise.all(keys.map((one) => createFileMcpCredentialStore(folder).set(one, { ...credential, name: one })))
@@ -151,7 +142,7 @@ test('writes at the same time lose nothing', async () => {
   expect(names.sort()).toEqual([...keys].sort())
 })
 
-test('a login of a server that sends far too much is not stored, and the others stay usable', async () => {
+test('an oversized login is not stored, and the others stay usable', async () => {
   const store = createFileMcpCredentialStore(await temporary('mcp-store-'))
   await store.set(key, credential)
   const huge = { ...credential, name: 'huge', tokens: { access: 'x'.repeat(9 * 1024 * 1024) } }
@@ -165,6 +156,6 @@ test('a login of a server that sends far too much is not stored, and the others 
   expect(await store.get(key)).toEqual(credential)
 })
 
-test('a folder is needed', () => {
+test('an empty folder path is refused', () => {
   expect(() => createFileMcpCredentialStore('')).toThrow('needs the path of a folder')
 })

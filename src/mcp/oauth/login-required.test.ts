@@ -18,20 +18,20 @@ test('a challenge is read with and without quotes, in any order and case', () =>
   expect(of('Basic realm="x", Bearer scope="a"').scopes).toEqual(['a'])
 })
 
-test('what is no challenge, no address or no word is left out', () => {
+test('an invalid challenge, address or error code is left out', () => {
   expect(of('Basic realm="Bearer scope=x"')).toEqual({ scopes: [] })
   expect(of('Bearer resource_metadata="nowhere", error="<b>", xscope="a"')).toEqual({ scopes: [] })
   expect(challengeOf(new Response())).toEqual({ scopes: [] })
 })
 
-test('scopes are letters that can be seen, each once, and not too many', () => {
+test('scopes are visible ASCII, unique, and limited in number', () => {
   expect(scopesOf('a  b a \u001b[31mred "q" c:*')).toEqual(['a', 'b', 'c:*'])
   expect(scopesOf(['a'])).toEqual([])
   expect(scopesOf(Array.from({ length: 500 }, (_, i) => `s${i}`).join(' '))).toHaveLength(100)
   expect(scopesOf('x'.repeat(201))).toEqual([])
 })
 
-test('OA-12 scopes of a metadata document are judged like any others', () => {
+test('OA-12 scopes of a metadata document are checked like any others', () => {
   const metadata = { issuer: '', authorization_endpoint: '', token_endpoint: '', response_types_supported: [] }
   const found = { authorizationServer: '', resource: '', metadata, challengedScopes: [] }
   const resourceMetadata = { resource: '', scopes_supported: ['read', 'a b', '\u202eevil'] }

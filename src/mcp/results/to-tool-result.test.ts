@@ -19,19 +19,19 @@ test('text is text, and an error is an error', () => {
   expect(toToolResult({ content: [text('no')], isError: 'yes' }, from).isError).toBe(false)
 })
 
-test('a result without anything says so', () => {
+test('an empty result says so', () => {
   expect(outputOf()).toBe('(no output)')
   expect(outputOf(text(''))).toBe('(no output)')
 })
 
-describe('images are what their bytes say', () => {
-  test('a wrong type is corrected, line breaks are taken out', () => {
+describe('the type of an image is read from its bytes', () => {
+  test('a wrong type is corrected, and line breaks are removed', () => {
     const sent = { type: 'image', data: `${png.slice(0, 40)}\r\n${png.slice(40)}`, mimeType: 'image/jpeg' }
     expect(outputOf(text('here'), sent)).toEqual([text('here'), { type: 'image', mediaType: 'image/png', data: png }])
     expect(outputOf({ type: 'image', data: gif })).toMatchObject([{ mediaType: 'image/gif' }])
   })
 
-  test('what is none, is cut off or is too large becomes a remark', () => {
+  test('an invalid, truncated or oversized image becomes a note', () => {
     const html = Buffer.from('<script>alert(1)</script>').toString('base64')
     expect(outputOf({ type: 'image', data: html, mimeType: 'image/png' })).toMatch(
       /^\[image: image\/png, \d+ bytes, left out: it is no PNG/,
@@ -43,14 +43,14 @@ describe('images are what their bytes say', () => {
     expect(outputOf({ type: 'image', mimeType: '\u001b[2J' })).toBe('[image: ␛[2J, no data, left out: it has no data]')
   })
 
-  test('of very many, the first come through', () => {
+  test('of very many images only the first are kept', () => {
     const parts = outputOf(...Array.from({ length: 25 }, () => ({ type: 'image', data: png })))
     expect(Array.isArray(parts) && parts.filter(({ type }) => type === 'image')).toHaveLength(20)
     expect(Array.isArray(parts) && parts.at(-1)).toEqual(text('[image 25 left out: 20 are allowed in one result]'))
   })
 })
 
-test('MC-13 a link is words, and nobody opens it', () => {
+test('MC-13 a link becomes text and is not opened', () => {
   const link = {
     type: 'resource_link',
     uri: 'file:///etc/passwd',
@@ -68,7 +68,7 @@ test('MC-13 a link is words, and nobody opens it', () => {
   )
 })
 
-test('an embedded resource is its text, its image, or a remark', () => {
+test('an embedded resource becomes its text, its image, or a note', () => {
   const uri = 'demo://a'
   const resource = (rest: object) => outputOf({ type: 'resource', resource: { uri, ...rest } })
   expect(resource({ text: 'hello' })).toBe('[resource "demo://a"]\nhello')
@@ -81,7 +81,7 @@ test('an embedded resource is its text, its image, or a remark', () => {
   )
 })
 
-test('audio and what nobody knows become remarks', () => {
+test('audio and unknown blocks become notes', () => {
   expect(outputOf({ type: 'audio', data: 'AAAA', mimeType: 'audio/wav' })).toBe(
     '[audio: audio/wav, 3 bytes, which cannot be played here]',
   )
@@ -92,12 +92,12 @@ describe('structured content', () => {
   const structuredContent = { b: [1, 2], a: 'x' }
   const withText = (...texts: string[]) => toToolResult({ content: texts.map(text), structuredContent }, from)
 
-  test('is told when there is no text, or the text says something else', () => {
+  test('is shown if there is no text, or the text differs', () => {
     expect(toToolResult({ structuredContent }, from).output).toBe('{"b":[1,2],"a":"x"}')
     expect(withText('Found 2.').output).toBe('Found 2.\n{"b":[1,2],"a":"x"}')
   })
 
-  test('is not told twice', () => {
+  test('is not shown twice', () => {
     expect(withText('{ "a": "x", "b": [1, 2] }').output).toBe('{ "a": "x", "b": [1, 2] }')
   })
 
@@ -105,7 +105,7 @@ describe('structured content', () => {
     expect(withText('Found 2.').details).toEqual({ ...from, structuredContent })
   })
 
-  test('PI-16 has nothing invisible for the model', () => {
+  test('PI-16 loses its invisible characters for the model', () => {
     const { output } = toToolResult({ structuredContent: { a: `x${tags}` } }, from)
     expect(output).toBe('{"a":"x"}\n[2 invisible characters were taken out]')
   })
@@ -118,7 +118,7 @@ describe('structured content', () => {
     expect(({} as { x?: unknown }).x).toBeUndefined()
   })
 
-  test('that is too deep or too much is left out', () => {
+  test('that is too deep or too large is left out', () => {
     let deep: object = {}
     for (let i = 0; i < 20_000; i++) deep = { deep }
     expect(toToolResult({ structuredContent: deep }, from).output).toContain('too large or too deep')
@@ -141,14 +141,14 @@ test('the size of a JPEG is found behind any number of profiles and comments', (
   expect(sent(100)).toMatchObject([{ type: 'image', mediaType: 'image/jpeg' }])
 })
 
-describe('MC-01 a result of any size becomes one that fits', () => {
-  test('the beginning and the end stay, and the mark says what is missing', () => {
+describe('MC-01 a result of any size is cut to the limit', () => {
+  test('the beginning and the end stay, and a mark states the size of the gap', () => {
     const { output } = resultOf(text(`begin${'é'.repeat(8_000_000)}end`))
     expect(toolOutputByteLength(output)).toBeLessThan(256 * 1024 + 200)
     expect(output).toMatch(/^beginé+\n\[… 15737864 of 16000008 bytes of text left out here …\]\né+end$/)
   })
 
-  test('over many blocks there is one mark', () => {
+  test('many blocks get one mark', () => {
     const { output } = resultOf(...Array.from({ length: 900 }, (_, i) => text(`<${i}>${'x'.repeat(1000)}`)))
     expect(String(output).match(/left out here/g)).toHaveLength(1)
     expect(String(output)).toMatch(/^<0>/)
@@ -156,17 +156,17 @@ describe('MC-01 a result of any size becomes one that fits', () => {
     expect(toolOutputByteLength(output)).toBeLessThan(256 * 1024 + 1200)
   })
 
-  test('a million blocks are not a million blocks', () => {
+  test('a million blocks are cut', () => {
     const { output } = resultOf(...new Array(100_000).fill(text('a')))
     expect(String(output)).toContain('[99000 more blocks left out]')
   })
 
-  test('what is kept for screens is bounded too', () => {
+  test('the details for screens are bounded too', () => {
     expect(toToolResult({ structuredContent: { a: 'x'.repeat(3_000_000) } }, from).details).toEqual(from)
   })
 })
 
-test('PI-16 tag and bidi characters and escapes are taken out of text and counted', () => {
+test('PI-16 tag and bidi characters and escapes are removed from text and counted', () => {
   const { output, details } = resultOf(text(`ok${tags}\u202e\u001b[31m`), {
     type: 'resource',
     resource: { text: `b${tags}` },
@@ -175,7 +175,7 @@ test('PI-16 tag and bidi characters and escapes are taken out of text and counte
   expect(details).toEqual({ ...from, hidden: 6 })
 })
 
-test('what is no result is an error that says whose', () => {
+test('an invalid result becomes an error that names the server', () => {
   for (const nothing of [undefined, null, 5, 'x', [], {}, { content: 'text' }, { content: {} }]) {
     const { output, isError } = toToolResult(nothing, from)
     expect(isError).toBe(true)
@@ -183,7 +183,7 @@ test('what is no result is an error that says whose', () => {
   }
 })
 
-test('MC-01 garbage of any kind becomes a result that can be stored', () => {
+test('MC-01 any value becomes a result that can be stored', () => {
   const block = fc.oneof(
     fc.jsonValue(),
     fc.record({

@@ -22,7 +22,7 @@ function open() {
   return { server, send, problems }
 }
 
-test('what keeps a server from answering over HTTP is reported, and tried again with the next request', async () => {
+test('a failure to start serving HTTP is reported, and the next request tries again', async () => {
   const { server, send, problems } = open()
   await expect(send()).rejects.toThrow('not installed')
   expect(problems).toEqual(['the package is not installed'])
@@ -30,7 +30,7 @@ test('what keeps a server from answering over HTTP is reported, and tried again 
   await server.close()
 })
 
-test('it does not keep the server from closing', async () => {
+test('the server closes also after such a failure', async () => {
   const { server, send } = open()
   const failing = expect(send()).rejects.toThrow()
   await server.close()

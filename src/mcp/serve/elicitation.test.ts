@@ -3,18 +3,18 @@ import { answerIn, askableKinds, formOf } from './elicitation.ts'
 
 const approval = { kind: 'Approve', toolId: 'shell', approvalKey: 'k', description: 'Allow shell?\n$ rm x\u202e' }
 
-test('an approval is shown as a whole, with nothing hidden in it, and once or no to choose from', () => {
+test('an approval is shown completely, without hidden characters, with the choices once and no', () => {
   const { message, requestedSchema } = formOf('Approve', approval)
   expect(message).toMatch(/^Allow shell\?\n\$ rm x/)
   expect(message).not.toContain('\u202e')
   expect(requestedSchema).toMatchObject({ properties: { answer: { enum: ['once', 'no'] } }, required: ['answer'] })
 })
 
-test('what is too long to be read is not asked', () => {
+test('a question that is too long to be shown is not asked', () => {
   expect(() => formOf('Approve', { ...approval, description: 'x'.repeat(70_000) })).toThrow('70000 characters')
 })
 
-test('only once is a yes', () => {
+test('only the answer once approves', () => {
   const answered = (answer: unknown, action = 'accept') =>
     answerIn('Approve', approval, { action, content: { answer } })
   expect(answered('once')).toEqual({ status: 'accepted', value: { scope: 'once' } })
@@ -25,7 +25,7 @@ test('only once is a yes', () => {
     expect(answerIn('Approve', approval, result).status).toBe('rejected')
 })
 
-test('a choice gives back the option itself, also where two look the same', () => {
+test('a selection returns the option itself, also if two have the same text', () => {
   const payload = { kind: 'Select', prompt: 'Which?', options: ['a', { b: 1 }, 'a'] }
   const { answer } = formOf('Select', payload).requestedSchema.properties
   expect(answer.enum).toEqual(['1. a', '2. {"b":1}', '3. a'])
@@ -34,7 +34,7 @@ test('a choice gives back the option itself, also where two look the same', () =
   expect(chosen('4. c').status).toBe('rejected')
 })
 
-test('a text is given as it is, a confirmation as true, and nobody is asked for passwords or trust', () => {
+test('a text is returned unchanged, a confirmation as true, and passwords and trust are never asked for', () => {
   const given = { action: 'accept', content: { answer: 'blue' } }
   expect(answerIn('Ask', { kind: 'Ask', prompt: 'Colour?' }, given)).toEqual({ status: 'accepted', value: 'blue' })
   const yes = { action: 'accept', content: { answer: 'once' } }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createLineReader, LineTooLong } from './line-reader.ts'
 
-test('lines come whole, wherever the bytes were cut', () => {
+test('lines are complete, wherever the bytes were cut', () => {
   const bytes = Buffer.from('{"a":"ä€😀"}\n{"b":2}\n')
   for (let size = 1; size <= bytes.length; size++)
     expect(read(pieces(bytes, size))).toEqual(['{"a":"ä€😀"}', '{"b":2}'])
@@ -11,11 +11,11 @@ test('FM-06 blank lines, CRLF and byte order marks are tolerated', () => {
   expect(read([Buffer.from('\ufeff{"a":1}\r\n\r\n\n  \n\ufeff\n\ufeff{"b":2}\r\n')])).toEqual(['{"a":1}', '{"b":2}'])
 })
 
-test('FM-05 half a line is never given', () => {
+test('FM-05 an incomplete line is never returned', () => {
   expect(read([Buffer.from('one\ntw'), Buffer.from('o')])).toEqual(['one'])
 })
 
-test('FM-05 a line that goes on for too long is refused while it comes, one of just that length is not', () => {
+test('FM-05 a line over the limit is refused while it arrives, one at the limit is not', () => {
   const reader = createLineReader(10)
   expect([...reader.take(Buffer.from('0123456789\n'))]).toEqual(['0123456789'])
   expect([...reader.take(Buffer.from('01234'))]).toEqual([])

@@ -35,14 +35,14 @@ describe.skipIf(!onLinux)('FM-11 of servers nothing is left', () => {
     expect(await left(mark)).toEqual([])
   })
 
-  test('when one is closed, also of what it started', async () => {
+  test('when one is closed, also of its descendants', async () => {
     const mark = planted()
     const transport = await startAndStop([server, 'grandchild', 'grandchild-session', 'deaf-grandchild'], 'ready')
     expect(transport.ending).toBe('it exited with code 0')
     expect(await left(mark)).toEqual([])
   })
 
-  test('when one crashes, of what it started, before anybody hears of its end', async () => {
+  test('when one crashes, of its descendants, before its end is reported', async () => {
     const mark = planted()
     const transport = createStdioTransport(configOf([server, 'grandchild', 'grandchild-session']), { limits })
     const closed = new Promise<void>((resolve) => (transport.onclose = resolve))
@@ -101,7 +101,7 @@ describe.skipIf(!onLinux)('the keeper', () => {
     await vi.waitFor(() => expect(keepers()).toEqual([]), 10_000)
   })
 
-  test('is started again when somebody ended it', async () => {
+  test('is started again after it was killed', async () => {
     const transport = createStdioTransport(configOf([server]), { limits })
     onTestFinished(() => transport.close())
     await transport.start()
@@ -111,7 +111,7 @@ describe.skipIf(!onLinux)('the keeper', () => {
     await vi.waitFor(() => expect(keepers()).toEqual([expect.not.toBeOneOf([first])]), 10_000)
   })
 
-  test('ends what it was told of, and never a group that it was told is gone: others may have its number by now', async () => {
+  test('ends the groups it was given, and never one that has ended, because its number may be reused', async () => {
     const [kept, forgotten] = [sleeper(), sleeper()]
     const { program } = await startProgram('stdio-watch.ts', String(kept.pid), String(forgotten.pid))
     program.kill('SIGKILL')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readMessage } from './read-message.ts'
 
-describe('a message is read as it is:', () => {
+describe('a message is read unchanged:', () => {
   const messages = {
     'a request': { jsonrpc: '2.0', id: 'x', method: 'ping' },
     'a notification': { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } },
@@ -14,13 +14,13 @@ describe('a message is read as it is:', () => {
   })
 })
 
-test('what the protocol does not know is left out', () => {
+test('fields that are not in the protocol are left out', () => {
   expect(readMessage('{"jsonrpc":"2.0","id":1,"result":{},"extra":1}')).toEqual({
     message: { jsonrpc: '2.0', id: 1, result: {} },
   })
 })
 
-describe('FM-04 what is no message is told apart:', () => {
+describe('FM-04 other lines are recognized:', () => {
   const lines = [
     ...['Server ready', '42', '"text"', 'null', '[]', '{', '{}', '{"jsonrpc":"1.0","id":1,"result":{}}', 'true'],
     ...[
@@ -36,7 +36,7 @@ describe('FM-04 what is no message is told apart:', () => {
   })
 })
 
-describe('MC-08 an answer that would poison us becomes an error in its place:', () => {
+describe('MC-08 an answer with prototype keys becomes an error answer:', () => {
   const poisons: Record<string, [json: string, why: string]> = {
     'a prototype': ['{"__proto__":{"x":1}}', '"__proto__"'],
     'a prototype, spelled otherwise': ['{"a":[{"\\u005f_proto__":{"x":1}}]}', '"__proto__"'],
@@ -58,12 +58,12 @@ describe('MC-08 an answer that would poison us becomes an error in its place:', 
     )
   })
 
-  test('and nothing was poisoned', () => {
+  test('and no prototype was changed', () => {
     expect(({} as Record<string, unknown>).x).toBeUndefined()
   })
 })
 
-test('half a surrogate pair is mended: it would spoil every later request', () => {
+test('half a surrogate pair is repaired, because it would break every later request', () => {
   expect(readMessage('{"jsonrpc":"2.0","id":1,"result":{"a":["\\ud800x"],"\\udc00":1}}')).toEqual({
     message: { jsonrpc: '2.0', id: 1, result: { a: ['\ufffdx'], '\ufffd': 1 } },
   })

@@ -39,7 +39,7 @@ test('a client of the official package connects in place: one process, in either
   }
 })
 
-describe('FM-01 how a server ended is told:', () => {
+describe('FM-01 the end of a server is described:', () => {
   test.each([
     ['exit', { code: 3 }, 'it exited with code 3'],
     ['kill', {}, 'it was ended by SIGKILL'],
@@ -58,7 +58,7 @@ describe('FM-01 how a server ended is told:', () => {
   })
 })
 
-test('what a server said before it ended is heard before its end, also by a slow listener', async () => {
+test('the last messages of a server arrive before its end, also at a slow listener', async () => {
   const at = join(await temporary('mcp-'), 'last')
   await writeFile(at, tick.repeat(500))
   const { transport, heard, closed } = await open({ command: 'cat', args: [at] })
@@ -87,7 +87,7 @@ test('FM-04 after 100 such lines the server is ended with a reason', async () =>
   expect(isThere(transport)).toBe(false)
 })
 
-test('FM-05 MC-01 a line without an end is not held: the server is ended, and it is told why', async () => {
+test('FM-05 MC-01 an endless line is not buffered: the server is ended with a reason', async () => {
   const before = process.memoryUsage().rss
   const { transport, closed, errors } = await open({ command: 'sh', args: ['-c', 'tr "\\0" x < /dev/zero'] })
   await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 15_000)
@@ -97,7 +97,7 @@ test('FM-05 MC-01 a line without an end is not held: the server is ended, and it
   expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000)
 })
 
-test('FM-05 half a line at the end is dropped', async () => {
+test('FM-05 an incomplete last line is dropped', async () => {
   const { heard, closed, transport } = await open({
     command: 'printf',
     args: ['{"jsonrpc":"2.0","method":"a"}\n{"json'],
@@ -107,7 +107,7 @@ test('FM-05 half a line at the end is dropped', async () => {
   expect(transport.skippedLines).toBe(0)
 })
 
-test('very many small messages leave others their turn', async () => {
+test('very many small messages do not block other work', async () => {
   const { transport, ask, heard } = await open()
   let turns = 0
   const ticking = setInterval(() => turns++, 1)
@@ -119,7 +119,7 @@ test('very many small messages leave others their turn', async () => {
   expect((seen.at(-2) ?? 0) - (seen[0] ?? 0)).toBeGreaterThan(15)
 })
 
-test('FM-19 of 200 MB of stderr the end is kept, fit for a terminal, and memory stays flat', {
+test('FM-19 of 200 MB of stderr the end is kept, safe for a terminal, in constant memory', {
   timeout: 60_000,
 }, async () => {
   const before = process.memoryUsage().rss
@@ -137,7 +137,7 @@ test('MC-19 a secret of its own that a server writes to stderr is not shown', as
   await vi.waitFor(() => expect(transport.stderr).toMatch(/^cannot use \[REDACTED:1\] here/))
 })
 
-test('MC-12 a server sees a minimal base and its own entry, and no key of ours', async () => {
+test('MC-12 a server gets a minimal environment and its own variables, and no key of ours', async () => {
   const canary = `sk-ant-${'aB3'.repeat(20)}`
   vi.stubEnv('ANTHROPIC_API_KEY', canary)
   vi.stubEnv('LC_MINE', canary)
@@ -149,14 +149,14 @@ test('MC-12 a server sees a minimal base and its own entry, and no key of ours',
   expect(JSON.stringify(env)).not.toMatch(/sk-ant-|loader|VITEST/)
 })
 
-test('MC-16 args arrive as they were given: there is no shell', async () => {
+test('MC-16 args arrive unchanged, without a shell', async () => {
   const args = ['-e', 'console.error(JSON.stringify(process.argv.slice(1)))', '--', '"; id #', '$(id)', 'a\nb', '*', '']
   const { transport, closed } = await open({ args })
   await vi.waitFor(() => expect(closed).toHaveBeenCalled(), 10_000)
   expect(JSON.parse(transport.stderr)).toEqual(args.slice(3))
 })
 
-test('a server that does not read is not written to without end, and closing does not hang', async () => {
+test('output to a server that does not read is bounded, and closing does not hang', async () => {
   const { transport, closed } = await open(
     { args: [script, 'never-read'] },
     { limits: { unreadBytes: 4_000_000, ...quick } },
@@ -175,7 +175,7 @@ test('a server that does not read is not written to without end, and closing doe
   )
 })
 
-test('a server that closed its input is no crash', async () => {
+test('a server that closed its input causes an error and no crash', async () => {
   const { transport } = await open(
     { command: 'sh', args: ['-c', 'exec <&-; echo "no" >&2; sleep 1000'] },
     { limits: quick },
@@ -186,7 +186,7 @@ test('a server that closed its input is no crash', async () => {
   )
 })
 
-describe('what cannot be started says why, and what to do:', () => {
+describe('a server that cannot be started causes an error with a remedy:', () => {
   const wrong: Record<string, [config: Partial<McpServerConfig>, message: string]> = {
     'no such program': [
       { command: 'no-such-program' },

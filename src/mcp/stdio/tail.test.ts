@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { createTail } from './tail.ts'
 
-test('what fits is kept as it is', () => {
+test('a short text is kept completely', () => {
   expect(tailOf(8)).toBe('')
   expect(tailOf(8, 'abc', '', 'de')).toBe('abcde')
   expect(tailOf(5, 'abcde')).toBe('abcde')
 })
 
-test('of more the end is kept, however it was cut', () => {
+test('of a longer text the end is kept, however it was cut', () => {
   const all = 'the quick brown fox jumps over the lazy dog'
   for (let most = 1; most <= all.length; most++)
     for (let size = 1; size <= all.length; size++) {
@@ -16,7 +16,7 @@ test('of more the end is kept, however it was cut', () => {
     }
 })
 
-test('a letter that was cut in two is left out', () => {
+test('half a character is left out', () => {
   expect(tailOf(6, 'xx€€')).toBe('€€')
   expect(tailOf(5, 'xx€€')).toBe('€')
 })
