@@ -36,7 +36,6 @@ interface ApprovalsOptions {
   readonly judge: (call: JudgedCall, callId: string) => Promise<Decision>
 }
 
-/** A call that needs an approval. */
 interface CallToApprove {
   readonly ctx: Pick<Gate, 'callId' | 'name' | 'input' | 'parentCallId'>
   readonly tool: ToolDef
@@ -49,7 +48,6 @@ interface PreviewedCall extends CallToApprove {
   readonly previewed: Previewed
 }
 
-/** Obtains approvals for the calls of one run. */
 interface Approvals {
   /** The person's answer, earlier or now. A verdict of `ask` halts the call: the run waits for a person. */
   ask(asked: CallToApprove & { readonly ctx: Gate; readonly isDeferred: boolean }): Promise<Approved>

@@ -29,7 +29,6 @@ export interface QuestionedCall {
   readonly reason: string
 }
 
-/** The outcome of a question, by call. */
 type Verdicts =
   | { readonly status: 'answered'; readonly by: string; readonly answers: ReadonlyMap<string, Answer> }
   /** No interactor is attached for this question, or the last one left. */

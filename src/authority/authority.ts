@@ -114,7 +114,6 @@ export interface CallScope {
   /** The session of the call, then its parents. */
   readonly sessionIds: readonly string[]
   readonly project: string
-  /** The state machine's verdict about the call. */
   readonly stage?: StageVerdict
 }
 

@@ -7,11 +7,9 @@ import type { SecurityMode } from './rules/settings.ts'
 /** What a decision depends on besides the call. */
 export interface DecisionContext {
   readonly mode: SecurityMode
-  /** Compiled once from all layers. */
   readonly rules: CompiledRules
   /** The workspace, absolute, for rules with absolute paths. */
   readonly root?: string
-  /** The state machine's verdict about this call, if one is attached. */
   readonly stage?: StageVerdict
   /** Finds a grant that covers the call. Not called where no approval is needed, as in `yolo`. */
   readonly grant?: () => { readonly scope: string; readonly grantedBy: string } | undefined

@@ -17,7 +17,6 @@ export interface Judged {
   readonly call?: JudgedCall
   readonly decision: Decision
   readonly approver?: string
-  /** Why the call could not be judged. */
   readonly failure?: CodedError
 }
 

@@ -24,7 +24,6 @@ export interface EffectFact {
   readonly effect: Effect
   /** A path relative to the workspace (`.` for itself) or absolute where it lies outside; a host; a program. */
   readonly target?: string
-  /** The path is outside the workspace. */
   readonly isOutside?: boolean
   /** The call reads everything in the folder. */
   readonly isDeep?: boolean

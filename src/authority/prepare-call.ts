@@ -22,7 +22,6 @@ import { type WorkspacePath, workspacePath } from './shell/shell-location.ts'
 export interface Workspace {
   /** Absolute. */
   readonly root: string
-  /** The root with links resolved. */
   readonly realRoot?: () => Promise<string>
   readonly isTrusted: boolean
   /** The execution context. Absent if the agent has none. */
@@ -33,7 +32,6 @@ export interface Workspace {
 export interface AskedCall {
   readonly tool: ToolDef
   readonly input: Readonly<Record<string, unknown>>
-  /** The effects the tool declares for this input. */
   readonly effects: readonly Effect[]
 }
 
@@ -200,7 +198,6 @@ export function touchesOf(tool: ToolDef, input: Input): readonly FileTouch[] {
   return (declaredBy(tool, 'touches', input, areTouches) ?? []) as readonly FileTouch[]
 }
 
-/** The hosts a call connects to. */
 function hostsOf(tool: ToolDef, input: Input): readonly string[] {
   return (declaredBy(tool, 'reaches', input, areHosts) ?? []) as readonly string[]
 }

@@ -5,7 +5,6 @@ import type { ToolRule } from './rules/settings.ts'
 /** Time limits from rules, for tools that declare none. They follow rule changes during runs. */
 export interface TimeLimits {
   of(tool: string): number | undefined
-  /** The names of all tools with a limit. */
   names(): Iterable<string>
   /** Applies the limits to the tools of a run until it ends. */
   apply(run: Run): void

@@ -16,16 +16,13 @@ export type Layer = Extract<ToolOrigin['layer'], 'bundled' | 'global' | 'project
 /** A file that may be a tool. None of its code has run. */
 export interface FoundTool extends SourceFiles {
   readonly layer: Layer
-  /** The module to load. */
   readonly path: string
   /** Its name before it is loaded: from its manifest, else from its file. */
   readonly id: string
   readonly manifest?: Manifest
-  /** Hashes its current files. */
   rehash(): Promise<SourceFiles>
 }
 
-/** An entry in a tool folder that cannot be a tool. */
 interface Unusable {
   readonly layer: Layer
   readonly path: string
@@ -103,7 +100,6 @@ interface Manifest extends Versions {
   readonly category: 'Tool'
   readonly configSchema?: JsonSchema
   readonly config?: Readonly<Record<string, unknown>>
-  /** The module to load, inside the folder. */
   readonly main: string
 }
 

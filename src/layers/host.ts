@@ -15,7 +15,6 @@ export interface ToolHost {
   readonly session: {
     readonly id: string | undefined
     readonly projectRoot: string
-    /** The tool's own state in this session. */
     readonly state: { read(): Promise<unknown>; write(value: unknown): Promise<void> }
   }
   /** The current call; `idempotencyKey` stays the same if it runs again after a crash. */
@@ -54,7 +53,6 @@ export interface HostedTool {
 export interface ToolActivity {
   readonly signal: AbortSignal
   readonly timer: CallTimer
-  /** The call or phase has ended. */
   readonly isOver: boolean
   readonly during?: { readonly run: Run; readonly context: ToolContext }
 }

@@ -66,7 +66,6 @@ export function configOf(name: string, { config }: Pick<LoadOptions, 'config'>, 
   return Object.freeze({ enabled: true, ...own, ...configured }) as ToolConfig
 }
 
-/** The time limit for loading a module. */
 const importLimitMs = 10_000
 
 async function inTime<T>(work: Promise<T>, clock: Clock): Promise<T> {

@@ -37,7 +37,6 @@ export class ToolCollector {
     this.#load = { config: options.config ?? {}, coreVersion: options.coreVersion ?? coreVersion, clock: this.clock }
   }
 
-  /** The entries of the folders that may be read now. */
   async discover(): Promise<Found[]> {
     const { home = join(homedir(), '.libero'), projectRoot = process.cwd() } = this.options
     const access = await this.#projectAccess()
@@ -65,7 +64,6 @@ export class ToolCollector {
     }
   }
 
-  /** The tools of the program. */
   async bundled(): Promise<ToolItem[]> {
     const origin = { layer: 'bundled' } as const
     const entries = Object.entries(this.options.bundled ?? {})
@@ -123,7 +121,6 @@ export interface ToolListing {
   readonly state: ToolState
   /** Its declared effects; absent if they depend on the input, are not declared, or are not trusted. */
   readonly effects?: readonly Effect[]
-  /** The tools it replaces. */
   readonly shadows?: readonly ToolOrigin[]
   readonly diagnostic?: string
 }
@@ -143,7 +140,6 @@ export interface ToolItem {
   readonly origin: ToolOrigin & { readonly layer: Layer }
   state: ToolState
   diagnostic?: string
-  /** Set for tools of the program. */
   readonly tool?: ToolDef
   loaded?: LoadedTool
   live?: LiveTool
@@ -151,7 +147,6 @@ export interface ToolItem {
 
 const layers: readonly string[] = ['project', 'global', 'bundled']
 
-/** Highest layer first. */
 const byLayer = (a: ToolItem, b: ToolItem): number => layers.indexOf(a.origin.layer) - layers.indexOf(b.origin.layer)
 
 /** The items by name, highest layer first; independent of the order of the items. */

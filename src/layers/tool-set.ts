@@ -19,7 +19,6 @@ import {
 /** A tool that is bound to a name. `key` changes with each reload. */
 interface ActiveTool {
   readonly key: unknown
-  /** The lower layers with a tool of this name. */
   readonly shadows: ToolOrigin['layer'][]
   bind(run: Run): ToolDef
 }

@@ -6,7 +6,6 @@ import { visibleName, withoutHidden } from '../platform/visible-text.ts'
 import type { Skill, SkillsConfig } from './skill.ts'
 import { listResources, readInstructions } from './skill-files.ts'
 
-/** The input of an activation. */
 interface Activation {
   readonly skill: Skill
   readonly config: SkillsConfig
@@ -64,14 +63,11 @@ function withFolder(command: string, { folder }: Skill, { host: { execution } }:
 
 const folderName = /\$(?:\{(?:CLAUDE_)?SKILL_DIR\}|(?:CLAUDE_)?SKILL_DIR\b)/g
 
-/** A part of a text: literal text or a command. */
 type Part = { readonly text: string } | { readonly command: string; readonly written: string }
 
-/** How placeholders are filled. */
 interface FillOptions {
   /** The arguments of the skill. They are inserted into text only, never into a command. */
   readonly args?: string
-  /** Returns the output of a command, or a note. */
   run(command: string): Promise<string>
 }
 

@@ -5,14 +5,12 @@ import type { SessionTurn } from '../core/turn.ts'
 import type { Skill, SkillsConfig } from './skill.ts'
 import { nameKey } from './skill-name.ts'
 
-/** How a skill became active. */
 type ActivatedBy = 'model' | 'explicit' | 'resume'
 
 /** An active skill. */
 export interface ActiveSkill {
   readonly skill: Skill
   readonly via: ActivatedBy
-  /** The exact text the model got. */
   content: string
   /** It was in the system prompt of a suspended run, so it is not in the conversation. */
   readonly wasInSystemPrompt?: boolean
@@ -39,7 +37,6 @@ export class ActiveSkills {
     return [...this.#active.values()]
   }
 
-  /** Throws if the limit is reached. */
   checkLimit({ name }: Skill): void {
     if (this.#active.size < this.#most || this.get(name)) return
     const names = this.all.map(({ skill }) => skill.name).join(', ')
@@ -60,7 +57,6 @@ export class ActiveSkills {
     return active
   }
 
-  /** Removes and returns all. */
   clear(): readonly ActiveSkill[] {
     const { all } = this
     this.#active.clear()
@@ -92,7 +88,6 @@ export interface RunSkills {
   readonly config: SkillsConfig
   readonly skills: readonly Skill[]
   readonly active: ActiveSkills
-  /** Activates a skill and calls the hooks. */
   activate(active: ActiveSkill): Promise<void>
 }
 

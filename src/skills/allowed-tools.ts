@@ -43,7 +43,6 @@ export function allows(entry: string, gate: Gate, run: { readonly host: Pick<Run
   }
 }
 
-/** The tool names that a written name may mean. */
 function namesOf(written: string, { name, displayName, tool }: Gate): readonly string[] {
   if (written === name || written === displayName) return [name]
   if (tool?.mcp && (written === `mcp__${tool.mcp.server}` || isMcpName(written, tool.mcp))) return [name]

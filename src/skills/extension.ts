@@ -21,7 +21,6 @@ import { createSkillsRead } from './tools/skills-read.ts'
 import { createSkillsRunScript } from './tools/skills-run-script.ts'
 import { createSkillsUse } from './tools/skills-use.ts'
 
-/** The part of an agent that activation needs. */
 type Host = Pick<Agent, 'hooks' | 'log' | 'steer'>
 type Reason = HookContexts['skills:deactivate']['reason']
 
@@ -30,7 +29,6 @@ export interface Skills {
   readonly extension: Extension
   /** Activates a skill for the current run, else for the next one. */
   activate(agent: Host, name: string): Promise<void>
-  /** Does nothing if the skill is not active. */
   deactivate(agent: Host, name: string): Promise<void>
   /** Deactivates all skills before it returns; the hooks follow. */
   reset(agent: Host): Promise<void>

@@ -28,7 +28,6 @@ export type MayOpen = (entry: string) => boolean | Promise<boolean>
 /** Options of the search. */
 export interface FindOptions {
   readonly mayOpen?: MayOpen
-  /** The maximum number of folders per root. */
   readonly mostFolders?: number
 }
 
@@ -120,7 +119,6 @@ interface SkillFolder {
   readonly entry?: string
 }
 
-/** The result of reading one folder. */
 interface FolderContents {
   readonly skill?: Skill
   readonly problems: readonly SkillProblem[]
@@ -220,7 +218,6 @@ async function linked(path: string, source: SkillRootSource, within: string): Pr
   throw new CodedError('Validation/SkillUnreadable', 'it is a link that leads out of its folder, and is not followed')
 }
 
-/** A problem because of which something is left out. */
 function skipped(path: string, problem: string): SkillProblem {
   return { path, problem, isSkipped: true }
 }

@@ -3,9 +3,7 @@ import { messageOf } from '../core/errors.ts'
 /** The fields between the two `---` lines; values are texts, lists and maps of texts, as written. */
 interface FrontMatter {
   readonly fields?: ReadonlyMap<string, unknown>
-  /** Why the fields could not be read. */
   readonly failure?: string
-  /** What was repaired to read it. */
   readonly repaired?: string
 }
 

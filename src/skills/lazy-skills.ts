@@ -15,7 +15,6 @@ export interface SkillActions {
 export interface LazySkills {
   readonly extension: Extension
   load(): Promise<Skills>
-  /** The loaded skills, if they were loaded. */
   loaded(): Promise<Skills | undefined>
 }
 

@@ -126,7 +126,6 @@ function choose(
   return { chosen, leftOut }
 }
 
-/** The real path, or the path itself if it does not exist. */
 function real(path: string): Promise<string> {
   return realpath(path).catch(() => path)
 }

@@ -8,7 +8,6 @@ import { fullyVisible, withoutHidden } from '../platform/visible-text.ts'
 import { mostFrontMatter, splitFrontMatter } from './front-matter.ts'
 import type { Skill } from './skill.ts'
 
-/** The size limit of a SKILL.md. */
 const mostBytes = 1024 * 1024
 
 /** The beginning of a SKILL.md, including its front matter unless that is too long. Links are not followed. */
@@ -78,7 +77,6 @@ export async function readInstructions({ name, path, instructions }: Skill): Pro
   return withoutHidden(parts.body).text
 }
 
-/** The maximum number of listed files. */
 const mostResources = 200
 
 /**

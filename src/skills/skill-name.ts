@@ -35,7 +35,6 @@ export function nameFaults(name: string, folderName?: string): string[] {
   ].map((fault) => fullyVisible(fault))
 }
 
-/** Longer names are refused. */
 const mostHarmless = 128
 const harmless = /^[\p{L}\p{N}_-][\p{L}\p{M}\p{N} ._+#&(),@'-]*$/u
 const deviceName = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?$/i

@@ -9,7 +9,6 @@ export interface Skill {
   readonly source: SkillSource
   /** The folder, absolute, links resolved. Absent for inline skills. */
   readonly folder?: string
-  /** The file with the instructions. */
   readonly path?: string
   /** For a project's skill: the path given to `trustProjectSkills`, which is the skill's folder or a parent. */
   readonly entry?: string
@@ -42,11 +41,9 @@ export interface SkillDefinition {
 
 /** A problem with a skill; `isSkipped` if the skill was not loaded because of it. */
 export interface SkillProblem {
-  /** The folder or file. */
   readonly path: string
   readonly problem: string
   readonly isSkipped: boolean
-  /** The affected field of the front matter, if any. */
   readonly field?: string
 }
 
@@ -56,11 +53,9 @@ export interface SkillsConfig {
   readonly scan?: readonly string[]
   /** Skills without a folder. */
   readonly write?: readonly SkillDefinition[]
-  /** Names to leave out. */
   readonly exclude?: readonly string[]
   /** false: none at all; a list: only these names. */
   readonly enabled?: boolean | readonly string[]
-  /** The maximum number of active skills. Default: no limit. */
   readonly maxActive?: number
   /** Whether skills of the project may be used. Called before a folder is opened, and again before its commands run. Default true. */
   readonly trustProjectSkills?: boolean | ((folder: string) => boolean | Promise<boolean>)

@@ -4,7 +4,6 @@ import type { Run } from '../../core/run.ts'
 import type { ToolHookContext } from '../../core/tool-hooks.ts'
 import type { Judged } from '../gate.ts'
 
-/** Records the decisions about the calls of a run and their outcomes. */
 interface CallAudit {
   /** Before the tool runs. A failing write stops the call. */
   decided(ctx: ToolHookContext, judged: Judged): Promise<void>

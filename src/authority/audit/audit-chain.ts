@@ -124,7 +124,6 @@ interface AppendOptions {
   readonly known: KnownEnd | undefined
   readonly links: readonly Link[]
   readonly clock: Clock
-  /** Whether to wait until the data is on disk. */
   readonly isSynced: boolean
 }
 
@@ -179,7 +178,6 @@ async function openOwn(path: string): Promise<FileHandle> {
 interface Stand {
   readonly end: ChainEnd
   readonly size: number
-  /** Records to write first. */
   readonly notes: readonly Link['fields'][]
 }
 

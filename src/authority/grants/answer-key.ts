@@ -10,7 +10,6 @@ import { PrivateFileError, readPrivateFile } from '../private-file.ts'
 export interface SignedAnswer {
   readonly sessionId: string
   readonly callId: string
-  /** The digest of the call that was shown. */
   readonly digest: string
   readonly decision: 'allow' | 'deny'
   readonly by: string

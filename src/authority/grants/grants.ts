@@ -24,7 +24,6 @@ export interface GrantStore {
 
 interface GrantsOptions {
   readonly clock: Clock
-  /** Default: in memory only. */
   readonly store?: GrantStore
   /** Whether grants for a project are allowed. Default false. */
   readonly projectScope?: boolean
@@ -37,12 +36,10 @@ export interface Grants {
    * unchanged: the caller compares them, and revokes it if they changed.
    */
   find(identity: GrantIdentity): Grant | undefined
-  /** Adds a grant, unless an equal one exists. */
   add(grant: Omit<Grant, 'grantedAt'>): Promise<void>
   /** Revokes grants and returns their number. Compare with `isSameGrant`: the objects are new after each load. */
   revoke(isMeant: (grant: Grant) => boolean): Promise<number>
   list(): readonly Grant[]
-  /** Revokes the grants of a session. */
   clearSession(sessionId: string): Promise<void>
   /** Loads changes of other processes; cheap if there are none. If it rejects, no grant counts. */
   load(): Promise<void>
@@ -162,14 +159,12 @@ type GrantScope = 'session' | 'project' | 'always'
 /** An approval that counts for longer than one call. */
 export interface Grant {
   readonly tool: string
-  /** The approval key of the call. */
   readonly key: string
   /** The grant covers neither another tool of that name nor this one after its code changed. */
   readonly origin: ToolOrigin
   readonly scope: GrantScope
   /** With scope `session`: the grant covers it and the sessions of its children. */
   readonly sessionId?: string
-  /** With scope `project`. */
   readonly project?: string
   /** In ms since the epoch. */
   readonly grantedAt: number

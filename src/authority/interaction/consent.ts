@@ -9,13 +9,9 @@ import { argumentLines, changeLines, commandLines, effectsLine, ending, originTe
 import { changeHeading, maskSecrets } from './preview.ts'
 
 interface ConsentOptions {
-  /** Why an approval is needed. */
   readonly decision: Decision
-  /** The working directory of the call. */
   readonly cwd: string
-  /** The kind of sandbox. */
   readonly sandbox?: string
-  /** Finds the secrets to mask. */
   readonly redactor?: Redactor
   /** Whether a grant for the project may be offered. Default false. */
   readonly projectGrants?: boolean
@@ -31,7 +27,6 @@ interface ConsentOptions {
 interface Consent {
   readonly title: string
   readonly lines: readonly string[]
-  /** Title and lines. */
   readonly text: string
   readonly truncated: false
   /** The length of the arguments in characters. */
@@ -99,13 +94,11 @@ export interface ApprovePayload extends Readonly<Record<string, unknown>> {
   readonly kind: 'Approve'
   readonly toolId: string
   readonly approvalKey: string
-  /** The prompt as one text. */
   readonly description: string
   readonly call: AskedCallInfo
   readonly consent: Omit<Consent, 'text'>
   /** The changes it would make, if the tool reports them: a bounded diff per file. */
   readonly preview?: ToolPreview
-  /** Why the call would fail, if the tool reports it. */
   readonly wouldFail?: string
   /** Identifies exactly what is approved. */
   readonly digest: string
@@ -121,7 +114,6 @@ interface AskedCallInfo {
 
 interface ApproveOptions extends ConsentOptions {
   readonly callId: string
-  /** Default: that of the call. */
   readonly digest?: string
 }
 
@@ -171,7 +163,6 @@ const everyScope: readonly ApprovalScope[] = ['once', 'session', 'project', 'alw
 
 const placeholdersIn = (text: string): number => text.match(/\[REDACTED:\d+\]/g)?.length ?? 0
 
-/** Why the approval cannot be stored as a grant. */
 function whyOnce({ shell, origin }: JudgedCall, { by, rule }: Decision): string | undefined {
   if (by === 'floor' && rule !== changedDefinition) return 'it could hurt beyond repair'
   if (origin.isChanged && origin.digest === undefined) return 'without a digest it cannot be told from a later version'

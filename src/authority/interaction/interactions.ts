@@ -27,7 +27,6 @@ interface InteractionsOptions {
   readonly newId: () => string
   /** Receives events without the values of answers. Its errors are ignored. */
   readonly onEvent?: (event: InteractionEvent) => void
-  /** Default `halt`. */
   readonly headless?: Headless
 }
 
@@ -54,7 +53,6 @@ export interface Interactions {
   attach(interactor: Interactor | Interactor['present']): () => void
   /** Asks all interactors that take such a question; the first answer counts. Rejects if `signal` aborts or the dialog is closed. */
   interact(request: InteractionRequest, options: InteractOptions): Promise<InteractionOutcome>
-  /** Who would answer a question of this kind now. */
   whoAnswers(kind: InteractionKind): 'person' | 'yolo' | 'unattended'
   /** Answers a question from outside an interactor. Throws if it is not open. */
   answer(correlationId: string, answer: InteractionAnswer, by?: string): void
@@ -136,7 +134,6 @@ export function createInteractions(options: InteractionsOptions): Interactions {
 
   const hasInteractor = (kind: InteractionKind): boolean => [...lines].some((line) => line.takes(kind))
 
-  /** The outcome where no interactor takes the question. */
   function answerUnattended(about: OpenInteraction): InteractionOutcome {
     const { correlationId, kind, payload } = about
     const response = headless === 'yolo' ? yoloAnswer(kind, payload) : undefined

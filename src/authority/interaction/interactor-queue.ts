@@ -42,9 +42,7 @@ export interface OpenQuestion {
   /** Throws on an invalid answer; the question then stays open. */
   answer(answer: unknown, by: string | undefined): void
   close(by: string | undefined): void
-  /** This interactor failed. */
   fail(error: unknown, line: InteractorQueue): void
-  /** This interactor will not answer any more. */
   drop(line: InteractorQueue): void
 }
 
@@ -68,7 +66,6 @@ export class InteractorQueue {
     this.#showNext()
   }
 
-  /** The question has ended for this interactor. */
   remove(question: OpenQuestion): void {
     question.queues.delete(this)
     this.#waiting.delete(question)
@@ -150,7 +147,6 @@ export class Countdown {
     return this.#over()
   }
 
-  /** An interactor no longer shows it. */
   unwatch(): void {
     if (--this.#watchers > 0) return
     this.#cancelTimer()

@@ -98,7 +98,6 @@ function isSecretAlone(text: string, redactor: Redactor): boolean {
 
 /** What is known about a call before a person is asked. */
 export interface Previewed {
-  /** The changes it would make. */
   readonly preview?: ToolPreview
   /** Why it would fail, shown to the person. */
   readonly wouldFail?: string

@@ -173,7 +173,6 @@ interface AllowRule {
   readonly rule: Rule
   /** The words before the first star, compared one by one, so that `git log` does not match `git logout`. */
   readonly leading: readonly string[]
-  /** The rest, from the first word with a star. */
   readonly rest?: Wildcard
 }
 

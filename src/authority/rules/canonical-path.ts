@@ -2,7 +2,6 @@
 export interface PathBase {
   /** The workspace, absolute. */
   readonly root?: string
-  /** The home folder, for `~`. */
   readonly home?: string
 }
 

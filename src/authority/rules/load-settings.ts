@@ -101,7 +101,6 @@ export interface PolicyFailure {
   readonly list: RuleList
   readonly rule: string
   readonly example: string
-  /** The result the rule declares. */
   readonly expected: 'match' | 'notMatch'
 }
 

@@ -33,7 +33,6 @@ interface PatternTest {
   readonly budgetMs?: number
 }
 
-/** The first matching pattern of each list. */
 interface PatternMatches {
   readonly deny?: string
   readonly allow?: string

@@ -21,7 +21,6 @@ export interface DecisionSettings {
 export interface CompiledRules extends DecisionSettings {
   readonly matchDeny: Match
   readonly matchAsk: Match
-  /** Returns all rules needed to cover the call. */
   readonly matchAllow: Match
   readonly matchAllowlist: Match
   /** A deny or ask rule that might match if more were known: the line was not fully parsed, or a target is unknown. */
@@ -71,7 +70,6 @@ export type RuleList = (typeof ruleLists)[number]
 /** A parsed rule. */
 export interface Rule {
   readonly layer: RuleLayer
-  /** The entry as written. */
   readonly text: string
   /** The effect `mcp` covers all tools of servers; its pattern matches `server.tool`. */
   readonly about: 'tool' | 'effect'
@@ -86,7 +84,6 @@ export interface Rule {
 /** Finds the rules that decide about a call. `root` is the workspace, for patterns with absolute paths. */
 export type Match = (call: JudgedCall, root?: string) => readonly Rule[] | undefined
 
-/** The position of an entry, for error messages. */
 interface RulePosition {
   readonly layer: RuleLayer
   readonly list: RuleList

@@ -30,7 +30,6 @@ export type RuleEntry =
   | string
   | {
       readonly rule: string
-      /** Shown with the decision. */
       readonly why?: string
       /** Examples it must or must not match, checked when it is loaded: shell lines, or keys of the tool. */
       readonly match?: readonly string[]
@@ -76,7 +75,6 @@ export interface ResolvedSettings extends DecisionSettings {
   readonly rules: CompiledRules
   /** The single rules, sorted, without duplicates. */
   readonly lists: RuleLists
-  /** Ignored settings, with the reason. */
   readonly warnings: readonly string[]
 }
 

@@ -46,7 +46,6 @@ function distinct(commands: readonly (readonly string[])[]): (readonly string[])
   return [...new Map(commands.map((words) => [words.join('\0'), words])).values()]
 }
 
-/** The rules for one program. */
 interface ProgramRules {
   readonly all: StrictRule[]
   /** Rules without a star, by the word after the program; '' if there is none. */
@@ -71,7 +70,6 @@ function addTo(byProgram: Map<string, ProgramRules>, program: string, rule: Stri
 interface StrictRule {
   readonly rule: Rule
   readonly words: readonly string[]
-  /** The compiled patterns, if they contain a star. */
   readonly over?: readonly Wildcard[]
 }
 

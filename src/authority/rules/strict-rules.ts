@@ -101,7 +101,6 @@ interface Bucket {
   /** The beginnings of its path patterns, up to the first star. Sorted on first use. */
   readonly starts: { readonly start: string; readonly rule: Rule }[]
   isSorted?: boolean
-  /** Its keys, sorted on first use. */
   paths?: readonly string[]
   readonly starred: { readonly rule: Rule; readonly over: Wildcard }[]
   /** The same patterns for the commands of a line, compiled on first use. */

@@ -178,13 +178,11 @@ export interface StageState {
   /** Set once the stage is complete, until it is left. */
   readonly completion?: { readonly input: unknown }
   readonly completions: Readonly<Record<string, unknown>>
-  /** Used approvals of this stage. */
   readonly consumed: readonly string[]
 }
 
 const owner = 'state-machine'
 
-/** The session's state; undefined if it is new or finished. */
 function readState({ transcript }: Log, { id, stages }: Stages): StageState | undefined {
   const state = transcript.states.get(owner) as StageState | undefined
   if (state?.status !== 'running') return undefined
@@ -196,7 +194,6 @@ function readState({ transcript }: Log, { id, stages }: Stages): StageState | un
   return state
 }
 
-/** Makes it fact. */
 async function writeState(log: Log, state: StageState): Promise<void> {
   await log.append({ type: 'state', owner, value: state })
 }

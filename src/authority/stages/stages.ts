@@ -45,7 +45,6 @@ export type StageGrant = 'approve' | 'deny' | 'defer'
 export interface StageProposal {
   readonly stageExecutionId: string
   readonly attempt: number
-  /** The id of the call. */
   readonly proposalId: string
   readonly tool: string
   readonly argsDigest: string

@@ -23,10 +23,8 @@ export interface StateMachine {
   extension(audit?: AuditSink): Extension
 }
 
-/** A call to judge. */
 interface StageCall {
   readonly tool: string
-  /** The id of the call. */
   readonly proposalId: string
   readonly input: unknown
 }

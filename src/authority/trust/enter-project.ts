@@ -54,7 +54,6 @@ async function isTrusted(root: string, { list }: EnterOptions): Promise<boolean>
 interface TrustState {
   readonly state: ProjectEntry['state']
   readonly notice?: string
-  /** The entry of the trust list, if any. */
   readonly known?: TrustEntry
   /** The items a person was shown who decided just now. */
   readonly shown?: ReadonlySet<string>

@@ -13,7 +13,6 @@ export interface Instructions {
   readonly path: string
   /** The path from the root of the repository, with `/`. */
   readonly name: string
-  /** The user's own file, not the project's. */
   readonly isOwn?: boolean
   readonly text: string
   /** The number of removed characters that no person can see. */
@@ -87,7 +86,6 @@ export function capInstructions(
   return given.map((one) => kept.get(one)!)
 }
 
-/** Cuts between characters. */
 function cut(one: Instructions, bytes: Uint8Array, room: number, limit: number): Instructions {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, room), { stream: true })
   const left = bytes.length - Buffer.byteLength(text)
@@ -114,7 +112,6 @@ const ownTag = /<(?=\s*\/?\s*instructions)/gi
 const attribute = (name: string): string =>
   fullyVisible(name).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
 
-/** A file of instructions, found by name. */
 interface InstructionFile {
   /** The path from the project folder, with `/`: `../AGENTS.md` lies above it. */
   readonly id: string

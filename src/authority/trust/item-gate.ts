@@ -46,7 +46,6 @@ export async function passGate(
   }
 }
 
-/** No item accepted. */
 const noneAccepted: GateAnswer = { ids: new Set(), isKept: false }
 
 /** The digests by id, as the trust list stores them. */
@@ -68,7 +67,6 @@ interface Asking {
   readonly signal?: AbortSignal
 }
 
-/** The answer about a project, or why there is none. */
 type ProjectAnswer =
   | { readonly choice: 'trust' | 'decline' | 'once' }
   | { readonly choice?: never; readonly why: string }

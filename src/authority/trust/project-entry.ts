@@ -18,9 +18,7 @@ export interface ProjectEntry {
   readonly root: string
   /** `plain`: has no items. `restricted`: undecided, treated like `declined`. `once`: trusted until it is closed. */
   readonly state: 'trusted' | 'once' | 'declined' | 'restricted' | 'plain'
-  /** The items that may be used. */
   readonly items: readonly ProjectItem[]
-  /** The items that were not accepted. */
   readonly pending: readonly PendingItem[]
   /** The user's own first, then the project's from the root of its repository down; at most 32 KiB. */
   readonly instructions: readonly Instructions[]
@@ -41,7 +39,6 @@ export interface ProjectEntry {
   dispose(): void
 }
 
-/** An item by id, or a file by path. */
 interface Wanted {
   readonly id?: string
   readonly path?: string
@@ -54,10 +51,8 @@ interface EntryFacts {
   readonly notices?: readonly string[]
   readonly items?: readonly ProjectItem[]
   readonly pending?: readonly PendingItem[]
-  /** Watched for a revocation. */
   readonly list?: TrustList
   readonly ownInstructions?: string
-  /** Advice about items that were not accepted. */
   readonly advice?: string
   readonly claudeSkills: boolean
 }
@@ -98,7 +93,6 @@ export async function createEntry(
   }
 }
 
-/** Reads the instructions, with notices for the person. */
 async function instructionsOf(
   root: string,
   items: readonly ProjectItem[],

@@ -30,7 +30,6 @@ export interface ProjectItem {
   /** Text for a prompt, in full. */
   readonly shown: string
   readonly server?: { readonly name: string; readonly entry: McpEntry }
-  /** Why it cannot be trusted in its current state. */
   readonly problem?: string
 }
 
@@ -72,9 +71,7 @@ export async function boundaryOf(root: string, kind: ItemKind): Promise<string> 
   return kind === 'instructions' ? repositoryOf(root) : root
 }
 
-/** The files of an item. */
 interface ItemFiles extends SourceFiles {
-  /** Why it cannot be trusted in its current state. */
   readonly problem?: string
 }
 

@@ -20,7 +20,6 @@ export interface ProjectName {
 /** The items of a project, found by name. */
 export interface ProjectNames {
   readonly names: readonly ProjectName[]
-  /** Ignored folders, with the reason. */
   readonly notes: readonly string[]
 }
 

@@ -21,7 +21,6 @@ export interface TrustEntry extends ProjectIdentity {
   readonly grantedAt: string
   readonly schemaVersion: 1
   readonly note?: string
-  /** The trusted digests, by item id. */
   readonly items?: Readonly<Record<string, string>>
 }
 
@@ -29,7 +28,6 @@ type Decided = TrustEntry['decision'] | undefined
 
 /** The decisions of one person about projects. */
 export interface TrustList {
-  /** The path of the file, for messages. */
   readonly path: string
   /** The decision about exactly this folder. Parent folders, subfolders and earlier folders at its path do not count. */
   lookup(path: string): Promise<TrustEntry | undefined>
@@ -43,7 +41,6 @@ export interface TrustList {
   decline(path: string): Promise<TrustEntry>
   /** Revokes trust, also for a folder that no longer exists. Returns whether there was any. */
   revoke(path: string): Promise<boolean>
-  /** All decisions, oldest first. */
   list(): Promise<readonly TrustEntry[]>
   /** Why a folder can never be trusted; undefined if it can. */
   refusal(path: string): Promise<string | undefined>

@@ -13,7 +13,6 @@ const description = `Reads a file that comes with an active skill, such as refer
 interface SkillsReadInput {
   readonly name: string
   readonly path: string
-  /** The first line, counted from 1. */
   readonly offset?: number
 }
 
