@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Decision, Effect } from '../core/authority.ts'
+import type { Decision } from '../core/authority.ts'
 import { messageOf } from '../core/errors.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import { effectsOf, prepareCall } from '../core/prepared-call.ts'
@@ -48,10 +48,8 @@ interface PreviewedCall extends CallToApprove {
   readonly previewed: Previewed
 }
 
-interface Approvals {
-  /** The person's answer, earlier or now. A verdict of `ask` halts the call: the run waits for a person. */
-  ask(asked: CallToApprove & { readonly ctx: Gate; readonly isDeferred: boolean }): Promise<Approved>
-}
+/** The person's answer, earlier or now. A verdict of `ask` halts the call: the run waits for a person. */
+type AskForApproval = (asked: CallToApprove & { readonly ctx: Gate; readonly isDeferred: boolean }) => Promise<Approved>
 
 interface Approved {
   readonly decision: Decision
@@ -60,9 +58,11 @@ interface Approved {
   readonly remember?: () => Promise<void>
 }
 
-/** Creates the approvals of one run. */
-export function createApprovals({ parts, run, workspace, sessionId, prepare, judge }: ApprovalsOptions): Approvals {
+/** Creates the function that asks about the calls of one run. */
+export function createApprovals(given: ApprovalsOptions): AskForApproval {
+  const { parts, run, workspace, sessionId, prepare, judge } = given
   const { options, interactions, grants, redactor } = parts
+  const { approvalTimeoutMs: timeoutMs } = options
   const { root, location } = workspace
   // With a state machine the stage judges each call when its turn has come, so calls are not asked about together.
   const isBatching = options.batchPrompts === true && !options.stateMachine
@@ -73,43 +73,41 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
     ...(location && location.execution.type !== 'process' && { sandbox: location.execution.type }),
   }
 
-  return {
-    async ask({ ctx, isDeferred, ...asked }) {
-      const key = await parts.key()
-      const { approval: before } = ctx
-      const isAnswered = before?.decision === 'allow' && before.digest === asked.digest
-      if (isAnswered) {
-        if (isGenuine({ ...before, callId: ctx.callId }, key, sessionId)) return allowedBy(before.by)
-        await reportInvalidAnswer(run, ctx, before)
-      }
+  return async ({ ctx, isDeferred, ...asked }) => {
+    const key = await parts.key()
+    const { approval: before } = ctx
+    const isAnswered = before?.decision === 'allow' && before.digest === asked.digest
+    if (isAnswered) {
+      if (isGenuine({ ...before, callId: ctx.callId }, key, sessionId)) return allowedBy(before.by)
+      await reportInvalidAnswer(run, ctx, before)
+    }
 
-      const previewed = await previewCall(asked.tool, asked.call, run, redactor)
-      const early = await denyEarly(ctx, asked, previewed)
-      if (early) return { decision: early }
-      const own = { ctx, ...asked, previewed }
-      const all = [own, ...(isBatching ? await siblings(ctx) : [])]
-      await setImmediate() // drawing the prompts may block, and judging may have blocked: other work runs in between
-      const kind: Question['kind'] = isDeferred ? 'grantStageTool' : 'Approve'
-      const each = all.map(payloadOf)
-      const whole = each.length > 1 ? batchPayload(each) : each[0]!
-      const payload = { ...whole, kind, ...(isDeferred && stagePayload(asked.call)) }
-      const calls = all.map((one, i) => aboutCall(one, each[i]!))
-      const question: Question = { kind, calls, payload, ...timeLimit() }
-      const verdicts = await askPerson(question, { run, interactions, key, sessionId })
-      if (verdicts.status === 'left' && !run.session) return { decision: interactorLeft }
-      if (verdicts.status !== 'answered') {
-        const request = { ...permissionRequired(kind, verdicts.correlationId ?? run.newId()), payload }
-        ctx.halt = { reason: 'permission-required', digest: asked.digest, request, signature: signatureOf(key) }
-        return asked
-      }
-      const { by, answers } = verdicts
-      const rememberAll = async (): Promise<void> => {
-        for (const { call, ctx } of all) await remember(call, answers.get(ctx.callId), by)
-      }
-      const answer = answers.get(ctx.callId)!
-      const verdict = answer.decision === 'allow' ? allowedBy(by) : { decision: denialBy(by, answer), approver: by }
-      return { ...verdict, remember: rememberAll }
-    },
+    const previewed = await previewCall(asked.tool, asked.call, run, redactor)
+    const early = await denyEarly(ctx, asked, previewed)
+    if (early) return { decision: early }
+    const own = { ctx, ...asked, previewed }
+    const all = [own, ...(isBatching ? await siblings(ctx) : [])]
+    await setImmediate() // drawing the prompts may block, and judging may have blocked: other work runs in between
+    const kind: Question['kind'] = isDeferred ? 'grantStageTool' : 'Approve'
+    const each = all.map(payloadOf)
+    const whole = each.length > 1 ? batchPayload(each) : each[0]!
+    const payload = { ...whole, kind, ...(isDeferred && stagePayload(asked.call.input)) }
+    const calls = all.map((one, i) => aboutCall(one, each[i]!))
+    const question: Question = { kind, calls, payload, ...(timeoutMs !== undefined && { timeoutMs }) }
+    const verdicts = await askPerson(question, { run, interactions, key, sessionId })
+    if (verdicts.status === 'left' && !run.session) return { decision: interactorLeft }
+    if (verdicts.status !== 'answered') {
+      const request = { ...permissionRequired(kind, verdicts.correlationId ?? run.newId()), payload }
+      ctx.halt = { reason: 'permission-required', digest: asked.digest, request, signature: signatureOf(key) }
+      return asked
+    }
+    const { by, answers } = verdicts
+    const rememberAll = async (): Promise<void> => {
+      for (const { call, ctx } of all) await remember(call, answers.get(ctx.callId), by)
+    }
+    const answer = answers.get(ctx.callId)!
+    const verdict = answer.decision === 'allow' ? allowedBy(by) : { decision: denialBy(by, answer), approver: by }
+    return { ...verdict, remember: rememberAll }
   }
 
   /** Denies a call that cannot work without asking, unless the error reveals files the model may not read without an approval. */
@@ -169,17 +167,8 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
     }
   }
 
-  async function suppressed(event: string, error: unknown): Promise<void> {
-    await parts.audit.write({ class: 'SuppressedError', event, sessionId, details: { error: messageOf(error) } })
-  }
-
-  function stagePayload({ input }: JudgedCall): object {
+  function stagePayload(input: JudgedCall['input']): object {
     return { stageExecutionId: options.stateMachine?.stageExecutionId ?? '', argsDigest: digestOfJson(input) }
-  }
-
-  function timeLimit(): { timeoutMs?: number } {
-    const { approvalTimeoutMs: timeoutMs } = options
-    return timeoutMs === undefined ? {} : { timeoutMs }
   }
 
   async function remember(call: JudgedCall, answer: Answer | undefined, by: string): Promise<void> {
@@ -195,7 +184,10 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
       ...(files.length > 0 && { bound: await digestsOf(files, workspace) }),
     }
     // The call itself is approved. If the grant cannot be stored, the person is asked again next time.
-    await grants.add(grant).catch((error) => suppressed('GrantNotKept', error))
+    await grants.add(grant).catch(async (error) => {
+      const details = { error: messageOf(error) }
+      await parts.audit.write({ class: 'SuppressedError', event: 'GrantNotKept', sessionId, details })
+    })
   }
 }
 
@@ -211,17 +203,10 @@ const interactorLeft: Decision = {
   code: 'NoInteractorAttached',
 }
 
-/** A later call of the same turn that was not asked about yet. */
-interface OpenSibling {
-  readonly tool: ToolDef
-  readonly callId: string
-  readonly name: string
-  readonly input: Readonly<Record<string, unknown>>
-  readonly effects: readonly Effect[]
-}
+type OpenSibling = Pick<Gate, 'callId' | 'name' | 'input' | 'effects'> & { readonly tool: ToolDef }
 
 /** The calls after this one in its turn that could run: known tools with valid arguments. */
-function openSiblings(run: Run, { callId, turnId }: HookContexts['tool:gate']): OpenSibling[] {
+function openSiblings(run: Run, { callId, turnId }: Gate): OpenSibling[] {
   const { openCalls, approvals } = run.log.transcript
   const at = openCalls.findIndex(({ id }) => id === callId)
   if (at < 0) return []

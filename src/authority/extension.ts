@@ -1,5 +1,6 @@
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Extension, Run } from '../core/run.ts'
+import { once } from '../core/waiting.ts'
 import { auditCalls } from './audit/audit-calls.ts'
 import type { Authority, AuthorityParts } from './authority.ts'
 import type { Judged } from './gate.ts'
@@ -37,10 +38,8 @@ type Gate = (ctx: HookContexts['tool:gate']) => Promise<Judged | undefined>
 
 /** Loads the gate on the first call: many runs have none, and it contains the shell parser. */
 function lazyGate(authority: Authority, parts: AuthorityParts, run: Run): Gate {
-  let gate: Gate | undefined
-  let loading: Promise<Gate> | undefined
-  const load = async (): Promise<Gate> => (gate = (await import('./gate.ts')).createGate(authority, parts, run))
-  return async (ctx) => (gate ?? (await (loading ??= load())))(ctx)
+  const load = once(async () => (await import('./gate.ts')).createGate(authority, parts, run))
+  return async (ctx) => (await load())(ctx)
 }
 
 function decisionEvent(

@@ -32,7 +32,7 @@ export function createGate(
   const prepare = (tool: ToolDef, { input, effects }: Pick<Gate, 'input' | 'effects'>): Promise<JudgedCall> =>
     prepareCall({ tool, input, effects }, workspace, reader.read)
   const askerOf = (callId: string): CallScope => ({ callId, sessionIds, project: workspace.root })
-  const approvals = createApprovals({
+  const askForApproval = createApprovals({
     parts,
     run,
     workspace,
@@ -79,7 +79,7 @@ export function createGate(
       // If a hook answered instead of the tool, the tool does not run, and no approval is needed.
       if (decision.verdict !== 'ask' || ctx.result !== undefined) return { call, decision }
       const digest = await digestWithFiles(tool, call, workspace)
-      const { remember, ...approved } = await approvals.ask({
+      const { remember, ...approved } = await askForApproval({
         ctx,
         tool,
         call,

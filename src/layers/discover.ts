@@ -45,7 +45,7 @@ export async function discover(layer: Layer, root: string, folder: string): Prom
   try {
     const [realRoot, real] = [await realpath(root), await realpath(path)]
     for (const name of await namesIn(real)) {
-      const item = await inspectEntry({ layer, root: realRoot, path: join(real, name) }, name)
+      const item = await inspectEntry(layer, realRoot, join(real, name), name)
       if (item) found.push(item)
     }
   } catch (error) {
@@ -65,13 +65,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   return names.filter((name) => !name.startsWith('.')).sort()
 }
 
-interface Place {
-  readonly layer: Layer
-  readonly root: string
-  readonly path: string
-}
-
-async function inspectEntry({ layer, root, path }: Place, name: string): Promise<Found | undefined> {
+async function inspectEntry(layer: Layer, root: string, path: string, name: string): Promise<Found | undefined> {
   const id = fullyVisible(basename(name, extname(name)))
   try {
     const real = await realpath(path)

@@ -53,7 +53,7 @@ export interface LayeredTools extends Extension {
 /** Tools from the program, the user's folder and the project's folder. Of equal names the last one wins. */
 export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
   const betweenTurns = new BetweenTurns()
-  const runs = new Set<ReturnType<typeof bindTools>>()
+  const refreshers = new Set<() => void>()
   let loading: Promise<ToolSet> | undefined
   let tools: ToolSet | undefined
 
@@ -67,7 +67,7 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
     if (name !== undefined && (await loaded.refusesReload(name))) return 'refused'
     return betweenTurns.run(async () => {
       const isDone = await loaded.reload(name)
-      for (const binding of runs) binding.refresh()
+      for (const refresh of refreshers) refresh()
       return isDone ? 'reloaded-in-turn' : 'refused'
     })
   }
@@ -87,15 +87,15 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
       if (run.tools.isFixed) return
       const loaded = await load(run.clock)
       if (run.cancellation.isCancelled) return // its end would not be reported
-      const binding = bindTools(loaded, run)
-      runs.add(binding)
+      const refresh = bindTools(loaded, run)
+      refreshers.add(refresh)
       betweenTurns.turnStarted(run)
       hooks.hook('turn:next', async () => {
         await betweenTurns.turnEnded(run)
         betweenTurns.turnStarted(run)
       })
       hooks.hook('session:end', async () => {
-        runs.delete(binding)
+        refreshers.delete(refresh)
         await betweenTurns.turnEnded(run)
       })
     },
@@ -146,8 +146,8 @@ export class BetweenTurns {
   }
 }
 
-/** Adds the tools of all layers to a run; `refresh` applies changes. */
-export function bindTools(tools: ToolSet, run: Run): { refresh(): void } {
+/** Adds the tools of all layers to a run. Returns a function that applies changes. */
+function bindTools(tools: ToolSet, run: Run): () => void {
   const bound = new Map<string, unknown>()
 
   function refresh(): void {
@@ -167,7 +167,7 @@ export function bindTools(tools: ToolSet, run: Run): { refresh(): void } {
   }
 
   refresh()
-  return { refresh }
+  return refresh
 }
 
 const layerOf = ({ origin }: ToolDef): ToolOrigin['layer'] => origin?.layer ?? 'host'

@@ -2,6 +2,7 @@ import type { ToolOrigin } from '../core/authority.ts'
 import { show } from '../core/behavior.ts'
 import type { Clock } from '../core/clock.ts'
 import { isRecord } from '../core/is-record.ts'
+import { within } from '../core/waiting.ts'
 import { type SchemaCheck, schemaCheck } from '../platform/schema-check.ts'
 import { contractOfAiSdkTool, isAiSdkTool } from './ai-sdk-tool.ts'
 import { contractVersion, type ToolConfig } from './contract.ts'
@@ -27,7 +28,7 @@ export async function loadTool(found: FoundTool, options: LoadOptions): Promise<
   // Code with an incompatible manifest is not run.
   const unfit = manifest && (await versionProblem(manifest, options.coreVersion))
   if (unfit) throw new Error(unfit)
-  const { value } = await inTime(contractIn(found), options.clock)
+  const { value } = await within(importLimitMs, contractIn(found), tooSlow, options.clock)
   // Where the engine does not support comparing the bytes it read, this detects most changes.
   if ((await found.rehash()).digest !== digest) throw new Error('it was changed while it was being loaded; reload it')
   return checkContract(value, { layer, path, digest }, options, manifest)
@@ -68,13 +69,8 @@ export function configOf(name: string, { config }: Pick<LoadOptions, 'config'>, 
 
 const importLimitMs = 10_000
 
-async function inTime<T>(work: Promise<T>, clock: Clock): Promise<T> {
-  let cancel = (): void => {}
-  const late = new Promise<never>((_, reject) => {
-    const error = new Error(`loading it took longer than ${importLimitMs} ms; let it do less at its top level`)
-    cancel = clock.timer(importLimitMs, () => reject(error))
-  })
-  return Promise.race([work, late]).finally(cancel)
+function tooSlow(): never {
+  throw new Error(`loading it took longer than ${importLimitMs} ms; let it do less at its top level`)
 }
 
 async function contractIn(found: FoundTool): Promise<{ readonly value: unknown }> {

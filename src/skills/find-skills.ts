@@ -125,15 +125,11 @@ interface FolderContents {
   readonly below: readonly SkillFolder[]
 }
 
-interface Where {
-  readonly source: SkillRootSource
-  readonly isRoot: boolean
-}
-
-type SkillRootSource = 'project' | 'user'
-
 /** Reads one folder: it is a skill, or has folders to search. */
-async function readSkillFolder(folder: SkillFolder, { source, isRoot }: Where): Promise<FolderContents> {
+async function readSkillFolder(
+  folder: SkillFolder,
+  { source, isRoot }: { source: SkillRoot['source']; isRoot: boolean },
+): Promise<FolderContents> {
   const problems: SkillProblem[] = []
   const entries = await readdir(folder.path, { withFileTypes: true }).catch((error) => {
     if (codeOf(error) !== 'ENOTDIR' || isRoot)
@@ -181,7 +177,7 @@ function fileAmong(entries: readonly Dirent[], { path }: SkillFolder, problems: 
 async function foldersAmong(
   entries: readonly Dirent[],
   { path }: SkillFolder,
-  source: SkillRootSource,
+  source: SkillRoot['source'],
   problems: SkillProblem[],
 ): Promise<SkillFolder[]> {
   const places: SkillFolder[] = []
@@ -210,7 +206,7 @@ const mostLinks = 500
  * Resolves a link. The user's own links may lead anywhere. Those of a project must stay inside their folder: otherwise
  * they could expose any file of the user, or entries that were not allowed.
  */
-async function linked(path: string, source: SkillRootSource, within: string): Promise<string> {
+async function linked(path: string, source: SkillRoot['source'], within: string): Promise<string> {
   const target = await realpath(path).catch(() => {
     throw new CodedError('Validation/SkillUnreadable', 'it is a link to nowhere')
   })

@@ -1,4 +1,5 @@
 import { messageOf } from '../core/errors.ts'
+import { cutText } from '../core/text.ts'
 
 /** The fields between the two `---` lines; values are texts, lists and maps of texts, as written. */
 interface FrontMatter {
@@ -56,19 +57,19 @@ export async function parseYaml(yaml: string): Promise<FrontMatter> {
       logLevel: 'silent',
     })
     const [problem] = [...document.errors, ...document.warnings]
-    if (problem) return { failure: `its front matter cannot be read: ${short(problem.message)}` }
+    if (problem) return { failure: `its front matter cannot be read: ${cutText(problem.message, 200)}` }
     if (document.contents === null) return { fields: new Map() }
     if (!isMap(document.contents)) return { failure: 'its front matter is no list of fields, such as name: my-skill' }
     const seen = new Set<string>()
     for (const { key } of document.contents.items) {
       const name = isScalar(key) && typeof key.value === 'string' ? key.value : undefined
       if (name === undefined) return { failure: 'its front matter has a field whose name is no text' }
-      if (seen.has(name)) return { failure: `its front matter has the field ${short(name)} twice` }
+      if (seen.has(name)) return { failure: `its front matter has the field ${cutText(name, 200)} twice` }
       seen.add(name)
     }
     return { fields: document.toJS({ mapAsMap: true, maxAliasCount: 10 }) as Map<string, unknown> }
   } catch (error) {
-    return { failure: `its front matter cannot be read: ${short(messageOf(error))}` }
+    return { failure: `its front matter cannot be read: ${cutText(messageOf(error), 200)}` }
   }
 }
 
@@ -103,10 +104,6 @@ function lastLineOf(lines: readonly string[], start: number, indent: number): nu
 
 function bodyAfter(text: string, end: number): string {
   return text.slice(end).replaceAll('\r\n', '\n').trim()
-}
-
-function short(text: string): string {
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }
 
 /**

@@ -120,24 +120,25 @@ interface Link {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-interface AppendOptions {
-  readonly known: KnownEnd | undefined
-  readonly links: readonly Link[]
-  readonly clock: Clock
-  readonly isSynced: boolean
-}
-
 /** Appends lines in one write. Damage found at the end of the file is recorded in a line before them. */
-export async function appendToChain(path: string, { known, links, clock, isSynced }: AppendOptions): Promise<KnownEnd> {
+export async function appendToChain(
+  path: string,
+  {
+    known,
+    links,
+    clock,
+    isSynced,
+  }: { known: KnownEnd | undefined; links: readonly Link[]; clock: Clock; isSynced: boolean },
+): Promise<KnownEnd> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const file = await openOwn(path)
   try {
     const info = await file.stat()
     const isSame = known?.inode === info.ino && known.device === info.dev && known.size === info.size
-    const stand = isSame ? { end: known, size: info.size, notes: [] } : await standOf(path, file, { info, known })
-    let end: ChainEnd = stand.end
+    const found = isSame ? { end: known, size: info.size, notes: [] } : await readEnd(path, file, { info, known })
+    let end: ChainEnd = found.end
     let text = ''
-    for (const { at, fields } of [...stand.notes.map((note) => ({ at: clock.now(), fields: note })), ...links]) {
+    for (const { at, fields } of [...found.notes.map((note) => ({ at: clock.now(), fields: note })), ...links]) {
       const { line, ...next } = chained(end, at, fields)
       text += `${line}\n`
       end = next
@@ -150,7 +151,7 @@ export async function appendToChain(path: string, { known, links, clock, isSynce
       hash: end.hash,
       inode: info.ino,
       device: info.dev,
-      size: stand.size + Buffer.byteLength(text),
+      size: found.size + Buffer.byteLength(text),
     }
   } finally {
     await file.close()
@@ -175,17 +176,12 @@ async function openOwn(path: string): Promise<FileHandle> {
   }
 }
 
-interface Stand {
-  readonly end: ChainEnd
-  readonly size: number
-  readonly notes: readonly Link['fields'][]
-}
-
-async function standOf(
+/** Reads the end of the chain from the file, with notes about damage that must be recorded first. */
+async function readEnd(
   path: string,
   file: FileHandle,
   { info, known }: { info: Stats; known: KnownEnd | undefined },
-): Promise<Stand> {
+): Promise<{ end: ChainEnd; size: number; notes: readonly Link['fields'][] }> {
   const { line, torn } = await lastLine(file, info.size)
   const end = line === undefined ? chainStart : readLink(line)
   if (typeof end === 'string')

@@ -2,6 +2,7 @@ import type { Stats } from 'node:fs'
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { codeOf, messageOf } from '../../core/errors.ts'
+import { byteLength, headBytes } from '../../core/text.ts'
 import { type ReadingBudget, readInside, readingBudget } from '../../platform/source-files.ts'
 import { fullyVisible, withoutHidden } from '../../platform/visible-text.ts'
 import { whyNotAProject } from './project-identity.ts'
@@ -79,16 +80,16 @@ export function capInstructions(
   const kept = new Map<Instructions, Instructions>()
   let room = limit
   for (const one of [...given.filter(({ isOwn }) => isOwn), ...given.filter(({ isOwn }) => !isOwn).reverse()]) {
-    const bytes = Buffer.from(one.text)
-    kept.set(one, bytes.length <= room ? one : cut(one, bytes, room, limit))
-    room -= Math.min(room, bytes.length)
+    const bytes = byteLength(one.text)
+    kept.set(one, bytes <= room ? one : cut(one, bytes, room, limit))
+    room -= Math.min(room, bytes)
   }
   return given.map((one) => kept.get(one)!)
 }
 
-function cut(one: Instructions, bytes: Uint8Array, room: number, limit: number): Instructions {
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, room), { stream: true })
-  const left = bytes.length - Buffer.byteLength(text)
+function cut(one: Instructions, bytes: number, room: number, limit: number): Instructions {
+  const text = headBytes(one.text, room)
+  const left = bytes - byteLength(text)
   const mark = `[${left} bytes of this file are left out: all instructions together may have ${limit} bytes]`
   return { ...one, text: text === '' ? mark : `${text}\n${mark}`, left }
 }

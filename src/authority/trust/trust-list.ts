@@ -174,22 +174,11 @@ function scopeViolation({ canonicalPath }: ProjectIdentity, reason: string): Cod
   )
 }
 
-/** The file of a trust list. A file that others could have written, or that is invalid, is neither used nor changed. */
-interface TrustFile {
-  readonly path: string
-  /** Oldest first. */
-  read(): Promise<readonly TrustEntry[]>
-  /** Reads, edits and replaces the file under a lock. An edit without `entries` leaves it unchanged. */
-  change<T>(edit: (entries: readonly TrustEntry[]) => Edit<T>): Promise<T>
-}
-
-interface Edit<T> {
-  readonly result: T
-  readonly entries?: readonly TrustEntry[]
-}
-
-/** The file `trust.json` in a folder. The folder is created on the first write. */
-export function createTrustFile(folder: string): TrustFile {
+/**
+ * The file `trust.json` in a folder, which is created on the first write. A file that others could have written, or that
+ * is invalid, is neither used nor changed.
+ */
+function createTrustFile(folder: string) {
   const path = join(folder, 'trust.json')
   async function read(): Promise<readonly TrustEntry[]> {
     const text = await readOwn(path)
@@ -198,7 +187,10 @@ export function createTrustFile(folder: string): TrustFile {
   return {
     path,
     read,
-    async change(edit) {
+    /** Reads, edits and replaces the file under a lock. An edit without `entries` leaves it unchanged. */
+    async change<T>(
+      edit: (before: readonly TrustEntry[]) => { result: T; entries?: readonly TrustEntry[] },
+    ): Promise<T> {
       await read() // checks the owner first: a lock file must not be created in a folder of another user
       return withLock(`${path}.lock`, async () => {
         const { result, entries } = edit(await read())
@@ -224,15 +216,13 @@ function entriesIn(text: string, path: string): readonly TrustEntry[] {
   try {
     entries = JSON.parse(text)?.entries
   } catch (cause) {
-    unusable(path, `is not JSON (${messageOf(cause)})`, repair)
+    unusable(path, `is not JSON (${messageOf(cause)})`)
   }
-  if (!Array.isArray(entries)) unusable(path, 'has no list of entries', repair)
+  if (!Array.isArray(entries)) unusable(path, 'has no list of entries')
   const bad = entries.findIndex((entry) => !isEntry(entry))
-  if (bad >= 0) unusable(path, `has an entry that this version does not know (number ${bad + 1})`, repair)
+  if (bad >= 0) unusable(path, `has an entry that this version does not know (number ${bad + 1})`)
   return entries
 }
-
-const repair = 'correct it by hand, or delete it and decide about your projects again'
 
 function isEntry(value: unknown): value is TrustEntry {
   if (!isRecord(value)) return false
@@ -246,6 +236,9 @@ function isEntry(value: unknown): value is TrustEntry {
   )
 }
 
-function unusable(path: string, what: string, next: string): never {
-  throw new CodedError('Validation/TrustListUnusable', `${path} ${what}, so no project is trusted; ${next}`)
+function unusable(path: string, what: string): never {
+  throw new CodedError(
+    'Validation/TrustListUnusable',
+    `${path} ${what}, so no project is trusted; correct it by hand, or delete it and decide about your projects again`,
+  )
 }
