@@ -1,4 +1,4 @@
-// A session in SQLite, and a call that needs an approval. The run ends, somebody approves from elsewhere, the run goes on.
+// A session in SQLite, and a call that needs an approval. The run ends, a person approves from elsewhere, the run continues.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ const stats = await createAgent({ provider: first, session, tools, hooks }).run(
 console.log(`${stats.status}: ${stats.stopReason}`)
 await store.close?.() // this process could end here
 
-// A web page, another process, a week later: whoever may open the file.
+// A web page or another process, a week later: anything that can open the file.
 const elsewhere = createSqliteStore({ path })
 const seen = await loadSession(elsewhere, 'release')
 for (const { callId, name, request } of seen.pending) {

@@ -11,7 +11,7 @@ const agent = createAgent({
   ),
   mcpServers: [
     { name: 'demo', transport: 'stdio', command: process.execPath, args: [everything, 'stdio'], callTimeout: 10_000 },
-    { name: 'gone', transport: 'streamable-http', url: 'http://127.0.0.1:9/mcp' }, // nobody listens there
+    { name: 'gone', transport: 'streamable-http', url: 'http://127.0.0.1:9/mcp' }, // no server listens there
   ],
   // Without rules each call would be asked about; what a server says of its tools' harmlessness does not count.
   authority: { mode: 'ask', allow: ['mcp:demo.*'], deny: ['mcp:demo.get-env'] },

@@ -19,19 +19,19 @@ import { withoutVision } from './providers/without-vision.ts'
 import { checkSkillsConfig } from './skills/check-config.ts'
 import { type LazySkills, lazySkills, type SkillActions, withSkills } from './skills/lazy-skills.ts'
 
-/** The handle that `createAgent` gives. */
+/** The agent that `createAgent` returns. */
 export interface LiberoAgent<OutputSchema extends Schema = Schema> extends Agent<OutputSchema>, SkillActions {
-  /** The MCP servers, connected or not, with their prompts and resources. Warms the agent up if nobody has. */
+  /** All MCP servers, connected or not, with their prompts and resources. Warms the agent up first. */
   mcpServers(): Promise<readonly McpServer[]>
 }
 
-/** Puts an agent together. Synchronous: nothing is connected or started before it is needed. */
+/** Creates an agent. Synchronous: nothing is connected or started before it is needed. */
 export function createAgent<OutputSchema extends Schema = Schema>(
   options: AgentOptions<OutputSchema>,
 ): LiberoAgent<OutputSchema> {
   checkOptions(options)
-  const authority = options.authority && lateAuthority(options.authority)
-  const mcp = lateMcp(options)
+  const authority = options.authority && lazyAuthority(options.authority)
+  const mcp = lazyMcp(options)
   const skills = options.skills && lazySkills(options.skills)
   const { eager } = options
   const agent = assembleAgent({ ...partsOf(options, authority, skills, mcp), ...(eager !== undefined && { eager }) })
@@ -45,9 +45,9 @@ export function createAgent<OutputSchema extends Schema = Schema>(
 
 function partsOf(
   options: AgentOptions,
-  authority: LateAuthority | undefined,
+  authority: LazyAuthority | undefined,
   skills: LazySkills | undefined,
-  mcp: LateMcp | undefined,
+  mcp: LazyMcp | undefined,
 ): AgentParts {
   const {
     toolAliases = {},
@@ -65,27 +65,27 @@ function partsOf(
     execution,
     provider: withAliases(withoutVision(options.provider), toolAliases),
     ...(authority && { interact: authority.interact }),
-    // The framework's own come last, and so have the last word at a gate; but nobody comes between a call and the authority.
+    // The standard extensions come last, so their gates decide last. The authority comes before the embedder's extensions.
     extensions: [
       lazyTools(),
-      ...(skills ? [skills.extension] : []), // it only refuses, and nobody is asked about what it refuses
+      ...(skills ? [skills.extension] : []), // it only refuses calls, so a person is not asked about those
       ...(authority ? [authority.extension] : []),
       ...(mcp ? [mcp.extension] : []),
       ...extensions,
-      lazyTools(), // those that the extensions above brought
+      lazyTools(), // for tools that the extensions above added
       ...standardExtensions(),
     ],
     childParts: (preset) => childParts(options, preset, { authority, skills, mcp }),
   }
 }
 
-/** Loaded at warmup, by the agents that have servers. */
-interface LateMcp {
+/** MCP servers whose code is loaded at warmup. */
+interface LazyMcp {
   readonly extension: Extension
   servers(): Promise<readonly McpServer[]>
 }
 
-function lateMcp({ mcpServers = [], mcpConnector = connectLate }: AgentOptions): LateMcp | undefined {
+function lazyMcp({ mcpServers = [], mcpConnector = connectOnUse }: AgentOptions): LazyMcp | undefined {
   if (mcpServers.length === 0) return undefined
   let loading: Promise<McpExtension> | undefined
   const load = (): Promise<McpExtension> => {
@@ -103,17 +103,17 @@ function lateMcp({ mcpServers = [], mcpConnector = connectLate }: AgentOptions):
   }
 }
 
-const connectLate: McpConnector = (configs, host) => connectMcpServers(configs, host)
+const connectOnUse: McpConnector = (configs, host) => connectMcpServers(configs, host)
 
-/** An authority that is loaded by the first run. */
-interface LateAuthority {
+/** An authority whose code is loaded by the first run. */
+interface LazyAuthority {
   readonly extension: Extension
   readonly interact: Interact
   load(): Promise<Authority>
 }
 
-function lateAuthority(given: Authority | AuthorityOptions): LateAuthority {
-  return late(async () => {
+function lazyAuthority(given: Authority | AuthorityOptions): LazyAuthority {
+  return lazyAuthorityFrom(async () => {
     if (isAuthority(given)) return given
     return (await import('./authority/authority.ts')).createAuthority(given)
   }, !isAuthority(given))
@@ -121,7 +121,7 @@ function lateAuthority(given: Authority | AuthorityOptions): LateAuthority {
 
 const isAuthority = (given: Authority | AuthorityOptions): given is Authority => 'judge' in given
 
-function late(load: () => Promise<Authority>, isOurs: boolean): LateAuthority {
+function lazyAuthorityFrom(load: () => Promise<Authority>, isOwned: boolean): LazyAuthority {
   let loading: Promise<readonly [Authority, Extension]> | undefined
   const loaded = (): Promise<readonly [Authority, Extension]> =>
     (loading ??= load().then((authority) => [authority, authority.extension()] as const))
@@ -131,39 +131,42 @@ function late(load: () => Promise<Authority>, isOurs: boolean): LateAuthority {
     extension: {
       name: 'authority',
       start: async (run, hooks) => (await loaded())[1].start?.(run, hooks),
-      // One that was handed in may serve others.
-      dispose: async () => (isOurs ? (await loading)?.[0].close() : undefined),
+      // An authority that the embedder passed may serve other agents too.
+      dispose: async () => (isOwned ? (await loading)?.[0].close() : undefined),
     },
   }
 }
 
-/** A child's own rules come on top of its parent's. */
-function narrowed(above: LateAuthority | undefined, own: Preset['authority']): LateAuthority | undefined {
-  if (!own || !above) return own ? lateAuthority(own) : above
-  return late(async () => (await above.load()).narrow(own), false)
+/** The rules of a child are added to those of its parent. */
+function narrowed(parent: LazyAuthority | undefined, own: Preset['authority']): LazyAuthority | undefined {
+  if (!own || !parent) return own ? lazyAuthority(own) : parent
+  return lazyAuthorityFrom(async () => (await parent.load()).narrow(own), false)
 }
 
-/** What is the parent's stays his: a child that ends does not close it. */
-function lent(authority: LateAuthority | undefined, above: LateAuthority | undefined): LateAuthority | undefined {
-  if (!authority || authority !== above) return authority
+/** The authority for a child. One of the parent is not closed when the child ends. */
+function sharedAuthority(
+  authority: LazyAuthority | undefined,
+  parent: LazyAuthority | undefined,
+): LazyAuthority | undefined {
+  if (!authority || authority !== parent) return authority
   return { ...authority, extension: borrowed(authority.extension) }
 }
 
-/** A child differs from its parent in what its preset says; only what has to is built anew. */
+/** The parts in which a child with this preset differs from its parent. */
 function childParts(
   options: AgentOptions,
   preset: ChildPreset,
-  above: { authority: LateAuthority | undefined; skills: LazySkills | undefined; mcp: LateMcp | undefined },
+  parent: { authority: LazyAuthority | undefined; skills: LazySkills | undefined; mcp: LazyMcp | undefined },
 ): Partial<AgentParts> {
   const own = preset as Preset
   const merged: AgentOptions = { ...options, ...own }
   checkOptions(merged)
   const inherited = own.extensions ?? options.extensions?.map(borrowed) ?? []
-  const authority = lent(narrowed(above.authority, own.authority), above.authority)
-  // Never none where there were some: the skills of a parent bind its children.
-  const skills = own.skills ? lazySkills(own.skills) : above.skills && withLent(above.skills)
-  // One process per server: a child that brings none of its own uses those its parent is connected to.
-  const mcp = own.mcpServers ? lateMcp(merged) : above.mcp && withLent(above.mcp)
+  const authority = sharedAuthority(narrowed(parent.authority, own.authority), parent.authority)
+  // The skills of a parent always apply to its children too.
+  const skills = own.skills ? lazySkills(own.skills) : parent.skills && withShared(parent.skills)
+  // One process per server: a child without servers of its own uses its parent's connections.
+  const mcp = own.mcpServers ? lazyMcp(merged) : parent.mcp && withShared(parent.mcp)
   const parts = partsOf({ ...merged, extensions: inherited }, authority, skills, mcp)
   const { provider, extensions, childParts, interact } = parts
   const { name, system, tools, behavior, hooks } = own
@@ -181,15 +184,15 @@ function childParts(
   }
 }
 
-/** What a child cannot have of its own without a list of extensions of its own. */
+/** Parts of a preset that need extensions of the child's own. */
 const ownParts = ['mcpServers', 'extensions', 'authority', 'skills'] as const
 
-const withLent = <T extends { readonly extension: Extension }>(late: T): T => ({
-  ...late,
-  extension: borrowed(late.extension),
+const withShared = <T extends { readonly extension: Extension }>(lazy: T): T => ({
+  ...lazy,
+  extension: borrowed(lazy.extension),
 })
 
-/** The parent's own: it warms up and disposes of them itself. */
+/** An extension of the parent, which warms it up and disposes of it itself. */
 function borrowed(extension: Extension): Extension {
   return { name: extension.name, start: (run, hooks) => extension.start?.(run, hooks) }
 }
@@ -249,11 +252,11 @@ function checkOptions(options: unknown): asserts options is AgentOptions {
         `extensions[${i}] must be an Extension with a name, got ${show(extension)}; if it is a function, call it`,
       )
   checkSkillsConfig(skills)
-  if (!mcpConnector) checkMcpServers(mcpServers) // a connector of one's own may know other servers
+  if (!mcpConnector) checkMcpServers(mcpServers) // a custom connector may know other kinds of servers
   checkBehavior(behavior, 'behavior')
 }
 
-/** Options that exist, only not here. */
+/** A hint for an option that exists elsewhere. */
 function elsewhere(name: string): string | undefined {
   if (isBehavior(name)) return `; it is behavior.${name}`
   return isRunOption(name) ? `; pass it to run({ ${name} })` : undefined

@@ -16,7 +16,7 @@ describe('order', () => {
     expect(log).toEqual(['first begins', 'first ends', 'second'])
   })
 
-  test('agent handlers come before run handlers, those before the framework, whoever was added first', async () => {
+  test('agent handlers come before run handlers, those before extensions, in any order of adding', async () => {
     const { hooks, log } = bus()
     const add = (name: string, at: 0 | 1 | 2) => hooks.hook('notice', () => void log.push(name), at)
     add('framework 1', tier.framework)
@@ -193,7 +193,7 @@ describe('any other question whose handler fails', () => {
 })
 
 describe('an observer that fails', () => {
-  test('is reported, stops nobody, and never rejects', async () => {
+  test('is reported, stops no other handler, and never rejects', async () => {
     const { hooks, log, reports } = bus()
     hooks.hook('notice', failing('one'))
     hooks.hook('notice', failingLater('two'))

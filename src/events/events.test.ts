@@ -237,7 +237,7 @@ async function record({ steps, tools = [], hooks, options }: Plan): Promise<Reco
 
 const typeOf = (event: AgentEvent): string => (event.durable ? event.entry.type : event.type)
 
-/** The schema itself lets fields pass that it does not know; here each of them is one that somebody forgot. */
+/** The schema itself lets fields pass that it does not know; in this test an unknown field means that the schema lacks it. */
 const strictly = new Validator(closed(eventSchema), '2020-12')
 const isValid = (event: AgentEvent): boolean => strictly.validate(event).valid
 

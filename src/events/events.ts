@@ -2,16 +2,16 @@ import type { Agent } from '../core/agent.ts'
 import type { Decision, ToolOrigin } from '../core/authority.ts'
 import type { LogEntry } from '../core/log.ts'
 
-/** What events are made of, for wires and screens: they know nothing below this layer. */
+/** The types in events, for wires and screens, which import nothing below this layer. */
 export type { LogEntry, RunStatus } from '../core/log.ts'
 export type { SessionContentBlock, SessionTurn, ToolOutput, TurnUsage } from '../core/turn.ts'
 
-/** The version of this stream's shape; it changes when a reader of the old shape could misunderstand the new one. */
+/** The version of the event format. It changes if a reader of the old format could misunderstand the new one. */
 export const eventVersion = 1
 
 /**
- * What a screen or a wire hears. A durable event is a log entry and carries its number: replay equals live. A
- * provisional one is shown and never replayed; it comes after log entry `after`, as number `n` of this listener.
+ * What a screen or a client receives. A durable event is a log entry with its number, the same live and on replay. A
+ * provisional one is never replayed; it comes after log entry `after`, as number `n` of this listener.
  */
 export type AgentEvent = DurableEvent | ProvisionalEvent | ChildEvent
 
@@ -23,7 +23,7 @@ export interface DurableEvent {
 
 export type ProvisionalEvent = { readonly durable: false; readonly after: number; readonly n: number } & Provisional
 
-/** What happens in a child, or in a child's child: its own events, numbered by its own log. */
+/** An event of a descendant, numbered by its own log. */
 export interface ChildEvent {
   readonly durable: false
   readonly type: 'child'
@@ -34,13 +34,13 @@ export interface ChildEvent {
 export type Provisional =
   | { readonly type: 'turn_started'; readonly turnId: string; readonly step: number }
   | { readonly type: 'stream_started'; readonly turnId: string; readonly attempt: number }
-  /** What was streamed for this turn so far is void. */
+  /** Everything streamed for this turn so far is void. */
   | {
       readonly type: 'stream_void'
       readonly turnId: string
       readonly attempt: number
       readonly reason: string
-      /** How long the service is left alone before it is asked again. */
+      /** The pause before the next attempt. */
       readonly delayMs?: number
     }
   | { readonly type: 'text'; readonly turnId: string; readonly attempt: number; readonly delta: string }
@@ -51,10 +51,10 @@ export type Provisional =
       readonly callId: string
       readonly name: string
       readonly displayName: string
-      /** Where the tool comes from; absent where there is none of that name. */
+      /** Where the tool comes from; absent if there is no such tool. */
       readonly origin?: ToolOrigin
     }
-  /** What the authority decided about a call, before anything of it runs. */
+  /** The decision of the authority about a call, before it runs. */
   | ({ readonly type: 'call_decided'; readonly turnId: string } & CallDecision)
   | { readonly type: 'tool_args'; readonly turnId: string; readonly callId: string; readonly delta: string }
   | { readonly type: 'tool_end'; readonly turnId: string; readonly callId: string }
@@ -64,28 +64,28 @@ export type Provisional =
       readonly turnId: string
       readonly stop: 'error' | 'aborted'
       readonly error: string
-      /** What had been streamed; absent when nothing had come. */
+      /** The text streamed before the failure; absent if there was none. */
       readonly partial?: string
     }
 
 interface CallDecision {
   readonly callId: string
-  /** The tool's own name. */
+  /** The canonical name of the tool. */
   readonly name: string
   readonly decision: Decision
-  /** Where the tool comes from; absent where the authority could not tell what the call is. */
+  /** Where the tool comes from; absent if the authority could not analyse the call. */
   readonly origin?: ToolOrigin
-  /** Who allowed or denied it, where a person did. */
+  /** The person who allowed or denied it, if one was asked. */
   readonly approver?: string
-  /** The call of a tool that made this one. */
+  /** If a tool made this call: the call of that tool. */
   readonly parentCallId?: string
 }
 
 type Followed = Pick<Agent, 'log' | 'hooks'>
 
-/** Follows an agent and the children it spawns, from now on. Returns how to stop. */
+/** Calls `listener` with the events of an agent and its descendants. Returns a function that stops it. */
 export function followEvents(agent: Followed, listener: (event: AgentEvent) => void): () => void {
-  /** A screen that fails must not take the run down with it. */
+  /** A failing listener must not make the run fail. */
   const emit = (event: AgentEvent): void => {
     try {
       listener(event)
@@ -101,7 +101,7 @@ type Emit<Event> = (event: Event) => void
 
 function followTree({ log, hooks }: Followed, show: Emit<ChildEvent['event']>, emit: Emit<ChildEvent>): () => void {
   const children = new Map<string, () => void>()
-  const letGo = ({ childId }: { childId: string }): void => {
+  const unfollow = ({ childId }: { childId: string }): void => {
     children.get(childId)?.()
     children.delete(childId)
   }
@@ -112,15 +112,15 @@ function followTree({ log, hooks }: Followed, show: Emit<ChildEvent['event']>, e
         emit({ durable: false, type: 'child', child: { id, depth }, event })
       children.set(id, followTree(child, wrap, emit))
     }),
-    hooks.hook('spawn:complete', letGo),
-    hooks.hook('spawn:error', letGo),
+    hooks.hook('spawn:complete', unfollow),
+    hooks.hook('spawn:error', unfollow),
   ]
   return () => {
     for (const stop of [...stops, ...children.values()]) stop()
   }
 }
 
-/** Durable events come from the log; only what the log never sees comes from hooks. */
+/** Durable events come from the log, provisional ones from hooks. */
 function followOne({ log, hooks }: Followed, emit: (event: DurableEvent | ProvisionalEvent) => void): (() => void)[] {
   let n = 0
   const show = (event: Provisional): void => emit({ durable: false, after: log.head, n: ++n, ...event })
@@ -155,7 +155,7 @@ function followOne({ log, hooks }: Followed, emit: (event: DurableEvent | Provis
   ]
 }
 
-/** A log entry as the event it is; what a reader gets who was not there. */
+/** The event of a log entry. */
 export function durable(entry: LogEntry): DurableEvent {
   return { durable: true, seq: entry.seq, entry }
 }

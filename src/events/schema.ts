@@ -28,7 +28,7 @@ type Absent = Record<never, never>
 type OptionalKey<T> = { [Key in keyof T]-?: Absent extends Pick<T, Key> ? Key : never }[keyof T]
 type Fields<Keys extends PropertyKey> = { [Key in Keys]: JsonSchema }
 
-/** The compiler checks that a shape names exactly the fields of its type, and knows which of them may be absent. */
+/** The compiler checks that a shape has exactly the fields of its type, and which of them are optional. */
 function object<T extends object>(
   required: Fields<Exclude<keyof T, OptionalKey<T>>>,
   ...[optional]: [OptionalKey<T>] extends [never] ? [] : [Fields<OptionalKey<T>>]
@@ -164,7 +164,7 @@ const moment: Fields<Exclude<keyof ProvisionalEvent, 'type' | 'turnId'>> = {
   n: ordinal,
 }
 
-/** The schemas of one union, each under `prefix_type`, with the fields that all of them share in front. */
+/** The schemas of a union, each named `prefix_type`, with the shared fields first. */
 function union(prefix: string, shared: Record<string, JsonSchema>, members: Record<string, JsonSchema>) {
   const defs = Object.entries(members).map(([type, { properties, required }]) => {
     const all = { ...shared, type: only(type), ...(properties as object) }

@@ -24,7 +24,7 @@ const shown = (request: ModelRequest | undefined): string[] =>
       `${role}: ${content.map((block) => (block.type === 'text' ? block.text : block.type)).join(' ')}`,
   )
 
-describe('compacting when somebody asks for it', () => {
+describe('compacting on request', () => {
   test('C025 keeps the last four messages behind a summary with its heading', async () => {
     const { agent, compaction, provider } = start('a1', 'a2', 'a3', 'All about it.', 'a4')
     for (const prompt of ['q1', 'q2', 'q3']) await agent.run({ prompt })

@@ -10,7 +10,7 @@ import { spawn } from '../tools/spawn.ts'
 import { writeFile } from '../tools/write-file.ts'
 import { definePreset } from './preset.ts'
 
-/** Commands, files and sub-agents. Without background jobs: those need two tools more, see `coding`. */
+/** Commands, files and child agents. Without background jobs, which need two more tools: see `coding`. */
 export const basicTools = {
   shell: createShellTool({ background: false }),
   readFile,
@@ -21,10 +21,10 @@ export const basicTools = {
   spawn,
 }
 
-/** What an agent needs to work on files. */
+/** Tools for working on files. */
 export const basic = definePreset({ name: 'basic', tools: basicTools })
 
 const { spawn: _light, ...heavy } = basicTools
 
-/** The whole tools behind those of `lazy-tools.ts`. */
+/** The complete tools behind those of `lazy-tools.ts`. */
 export const lazyToolSet: Readonly<Record<'glob' | 'grep' | keyof typeof heavy, ToolDef>> = { ...heavy, glob, grep }

@@ -21,29 +21,29 @@ export const codingTools = {
   webFetch,
 }
 
-/** What an agent needs to work on a project. */
+/** Tools for working on a project. */
 export const coding = definePreset({ name: 'coding', tools: codingTools })
 
-/** What a long piece of work needs: an end, a conversation that fits, and late turns that think less. */
-const steady = {
+/** For long work: a maximum of turns, compaction, and less thinking in later turns. */
+const longWork = {
   maxTurns: 100,
   compactStrategy: 'summary',
   thinkingDecay: { afterTurn: 5, factor: 0.5, floor: 1024 },
 } satisfies Behavior
 
 /** Works on a project, and asks before anything that could do harm. */
-export const build = definePreset({ name: 'build', tools: codingTools, authority: { mode: 'ask' }, behavior: steady })
+export const build = definePreset({ name: 'build', tools: codingTools, authority: { mode: 'ask' }, behavior: longWork })
 
-const { writeFile: _, edit: __, multiEdit: ___, spawn: ____, ...lookingTools } = codingTools
+const { writeFile: _, edit: __, multiEdit: ___, spawn: ____, ...readOnlyTools } = codingTools
 
-/** Looks at a project and says what it would do. Commands that only look are run; nothing is changed, whoever allows it. */
+/** Examines a project and writes a plan. Only commands that read are run; nothing can be changed, even if a rule allows it. */
 export const plan = definePreset({
   name: 'plan',
   system:
     'You are planning. Look at whatever you need; nothing can be changed now. Your answer is the plan: the steps, the files they touch, and what is left open.',
-  tools: lookingTools,
+  tools: readOnlyTools,
   authority: { mode: 'plan' },
-  behavior: steady,
+  behavior: longWork,
 })
 
 export { build as BUILD_AGENT, plan as PLAN_AGENT }

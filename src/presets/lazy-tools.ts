@@ -4,7 +4,7 @@ import type { Toolbox } from '../core/toolbox.ts'
 import { spawn } from '../tools/spawn.ts'
 import { type LazyToolKey, lazyToolFacts } from './lazy-tool-facts.ts'
 
-// The root gives the file tools by name, and loads none of them before a run begins that has one.
+// The root exports these tools; their code is loaded by the first run that has one.
 
 /** The tool of `libero/tools`. */
 export const glob: ToolDef = lazyTool('glob')
@@ -33,7 +33,7 @@ function lazyTool(key: LazyToolKey): ToolDef {
   return tool
 }
 
-/** Adds what the late tools of a run do not say of themselves. Starts before the extensions that look at tools. */
+/** Replaces lazy tools by the complete ones when a run starts. Comes before the extensions that read their declarations. */
 export function lazyTools(): Extension {
   return {
     name: 'lazy-tools',
@@ -44,7 +44,7 @@ export function lazyTools(): Extension {
   }
 }
 
-/** Each tool is put in again, late or not: the order in which a model reads them stays. */
+/** Replaces all tools, lazy or not, so that their order stays the same. */
 async function complete(given: readonly LazyTool[], tools: Toolbox): Promise<void> {
   for (const tool of given) tools.replace(await wholeTool(tool))
 }

@@ -12,52 +12,52 @@ import type { McpServerConfig } from '../mcp/config.ts'
 import type { McpConnector } from '../mcp/connections.ts'
 import type { SkillsConfig } from '../skills/skill.ts'
 
-/** What `createAgent` takes. Only `provider` is required. */
+/** Options of `createAgent`. Only `provider` is required. */
 export interface AgentOptions<OutputSchema extends Schema = Schema> {
   readonly provider: Provider
-  /** For traces and logs. */
+  /** The name of the agent in traces and logs. */
   readonly name?: string
   readonly system?: string
-  /** A tool is known by its `spec.name`; the keys do not matter. */
+  /** A tool has the name in its `spec.name`; the keys do not matter. */
   readonly tools?: Readonly<Record<string, ToolDef | SchemaTool>>
-  /** Canonical name → the name the model sees. */
+  /** Canonical name → name for the model. */
   readonly toolAliases?: Readonly<Record<string, string>>
   readonly session?: Session
   readonly behavior?: Behavior<OutputSchema>
-  /** Who may do what. Without it, tools run as the model asks for them. In a child's preset it can only tighten. */
+  /** Decides about tool calls. Without it, all calls run. In a child's preset it can only be stricter. */
   readonly authority?: Authority | AuthorityOptions
   /** Where tools run. Default: this process and its working directory. */
   readonly execution?: ExecutionContext
   readonly mcpServers?: readonly McpServerConfig[]
   readonly mcpConnector?: McpConnector
-  /** Warm up in the background, at once. */
+  /** Warm up at once, in the background. */
   readonly eager?: boolean
-  /** For the life of the agent. */
+  /** Handlers for all runs of the agent. */
   readonly hooks?: AgentHookMap
-  /** Instructions for certain kinds of work, in folders with a SKILL.md. `{}`: look in the usual places. */
+  /** Instructions for certain kinds of work, in folders with a SKILL.md. `{}`: in the usual folders. */
   readonly skills?: SkillsConfig
-  /** Features of your own. The built-in ones come after them and have the last word. */
+  /** Features of the embedder. The standard extensions come after them. */
   readonly extensions?: readonly Extension[]
   readonly clock?: Clock
   readonly newId?: () => string
 }
 
-/** A reusable slice of options: everything but what a single agent is tied to. */
+/** Reusable options: all except those that belong to a single agent. */
 export type Preset = Partial<
   Omit<AgentOptions, 'provider' | 'execution' | 'session' | 'mcpConnector' | 'clock' | 'newId'>
 >
 
-/** Says of an object that it is a preset, and lets TypeScript check it. */
+/** Declares a preset, so that TypeScript checks it. */
 export function definePreset<const P extends Preset>(preset: P): P {
   return preset
 }
 
-/** One preset out of several. Spreading would lose hooks; this keeps every handler, in the presets' order. */
+/** Combines presets. Unlike spreading, it keeps the handlers of all of them, in order. */
 export function composePresets(...presets: readonly Preset[]): Preset {
   const composed: { -readonly [Field in keyof Preset]: Preset[Field] } = {}
   for (const preset of presets) {
-    const { tools, toolAliases, behavior, mcpServers, hooks, extensions, ...lastWins } = preset
-    for (const [field, value] of Object.entries(lastWins))
+    const { tools, toolAliases, behavior, mcpServers, hooks, extensions, ...others } = preset
+    for (const [field, value] of Object.entries(others))
       if (value !== undefined) Object.assign(composed, { [field]: value })
     if (tools) composed.tools = { ...composed.tools, ...tools }
     if (toolAliases) composed.toolAliases = { ...composed.toolAliases, ...toolAliases }

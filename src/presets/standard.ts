@@ -1,15 +1,15 @@
 import type { Extension, Run } from '../core/run.ts'
 
 /**
- * Every built-in feature, in the order in which it has its say at a moment. Each sleeps until its option is set: its
- * code is not even loaded before.
+ * All standard extensions, in the order in which their handlers are called. The code of each is loaded by the first run
+ * that needs it.
  */
 export function standardExtensions(): Extension[] {
   return [
-    // Around the provider: whatever the others ask a model is counted
+    // First, because it decorates the provider: model calls of the other extensions count too
     when(hasLimits, async () => (await import('../extensions/limits.ts')).limits()),
-    // request:prepare: what is not shown is not measured by the others. Its gate comes with the first request, as the last
-    when(mayHoldBack, async () => (await import('../extensions/lazy-disclosure.ts')).lazyDisclosure()),
+    // request:prepare: tools are hidden before the others measure the request. It adds its gate with the first request, as the last one
+    when(mayHideTools, async () => (await import('../extensions/lazy-disclosure.ts')).lazyDisclosure()),
     when(
       (run) => run.settings.behavior.elideStaleReads,
       async () => (await import('../extensions/elide-stale-reads.ts')).elideStaleReads(),
@@ -34,7 +34,7 @@ export function standardExtensions(): Extension[] {
     onRefusal(),
     // request:overflow
     onOverflow(),
-    // tool:transform, after the consumers' own: what is known is not said again; then the file, then what is shown
+    // tool:transform, after the embedder's: first repeated reads, then large results, then images
     when(
       (run) => (run.settings.behavior.dedupReads || run.settings.behavior.requireReadBeforeEdit) && hasFileTools(run),
       async () => (await import('../extensions/read-tracking.ts')).readTracking(),
@@ -47,7 +47,7 @@ export function standardExtensions(): Extension[] {
       (run) => run.provider.meta.capabilities?.vision === false,
       async () => (await import('../extensions/strip-images.ts')).stripImages(),
     ),
-    // tool:gate, after the consumers' own: an exhausted budget beats a replayed result
+    // tool:gate, after the embedder's: an exhausted budget takes precedence over a repeated result
     when(
       (run) => run.settings.behavior.toolBudgets !== undefined,
       async () => (await import('../extensions/tool-budgets.ts')).toolBudgets(),
@@ -57,7 +57,7 @@ export function standardExtensions(): Extension[] {
       async () => (await import('../extensions/dedup-tools.ts')).dedupTools(),
     ),
     when(hasLimits, async () => (await import('../extensions/limits.ts')).limitedCalls()),
-    // turn:next: notes to the model first; the final answer only when nobody has anything to add
+    // turn:next: first notes to the model; the final answer only if there are none
     when(
       (run) => run.settings.behavior.toolOutputBudget !== undefined,
       async () => (await import('../extensions/tool-budgets.ts')).outputBudget(),
@@ -69,32 +69,32 @@ export function standardExtensions(): Extension[] {
   ]
 }
 
-/** What holds for a run holds for its children. */
+/** The limits of a run apply to its children too. */
 function hasLimits(run: Run): boolean {
   for (let one: Run | undefined = run; one; one = one.parent) if (one.settings.behavior.limits) return true
   return false
 }
 
-/** Tools of servers may be held back until they are asked for; and where requests are prepared, servers may come later. */
-function mayHoldBack({ settings: { behavior }, tools, hooks }: Run): boolean {
+/** Whether tools may be held back: by a setting, or because a handler of `request:prepare` may add servers later. */
+function mayHideTools({ settings: { behavior }, tools, hooks }: Run): boolean {
   if (behavior.toolDisclosure === 'lazy' || hooks.has('request:prepare')) return true
   for (const name of tools.names()) if (tools.get(name)?.mcp?.disclosure === 'lazy') return true
   return false
 }
 
-/** Runs without file tools pay nothing for following files. */
+/** Without file tools there is nothing to track. */
 function hasFileTools({ tools }: Run): boolean {
   for (const name of tools.names()) if (tools.get(name)?.touches) return true
   return false
 }
 
-/** An extension that is loaded by the first run that wants it. */
-function when(isWanted: (run: Run) => boolean, load: () => Promise<Extension>): Extension {
+/** An extension whose code is loaded by the first run that needs it. */
+function when(isNeeded: (run: Run) => boolean, load: () => Promise<Extension>): Extension {
   let loading: Promise<Extension> | undefined
   return {
-    name: 'sleeping',
+    name: 'lazy',
     start(run, hooks) {
-      if (!isWanted(run)) return
+      if (!isNeeded(run)) return
       loading ??= load()
       return loading.then((extension) => extension.start?.(run, hooks))
     },
@@ -102,7 +102,7 @@ function when(isWanted: (run: Run) => boolean, load: () => Promise<Extension>): 
   }
 }
 
-/** Loaded by the first request that a service will not read. */
+/** Loaded by the first request that a service refuses. */
 function onRefusal(): Extension {
   return {
     name: 'quarantine',

@@ -127,7 +127,7 @@ export class Meter {
 
   #max(name: Amount): number {
     const { [name]: max = Number.POSITIVE_INFINITY } = this.limits
-    return Math.floor(name === 'cost' ? max * billion : max) // nobody is asked for half a token
+    return Math.floor(name === 'cost' ? max * billion : max) // limits are whole numbers
   }
 }
 

@@ -84,7 +84,7 @@ class LogReader {
         break
       case 'run_ended':
         this.#end(entry)
-        return // somebody may have written this one long after the run
+        return // another process may have written it long after the run
     }
     if (isWrittenLater(entry)) return
     this.#lastAt = Math.max(this.#lastAt, entry.at) // a clock may be set back
