@@ -3,8 +3,8 @@ import type { InteractionResponse } from '../../../core/interaction.ts'
 import { fullyVisible } from '../../../platform/visible-text.ts'
 import { cutToWidth } from '../text-width.ts'
 import { type ApprovalCall, approvalCalls, approvalRows } from './approval-calls.ts'
-import { type Choice, choicesView } from './choices.ts'
-import { type DialogContext, runDialog } from './dialog.ts'
+import { type Choice, choose } from './choices.ts'
+import type { DialogContext } from './dialog.ts'
 import { readReason } from './questions.ts'
 
 type Payload = Readonly<Record<string, unknown>>
@@ -30,7 +30,7 @@ async function decide(
   shownRows: number,
   context: DialogContext,
 ): Promise<InteractionResponse> {
-  const verdict = await choose(payload, calls, shownRows, context)
+  const verdict = await chooseVerdict(payload, calls, shownRows, context)
   const summary = calls.map((call) => call.summary).join(', ')
   if (verdict === 'each') return await decideEach(calls, context)
   if (verdict === 'no') return refuse('', summary, context)
@@ -43,7 +43,7 @@ async function decide(
   return { status: 'accepted', value: { scope: verdict } }
 }
 
-async function choose(
+function chooseVerdict(
   { scopes }: Payload,
   calls: readonly ApprovalCall[],
   shownRows: number,
@@ -59,11 +59,7 @@ async function choose(
     ...(isLong || calls.length > 1 ? [paint.bold(heading)] : []),
     ...(isLong ? [paint.yellow(`  ${shownRows} lines above: scroll up and read all of it`)] : []),
   ]
-  const choices = scopeChoices(scopes, calls.length)
-  return await runDialog(
-    choicesView({ title, choices, initial: 'no', onEscape: 'no', escapeLabel: 'no' }, terminal),
-    context,
-  )
+  return choose({ title, choices: scopeChoices(scopes, calls.length), initial: 'no' }, context)
 }
 
 /** Asks about each call: only those with a yes of their own are allowed. */
@@ -72,22 +68,12 @@ async function decideEach(calls: readonly ApprovalCall[], context: DialogContext
   const { paint } = terminal
   const verdicts: Record<string, 'allow' | 'deny'> = {}
   for (const [i, { id, summary }] of calls.entries()) {
-    const verdict = await runDialog(
-      choicesView<'allow' | 'deny'>(
-        {
-          title: [paint.bold(cutToWidth(`${i + 1} of ${calls.length}: ${summary}`, terminal.columns - 1))],
-          choices: [
-            { key: 'y', label: 'yes, this once', value: 'allow' },
-            { key: 'n', label: 'no', value: 'deny' },
-          ],
-          initial: 'deny',
-          onEscape: 'deny',
-          escapeLabel: 'no',
-        },
-        terminal,
-      ),
-      context,
-    )
+    const title = [paint.bold(cutToWidth(`${i + 1} of ${calls.length}: ${summary}`, terminal.columns - 1))]
+    const choices: Choice<'allow' | 'deny'>[] = [
+      { key: 'y', label: 'yes, this once', value: 'allow' },
+      { key: 'n', label: 'no', value: 'deny' },
+    ]
+    const verdict = await choose<'allow' | 'deny'>({ title, choices, initial: 'deny' }, context)
     verdicts[id] = verdict
     const mark = verdict === 'allow' ? `${paint.green('✓')} allowed once` : `${paint.red('✗')} not allowed`
     printLine(`${mark}: ${summary}`, context)

@@ -1,6 +1,5 @@
 import { visibleName } from '../../../platform/visible-text.ts'
-import type { Terminal } from '../terminal.ts'
-import type { DialogView } from './dialog.ts'
+import { type DialogContext, type DialogView, runDialog } from './dialog.ts'
 
 export interface Choice<T> {
   readonly key: string
@@ -10,30 +9,30 @@ export interface Choice<T> {
 
 interface ChoicesOptions<T> {
   /** Lines above the choices. */
-  readonly title: readonly string[]
+  readonly title?: readonly string[]
   readonly choices: readonly Choice<T>[]
   /** Selected at first. */
   readonly initial: T
-  /** The outcome of Esc. */
-  readonly onEscape: T
-  readonly escapeLabel: string
+  /** The outcome of Esc. Default `initial`. */
+  readonly onEscape?: T
+  /** Default `no`. */
+  readonly escapeLabel?: string
 }
 
-/** A few choices, each with its key; arrows and Enter work too. Pasted text, or several letters at once, choose nothing. */
-export function choicesView<T>(options: ChoicesOptions<T>, { paint }: Pick<Terminal, 'paint'>): DialogView<T> {
-  const { title, choices, initial, onEscape, escapeLabel } = options
+/** Asks for one of a few choices, by its key or by arrows and Enter. Pasted text, or several letters at once, choose nothing. */
+export function choose<T>(options: ChoicesOptions<T>, context: DialogContext): Promise<T> {
+  const { title = [], choices, initial, onEscape = initial, escapeLabel = 'no' } = options
+  const { paint } = context.terminal
   let at = choices.findIndex(({ value }) => value === initial)
 
-  return {
-    draw() {
-      return [
-        ...title,
-        ...choices.map(({ key, label: says }, i) => {
-          const text = `${i === at ? '▸' : ' '} ${key}  ${visibleName(says)}`
-          return i === at ? paint.bold(paint.cyan(text)) : text
-        }),
-      ]
-    },
+  const view: DialogView<T> = {
+    draw: () => [
+      ...title,
+      ...choices.map(({ key, label }, i) => {
+        const text = `${i === at ? '▸' : ' '} ${key}  ${visibleName(label)}`
+        return i === at ? paint.bold(paint.cyan(text)) : text
+      }),
+    ],
     hint: () => `Esc: ${escapeLabel}; a letter, or ↑ ↓ and Enter`,
     press(key) {
       if (key.type === 'up') at = (at + choices.length - 1) % choices.length
@@ -47,16 +46,18 @@ export function choicesView<T>(options: ChoicesOptions<T>, { paint }: Pick<Termi
       return letter === 'q' ? { value: onEscape } : undefined
     },
   }
+  return runDialog(view, context)
 }
 
 /**
- * A list to choose from by arrows, number or first letter. With `isMultiple` the space bar marks items. The outcome is
+ * Asks for items of a list, by arrows, number or first letter. With `isMultiple` the space bar marks items. The outcome is
  * the indexes of the chosen items, `undefined` on Esc. Items must be single lines without control characters.
  */
-export function listView(
+export function chooseFromList(
   { items, isMultiple }: { readonly items: readonly string[]; readonly isMultiple: boolean },
-  terminal: Pick<Terminal, 'paint' | 'rows'>,
-): DialogView<readonly number[] | undefined> {
+  context: DialogContext,
+): Promise<readonly number[] | undefined> {
+  const { terminal } = context
   const { paint } = terminal
   const marked = new Set<number>()
   let at = 0
@@ -82,7 +83,7 @@ export function listView(
     if (!marked.delete(i)) marked.add(i)
   }
 
-  return {
+  const view: DialogView<readonly number[] | undefined> = {
     draw() {
       const room = Math.max(1, terminal.rows - 4)
       const from = Math.min(Math.max(0, at - Math.floor(room / 2)), Math.max(0, items.length - room))
@@ -110,4 +111,5 @@ export function listView(
       return undefined
     },
   }
+  return runDialog(view, context)
 }

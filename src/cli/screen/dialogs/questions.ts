@@ -3,7 +3,7 @@ import { isRecord } from '../../../core/is-record.ts'
 import { fullyVisible, visibleName, visibleText } from '../../../platform/visible-text.ts'
 import { readLine } from '../read-line.ts'
 import { boxed } from './boxed.ts'
-import { choicesView, listView } from './choices.ts'
+import { type Choice, choose, chooseFromList } from './choices.ts'
 import { type DialogContext, runDialog } from './dialog.ts'
 
 type Payload = Readonly<Record<string, unknown>>
@@ -33,24 +33,12 @@ export async function confirm(payload: Payload, context: DialogContext): Promise
 }
 
 async function chooseYesOrNo(context: DialogContext): Promise<InteractionResponse> {
-  const { terminal } = context
-  const verdict = await runDialog(
-    choicesView<'yes' | 'no' | 'reason'>(
-      {
-        title: [],
-        choices: [
-          { key: 'y', label: 'yes', value: 'yes' },
-          { key: 'n', label: 'no', value: 'no' },
-          { key: 'r', label: 'no, and say why', value: 'reason' },
-        ],
-        initial: 'no',
-        onEscape: 'no',
-        escapeLabel: 'no',
-      },
-      terminal,
-    ),
-    context,
-  )
+  const choices: Choice<'yes' | 'no' | 'reason'>[] = [
+    { key: 'y', label: 'yes', value: 'yes' },
+    { key: 'n', label: 'no', value: 'no' },
+    { key: 'r', label: 'no, and say why', value: 'reason' },
+  ]
+  const verdict = await choose({ choices, initial: 'no' }, context)
   const reason = verdict === 'reason' ? await readReason(context) : ''
   if (reason === undefined) return await chooseYesOrNo({ ...context, ignoreKeysMs: 0 })
   showAnswer(verdict === 'yes' ? 'yes' : `no${reason === '' ? '' : `, because: ${reason}`}`, context)
@@ -79,7 +67,7 @@ async function chooseOptions(payload: Payload, context: DialogContext): Promise<
   const labels = options.map(labelOf)
   const items = payload.allowFreeform === true ? [...labels, 'something else, in your own words'] : labels
   const { terminal, keyboard, ignoreKeysMs: _, ...rest } = context
-  const chosen = items.length === 0 ? undefined : await runDialog(listView({ items, isMultiple }, terminal), context)
+  const chosen = items.length === 0 ? undefined : await chooseFromList({ items, isMultiple }, context)
   if (chosen?.includes(options.length)) {
     const value = await readLine(terminal, keyboard, { ...rest, escapeLabel: 'back' })
     if (value === undefined) return await chooseOptions(payload, { ...context, ignoreKeysMs: 0 })

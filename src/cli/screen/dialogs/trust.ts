@@ -1,8 +1,8 @@
 import type { InteractionResponse } from '../../../core/interaction.ts'
 import { fullyVisible } from '../../../platform/visible-text.ts'
 import { boxed } from './boxed.ts'
-import { type Choice, choicesView, listView } from './choices.ts'
-import { type DialogContext, runDialog } from './dialog.ts'
+import { type Choice, choose, chooseFromList } from './choices.ts'
+import type { DialogContext } from './dialog.ts'
 
 type Payload = Readonly<Record<string, unknown>>
 type Verdict = 'trust' | 'once' | 'some' | 'decline' | 'later'
@@ -29,13 +29,8 @@ async function decide(payload: Payload, context: DialogContext): Promise<Interac
     ...(items.length > 1 ? [{ key: 'c', label: 'choose what to trust', value: 'some' as const }] : []),
     { key: 'd', label: isWhole ? 'decline, and remember that' : 'do not trust it', value: 'decline' },
   ]
-  const verdict = await runDialog(
-    choicesView<Verdict>(
-      { title: [''], choices, initial: 'decline', onEscape: 'later', escapeLabel: 'not now' },
-      terminal,
-    ),
-    context,
-  )
+  const options = { title: [''], choices, initial: 'decline', onEscape: 'later', escapeLabel: 'not now' } as const
+  const verdict = await choose<Verdict>(options, context)
   if (verdict === 'later') {
     terminal.line(`${paint.red('✗')} not trusted for now`)
     return { status: 'rejected', reason: '' }
@@ -48,7 +43,7 @@ async function decide(payload: Payload, context: DialogContext): Promise<Interac
   }
   const names = items.map((item) => fullyVisible(item))
   const next = { ...context, ignoreKeysMs: 0 }
-  const chosen = await runDialog(listView({ items: names, isMultiple: true }, terminal), next)
+  const chosen = await chooseFromList({ items: names, isMultiple: true }, next)
   if (!chosen) return await decide(payload, next)
   terminal.line(`${paint.green('✓')} trusted: ${chosen.map((i) => names[i]).join(', ') || 'nothing of it'}`)
   return { status: 'accepted', value: chosen.map((i) => items[i]) }
