@@ -97,11 +97,11 @@ test('D047 messages whose files went back with those of an earlier one are marke
 
   expect(await workflow.rollback(id, dig)).toMatchObject({ restored: ['plan.txt'], conflicts: [] })
   expect(await marks()).toEqual([true, true])
-  const withIt = `the files went back to before the message "${dig}" already, and what the message "${water}" changed`
+  const withIt = `the files were already rolled back to before the message "${dig}", including the changes of the message "${water}"`
   await expect(workflow.rollback(id, water)).rejects.toThrow(withIt)
   await expect(workflow.planRollback(id, water)).rejects.toThrow(withIt)
-  await expect(workflow.undoRollback(id, water)).rejects.toThrow(`undoRollback with "${dig}" takes that back`)
-  await expect(workflow.rollback(id, dig)).rejects.toThrow(`went back to before the message "${dig}" already`)
+  await expect(workflow.undoRollback(id, water)).rejects.toThrow(`undoRollback with "${dig}" undoes that`)
+  await expect(workflow.rollback(id, dig)).rejects.toThrow(`already rolled back to before the message "${dig}"`)
   expect(await read(folder, 'plan.txt')).toBe('sow\n')
 
   await workflow.undoRollback(id, dig)
@@ -118,7 +118,7 @@ test('D047 messages whose files went back with those of an earlier one are marke
   expect([await marks(), await read(folder, 'plan.txt')]).toEqual([[true, true, true], 'sow\n'])
 })
 
-test('D047 without git it says that there is no way back', async () => {
+test('D047 without git a rollback is refused with the reason', async () => {
   const folder = await garden(false)
   const execution = createProcessContext({ cwd: folder })
   const { workflow } = world([write('1', 'plan.txt', 'dig\n'), 'Dug.'], {
@@ -130,7 +130,7 @@ test('D047 without git it says that there is no way back', async () => {
   const { id } = await workflow.createAgent('helper')
   expect((await workflow.sendMsgToAgent(id, 'Dig')).state).toBe('completed')
   const [said] = await workflow.getMessages(id)
-  await expect(workflow.rollback(id, said!.id)).rejects.toThrow(/no way back.*git/s)
+  await expect(workflow.rollback(id, said!.id)).rejects.toThrow(/cannot be rolled back.*git/s)
   expect(await read(folder, 'plan.txt')).toBe('dig\n')
 })
 

@@ -1,6 +1,6 @@
 import type { AgentDefinition } from './definition.ts'
 
-/** Definitions that come with the package: a general helper, and one for wikis. Both are data, to be copied and changed. */
+/** The definitions of the package: a general assistant, and one for wikis. Plain data, to be copied and changed. */
 export const builtInDefinitions: readonly AgentDefinition[] = [
   {
     id: 'assistant',

@@ -7,24 +7,24 @@ import type { ActiveHours } from '../../plugins/schedule.ts'
 import { checkHours } from '../schedules/check-schedule.ts'
 import type { AgentDefinition, InstanceConfig } from './definition.ts'
 
-/** Throws on what is no definition, naming the field and what would be right. It may come from a file. */
+/** Throws on an invalid definition, as one from a file, and names the field and its correct form. */
 export function checkDefinition(definition: unknown, where = 'definition'): asserts definition is AgentDefinition {
   const fields = record(definition, where, definitionFields)
   if (typeof fields.id !== 'string' || !/^[A-Za-z0-9][\w.-]{0,99}$/.test(fields.id))
     throw new TypeError(
       `${where}.id must be a name of letters, digits, "-", "_" and "." of at most 100 characters, got ${show(fields.id)}`,
     )
-  const place = `${where} "${fields.id}"`
-  for (const name of ['name', 'description', 'handlerId', 'model'] as const) text(fields[name], `${place}.${name}`)
-  bool(fields.textTools, `${place}.textTools`)
-  if (fields.approval !== undefined) record(fields.approval, `${place}.approval`)
-  if (fields.mcpServers !== undefined) checkMcpServers(list(fields.mcpServers, `${place}.mcpServers`))
-  checkBehavior(fields.behavior, `${place}.behavior`)
-  if (fields.heartbeat !== undefined) checkHeartbeat(fields.heartbeat, `${place}.heartbeat`)
-  if (fields.config !== undefined) checkConfig(fields.config, `${place}.config`)
+  const name = `${where} "${fields.id}"`
+  for (const field of ['name', 'description', 'handlerId', 'model'] as const) text(fields[field], `${name}.${field}`)
+  bool(fields.textTools, `${name}.textTools`)
+  if (fields.approval !== undefined) record(fields.approval, `${name}.approval`)
+  if (fields.mcpServers !== undefined) checkMcpServers(list(fields.mcpServers, `${name}.mcpServers`))
+  checkBehavior(fields.behavior, `${name}.behavior`)
+  if (fields.heartbeat !== undefined) checkHeartbeat(fields.heartbeat, `${name}.heartbeat`)
+  if (fields.config !== undefined) checkConfig(fields.config, `${name}.config`)
 }
 
-/** Those of a workflow by their ids; there is one of each. */
+/** The definitions of a workflow by their ids, which must be unique. */
 export function readDefinitions(definitions: readonly unknown[]): Map<string, AgentDefinition> {
   const read = new Map<string, AgentDefinition>()
   for (const [i, definition] of definitions.entries()) {
@@ -35,7 +35,7 @@ export function readDefinitions(definitions: readonly unknown[]): Map<string, Ag
   return read
 }
 
-/** As `checkDefinition`, for what an instance changes of its definition, whose entries need not be named as a whole. */
+/** Throws on invalid changes of an instance to the configuration of its definition. */
 export function checkInstanceConfig(
   config: unknown,
   where: string,
@@ -113,7 +113,7 @@ function checkHeartbeat(heartbeat: unknown, where: string): void {
   if (typeof message !== 'string' || message.trim() === '')
     throw new TypeError(`${where}.message must say what the agent is told, got ${show(message)}`)
   bool(enabled, `${where}.enabled`)
-  // Here, and not when the first agent is made: it would be there, and have no heartbeat.
+  // Checked here, as otherwise the first agent would be created without its heartbeat.
   if (activeHours !== undefined) checkHours(activeHours as ActiveHours)
 }
 

@@ -2,21 +2,20 @@ import { type GitName, type GitRunner, nulNames, quoteName, unquoteName } from '
 import { markPath, type PathState } from './path-states.ts'
 import type { NamedPlan } from './plan-rollback.ts'
 
-/** What was found when the plan was made. */
 interface ApplyOptions {
-  /** The trees it goes from and to: a journal of other ones is not ours. */
+  /** The trees of the rollback: a journal for other trees is ignored. */
   readonly trees: string
   readonly now: ReadonlyMap<GitName, PathState>
   readonly token: string
-  /** Left behind by the look that found `now`. */
+  /** The time mark of the reading of `now`. */
   readonly mark: string
 }
 
 /**
- * Does what a plan says. What is to be replaced is taken away first, and git writes only where nothing is: it follows no
- * link, and overwrites nothing that came meanwhile. Links above a path are looked for just before; that can be raced.
+ * Applies a plan. Files to replace are removed first, and git writes only where there is no file: so it follows no link,
+ * and overwrites nothing that was created meanwhile. Links above a path are checked just before; that can be raced.
  */
-export async function applyRollback(place: GitRunner, plan: NamedPlan, options: ApplyOptions): Promise<void> {
+export async function applyRollback(git: GitRunner, plan: NamedPlan, options: ApplyOptions): Promise<void> {
   const { now, token, trees, mark } = options
   const given = [
     ...plan.remove.map(({ name }) => `remove ./${name}`),
@@ -28,16 +27,16 @@ export async function applyRollback(place: GitRunner, plan: NamedPlan, options: 
   ]
   if (plan.restore.length > 0) {
     const journal = [trees, ...plan.restore.map(({ name }) => quoteName(name)), '']
-    await place.run(journalScript, { input: journal.join('\n') })
+    await git.run(journalScript, { input: journal.join('\n') })
   }
-  if (given.length > 0) await place.run(makeRoomScript(mark), { input: nulNames(given) })
+  if (given.length > 0) await git.run(removeScript(mark), { input: nulNames(given) })
   if (plan.restore.length > 0) {
     const lines = plan.restore.map(({ name, before }) => `${before.mode} ${before.id}\t${quoteName(name)}\n`)
-    await place.run(restoreScript(token), { input: lines.join('') })
+    await git.run(restoreScript(token), { input: lines.join('') })
   }
 }
 
-/** The names in a journal, if it is of these trees: what a rollback that did not come to its end was about to replace. */
+/** The names in the journal of an unfinished rollback of these trees: the files that it was about to replace. */
 export function readJournal(lines: readonly string[], trees: string): ReadonlySet<GitName> {
   const [of, ...names] = lines
   return new Set(of === trees ? names.map(unquoteName) : [])
@@ -46,10 +45,10 @@ export function readJournal(lines: readonly string[], trees: string): ReadonlySe
 const journalScript = 'cat >"$private/journal.new"\nmv -f "$private/journal.new" "$private/journal"\n'
 
 /**
- * Folders go with the last file that is removed from them. Where a file is replaced its folder stays. What was written
- * since the look is left alone: it is in no snapshot.
+ * A folder is removed with its last file, but stays if the file is replaced. A file that was written after the states were
+ * read is left alone: it is in no snapshot.
  */
-const makeRoomScript = (mark: string): string => `
+const removeScript = (mark: string): string => `
 looked=${markPath(mark)} xargs -0 sh -c '
 for given; do
   path=\${given#* }

@@ -12,23 +12,23 @@ import type {
 
 interface FileHistoryOptions {
   readonly execution: ExecutionContext
-  /** Of which files; default: where the tools run. */
+  /** Default: where the tools run. */
   readonly folder?: string
   readonly clock: Clock
 }
 
-/** What the files of a folder were before and after each message, and the way back. Opened when it is first needed. */
+/** Snapshots of a folder, and their rollback. Opened on first use. */
 export class FileHistory {
   readonly #options: FileHistoryOptions
   #opening: Promise<Opened> | undefined
-  /** Why there are none. */
+  /** Why no snapshot could be taken. */
   unavailable: string | undefined
 
   constructor(options: FileHistoryOptions) {
     this.#options = options
   }
 
-  /** The files as they are now; `undefined`, with a reason in `unavailable`, where that cannot be kept. */
+  /** Takes a snapshot; `undefined`, with the reason in `unavailable`, if that is impossible. */
   async take(): Promise<Snapshot | undefined> {
     try {
       const { snapshots } = await this.#open()
@@ -67,8 +67,8 @@ export class FileHistory {
     const { execution, folder, clock } = this.#options
     const handle = await execution.spawn()
     const { createFileSnapshots } = await import('./file-snapshots.ts')
-    const place = { execution, handle, clock, ...(folder !== undefined && { folder }) }
-    return { snapshots: createFileSnapshots(place), handle }
+    const snapshots = createFileSnapshots({ execution, handle, clock, ...(folder !== undefined && { folder }) })
+    return { snapshots, handle }
   }
 }
 

@@ -365,7 +365,7 @@ describe('what is not touched', () => {
     const { conflicts } = await files.rollback({ before, after })
     expect([...conflicts].sort((x, y) => (x.path < y.path ? -1 : 1))).toEqual([
       { path: 'a', why: 'it is too large' },
-      { path: 'large\nfile', why: 'it was left out before, so nobody knows what was in it' },
+      { path: 'large\nfile', why: 'it was left out before, so its earlier content is unknown' },
     ])
     expect(readFileSync(join(repo.root, 'inner/x'), 'utf8')).toBe('turn')
     expect(readFileSync(join(repo.root, 'large\nfile'), 'utf8')).toBe('small now')

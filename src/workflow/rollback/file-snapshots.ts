@@ -19,71 +19,70 @@ import { type Snapshot, takeSnapshot, type UnsavedFiles } from './take-snapshot.
 export { SnapshotsUnavailableError } from './git-runner.ts'
 export type { LeftOut, Snapshot } from './take-snapshot.ts'
 
-/** Where the folder is, and how much of it is taken. */
 export interface FileSnapshotsOptions extends GitRunnerOptions {
   readonly clock?: Clock
-  /** Larger files are left out, and said to be. Default 10 MB. */
+  /** Larger files are left out, and named. Default 10 MB. */
   readonly maxFileBytes?: number
-  /** A folder with more files that are not ignored gets no snapshot. Default 50,000. */
+  /** A folder with more files, without ignored ones, gets no snapshot. Default 50,000. */
   readonly maxFiles?: number
-  /** How many snapshots a repository keeps, the newest. Default 200. */
+  /** How many of the newest snapshots a repository keeps. Default 200. */
   readonly keep?: number
 }
 
-/** Snapshots of the files of a folder in a git repository, and the way back to them. */
+/** Snapshots of the files of a folder in a git repository, and their rollback. */
 export interface FileSnapshots {
-  /** The files as they are now. Neither HEAD nor branches nor the index of the repository change. */
+  /** Takes a snapshot. Does not change HEAD, branches or the index of the repository. */
   take(options?: { readonly signal?: AbortSignal }): Promise<Snapshot | { readonly unavailable: string }>
   diff(before: Snapshot, after: Snapshot): Promise<readonly FileChange[]>
-  /** What `rollback` would do now, without doing it. */
+  /** What `rollback` would do. */
   plan(before: Snapshot, after: Snapshot): Promise<RollbackPlan>
   /**
-   * Undoes what changed between two snapshots. What somebody changed since is kept and reported; with `force` it goes back
-   * too, and `undo.before` has it. After a crash, do it again.
+   * Undoes the changes between two snapshots. Files that were changed since are kept and reported; with `force` they are
+   * restored too, and `undo.before` has them. After a crash, call it again.
    */
   rollback(options: RollbackOptions): Promise<RollbackResult>
 }
 
-/** Which changes are undone: those between these two. */
+/** The changes between `before` and `after` are undone. */
 export interface RollbackOptions {
   readonly before: Snapshot
   readonly after: Snapshot
   readonly force?: boolean
 }
 
-/** A path that is not the same in two snapshots. */
+/** A path that differs between two snapshots. */
 export interface FileChange {
   readonly path: string
   readonly kind: 'added' | 'changed' | 'deleted'
 }
 
-/** What a rollback would do, by paths of the folder. */
+/** What a rollback would do, by paths in the folder. */
 export interface RollbackPlan {
   readonly restore: readonly string[]
   readonly delete: readonly string[]
   readonly conflicts: readonly RollbackConflict[]
 }
 
-/** What is left as it is, and why. */
+/** A path that is not changed, and the reason. */
 export interface RollbackConflict {
   readonly path: string
   readonly why: string
 }
 
-/** What a rollback has done, by paths of the folder. */
+/** What a rollback has done, by paths in the folder. */
 export interface RollbackResult {
   readonly restored: readonly string[]
   readonly deleted: readonly string[]
   readonly conflicts: readonly RollbackConflict[]
-  /** Were to go back and did not, because somebody was at them at the same time, or they cannot be written. */
+  /** Not restored, because another process changed them at the same time, or they cannot be written. */
   readonly failed: readonly string[]
-  /** `rollback(undo)` takes the rollback back. */
+  /** `rollback(undo)` undoes the rollback. */
   readonly undo: { readonly before: Snapshot; readonly after: Snapshot }
 }
 
 /**
- * Snapshots are git objects, made through an index of our own, and kept by refs that this prunes. Where there is no
- * repository `take` says so. Permissions other than the executable bit, and empty folders, are not kept.
+ * Snapshots are git objects, made with an index of our own, and kept by refs, of which old ones are removed. Without a
+ * repository `take` returns `unavailable`. Permissions other than the executable bit, and empty folders, are not kept.
  */
 export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshots {
   const { clock = systemClock } = options
@@ -92,26 +91,26 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     maxFiles: wholeNumber('maxFiles', options.maxFiles ?? 50_000),
     keep: wholeNumber('keep', options.keep ?? 200),
   }
-  const place = createGitRunner(options)
+  const git = createGitRunner(options)
   const newToken = (): string => randomBytes(6).toString('hex')
   let last: Promise<unknown> = Promise.resolve()
 
-  /** One at a time: two would look at each other's half-done work. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  /** One at a time, as two would see each other's unfinished work. */
+  function serially<T>(work: () => Promise<T>): Promise<T> {
     const mine = last.then(work)
     last = mine.catch(() => {})
     return mine
   }
 
   const snap = (more: { keep?: number; signal?: AbortSignal | undefined }): Promise<Snapshot> =>
-    takeSnapshot(place, { ...limits, now: clock.now(), token: newToken(), ...more })
+    takeSnapshot(git, { ...limits, now: clock.now(), token: newToken(), ...more })
 
-  /** All that git knows about two snapshots. */
+  /** The changes between two snapshots, and what git stores with them. */
   async function between({ before, after }: RollbackOptions): Promise<Between> {
     for (const { id, tree } of [before, after])
       if (![id, tree].every((one) => /^[0-9a-f]{40,64}$/.test(one)))
         throw new TypeError(`this is no snapshot: ${JSON.stringify({ id, tree }).slice(0, 200)}; use what take() gave`)
-    const lines = (await place.run(betweenScript(before, after))).split('\n').filter(Boolean)
+    const lines = (await git.run(betweenScript(before, after))).split('\n').filter(Boolean)
     const gone = lines.find((line) => line.startsWith('//gone '))?.slice('//gone '.length)
     if (gone !== undefined)
       throw new SnapshotsUnavailableError(
@@ -126,7 +125,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     return {
       changes: lines.slice(0, ends[0]).map(readChange),
       begun: readJournal(lines.slice(ends[0]! + 1, ends[1]), treesOf({ before, after })),
-      remembered: JSON.parse(lines[ends[1]! + 1]!),
+      unsaved: JSON.parse(lines[ends[1]! + 1]!),
     }
   }
 
@@ -134,10 +133,10 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     options: RollbackOptions,
     { saved, mark }: { saved?: ReadonlyMap<GitName, Entry> | undefined; mark?: string } = {},
   ): Promise<Planned> {
-    const { changes, begun, remembered } = await between(options)
+    const { changes, begun, unsaved } = await between(options)
     const back = changes.filter((change) => change.before).map(({ name }) => name)
     const names = new Set([...changes.map(({ name }) => name), ...back.flatMap(foldersAbove)])
-    const now = await readPathStates(place, [...names], {
+    const now = await readPathStates(git, [...names], {
       ...limits,
       token: newToken(),
       ...(mark !== undefined && { mark }),
@@ -147,32 +146,32 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     const isForced = (name: GitName): boolean => {
       const there = now.get(name)
       if (!saved || there === undefined) return false
-      // Only what is kept elsewhere may go.
+      // Only a file that is in the undo snapshot may be overwritten.
       return typeof there !== 'object' || isAt(there, saved.get(name))
     }
-    return { plan: planRollback({ changes, now, inFolders, remembered, begun, isForced }), now }
+    return { plan: planRollback({ changes, now, inFolders, unsaved, begun, isForced }), now }
   }
 
   async function filesUnder(name: GitName): Promise<GitName[]> {
     const script = 'xargs -0 sh -c \'find "$@" ! -type d -print0 2>/dev/null | od -An -v -tx1\' sh\n'
-    return hexNames(await place.run(script, { input: nulNames([`./${name}`]) }))
+    return hexNames(await git.run(script, { input: nulNames([`./${name}`]) }))
   }
 
   async function entriesOf({ tree }: Snapshot): Promise<ReadonlyMap<GitName, Entry>> {
-    const lines = (await place.run(`index=$private/none\nours ls-tree -r --full-tree ${tree}\n`)).split('\n')
+    const lines = (await git.run(`index=$private/none\nours ls-tree -r --full-tree ${tree}\n`)).split('\n')
     return new Map(lines.filter(Boolean).map(readTreeLine))
   }
 
   async function rollback(options: RollbackOptions): Promise<RollbackResult> {
-    const keep = limits.keep + 2 // its own two push out neither of those it is about
+    const keep = limits.keep + 2 // so that its own two snapshots do not remove the given ones
     const undoable = await snap({ keep })
     const mark = newToken()
     const saved = options.force ? await entriesOf(undoable) : undefined
     const { plan, now } = await planned(options, { saved, mark })
-    await applyRollback(place, plan, { now, trees: treesOf(options), token: newToken(), mark })
+    await applyRollback(git, plan, { now, trees: treesOf(options), token: newToken(), mark })
     const all = [...plan.restore, ...plan.remove]
     const names = all.map(({ name }) => name)
-    const then = await readPathStates(place, names, { ...limits, token: newToken() })
+    const then = await readPathStates(git, names, { ...limits, token: newToken() })
     const isBack = ({ name, before }: NamedChange): boolean => isAt(then.get(name), before)
     const after = await snap({ keep })
     return {
@@ -186,15 +185,15 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
 
   return {
     take: ({ signal } = {}) =>
-      inTurn(() =>
+      serially(() =>
         snap({ signal }).catch((error) => {
           if (error instanceof SnapshotsUnavailableError) return { unavailable: error.message }
           throw error
         }),
       ),
-    diff: (before, after) => inTurn(async () => (await between({ before, after })).changes.map(shownChange)),
+    diff: (before, after) => serially(async () => (await between({ before, after })).changes.map(shownChange)),
     plan: (before, after) =>
-      inTurn(async () => {
+      serially(async () => {
         const { plan } = await planned({ before, after })
         return {
           restore: plan.restore.map(pathOf),
@@ -202,15 +201,15 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
           conflicts: conflictsOf(plan),
         }
       }),
-    rollback: (options) => inTurn(() => rollback(options)),
+    rollback: (options) => serially(() => rollback(options)),
   }
 }
 
 interface Between {
   readonly changes: readonly NamedChange[]
-  /** What an unfinished rollback was about to replace. */
+  /** The files that an unfinished rollback was about to replace. */
   readonly begun: ReadonlySet<GitName>
-  readonly remembered: UnsavedFiles
+  readonly unsaved: UnsavedFiles
 }
 
 const betweenScript = (before: Snapshot, after: Snapshot): string => `

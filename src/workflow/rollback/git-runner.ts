@@ -1,6 +1,6 @@
 import type { ExecutionContext, ExecutionHandle } from '../../core/execution.ts'
 
-/** Where a folder's snapshots are made: git in a POSIX shell, wherever the tools of an agent run. */
+/** Git in a POSIX shell, in the execution context of an agent's tools. */
 export interface GitRunnerOptions {
   readonly execution: Pick<ExecutionContext, 'exec'>
   readonly handle: ExecutionHandle
@@ -10,18 +10,17 @@ export interface GitRunnerOptions {
   readonly timeoutMs?: number
 }
 
-/** Runs a script in the folder, with what `prelude` sets up; gives all it printed. */
+/** Runs a script in the folder after `prelude`, and returns its output. */
 export interface GitRunner {
   run(script: string, options?: { input?: string | Uint8Array; signal?: AbortSignal | undefined }): Promise<string>
 }
 
-/** Why no snapshot can be made here. */
+/** No snapshot can be taken here. */
 export class SnapshotsUnavailableError extends Error {}
 
-/** It was ended at its limit; the next try would be too. */
+/** Git was ended at its time limit; another try would be too. */
 export class GitTimeoutError extends SnapshotsUnavailableError {}
 
-/** A place in the folder of the handle, or in `folder`. */
 export function createGitRunner({ execution, handle, folder, timeoutMs = 120_000 }: GitRunnerOptions): GitRunner {
   return {
     async run(script, { input = '', signal } = {}) {
@@ -56,9 +55,9 @@ export function createGitRunner({ execution, handle, folder, timeoutMs = 120_000
 const mostOutput = 64 * 1024 * 1024
 
 /**
- * Our own git folder inside the repository's, with a configuration, an index and attributes of our own: no hook, no
- * filter, no monitor and no line ending rule of the repository takes part, and its HEAD and index are not touched. Only
- * objects are shared, so that what is committed is not stored twice.
+ * A git folder of our own inside that of the repository, with its own configuration, index and attributes: no hook, filter,
+ * monitor or line ending rule of the repository applies, and its HEAD and index are not changed. Objects are shared, so
+ * that committed files are not stored twice.
  */
 const prelude = String.raw`
 set -eu
@@ -84,11 +83,11 @@ folder=$PWD
 case $objects in /*) ;; *) objects=$PWD/$objects ;; esac
 case $base in /*) ;; *) base=$PWD/$base ;; esac
 private=$base/$(printf %s "$folder" | user hash-object --stdin)
-# A file named commondir in our folder would have git take its settings from elsewhere.
+# A file named commondir in our folder would make git read its settings from elsewhere.
 ours() { GIT_DIR=$private GIT_COMMON_DIR=$private GIT_WORK_TREE=$folder GIT_OBJECT_DIRECTORY=$objects GIT_INDEX_FILE=$index git "$@"; }
 listing() { GIT_DIR=$private GIT_COMMON_DIR=$private GIT_WORK_TREE=$top GIT_OBJECT_DIRECTORY=$objects GIT_INDEX_FILE=$private/none git "$@"; }
 setup() {
-  # A repository may come from anywhere: a link in it leads out, and a pipe would be waited for.
+  # A foreign repository may have a link here that leads out of it, or a pipe that would block.
   odd=$(find "$base" ! -type f ! -type d 2>/dev/null | head -n 1)
   [ -z "$odd" ] || unavailable "$odd is neither a file nor a folder; remove it"
   mkdir -p "$private/refs" "$private/objects" "$private/info" 2>/dev/null ||
@@ -107,15 +106,15 @@ setup() {
 }
 `
 
-/** A name in a repository, one character for each byte: names need not be UTF-8. */
+/** A name in a repository, one character for each byte, as names need not be UTF-8. */
 export type GitName = string
 
-/** A name as git takes it in lines: quoted, and ASCII whatever is in it. */
+/** A name for the input of git: quoted, in ASCII. */
 export function quoteName(name: GitName): string {
   return `"${name.replace(/[^ !#-[\]-~]/g, (byte) => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`)}"`
 }
 
-/** A name from a line of git, quoted or not. */
+/** A name from the output of git, quoted or not. */
 export function unquoteName(line: string): GitName {
   if (!line.startsWith('"')) return line
   return line.slice(1, -1).replace(/\\([0-7]{3}|.)/g, (_, code: string) => letters[code] ?? byteOf(code))
@@ -133,7 +132,7 @@ const letters: Readonly<Record<string, string>> = {
 
 const byteOf = (code: string): string => (code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : code)
 
-/** For people and programs: as text, or quoted by git's rules where the bytes are no text. */
+/** A name as text, or quoted by git's rules if its bytes are no UTF-8. */
 export function shownName(name: GitName): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(name))
@@ -142,10 +141,10 @@ export function shownName(name: GitName): string {
   }
 }
 
-/** Names as a program reads them from its input, each ended by a NUL. */
+/** Names for the input of a program, each ended by a NUL. */
 export const nulNames = (names: readonly GitName[]): Uint8Array => bytesOf(names.map((name) => `${name}\0`).join(''))
 
-/** Names from what `find … -print0 | od -An -v -tx1` printed. */
+/** Names from the output of `find … -print0 | od -An -v -tx1`. */
 export function hexNames(hex: string): GitName[] {
   const bytes = hex.match(/[0-9a-f]{2}/g) ?? []
   const text = bytes.map((byte) => String.fromCharCode(Number.parseInt(byte, 16))).join('')

@@ -89,7 +89,7 @@ export class MessageFiles {
       checkNotWithOther(messageId, since)
       throw new RollbackError(
         'nothing_to_undo',
-        `the files were not put back to before the message "${messageId}"; nothing is to be undone`,
+        `the files were not rolled back to before the message "${messageId}"; there is nothing to undo`,
       )
     }
     const result = await files.rollback({ before: undo.before as Snapshot, after: undo.after as Snapshot, force })
@@ -109,7 +109,7 @@ export class MessageFiles {
   async #messagesSince(messageId: string, { force }: { readonly force: boolean }): Promise<RollbackScope> {
     const { recorded } = this.#options
     const files = this.#history()
-    const refused = `there is no way back to before the message "${messageId}"`
+    const refused = `the files cannot be rolled back to before the message "${messageId}"`
     const known = recorded.since(messageId)
     if (known.length === 0)
       throw new RollbackError('not_kept', `${refused}: ${files.unavailable ?? 'its files were not kept'}`)
@@ -118,7 +118,7 @@ export class MessageFiles {
     if (isRolledBack && !force && !known[0]!.rolledBack!.isPartial)
       throw new RollbackError(
         'already_back',
-        `the files went back to before the message "${messageId}" already; to do it once more, use force`,
+        `the files were already rolled back to before the message "${messageId}"; to do it again, use force`,
       )
     const isDone = ({ rolledBack }: MessageSnapshots): boolean => !force && rolledBack?.isPartial === false
     const turns: SnapshotPair[] = []
@@ -129,7 +129,7 @@ export class MessageFiles {
       if (!before || !end)
         throw new RollbackError(
           'cut_off',
-          `${refused}: what the work on the last message changed is not known, because it was cut off; use force`,
+          `${refused}: the changes of the last message are not known, because its work was cut off; use force`,
         )
       turns.push({ before: before as Snapshot, after: end as Snapshot })
     }
@@ -151,7 +151,7 @@ function checkNotWithOther(messageId: string, [own]: readonly MessageSnapshots[]
   if (to === messageId) return
   throw new RollbackError(
     'with_another',
-    `the files went back to before the message "${to}" already, and what the message "${messageId}" changed went with it; undoRollback with "${to}" takes that back`,
+    `the files were already rolled back to before the message "${to}", including the changes of the message "${messageId}"; undoRollback with "${to}" undoes that`,
   )
 }
 
@@ -193,7 +193,7 @@ async function planMessages(files: FileHistory, turns: readonly SnapshotPair[]):
     for (const { path, kind } of await files.diff(turn.before, turn.after)) {
       const back = kind === 'added' ? 'delete' : 'restore'
       if (kinds.has(path)) {
-        if (edited.has(path)) conflicts.set(path, { path, why: 'somebody changed it between two messages' })
+        if (edited.has(path)) conflicts.set(path, { path, why: 'it was changed by others between two messages' })
         else if (!conflicts.has(path)) kinds.set(path, back)
       } else {
         const isGone = ![...plan.restore, ...plan.delete].includes(path)

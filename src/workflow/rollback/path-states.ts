@@ -1,33 +1,32 @@
 import { type GitName, type GitRunner, hexNames, nulNames, quoteName, unquoteName } from './git-runner.ts'
 
-/** A file as git knows it: what it is (a file, an executable one, a link), and its content. */
+/** A file in git: its mode (a file, an executable, a link), and the id of its content. */
 export interface Entry {
   readonly mode: string
   readonly id: string
 }
 
-/** What is at a path now: a file, nothing, or what a rollback cannot judge. */
+/** What is at a path now: a file, nothing, or something that a rollback leaves alone. */
 export type PathState = Entry | 'nothing' | 'folder' | 'too large' | 'behind a link' | 'something else'
 
-/** What is too large to be looked at, and a name for what only this look uses. */
 interface PathStatesOptions {
   readonly maxFileBytes: number
   readonly token: string
-  /** Leaves a mark of this name behind, by which it can be told what was written after the look. */
+  /** Creates a time mark of this name, to recognise files that were written later. */
   readonly mark?: string
   readonly signal?: AbortSignal | undefined
 }
 
-/** What is at some paths of the folder now, ignored or not. Links are not followed. */
+/** Reads what is at some paths of the folder, ignored or not. Does not follow links. */
 export async function readPathStates(
-  place: GitRunner,
+  git: GitRunner,
   names: readonly GitName[],
   { maxFileBytes, token, mark, signal }: PathStatesOptions,
 ): Promise<ReadonlyMap<GitName, PathState>> {
   if (names.length === 0) return new Map()
   const input = nulNames(names.map((name) => `./${name}`))
   const marked = mark === undefined ? '' : `: >"${markPath(mark)}"\n`
-  const seen = await place.run(marked + kindsScript(maxFileBytes), { input, signal })
+  const seen = await git.run(marked + kindsScript(maxFileBytes), { input, signal })
   const lines = seen.split('\n')
   const kinds = lines
     .filter((line) => line.startsWith('='))
@@ -39,28 +38,28 @@ export async function readPathStates(
   for (const [i, name] of names.entries()) {
     if (big.has(name)) now.set(name, 'too large')
     else if (kinds[i] === 'f') files.push(name)
-    else now.set(name, words[kinds[i] ?? 'o'] ?? 'something else')
+    else now.set(name, stateByLetter[kinds[i] ?? 'o'] ?? 'something else')
   }
-  const lists = await place.run(entriesScript(token), {
+  const lists = await git.run(entriesScript(token), {
     input: files.map((name) => `${quoteName(name)}\n`).join(''),
     signal,
   })
   const entries = new Map(lists.split('\n').filter(Boolean).map(readEntry))
-  for (const name of files) now.set(name, entries.get(name) ?? 'nothing') // it went away meanwhile
+  for (const name of files) now.set(name, entries.get(name) ?? 'nothing') // removed meanwhile
   return now
 }
 
-/** Of a name that is cleared away like the indexes beside it, where nobody does it at once. */
+/** Named like a temporary index, so that it is removed later with those if it is left over. */
 export const markPath = (mark: string): string => `$private/index.${mark}.looked`
 
-const words: Readonly<Record<string, PathState>> = {
+const stateByLetter: Readonly<Record<string, PathState>> = {
   n: 'nothing',
   d: 'folder',
   l: 'behind a link',
   o: 'something else',
 }
 
-/** A letter for each path; of a large file its name too. */
+/** Prints a letter for each path, and the names of large files. */
 const kindsScript = (maxFileBytes: number): string => `
 xargs -0 sh -c '
 kinds=

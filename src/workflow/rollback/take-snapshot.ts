@@ -10,14 +10,14 @@ import {
   unquoteName,
 } from './git-runner.ts'
 
-/** The files of a folder at one moment. Plain data: it can be kept in a log, and used by another process. */
+/** The files of a folder at one time. Plain data, which can be logged and used by another process. */
 export interface Snapshot {
   /** A commit, kept by a ref under `refs/libero/snapshots`. */
   readonly id: string
-  /** The files themselves, as a git tree. Two snapshots of the same files have the same. */
+  /** The git tree of the files. Snapshots of equal files have the same tree. */
   readonly tree: string
   readonly takenAt: number
-  /** What was not taken, some of it by name. */
+  /** The first files that are not in the snapshot. */
   readonly leftOut: readonly LeftOut[]
   readonly leftOutCount: number
 }
@@ -28,53 +28,52 @@ export interface LeftOut {
   readonly why: string
 }
 
-/** The bounds of a snapshot, and what tells it from others. */
 interface TakeOptions {
   readonly maxFiles: number
   readonly maxFileBytes: number
   /** How many snapshots of a repository are kept. */
   readonly keep: number
   readonly now: number
-  /** Names what only this attempt uses. */
+  /** For names of temporary files. */
   readonly token: string
   readonly signal?: AbortSignal | undefined
 }
 
-/** What a snapshot remembers of files that are not in it: whoever goes back to it must leave them alone. */
+/** Files that existed but are not in the snapshot: a rollback must leave them alone. */
 export interface UnsavedFiles {
   /** Ignored files; folders end with `/`. */
   readonly ignored: readonly GitName[]
   readonly leftOut: readonly GitName[]
-  /** There were too many ignored ones to name. */
+  /** There were more ignored files than are listed. */
   readonly isCut: boolean
 }
 
-/** Takes a snapshot. Rejects with `NoSnapshots` where that cannot be done. */
-export async function takeSnapshot(place: GitRunner, options: TakeOptions): Promise<Snapshot> {
+/** Takes a snapshot. Rejects with `SnapshotsUnavailableError` if that is impossible. */
+export async function takeSnapshot(git: GitRunner, options: TakeOptions): Promise<Snapshot> {
   try {
-    return await attempt(place, options, 'go on')
+    return await attempt(git, options, 'update')
   } catch (error) {
     if (!(error instanceof SnapshotsUnavailableError) || error instanceof GitTimeoutError) throw error
-    // The index may be in the way: an old one, or one that is damaged.
-    return attempt(place, options, 'anew')
+    // The index may be outdated or damaged.
+    return attempt(git, options, 'new')
   }
 }
 
-async function attempt(place: GitRunner, options: TakeOptions, index: 'go on' | 'anew'): Promise<Snapshot> {
+async function attempt(git: GitRunner, options: TakeOptions, index: 'update' | 'new'): Promise<Snapshot> {
   const { signal, maxFiles } = options
-  const found = readListing(await place.run(listScript(options, index), { signal }))
+  const found = readListing(await git.run(listScript(options, index), { signal }))
   const { keep, drop, leftOut } = sortOut(found)
   if (keep.length > maxFiles)
     throw new SnapshotsUnavailableError(
       `the folder has ${keep.length} files that are not ignored, more than maxFiles (${maxFiles}); ignore some, or raise it`,
     )
-  const remembered: UnsavedFiles = {
+  const unsaved: UnsavedFiles = {
     ignored: found.ignored.slice(0, mostIgnored),
     leftOut: leftOut.map(([name]) => name),
     isCut: found.ignored.length > mostIgnored,
   }
-  const lines = [JSON.stringify(remembered), ...drop.map((name) => `-${quoteName(name)}`), ...keep.map(toKeep), '']
-  const written = await place.run(writeScript(options), { input: lines.join('\n'), signal })
+  const lines = [JSON.stringify(unsaved), ...drop.map((name) => `-${quoteName(name)}`), ...keep.map(toKeep), '']
+  const written = await git.run(writeScript(options), { input: lines.join('\n'), signal })
   const [id, tree] = written.trim().split(' ')
   return {
     id: id!,
@@ -88,15 +87,15 @@ async function attempt(place: GitRunner, options: TakeOptions, index: 'go on' | 
 const mostIgnored = 20_000
 const toKeep = (name: GitName): string => `+${quoteName(name)}`
 
-/** `//` begins no name, so it can tell one list from the next. */
-const listScript = ({ token, maxFileBytes }: TakeOptions, start: 'go on' | 'anew'): string => `
+/** No name begins with `//`, so it separates the lists. */
+const listScript = ({ token, maxFileBytes }: TakeOptions, start: 'update' | 'new'): string => `
 [ "$top" = "$folder" ] || ! GIT_LITERAL_PATHSPECS=0 git -C "$top" -c core.fsmonitor=false check-ignore -q --no-index -- "$folder" ||
   unavailable 'this folder is ignored by its repository'
 setup
 index=$private/index.${token}
 find "$private" -name 'index.*' -mtime +0 -exec rm -f {} +
-${start === 'anew' ? 'rm -f "$index" "$index.lock" "$private/index"' : ''}
-# With its time: by that git knows which files may have changed within the second in which it was written.
+${start === 'new' ? 'rm -f "$index" "$index.lock" "$private/index"' : ''}
+# With its time, by which git knows which files may have changed within the second in which it was written.
 if [ -f "$private/index" ]; then cp -p "$private/index" "$index"; else ours read-tree --empty; fi
 echo //cached; ours ls-files --cached
 echo //tracked; user ls-files --cached --ignored --exclude-standard
@@ -133,9 +132,9 @@ function readListing(printed: string): Listing {
 }
 
 interface Sorted {
-  /** In the order of bytes: what was a file comes before what is in the folder of that name. */
+  /** In the order of bytes: a former file comes before the files in a folder of the same name. */
   readonly keep: readonly GitName[]
-  /** Is in the index and must not be, or would be in the way. */
+  /** In the index, but to be removed from it. */
   readonly drop: readonly GitName[]
   readonly leftOut: readonly (readonly [GitName, string])[]
 }

@@ -3,7 +3,7 @@ import type { ActiveHours } from '../../plugins/schedule.ts'
 const minute = 60_000
 const day = 24 * 60 * minute
 
-/** The first moment from `at` on that lies within the hours: `at` itself where it does. */
+/** The first time from `at` on that is within the hours, possibly `at` itself. */
 export function nextActive(at: number, hours: ActiveHours | undefined): number {
   if (!hours || isActive(at, hours)) return at
   const { from, timeZone } = hours
@@ -12,7 +12,7 @@ export function nextActive(at: number, hours: ActiveHours | undefined): number {
   return firstActiveMinute(at, hours)
 }
 
-/** Whether a moment lies within the hours, by the clock on the wall of their zone. */
+/** Whether a time is within the hours, by the local time of their zone. */
 export function isActive(at: number, { from, to, timeZone }: ActiveHours): boolean {
   const time = timeOfDay(at, timeZone)
   const begin = clockTime(from)!
@@ -43,7 +43,7 @@ function modulo(value: number, by: number): number {
   return ((value % by) + by) % by
 }
 
-/** How far a zone is ahead of UTC at a moment, in ms. Without a zone: that of the machine. */
+/** The offset of a zone from UTC at a time, in ms. Default: the zone of the machine. */
 function zoneOffset(at: number, timeZone: string | undefined): number {
   const parts = formatOf(timeZone).formatToParts(at)
   const fields: Record<string, number> = {}
@@ -53,7 +53,6 @@ function zoneOffset(at: number, timeZone: string | undefined): number {
   return local - Math.floor(at / 1000) * 1000
 }
 
-/** Whether there is a zone of that name. */
 export function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en-US', { timeZone: name })
@@ -63,7 +62,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-// Making one takes a hundred times as long as using it.
+// Creating a format takes a hundred times as long as using it.
 const formats = new Map<string, Intl.DateTimeFormat>()
 const mostFormats = 100
 

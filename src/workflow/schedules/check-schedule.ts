@@ -66,7 +66,7 @@ function checkAt({ at, repeatEveryMinutes }: Extract<ScheduleTime, { type: 'at' 
   return readIsoTime(at, now)
 }
 
-/** An ISO time to the ms. One without an offset is refused: whoever wrote it may live in another zone than this machine. */
+/** Reads an ISO time. A time without an offset is refused, as its writer may be in another time zone. */
 function readIsoTime(at: unknown, now: number): number {
   const example = `write it as in ${iso(now + 3_600_000)}, which is in one hour`
   const [, date, time, offset] = (typeof at === 'string' && isoTime.exec(at)) || []
@@ -76,7 +76,7 @@ function readIsoTime(at: unknown, now: number): number {
       `${show(at)} does not say in which time zone; add Z for UTC or an offset such as +01:00; it is now ${iso(now)}`,
     )
   const parsed = Date.parse(at as string)
-  // Date takes the 30th of February for the 2nd of March.
+  // Date reads the 30th of February as the 2nd of March.
   const local = Date.parse(`${date}T${time}Z`)
   if (Number.isNaN(parsed) || Number.isNaN(local) || !iso(local).startsWith(`${date}T${time!.slice(0, 5)}`))
     refuse(`${show(at)} is a time that does not exist; ${example}`)
@@ -105,7 +105,7 @@ function checkCron(
   checkCronPace(expression, (after) => cron(expression, timeZone, after), now)
 }
 
-/** Looks at the next few times: a field for seconds could mean one every second. */
+/** Checks the next few times, as a field for seconds could mean every second. */
 function checkCronPace(expression: string, next: (after: number) => number | undefined, now: number): void {
   let last = next(now)
   if (last === undefined) refuse(`cron ${show(expression)} never matches, as there is no such day; it would never run`)
@@ -120,7 +120,7 @@ function checkCronPace(expression: string, next: (after: number) => number | und
   }
 }
 
-/** Rejects hours that cannot be meant. */
+/** Throws on invalid hours. */
 export function checkHours(hours: ActiveHours): void {
   if (!isRecord(hours)) refuse(`activeHours must be an object as in { from: "09:00", to: "17:00" }, got ${show(hours)}`)
   const { from, to, timeZone } = hours

@@ -1,13 +1,13 @@
 import type { Cron } from 'croner'
 
-/** The first time after `after` that an expression matches; undefined where there is none. Throws on a bad expression. */
+/** The first match of an expression after a time; undefined if there is none. Throws on an invalid expression. */
 export type NextCron = (expression: string, timeZone: string | undefined, after: number) => number | undefined
 
 type Croner = typeof import('croner')
 
 let loading: Promise<Croner> | undefined
 
-/** Reads cron expressions, with a package that is loaded by the first one. */
+/** Loads the package for cron expressions on first use. */
 export async function loadCron(): Promise<NextCron> {
   loading ??= import('croner').catch((cause) => {
     loading = undefined
@@ -16,8 +16,8 @@ export async function loadCron(): Promise<NextCron> {
   return cronWith(await loading)
 }
 
-/** Expressions are read once; so many are remembered. */
-const mostRead = 1000
+/** Parsed expressions are cached, at most this number. */
+const maxCached = 1000
 
 function cronWith({ Cron }: Croner): NextCron {
   const read = new Map<string, Cron>()
@@ -27,7 +27,7 @@ function cronWith({ Cron }: Croner): NextCron {
     if (!cron) {
       const zone = timeZone !== undefined && { timezone: timeZone }
       cron = new Cron(expression, { paused: true, mode: '5-or-6-parts', ...zone })
-      if (read.size >= mostRead) read.clear()
+      if (read.size >= maxCached) read.clear()
       read.set(key, cron)
     }
     return cron.nextRun(new Date(after))?.getTime()

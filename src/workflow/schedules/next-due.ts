@@ -2,14 +2,14 @@ import type { ActiveHours, Schedule } from '../../plugins/schedule.ts'
 import { isActive, nextActive } from './active-hours.ts'
 import type { NextCron } from './cron.ts'
 
-/** How far a schedule has come. */
+/** The progress of a schedule. */
 export interface Progress {
   readonly runs: number
   /** When its last run was due. */
   readonly lastRunAt?: number
-  /** A run that was begun, of a schedule that counts its runs. Its process may have died before it wrote down its end. */
+  /** A run that was begun, of a schedule that counts its runs. Its process may have died before it logged the end. */
   readonly firing?: number
-  /** When its times were last changed: what lies before that was not meant. Default: when it was made. */
+  /** When its times were last changed: earlier times do not count. Default: when it was created. */
   readonly since?: number
 }
 
@@ -21,13 +21,12 @@ interface DueOptions {
 }
 
 /**
- * When a schedule is due next; a time that has passed means now, and undefined never again. Depends on nothing but what
- * is handed in.
+ * When a schedule is due next; a time in the past means now, and undefined never. Pure.
  *
- * A single time that was missed is made up for, however late, once, within its active hours. A schedule that repeats is
- * not: it goes on with its next regular time, except that the latest of its times still counts for `graceMs`, so that
- * none is lost while one scheduler takes over from another. Intervals count from when the schedule was made, whenever it
- * ran. Outside the active hours a repeating one skips its times, and a single time waits for the hours to begin.
+ * A single time that was missed runs once, however late, within its active hours. A missed time of a repeating schedule is
+ * skipped, except that the latest one still counts for `graceMs`, so that none is lost while one scheduler takes over from
+ * another. Intervals count from the creation of the schedule. Outside the active hours a repeating schedule skips its
+ * times, and a single time waits for the hours to begin.
  */
 export function nextDue(
   schedule: Schedule,
@@ -38,7 +37,7 @@ export function nextDue(
   const { enabled = true, maxRuns = Number.POSITIVE_INFINITY, activeHours } = schedule
   const { runs, lastRunAt = Number.NEGATIVE_INFINITY, since = schedule.createdAt } = progress
   if (!enabled || runs >= maxRuns) return undefined
-  // Sent once more under the same key: that is known, and then the run is counted.
+  // Sent again under the same key, which changes nothing; then the run is counted.
   if (progress.firing !== undefined) return progress.firing
   const { when } = schedule
   if (when.type === 'at' && when.repeatEveryMinutes === undefined) {
@@ -58,16 +57,16 @@ export function nextDue(
 
 export const defaultGraceMs = 60_000
 
-/** A run that lies further ahead was by a clock that was wrong; waiting for that time might take years. */
+/** A last run further in the future came from a wrong clock, and is ignored. */
 const wrongClockMs = 86_400_000
 
-/** Its run is known by the time it was planned for. Missed, it is made up for at once, or when the hours begin again. */
+/** The run keeps its planned time. If it was missed, it is due now, or when the active hours begin. */
 function onceDue(planned: number, hours: ActiveHours | undefined, now: number): number {
   if (planned > now || !hours || isActive(now, hours)) return planned
   return nextActive(now, hours)
 }
 
-/** The first time after a moment. */
+/** The first time after a given one. */
 type Times = (after: number) => number | undefined
 
 function timesOf({ when, createdAt }: Schedule, cron: NextCron | undefined): Times {
@@ -78,11 +77,11 @@ function timesOf({ when, createdAt }: Schedule, cron: NextCron | undefined): Tim
 }
 
 function everyMs(first: number, every: number): Times {
-  if (!(every > 0) || Number.isNaN(first)) return () => undefined // a log may hold anything
+  if (!(every > 0) || Number.isNaN(first)) return () => undefined // an invalid schedule in the log
   return (after) => first + Math.max(0, Math.floor((after - first) / every) + 1) * every
 }
 
-/** Each try leaps to the next day at least, so that what never falls into its hours is given up soon. */
+/** Each try advances at least to the next day, so that a search without a match ends soon. */
 const mostTries = 800
 
 function activeTimes(next: Times, { activeHours }: Schedule): Times {

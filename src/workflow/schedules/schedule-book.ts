@@ -22,7 +22,7 @@ export interface ScheduleBookOptions {
   readonly newId?: () => string
 }
 
-/** The schedules of a store, to be read and changed from any process. Who runs a scheduler over that store acts on them. */
+/** Reads and changes the schedules of a store, from any process. A scheduler over that store fires them. */
 export function createScheduleBook({
   store,
   clock = systemClock,
@@ -30,7 +30,7 @@ export function createScheduleBook({
 }: ScheduleBookOptions): ScheduleBook {
   const reader = new ScheduleReader(store)
 
-  /** Sends a change, and says what is true with it. A change that was sent before stays as it was. */
+  /** Sends a change, and applies it to the ledger. */
   async function send(ledger: ScheduleLedger, key: string, change: ScheduleChangeMessage): Promise<void> {
     const item = itemOf(key, change)
     await store.send(schedulesLogId, item)
@@ -59,14 +59,14 @@ export function createScheduleBook({
         await send(ledger, clientKey, { op: 'add', schedule })
       }
       const kept = ledger.schedules.get(known ?? schedule.id)
-      // Said before, and over since.
+      // Added before under this key, and over since.
       return kept ? stateOf(kept, cron) : { ...schedule, id: known ?? schedule.id, runs: 0 }
     },
 
     async list(agentId) {
       const { schedules: kept } = await reader.current()
       const wanted = [...kept.values()].filter(({ schedule }) => agentId === undefined || schedule.agentId === agentId)
-      // A list is worth having without the package that reads cron.
+      // The list works without the package for cron.
       const cron = await cronFor(wanted.map(({ schedule }) => schedule)).catch(() => undefined)
       return wanted.map((one) => stateOf(one, cron))
     },
@@ -98,7 +98,7 @@ export function createScheduleBook({
   }
 }
 
-/** Takes away all schedules of an agent, as when it is closed. Says how many there were. */
+/** Removes all schedules of an agent, and returns their number. */
 export async function removeSchedulesOf(book: ScheduleBook, agentId: string): Promise<number> {
   const own = await book.list(agentId)
   for (const { id } of own) await book.remove(id)
@@ -108,7 +108,7 @@ export async function removeSchedulesOf(book: ScheduleBook, agentId: string): Pr
 const fieldsOfChange = ['name', 'when', 'message', 'enabled', 'activeHours', 'maxRuns', 'deleteAfterRun']
 const fieldsOfNew = [...fieldsOfChange, 'id', 'agentId', 'kind', 'madeFrom']
 
-/** What is not said, and what is said as `undefined`, is not there. */
+/** Fields that are `undefined` are left out. */
 function readNew(given: NewSchedule, made: { readonly id: string; readonly createdAt: number }): Schedule {
   return { id: made.id, ...readFields(given, fieldsOfNew), createdAt: made.createdAt } as Schedule
 }
@@ -141,7 +141,7 @@ function dueOrNone(kept: Omit<ScheduleRecord, 'madeBy'>, now: number, cron: Next
   try {
     return nextDue(kept.schedule, kept, now, { cron })
   } catch {
-    return undefined // the scheduler says what is wrong with it
+    return undefined // the scheduler reports the problem
   }
 }
 

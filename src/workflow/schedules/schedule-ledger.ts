@@ -3,18 +3,18 @@ import type { EntryBody, InboxItem, LogEntry } from '../../core/log.ts'
 import type { Schedule } from '../../plugins/schedule.ts'
 import type { Progress } from './next-due.ts'
 
-/** A schedule as the log tells of it. */
+/** A schedule and its progress, by the log. */
 export interface ScheduleRecord extends Progress {
   readonly schedule: Schedule
   readonly since: number
-  /** The message that made it. What a run of an earlier schedule of the same id has to say does not count for it. */
+  /** The key of the message that created it: runs of an earlier schedule with the same id do not count for it. */
   readonly madeBy: string
 }
 
-/** All schedules that a log amounts to. Fed entry by entry; what still waits in the inbox may be heard after them. */
+/** All schedules, by their log. Fed entry by entry; messages of the inbox may be applied after them. */
 export class ScheduleLedger {
   readonly schedules: Map<string, ScheduleRecord>
-  /** The last messages that were heard, and the schedule each was about. Stores know all keys, and take none twice. */
+  /** The keys of the last messages, with their schedules. Stores know all keys, and take none twice. */
   readonly seenKeys: Map<string, string>
 
   constructor(from?: ScheduleLedger) {
@@ -22,7 +22,7 @@ export class ScheduleLedger {
     this.seenKeys = new Map(from?.seenKeys)
   }
 
-  /** What a checkpoint says. Of the entries before it only their keys are wanted. */
+  /** A ledger from a checkpoint. Of the entries before it only the keys are needed. */
   static of(kept: readonly ScheduleRecord[], before: readonly LogEntry[]): ScheduleLedger {
     const ledger = new ScheduleLedger()
     for (const entry of before) {
@@ -34,7 +34,7 @@ export class ScheduleLedger {
     return ledger
   }
 
-  /** Says which schedule this changed. Entries of other kinds are passed over. */
+  /** Returns the id of the schedule that changed. Ignores entries of other kinds. */
   apply(entry: LogEntry): string | undefined {
     if (entry.type === 'input') return this.applyMessage(entry)
     if (entry.type === 'state') return this.#ran(entry.owner, entry.value)
@@ -70,8 +70,8 @@ export class ScheduleLedger {
 
   #remember(clientKey: string, id: string): void {
     this.seenKeys.set(clientKey, id)
-    if (this.seenKeys.size < 2 * mostHeard) return
-    for (const key of [...this.seenKeys.keys()].slice(0, mostHeard)) this.seenKeys.delete(key)
+    if (this.seenKeys.size < 2 * maxSeenKeys) return
+    for (const key of [...this.seenKeys.keys()].slice(0, maxSeenKeys)) this.seenKeys.delete(key)
   }
 
   #ran(owner: string, value: unknown): string | undefined {
@@ -89,20 +89,20 @@ export class ScheduleLedger {
   }
 }
 
-const mostHeard = 5000
+const maxSeenKeys = 5000
 
 function idOf(change: ScheduleChangeMessage): string {
   return change.op === 'add' ? change.schedule.id : change.id
 }
 
-/** `null` takes a field away. */
+/** `null` removes a field. */
 export function changedBy(schedule: Schedule, fields: Readonly<Record<string, unknown>>): Schedule {
   const { id, agentId, createdAt, kind } = schedule
   const merged = Object.entries({ ...schedule, ...fields }).filter(([, value]) => value !== null && value !== undefined)
   return { ...Object.fromEntries(merged), id, agentId, createdAt, ...(kind && { kind }) } as Schedule
 }
 
-/** What somebody wants to be different, as a message to whoever keeps the schedules. */
+/** A change of the schedules, as a message to their owner. */
 export type ScheduleChangeMessage =
   | { readonly op: 'add'; readonly schedule: Schedule }
   | {
@@ -116,20 +116,20 @@ export type ScheduleChangeMessage =
 /** The session that holds the schedules of a store. */
 export const schedulesLogId = 'libero.schedules'
 
-/** Under which name the runs of a schedule are kept in the log. */
+/** The owner of the state entries about the runs of a schedule. */
 export function stateOwner(id: string): string {
   return `schedule:${id}`
 }
 
-/** Changes nothing, and is there so that the log or its inbox is never empty: who reads them then never waits. */
-export const greeting: InboxItem = itemOf('hello', { op: 'remove', id: '' })
+/** Changes nothing. With it the log and its inbox are never both empty, so that a reader never waits. */
+export const emptyChange: InboxItem = itemOf('hello', { op: 'remove', id: '' })
 
-/** A change, as it is sent. An `answer` to no call is the one kind of message that does not wait for a turn to deliver it. */
+/** The inbox message of a change. An `answer` to no call is the only kind of message that needs no turn for its delivery. */
 export function itemOf(clientKey: string, change: ScheduleChangeMessage): InboxItem {
   return { clientKey, mode: 'answer', content: [{ type: 'text', text: JSON.stringify(change) }] }
 }
 
-/** A change, as it was sent; undefined where it is none, as a log may hold anything. */
+/** The change in an inbox message; undefined if there is none. */
 function readChange(content: InboxItem['content']): ScheduleChangeMessage | undefined {
   const [block] = content
   if (block?.type !== 'text') return undefined
@@ -142,7 +142,7 @@ function readChange(content: InboxItem['content']): ScheduleChangeMessage | unde
   return op === 'update' && isRecord(fields) && typeof at === 'number' ? { op, id, fields, at } : undefined
 }
 
-/** Whether it is one as far as reading it goes; whether it can be meant was checked when it was sent. */
+/** Checks the shape only: the values were checked when the change was sent. */
 function isSchedule(value: unknown): value is Schedule {
   if (!isRecord(value) || !isRecord(value.when)) return false
   const { id, agentId, message, createdAt } = value
@@ -157,7 +157,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** All schedules as they were after entry `upTo`: who reads the log may begin there. */
+/** All schedules after entry `upTo`: a reader may begin there. */
 export interface Checkpoint {
   readonly upTo: number
   readonly kept: readonly ScheduleRecord[]
@@ -165,39 +165,39 @@ export interface Checkpoint {
 
 const owner = 'schedules:book'
 
-/** Another way to write it down gets another number; who does not know it reads what came before. */
+/** Another format gets another number; a reader that does not know it reads the entries instead. */
 const version = 1
 
 /**
- * As it is written into the log. Other entries may get there between `upTo` and this one, a change from another process
- * for instance; that is why it says how far it goes.
+ * `upTo` is part of it, because other entries may be logged between `upTo` and this one, as a change from another
+ * process.
  */
 export function checkpointEntry(checkpoint: Checkpoint): EntryBody {
   return { type: 'state', owner, value: { version, ...checkpoint } }
 }
 
-/** The checkpoint that an entry is; undefined where it is none that can be begun with, as a log may hold anything. */
+/** The checkpoint in an entry; undefined if there is none, or none that is valid. */
 export function readCheckpoint(entry: LogEntry): Checkpoint | undefined {
   if (entry.type !== 'state' || entry.owner !== owner || !isRecord(entry.value)) return undefined
   const { upTo, kept, version: written } = entry.value
   if (written !== version || !Number.isInteger(upTo) || !Array.isArray(kept)) return undefined
-  if ((upTo as number) < 0 || (upTo as number) >= entry.seq || !kept.every(isKept)) return undefined
+  if ((upTo as number) < 0 || (upTo as number) >= entry.seq || !kept.every(isScheduleRecord)) return undefined
   return { upTo: upTo as number, kept }
 }
 
-function isKept(value: unknown): value is ScheduleRecord {
+function isScheduleRecord(value: unknown): value is ScheduleRecord {
   if (!isRecord(value) || !isSchedule(value.schedule) || typeof value.madeBy !== 'string') return false
   const { runs, since, lastRunAt, firing } = value
   const isTime = (time: unknown): boolean => time === undefined || typeof time === 'number'
   return typeof runs === 'number' && typeof since === 'number' && isTime(lastRunAt) && isTime(firing)
 }
 
-/** Fewer entries are never worth one. */
+/** The fewest entries between two checkpoints. */
 export const leastCheckpoint = 1000
-/** About the size of an entry: with it a log is at most half checkpoints, however much there is to write down. */
+/** The approximate size of an entry: with it at most half of a log are checkpoints. */
 const bytesOfEntry = 200
 
-/** After how many entries the next checkpoint is worth its place. */
+/** After how many entries the next checkpoint is written. */
 export function checkpointEvery(kept: readonly ScheduleRecord[]): number {
   return Math.max(leastCheckpoint, Math.ceil(JSON.stringify(kept).length / bytesOfEntry))
 }

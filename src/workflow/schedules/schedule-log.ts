@@ -5,7 +5,7 @@ import type { SessionStore } from '../../core/store.ts'
 import { inboxOf } from '../../sessions/pending.ts'
 import { withSpill } from '../../sessions/spill.ts'
 import { WriteLease } from '../../sessions/write-lease.ts'
-import { type Checkpoint, greeting, readCheckpoint, ScheduleLedger, schedulesLogId } from './schedule-ledger.ts'
+import { type Checkpoint, emptyChange, readCheckpoint, ScheduleLedger, schedulesLogId } from './schedule-ledger.ts'
 
 interface ScheduleLogOptions {
   readonly store: SessionStore
@@ -14,32 +14,32 @@ interface ScheduleLogOptions {
   readonly leaseMs: number
 }
 
-/** The log of the schedules, in the hands of the one who may write it. */
+/** The log of the schedules, with the lease to write it. */
 export interface ScheduleLog {
-  /** A write failed, so what the store holds is unknown: it has to be opened anew. */
+  /** A write failed, so the content of the store is unknown: the log must be opened again. */
   readonly isBroken: boolean
   append(entry: EntryBody): Promise<void>
   subscribe(listener: (entry: LogEntry) => void): () => void
-  /** Moves changes that others sent into the log, until `signal` says stop. */
+  /** Moves changes from the inbox into the log, until `signal` aborts. */
   listen(signal: AbortSignal, onLost: (error: LeaseLostError) => void): Promise<void>
-  /** Gives the right to write back, when all is written. Doing it twice is harmless. */
+  /** Gives the lease back when all is written. May be called twice. */
   release(): Promise<void>
 }
 
 /**
- * Takes the right to write the log, and lets in what waits; rejects where somebody else has it. A session would read
- * all that was ever written; here the reader knows what that amounts to, and only what follows is gone through.
+ * Takes the lease of the log, and moves waiting changes into it; rejects if another process has the lease. A session would
+ * read the whole log; here the reader has its state, and only later entries are read.
  */
 export async function openScheduleLog({ store, reader, clock, leaseMs }: ScheduleLogOptions): Promise<ScheduleLog> {
   const newId = createIds()
   const spilling = withSpill(store)
   const owner = `scheduler#${newId()}`
   let log: Log | undefined
-  const hear = (inbox: readonly InboxItem[]): void => {
-    // Messages arrive late, but they do, where watching the store has failed.
+  const admitAll = (inbox: readonly InboxItem[]): void => {
+    // Without this, messages would be lost if watching the store has failed.
     for (const item of inbox) log?.admit(item)?.catch(() => {})
   }
-  const lease = new WriteLease({ store, owner, ttlMs: leaseMs, clock, onRenewed: hear })
+  const lease = new WriteLease({ store, owner, ttlMs: leaseMs, clock, onRenewed: admitAll })
 
   async function commit(entries: readonly LogEntry[]): Promise<void> {
     const { epoch } = lease
@@ -79,14 +79,14 @@ export async function openScheduleLog({ store, reader, clock, leaseMs }: Schedul
   }
 }
 
-/** How many entries are looked at first for a checkpoint, and how many times as many next. */
-const firstLook = 2500
-const lookFurther = 8
+/** How many of the last entries are searched for a checkpoint, and the factor for the next search. */
+const firstSearch = 2500
+const searchFactor = 8
 
-/** Reads the schedules of a store, each entry of their log once, and of a long log only the end. */
+/** Reads the schedules of a store: each entry of their log once, and of a long log only the end. */
 export class ScheduleReader {
   ledger = new ScheduleLedger()
-  /** Up to which entry the last checkpoint goes; 0 where there is none. */
+  /** The `upTo` of the last checkpoint; 0 without one. */
   checkpoint = 0
   readonly #store: SessionStore
   #last: Pick<LogEntry, 'seq' | 'id'> = { seq: 0, id: '' }
@@ -97,32 +97,32 @@ export class ScheduleReader {
     this.#store = withSpill(store) // a checkpoint may be large
   }
 
-  /** The number of the last entry it knows. */
+  /** The number of the last entry that was read. */
   get head(): number {
     return this.#last.seq
   }
 
-  /** What the log says. */
+  /** The schedules of the log. */
   catchUp(): Promise<ScheduleLedger> {
-    return this.#oneByOne(() => this.#readOn())
+    return this.#serially(() => this.#readOn())
   }
 
-  /** What the log says, and what still waits to be written into it. */
+  /** The schedules of the log, with the changes that wait in the inbox. */
   current(): Promise<ScheduleLedger> {
-    return this.#oneByOne(async () => {
+    return this.#serially(async () => {
       await this.#readOn()
-      if (this.#last.seq === 0) await this.#store.send(schedulesLogId, greeting)
+      if (this.#last.seq === 0) await this.#store.send(schedulesLogId, emptyChange)
       const inbox = await inboxOf(this.#store, schedulesLogId, this.#last.seq)
-      // What went from the inbox into the log meanwhile is found here, so that nothing falls between the two.
+      // Finds changes that moved from the inbox into the log meanwhile.
       const current = new ScheduleLedger(await this.#readOn())
       for (const item of inbox) current.applyMessage(item)
       return current
     })
   }
 
-  /** An entry that was just written. Says which schedule it changed. */
+  /** Applies an entry that was just written, and returns the id of the schedule that changed. */
   take(entry: LogEntry): string | undefined {
-    if (entry.seq !== this.#last.seq + 1) return undefined // read already, or it will be
+    if (entry.seq !== this.#last.seq + 1) return undefined // already read, or read later
     this.#last = { seq: entry.seq, id: entry.id }
     this.checkpoint = readCheckpoint(entry)?.upTo ?? this.checkpoint
     return this.ledger.apply(entry)
@@ -132,27 +132,27 @@ export class ScheduleReader {
     const { seq, id } = this.#last
     if (seq === 0) return this.#begin()
     const entries = await this.#store.read(schedulesLogId, seq - 1)
-    // The log is another one than before: somebody has deleted it.
+    // The log was deleted and created again.
     if (entries[0]?.id !== id) return this.#begin()
     for (const entry of entries) this.take(entry)
     return this.ledger
   }
 
-  /** From the last checkpoint on; from the beginning where there is none. */
+  /** Reads from the last checkpoint, or from the beginning. */
   async #begin(): Promise<ScheduleLedger> {
-    // One that was empty a moment ago is short.
+    // A log that was empty before is short.
     const head = this.#wasEmpty ? 0 : await this.#findHead()
-    for (let look = firstLook; look < head; look *= lookFurther) {
-      const after = head - look
+    for (let count = firstSearch; count < head; count *= searchFactor) {
+      const after = head - count
       const entries = await this.#store.read(schedulesLogId, after)
       const found = entries.map(readCheckpoint).findLast((one) => one !== undefined)
-      // What was written between the two is needed as well.
-      if (found && found.upTo >= after) return this.#goOnFrom(found, entries)
+      // The entries between the two are needed as well.
+      if (found && found.upTo >= after) return this.#startFrom(found, entries)
     }
-    return this.#goOnFrom({ upTo: 0, kept: [] }, await this.#store.read(schedulesLogId))
+    return this.#startFrom({ upTo: 0, kept: [] }, await this.#store.read(schedulesLogId))
   }
 
-  #goOnFrom({ upTo, kept }: Checkpoint, entries: readonly LogEntry[]): ScheduleLedger {
+  #startFrom({ upTo, kept }: Checkpoint, entries: readonly LogEntry[]): ScheduleLedger {
     const before = entries.filter(({ seq }) => seq <= upTo)
     const last = before.at(-1)
     this.ledger = ScheduleLedger.of(kept, before)
@@ -163,13 +163,13 @@ export class ScheduleReader {
     return this.ledger
   }
 
-  /** How long the log is. Only a list of all sessions tells that without reading it. */
+  /** The length of the log. Only the list of all sessions has it without reading the log. */
   async #findHead(): Promise<number> {
     const sessions = await this.#store.list()
     return sessions.find(({ id }) => id === schedulesLogId)?.head ?? 0
   }
 
-  #oneByOne<T>(work: () => Promise<T>): Promise<T> {
+  #serially<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#reading.then(work)
     this.#reading = result.catch(() => {})
     return result
