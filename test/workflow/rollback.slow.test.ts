@@ -73,7 +73,7 @@ test('D047 the files go back to before a turn, also in another process; what som
   expect([undone.restored, undone.conflicts]).toEqual([['plan.txt'], []])
   expect([await read(folder, 'plan.txt'), await read(folder, 'new.txt')]).toEqual(['my own words\n', 'new\n'])
   expect((await workflow.getMessages(id))[0]?.metadata?.rolledBack).toBe(false)
-  await expect(workflow.undoRollback(id, said[0]!.id)).rejects.toThrow('nothing is to be undone')
+  await expect(workflow.undoRollback(id, said[0]!.id)).rejects.toThrow('there is nothing to undo')
 })
 
 test('D047 messages whose files went back with those of an earlier one are marked with it, and only then', async () => {
