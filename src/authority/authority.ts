@@ -19,7 +19,7 @@ import type { Interactor } from './interaction/interactor-queue.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { patternsIn } from './rules/patterns.ts'
 import { createProtection, type Protect } from './rules/protected-paths.ts'
-import { tightened } from './rules/rules.ts'
+import { withStricterRules } from './rules/rules.ts'
 import {
   type AuthoritySettings,
   resolveSettings,
@@ -206,7 +206,7 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
     guards,
     judge,
     tighten(more) {
-      rules = tightened(rules, more)
+      rules = withStricterRules(rules, more)
     },
     setToolRules(tools) {
       // `undefined` would mean that nothing is configured.

@@ -13,16 +13,16 @@ import type { FoundTool } from './discover.ts'
  * interrupted.
  */
 export async function importFile(found: FoundTool): Promise<Record<string, unknown>> {
-  const hooks = onlyHashed(found)
+  const hooks = registerHashChecks(found)
   try {
-    return await import(/* @vite-ignore */ marked(pathToFileURL(found.path).href, found.digest))
+    return await import(/* @vite-ignore */ withDigest(pathToFileURL(found.path).href, found.digest))
   } finally {
     hooks?.deregister()
   }
 }
 
 /** Registers the checks, if this version of Node supports them. */
-function onlyHashed({ digest, files }: FoundTool): { deregister(): void } | undefined {
+function registerHashChecks({ digest, files }: FoundTool): { deregister(): void } | undefined {
   const { registerHooks } = nodeModule as Partial<typeof nodeModule>
   return registerHooks?.({
     resolve(specifier, context, next) {
@@ -32,7 +32,7 @@ function onlyHashed({ digest, files }: FoundTool): { deregister(): void } | unde
       if (from === undefined || path === undefined || !files.has(from)) return resolved
       if (files.has(path)) {
         if (!context.conditions.includes('import')) return resolved
-        return { ...resolved, url: marked(resolved.url, digest) }
+        return { ...resolved, url: withDigest(resolved.url, digest) }
       }
       if (isOfPackage(specifier, path)) return resolved
       throw new Error(
@@ -50,7 +50,7 @@ function onlyHashed({ digest, files }: FoundTool): { deregister(): void } | unde
   })
 }
 
-function marked(address: string, digest: string): string {
+function withDigest(address: string, digest: string): string {
   const url = new URL(address)
   url.searchParams.set('libero', digest)
   return url.href

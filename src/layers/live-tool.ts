@@ -31,14 +31,14 @@ export class LiveTool {
   }
 
   /** Runs `init` and `activate`. Throws if the tool cannot be used. */
-  async begin(): Promise<void> {
+  async start(): Promise<void> {
     await this.#phase('init')
     await this.#phase('activate')
     this.#isActive = true
   }
 
   /** Refuses new calls, waits for running ones, then disposes. Returns the errors. May be called twice. */
-  end(): Promise<string[]> {
+  stop(): Promise<string[]> {
     this.#isActive = false
     this.#ending ??= this.#end()
     return this.#ending
@@ -48,7 +48,7 @@ export class LiveTool {
     const { contract, origin } = this.hosted
     const { name } = contract
     const revoked = origin.layer === 'project' ? this.#services.revoked : undefined
-    if (revoked?.aborted) throw noTrust(name)
+    if (revoked?.aborted) throw trustRevoked(name)
     if (!this.#isActive)
       throw new CodedError(
         'ToolTransient/ResourceBusy',
@@ -59,7 +59,7 @@ export class LiveTool {
     const activity = { signal: context.signal, timer, isOver: false, during: { run, context } }
     const work = timer.wait(this.#execute(input, activity), limitMs, context)
     this.#running.add(work)
-    const giveUp = (): void => context.cancel(noTrust(name))
+    const giveUp = (): void => context.cancel(trustRevoked(name))
     revoked?.addEventListener('abort', giveUp)
     try {
       return resultOf(await work, name)
@@ -67,7 +67,7 @@ export class LiveTool {
       // The pipeline recognises a timeout by this type.
       if (error instanceof TimeLimitError)
         throw new TimeLimitError(`ToolTransient/ExecutionTimeout: ${name} took longer than ${limitMs} ms`)
-      throw revoked?.aborted ? noTrust(name) : failureOf(error)
+      throw revoked?.aborted ? trustRevoked(name) : failureOf(error)
     } finally {
       revoked?.removeEventListener('abort', giveUp)
       this.#running.delete(work)
@@ -121,7 +121,7 @@ export class LiveTool {
   }
 }
 
-function noTrust(name: string): CodedError {
+function trustRevoked(name: string): CodedError {
   return new CodedError('Cancellation/TrustRevoked', `${name} was stopped: its project is not trusted any more`)
 }
 

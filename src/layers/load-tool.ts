@@ -28,7 +28,7 @@ export async function loadTool(found: FoundTool, options: LoadOptions): Promise<
   // Code with an incompatible manifest is not run.
   const unfit = manifest && (await versionProblem(manifest, options.coreVersion))
   if (unfit) throw new Error(unfit)
-  const { value } = await within(importLimitMs, contractIn(found), tooSlow, options.clock)
+  const { value } = await within(importLimitMs, loadContract(found), tooSlow, options.clock)
   // Where the engine does not support comparing the bytes it read, this detects most changes.
   if ((await found.rehash()).digest !== digest) throw new Error('it was changed while it was being loaded; reload it')
   return checkContract(value, { layer, path, digest }, options, manifest)
@@ -73,14 +73,14 @@ function tooSlow(): never {
   throw new Error(`loading it took longer than ${importLimitMs} ms; let it do less at its top level`)
 }
 
-async function contractIn(found: FoundTool): Promise<{ readonly value: unknown }> {
-  const exported = toolIn(await importFile(found))
+async function loadContract(found: FoundTool): Promise<{ readonly value: unknown }> {
+  const exported = exportedTool(await importFile(found))
   // Wrapped, so that a value with a `then` method is not awaited.
   return isAiSdkTool(exported) ? { value: await contractOfAiSdkTool(exported, found.id) } : { value: exported }
 }
 
 /** The default export, or the only export with `execute`. */
-function toolIn(module: Record<string, unknown>): unknown {
+function exportedTool(module: Record<string, unknown>): unknown {
   if (module.default !== undefined) return module.default
   const tools = Object.values(module).filter((value) => isRecord(value) && typeof value.execute === 'function')
   if (tools.length === 1) return tools[0]

@@ -183,13 +183,13 @@ export class ToolSet {
   async #begin(item: ToolItem): Promise<void> {
     if (item.loaded) {
       item.live = new LiveTool(item.loaded, this.#services, this.#collector.clock)
-      await item.live.begin()
+      await item.live.start()
     }
     item.state = 'active'
   }
 
   async #end(item: ToolItem): Promise<void> {
-    const problems = (await item.live?.end()) ?? []
+    const problems = (await item.live?.stop()) ?? []
     delete item.live
     for (const problem of problems) await this.#recordFailure({ ...item, diagnostic: problem })
   }

@@ -143,7 +143,7 @@ function skillContent(skill: Skill, instructions: string, resources: readonly st
     ...(resources.length === 0 ? [] : [resourceList(resources)]),
   ]
   const inside = [cut(instructions.trim()), ...(facts.length > 0 ? [facts.join('\n')] : [])].join('\n\n')
-  return `<skill_content name="${attribute(name)}">\n${sealed(inside)}\n</skill_content>`
+  return `<skill_content name="${attribute(name)}">\n${escapeOwnTags(inside)}\n</skill_content>`
 }
 
 /** Longer instructions would leave no room for the work. */
@@ -160,7 +160,7 @@ function resourceList(resources: readonly string[]): string {
 }
 
 /** Escapes only our own tags: instructions contain code. */
-const sealed = (text: string): string => text.replace(/<(?=\s*\/?\s*skill_content)/gi, '&lt;')
+const escapeOwnTags = (text: string): string => text.replace(/<(?=\s*\/?\s*skill_content)/gi, '&lt;')
 
 const attribute = (text: string): string => visibleName(text).replace(/[&<>"]/g, (sign) => entities[sign] ?? sign)
 

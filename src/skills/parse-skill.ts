@@ -130,7 +130,7 @@ function metadataOf(value: unknown, notes: Notes): Readonly<Record<string, strin
 /** An empty value is ignored; an empty list means none. */
 function listOf(value: unknown, field: string, notes: Notes): readonly string[] | undefined {
   if (value === undefined) return undefined
-  const words = wordsOf(value, field === 'paths' ? 'commas' : 'blanks and commas').map(
+  const words = splitWords(value, field === 'paths' ? 'commas' : 'blanks and commas').map(
     (word) => withoutHidden(word).text,
   )
   if (words.length > 0 || (Array.isArray(value) && value.length === 0)) return words
@@ -156,7 +156,7 @@ function plain(value: unknown, left: { parts: number }): unknown {
 }
 
 /** The words of a list, or of a text separated by blanks or commas. Text in parentheses stays together. */
-function wordsOf(value: unknown, separators: 'blanks and commas' | 'commas' = 'blanks and commas'): string[] {
+function splitWords(value: unknown, separators: 'blanks and commas' | 'commas' = 'blanks and commas'): string[] {
   if (Array.isArray(value)) return value.filter((item) => typeof item === 'string').flatMap((item) => item.trim() || [])
   if (typeof value !== 'string') return []
   const isBetween = separators === 'commas' ? /[,\n]/ : /[\s,]/

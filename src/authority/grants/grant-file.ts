@@ -1,7 +1,7 @@
 import { writeFileAtomic } from '../../platform/files.ts'
 import { withLock } from '../../platform/lock.ts'
 import { PrivateFileError, readPrivateFile, stampOf } from '../private-file.ts'
-import { type Grant, type GrantStore, grantFlaw } from './grants.ts'
+import { type Grant, type GrantStore, whyInvalidGrant } from './grants.ts'
 
 /**
  * Stores grants in one JSON file that only its owner may read or write, shared by all processes of this user. It belongs
@@ -42,7 +42,7 @@ function grantsIn(text: string, path: string): readonly Grant[] {
   if (found !== version) throw refused(path, `it is not a grant file of version ${version}`)
   if (!Array.isArray(grants)) throw refused(path, 'it has no list of grants')
   for (const [index, grant] of grants.entries()) {
-    const flaw = grantFlaw(grant)
+    const flaw = whyInvalidGrant(grant)
     if (flaw !== undefined) throw refused(path, `of grants[${index}], ${flaw}`)
   }
   return grants

@@ -97,7 +97,7 @@ export function createGrants({ clock, store = memoryOnly(), projectScope = false
     find: (identity) => byName.get(nameOf(identity))?.find((grant) => covers(grant, identity)),
     async add(given) {
       const grant = copyJson({ ...given, grantedAt: clock.now() })
-      const flaw = grantFlaw(grant)
+      const flaw = whyInvalidGrant(grant)
       if (flaw !== undefined) throw new TypeError(`This is no approval to keep: ${flaw}`)
       if (grant.scope === 'project' && !projectScope) throw projectScopeOff(grant)
       await change((grants) => {
@@ -176,7 +176,7 @@ export interface Grant {
 }
 
 /** Why a value is not a valid grant. Strict: an unknown field may be an unknown limit. */
-export function grantFlaw(value: unknown): string | undefined {
+export function whyInvalidGrant(value: unknown): string | undefined {
   if (!isRecord(value)) return 'it is not an object'
   for (const [field, isRight] of Object.entries(fields))
     if (!isRight(value[field])) return `its ${field} is missing or wrong`

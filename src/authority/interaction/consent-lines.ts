@@ -79,7 +79,7 @@ export function changeLines(
 const mostSaid = 2000
 
 /** The name of a program without its folders. */
-export const ending = (program: string): string => program.slice(program.lastIndexOf('/') + 1)
+export const programName = (program: string): string => program.slice(program.lastIndexOf('/') + 1)
 
 const layers: Readonly<Record<ToolOrigin['layer'], string>> = {
   host: 'of the program itself',

@@ -5,7 +5,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { changedDefinition } from '../decide.ts'
 import type { ApprovalScope } from '../grants/grants.ts'
 import type { JudgedCall } from '../judged-call.ts'
-import { argumentLines, changeLines, commandLines, effectsLine, ending, originText } from './consent-lines.ts'
+import { argumentLines, changeLines, commandLines, effectsLine, originText, programName } from './consent-lines.ts'
 import { changeHeading, maskSecrets } from './preview.ts'
 
 interface ConsentOptions {
@@ -169,5 +169,7 @@ function whyOnce({ shell, origin }: JudgedCall, { by, rule }: Decision): string 
   if (!shell) return undefined
   if (!shell.isWhole || shell.obstacles.length > 0) return 'not all that it does can be known'
   const never = shell.commands.find(({ mayRemember }) => !mayRemember)
-  return never && `what ${fullyVisible(ending(never.command.words[0] ?? 'this'))} does depends on more than its words`
+  return (
+    never && `what ${fullyVisible(programName(never.command.words[0] ?? 'this'))} does depends on more than its words`
+  )
 }

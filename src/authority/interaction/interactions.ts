@@ -17,7 +17,7 @@ import {
   Countdown,
   type Interactor,
   InteractorQueue,
-  notOpen,
+  notOpenError,
   type OpenInteraction,
   type OpenQuestion,
 } from './interactor-queue.ts'
@@ -85,7 +85,7 @@ export function createInteractions(options: InteractionsOptions): Interactions {
     const { promise, resolve, reject } = Promise.withResolvers<InteractionOutcome>()
 
     function end(event: EventDetails): void {
-      if (!questions.delete(correlationId)) throw notOpen(correlationId)
+      if (!questions.delete(correlationId)) throw notOpenError(correlationId)
       signal.removeEventListener('abort', stop)
       for (const line of question.queues) line.remove(question)
       tell(about, event)
@@ -110,7 +110,7 @@ export function createInteractions(options: InteractionsOptions): Interactions {
         resolve({ ...response, correlationId, ...who })
       },
       close(by) {
-        reject(closed(about, by))
+        reject(closedError(about, by))
         end({ type: 'InteractionAnswered', status: 'closed', ...(by !== undefined && { by }) })
       },
       fail(error, line) {
@@ -169,7 +169,7 @@ export function createInteractions(options: InteractionsOptions): Interactions {
     },
     answer(correlationId, answer, by) {
       const question = questions.get(correlationId)
-      if (!question) throw notOpen(correlationId)
+      if (!question) throw notOpenError(correlationId)
       question.answer(answer, by)
     },
     get open() {
@@ -187,7 +187,7 @@ function checkTimeout(timeoutMs: number): number {
 }
 
 /** Closing a dialog is not an answer: it cancels the run. */
-function closed({ kind, correlationId }: OpenInteraction, by = 'a person'): CodedError {
+function closedError({ kind, correlationId }: OpenInteraction, by = 'a person'): CodedError {
   return new CodedError(
     'Cancellation/TurnCancelled',
     `${by} closed the question "${correlationId}" of kind ${kind} without an answer; run again to be asked again`,

@@ -90,7 +90,7 @@ export class InteractorQueue {
     const { interaction: about } = question
     const { name } = this.interactor
     const respond = (answer: InteractionAnswer): void => {
-      if (signal.aborted) throw notOpen(about.correlationId)
+      if (signal.aborted) throw notOpenError(about.correlationId)
       question.answer(answer, name)
     }
     // Lets the current asking or answering finish first, so that a chain of questions does not recurse.
@@ -114,7 +114,7 @@ export class InteractorQueue {
 }
 
 /** The error for an answer to a question that is not open. */
-export function notOpen(correlationId: string): CodedError {
+export function notOpenError(correlationId: string): CodedError {
   return new CodedError(
     'Session/InteractionAlreadyAnswered',
     `the question "${correlationId}" is not open for this answer: it was answered, ran out of time or was withdrawn, or its interactor has left; see the open ones`,

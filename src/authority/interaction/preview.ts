@@ -34,11 +34,11 @@ function shownFile(file: FilePreview, redactor: Redactor | undefined): FilePrevi
   const lines = bodyOf(diff)
   const shown = firstLines(lines)
   const left = lines.length - shown.length + moreLines
-  return { ...about, diff: harmless(shown.join('\n'), redactor), ...(left > 0 && { moreLines: left }) }
+  return { ...about, diff: maskedText(shown.join('\n'), redactor), ...(left > 0 && { moreLines: left }) }
 }
 
 /** Masks secrets and makes control characters visible. Keeps newlines. */
-function harmless(text: string, redactor: Redactor | undefined): string {
+function maskedText(text: string, redactor: Redactor | undefined): string {
   const masked = redactor ? maskSecrets(text, redactor) : text
   return fullyVisible(masked, { lines: 'kept' })
 }
@@ -119,7 +119,7 @@ export async function previewCall(
   } catch (error) {
     if (stop.isCancelled) throw error
     const message = messageOf(error)
-    return { wouldFail: harmless(message, redactor), error: message }
+    return { wouldFail: maskedText(message, redactor), error: message }
   }
 }
 

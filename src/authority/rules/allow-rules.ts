@@ -66,12 +66,12 @@ function patterns(
   return (text, budget) => {
     if (all || text === undefined) return all
     // Callers resolve paths beforehand, so a remaining ".." leads to an unknown place.
-    if (climbs.test(text)) return undefined
+    if (hasParentSegment.test(text)) return undefined
     return exact.get(text) ?? starred.find(({ over }) => budget.spend(1) && matchesWildcard(over, text))?.rule
   }
 }
 
-const climbs = /(^|\/)\.\.(\/|$)/
+const hasParentSegment = /(^|\/)\.\.(\/|$)/
 
 function withHome(pattern: string, { home }: PathBase): string {
   return home !== undefined && pattern.startsWith('~/') ? home + pattern.slice(1) : pattern
@@ -147,24 +147,24 @@ function allowingCommandRules(
     const isTable = facts.table === 'passes'
     if (words.length === 0 || !(isTable || facts.table === 'none')) return undefined
     // Without a table the effect depends on the directory, and a rule is about the workspace.
-    if (!isTable && (cwd === undefined || leaves.test(cwd))) return undefined
-    const covers = coverer(words, budget)
+    if (!isTable && (cwd === undefined || outsideWorkspace.test(cwd))) return undefined
+    const covers = coverTest(words, budget)
     for (const own of byProgram.get(words[0]!) ?? []) {
       const isExact = !own.rest && own.leading.length === words.length
       if (covers(own) && (isTable || isExact || (own.rest && facts.mayRemember))) return { rule: own.rule, isExact }
     }
     if (!isTable) return undefined
-    const plain = plainly(words)
+    const plain = canonicalWords(words)
     const others = plain === words ? starred : [...(byProgram.get(plain[0]!) ?? []), ...starred]
-    const rule = all ?? others.find(plain === words ? covers : coverer(plain, budget))?.rule
+    const rule = all ?? others.find(plain === words ? covers : coverTest(plain, budget))?.rule
     return rule && { rule, isExact: false }
   }
 }
 
-const leaves = /^[/~]|(^|\/)\.\.(\/|$)/
+const outsideWorkspace = /^[/~]|(^|\/)\.\.(\/|$)/
 
 /** The spelling of rules: `[ … ]` is `test`, and `git --no-pager` is `git`. */
-function plainly(words: readonly string[]): readonly string[] {
+function canonicalWords(words: readonly string[]): readonly string[] {
   if (words[0] === '[') return ['test', ...words.slice(1, -1)]
   return words[0] === 'git' && words[1] === '--no-pager' ? ['git', ...words.slice(2)] : words
 }
@@ -184,7 +184,7 @@ function allowRule(rule: Rule, pattern: string): AllowRule {
 }
 
 /** Tests whether rules cover a command. None does once the budget is spent. */
-function coverer(words: readonly string[], budget: MatchBudget): (rule: AllowRule) => boolean {
+function coverTest(words: readonly string[], budget: MatchBudget): (rule: AllowRule) => boolean {
   // Joined once: there may be thousands of rules.
   const texts: string[] = []
   return ({ leading, rest }) => {

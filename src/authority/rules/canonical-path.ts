@@ -13,12 +13,12 @@ export interface PathBase {
 export function canonicalPath(path: string, base: PathBase = {}): string {
   // Fast path: most paths are plain, and this dominates the time of a decision.
   if (plain.test(path)) return path
-  const slashed = fold(withoutScheme(path)).replaceAll('\\', '/').replace(devicePrefix, '/')
-  const home = base.home === undefined ? undefined : fold(base.home)
+  const slashed = foldName(withoutScheme(path)).replaceAll('\\', '/').replace(devicePrefix, '/')
+  const home = base.home === undefined ? undefined : foldName(base.home)
   const whole = home !== undefined && /^~(?=\/|$)/.test(slashed) ? home + slashed.slice(1) : slashed
   const segments: string[] = []
   for (const segment of whole.split('/')) {
-    const name = bare(segment)
+    const name = withoutStream(segment)
     if (segment === '..') segments.pop()
     else if (name !== '') segments.push(name)
   }
@@ -38,7 +38,7 @@ export function bothForms(path: string, base: PathBase): string[] {
 }
 
 /** Folds case and Unicode forms, as some file systems do. */
-export function fold(text: string): string {
+export function foldName(text: string): string {
   if (ascii.test(text)) return text.toLowerCase()
   // Via upper case, because the long s and similar letters have no lower case of their own.
   return text.normalize('NFC').replace(ignorable, '').toUpperCase().toLowerCase().normalize('NFC')
@@ -62,6 +62,6 @@ function withoutScheme(path: string): string {
 }
 
 /** Without the stream name and without the trailing dots and blanks that Windows drops. */
-function bare(segment: string): string {
+function withoutStream(segment: string): string {
   return segment.replace(/:[^:]*:\$[a-z_]+$/, '').replace(/[. ]+$/, '')
 }

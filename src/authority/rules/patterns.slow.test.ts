@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CodedError } from '../../core/errors.ts'
-import { holdThread } from '../shell/hold-thread.ts'
-import { compilePatterns, testPatterns } from './patterns.ts'
+import { acquireThread } from '../shell/hold-thread.ts'
+import { checkPatterns, testPatterns } from './patterns.ts'
 
 // One thread for all of them: without a hold each call would start its own.
-let hold: ReturnType<typeof holdThread>
+let hold: ReturnType<typeof acquireThread>
 beforeAll(() => {
-  hold = holdThread()
+  hold = acquireThread()
 })
 afterAll(() => hold.release())
 
 describe('patterns', () => {
   test('D019 a bad one is refused at load, by name and place', () => {
-    const load = (): void => compilePatterns(['fine', '(open'], 'denyPatterns of settings.json')
+    const load = (): void => checkPatterns(['fine', '(open'], 'denyPatterns of settings.json')
     expect(load).toThrow(CodedError)
     expect(load).toThrow(/^Validation\/InvalidPattern: "\(open" in denyPatterns of settings\.json/)
-    expect(() => compilePatterns(['^rm .*', '\\bcurl\\b'], 'x')).not.toThrow()
+    expect(() => checkPatterns(['^rm .*', '\\bcurl\\b'], 'x')).not.toThrow()
   })
 
   test('D019 case does not matter; the first that is found is named', async () => {

@@ -1,11 +1,11 @@
 import { CodedError, messageOf } from '../../core/errors.ts'
 import { JobFailed, JobTimeout } from '../../platform/worker-threads.ts'
 import type { JudgedCall } from '../judged-call.ts'
-import { holdThread, type ThreadHold } from '../shell/hold-thread.ts'
+import { acquireThread, type ThreadReference } from '../shell/hold-thread.ts'
 import type { ToolRule } from './settings.ts'
 
 /** Throws on invalid regular expressions. `where` names their origin: "denyPatterns of settings.json". */
-export function compilePatterns(patterns: readonly string[], where: string): void {
+export function checkPatterns(patterns: readonly string[], where: string): void {
   for (const pattern of patterns) {
     try {
       new RegExp(pattern, 'i')
@@ -44,7 +44,7 @@ interface PatternMatches {
  */
 export async function testPatterns({ text, deny, allow, budgetMs = 100 }: PatternTest): Promise<PatternMatches> {
   if (deny.length === 0 && allow.length === 0) return {}
-  const hold = holdThread()
+  const hold = acquireThread()
   try {
     const denied = await firstMatch(hold, { text, patterns: deny, budgetMs, whenLate: true })
     const allowed = await firstMatch(hold, { text, patterns: allow, budgetMs, whenLate: false })
@@ -61,7 +61,7 @@ interface Search {
   readonly whenLate: boolean
 }
 
-async function firstMatch(hold: ThreadHold, search: Search): Promise<string | undefined> {
+async function firstMatch(hold: ThreadReference, search: Search): Promise<string | undefined> {
   const { text, patterns, budgetMs, whenLate } = search
   if (patterns.length === 0) return undefined
   try {

@@ -52,7 +52,7 @@ function byName(path: string): Protection | undefined {
   const segments = path.split('/')
   for (let i = 0; i < segments.length; i++) {
     for (const entry of entriesFor(segments[i]!)) {
-      if (!holds(entry, segments, i)) continue
+      if (!entryMatches(entry, segments, i)) continue
       // An inner folder may forbid reading even if an outer one does not.
       if (entry.read !== undefined) return { write: entry.write, read: entry.read }
       found ??= { write: entry.write }
@@ -75,7 +75,7 @@ interface Entry extends Protection {
   readonly isFile?: boolean
 }
 
-function holds({ inside, isFile }: Entry, segments: readonly string[], at: number): boolean {
+function entryMatches({ inside, isFile }: Entry, segments: readonly string[], at: number): boolean {
   const rest = segments.slice(at + 1)
   if (isFile) return rest.length === 0
   // Replacing or removing the folder itself replaces what is in it.

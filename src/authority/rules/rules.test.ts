@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { effectCall, fileCall, judged } from '../../../test/authority/call-kit.ts'
 import { CodedError } from '../../core/errors.ts'
 import type { JudgedCall } from '../judged-call.ts'
-import { parseRule, type RuleList, tightened } from './rules.ts'
+import { parseRule, type RuleList, withStricterRules } from './rules.ts'
 import { type RuleEntry, resolveSettings } from './settings.ts'
 
 const rulesOf = (list: RuleList, ...entries: string[]) =>
@@ -98,12 +98,12 @@ describe('entries that allow have to cover all effects', () => {
 
 test('what is added to running rules holds beside them', () => {
   const rules = rulesOf('deny', 'fs.write')
-  const more = tightened(rules, { deny: ['net'], ask: ['spawn'] })
+  const more = withStricterRules(rules, { deny: ['net'], ask: ['spawn'] })
   expect(more.matchDeny(effectCall('fs.write'))?.[0]?.text).toBe('fs.write')
   expect(more.matchDeny(effectCall('net'))?.[0]?.text).toBe('net')
   expect(more.matchAsk(effectCall('spawn'))?.[0]?.text).toBe('spawn')
   expect(rules.matchDeny(effectCall('net'))).toBeUndefined()
-  expect(() => tightened(rules, { deny: ['fs.delete'] })).toThrow(/InvalidRule/)
+  expect(() => withStricterRules(rules, { deny: ['fs.delete'] })).toThrow(/InvalidRule/)
 })
 
 test('a rule remembers who wrote it and why', () => {

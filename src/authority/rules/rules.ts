@@ -47,7 +47,7 @@ export function compileRules(rules: RuleLists, base: PathBase = {}, manners = de
 const defaultSettings: DecisionSettings = { tools: {}, workspaceReads: 'allow', isPlanFromProject: false }
 
 /** Adds rules that deny or ask. They apply from the next call on. */
-export function tightened(rules: CompiledRules, added: Pick<AuthoritySettings, 'deny' | 'ask'>): CompiledRules {
+export function withStricterRules(rules: CompiledRules, added: Pick<AuthoritySettings, 'deny' | 'ask'>): CompiledRules {
   const parse = (list: 'deny' | 'ask'): Rule[] =>
     (added[list] ?? []).map((entry, index) => parseRule(entry, { layer: 'launch', list, index }))
   const more = compileRules({ deny: parse('deny'), ask: parse('ask'), allow: [], allowlist: [] }, rules.base)

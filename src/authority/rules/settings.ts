@@ -3,7 +3,7 @@ import { CodedError } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import { deepFreeze } from '../../core/turn.ts'
-import { compilePatterns } from './patterns.ts'
+import { checkPatterns } from './patterns.ts'
 import {
   type CompiledRules,
   compileRules,
@@ -146,8 +146,8 @@ function joinTools(layers: SettingsLayers, warnings: string[]): Record<string, T
   const tools: Record<string, ToolRule> = Object.create(null)
   for (const layer of ruleLayers) {
     for (const [name, rule] of Object.entries(layers[layer]?.tools ?? {})) {
-      compilePatterns(rule.denyPatterns ?? [], `the ${layer} settings' tools.${name}.denyPatterns`)
-      compilePatterns(rule.allowPatterns ?? [], `the ${layer} settings' tools.${name}.allowPatterns`)
+      checkPatterns(rule.denyPatterns ?? [], `the ${layer} settings' tools.${name}.denyPatterns`)
+      checkPatterns(rule.allowPatterns ?? [], `the ${layer} settings' tools.${name}.allowPatterns`)
       const below = tools[name] ?? {}
       const own = layer === 'project' ? stricterPart(name, rule, below, warnings) : rule
       const patterns = (field: 'allowPatterns' | 'denyPatterns'): ToolRule => {

@@ -1,7 +1,7 @@
 import type { CommandFacts, ShellFacts } from '../judged-call.ts'
-import { looseWords } from '../shell/loose-words.ts'
+import { candidateWords } from '../shell/loose-words.ts'
 import { runsText } from '../shell/unwrap.ts'
-import { shellChangers } from '../shell/wrappers.ts'
+import { stateChangingBuiltins } from '../shell/wrappers.ts'
 import type { Rule } from './rules.ts'
 import {
   createMatchBudget,
@@ -28,17 +28,19 @@ export function strictCommandRules(rules: readonly Rule[]): (shell: ShellFacts) 
   return (shell) => {
     if (rules.length === 0) return undefined
     const budget = createMatchBudget()
-    const commands = distinct(shell.commands.flatMap(readings))
-    const possible = occurring(commands, budget)
+    const commands = distinct(shell.commands.flatMap(wrappedForms))
+    const possible = prefilter(commands, budget)
     for (const words of commands) {
       const own = programForms(words[0]!).flatMap((form) => byProgram.get(form) ?? [])
       const found =
-        followed(words, own) ??
-        matched(words, [...own.flatMap((rules) => possible(rules.starred)), ...possible(starred)], budget)
+        matchWords(words, own) ??
+        matchPatterns(words, [...own.flatMap((rules) => possible(rules.starred)), ...possible(starred)], budget)
       if (found) return found.rule
     }
     const isPlain = shell.isWhole && shell.obstacles.length === 0 && !mayRunText(shell)
-    return isPlain ? undefined : (byGlob(shell, byProgram) ?? amongWords(shell, commands, byProgram, starred, budget))
+    return isPlain
+      ? undefined
+      : (matchGlobs(shell, byProgram) ?? matchSingleWords(shell, commands, byProgram, starred, budget))
   }
 }
 
@@ -92,13 +94,13 @@ function programForms(program: string): string[] {
 }
 
 /** A command alone and with each wrapper around it: `sudo curl` matches rules for `sudo` and for `curl`. */
-function readings({ command: { words, via } }: CommandFacts): (readonly string[])[] {
+function wrappedForms({ command: { words, via } }: CommandFacts): (readonly string[])[] {
   const all = via.map((_, i) => [...via.slice(i).flatMap((wrapper) => wrapper.split(' ')), ...words])
-  return words.length > 0 ? [words, ...startedBy(words), ...all] : all
+  return words.length > 0 ? [words, ...startedCommands(words), ...all] : all
 }
 
 /** The commands that `uv run`, `bundle exec` and the like start. They are not wrappers: people allow them by name. */
-function startedBy(words: readonly string[]): (readonly string[])[] {
+function startedCommands(words: readonly string[]): (readonly string[])[] {
   const [program = '', verb = '', next = ''] = words
   if (program === 'git') {
     const isStart = /^(bisect run|submodule foreach)$/.test(`${verb} ${next}`)
@@ -111,7 +113,7 @@ function startedBy(words: readonly string[]): (readonly string[])[] {
 const runs = /^(poetry|pipenv|uv|rye|pdm|hatch|conda|mamba|micromamba|devbox|docker|podman)$/
 const executes = /^(bundle|mise|asdf|direnv|rbenv|pyenv|nodenv|opam|yarn|docker|podman|kubectl)$/
 
-function followed(words: readonly string[], own: readonly ProgramRules[]): StrictRule | undefined {
+function matchWords(words: readonly string[], own: readonly ProgramRules[]): StrictRule | undefined {
   for (const { byNext } of own) {
     for (const word of byNext.size > 0 ? ['', ...words.slice(1)] : []) {
       const found = byNext.get(word.toLowerCase())?.find((rule) => followsOptions(rule.words, words))
@@ -121,7 +123,11 @@ function followed(words: readonly string[], own: readonly ProgramRules[]): Stric
   return undefined
 }
 
-function matched(words: readonly string[], rules: readonly StrictRule[], budget: MatchBudget): StrictRule | undefined {
+function matchPatterns(
+  words: readonly string[],
+  rules: readonly StrictRule[],
+  budget: MatchBudget,
+): StrictRule | undefined {
   if (rules.length === 0) return undefined
   const texts = textsOf(words)
   if (texts) {
@@ -168,7 +174,7 @@ function followsOptions(wanted: readonly string[], words: readonly string[]): bo
 }
 
 /** A cheap filter: one search per rule, independent of the number of commands. */
-function occurring(
+function prefilter(
   commands: readonly (readonly string[])[],
   budget: MatchBudget,
 ): (rules: readonly StrictRule[]) => readonly StrictRule[] {
@@ -201,7 +207,7 @@ function mayRunText({ commands }: ShellFacts): boolean {
 }
 
 /** Programs named by a glob: `/bin/r?` may be rm. */
-function byGlob({ commands }: ShellFacts, byProgram: ReadonlyMap<string, ProgramRules>): Rule | undefined {
+function matchGlobs({ commands }: ShellFacts, byProgram: ReadonlyMap<string, ProgramRules>): Rule | undefined {
   const globs = new Set(commands.flatMap(({ command: { globs, words } }) => (globs.includes(0) ? [words[0]!] : [])))
   for (const glob of [...globs].slice(0, mostGlobs)) {
     const name = glob.slice(glob.lastIndexOf('/') + 1).toLowerCase()
@@ -216,7 +222,7 @@ function byGlob({ commands }: ShellFacts, byProgram: ReadonlyMap<string, Program
 const mostGlobs = 8
 
 /** For lines that could not be fully parsed: matches rules against single words. */
-function amongWords(
+function matchSingleWords(
   shell: ShellFacts,
   commands: readonly (readonly string[])[],
   byProgram: ReadonlyMap<string, ProgramRules>,
@@ -228,10 +234,10 @@ function amongWords(
   // If the line may run text, quoted text may be a command too.
   const isText =
     mayRunText(shell) ||
-    facts.some(({ command }) => runsText(command.words) || shellChangers.has(command.words[0] ?? ''))
+    facts.some(({ command }) => runsText(command.words) || stateChangingBuiltins.has(command.words[0] ?? ''))
   const whole = new Set([...commands.flat(), ...values])
   const texts = [...(isText ? whole : values)].filter((text) => !/^[\w./-]*$/.test(text))
-  const known = new Set([...whole, ...looseWords(texts.join('\n'))].flatMap(programForms))
+  const known = new Set([...whole, ...candidateWords(texts.join('\n'))].flatMap(programForms))
   const isThere = (rule: StrictRule): boolean =>
     !isWhole || rule.words.every((word) => word.includes('*') || word.startsWith('-') || known.has(word))
   // An unparsed line may have a hundred thousand words; paths are included without their folder too.

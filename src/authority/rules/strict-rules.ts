@@ -1,5 +1,5 @@
 import { type CommandFacts, type EffectFact, factsOf, type JudgedCall, type ShellFacts } from '../judged-call.ts'
-import { bothForms, canonicalPath, fold, type PathBase } from './canonical-path.ts'
+import { bothForms, canonicalPath, foldName, type PathBase } from './canonical-path.ts'
 import type { Match, Rule } from './rules.ts'
 import { strictCommandRules } from './strict-commands.ts'
 import {
@@ -27,12 +27,13 @@ export function strictMatcher(rules: readonly Rule[], base: PathBase): StrictMat
     if (rule.about === 'effect') add(byEffect, rule, formsOf(rule, base))
     // A tool may have the name of an effect, such as `spawn`.
     if (rule.about === 'tool' || rule.name !== 'mcp')
-      add(byTool, rule, rule.pattern === undefined ? [] : [fold(rule.pattern)])
+      add(byTool, rule, rule.pattern === undefined ? [] : [foldName(rule.pattern)])
   }
   const match = (call: JudgedCall, root?: string): Rule | undefined => {
     const own = byTool.get(call.tool)
     const found =
-      own && (own.all ?? lookUp(own, [fold(call.key)], createMatchBudget()) ?? (call.shell && own.commands(call.shell)))
+      own &&
+      (own.all ?? lookUp(own, [foldName(call.key)], createMatchBudget()) ?? (call.shell && own.commands(call.shell)))
     if (found) return found
     if (byEffect.size === 0) return undefined
     const exec = call.shell && byEffect.get('exec')
@@ -67,7 +68,7 @@ export function strictMatcher(rules: readonly Rule[], base: PathBase): StrictMat
     possibleMatch: (call) => {
       if (rules.length === 0) return undefined
       if (call.shell && !call.shell.isWhole) return byTool.get(call.tool)?.rules[0] ?? firstOf(byEffect)
-      if (call.shell?.commands.some(isNameless)) {
+      if (call.shell?.commands.some(hasUnknownProgram)) {
         const own = byTool.get(call.tool) ?? byEffect.get('exec')
         if (own) return own.rules[0]
       }
@@ -87,7 +88,7 @@ export function strictMatcher(rules: readonly Rule[], base: PathBase): StrictMat
 }
 
 /** Whether the program is only known when the shell runs. */
-function isNameless({ command: { words } }: CommandFacts): boolean {
+function hasUnknownProgram({ command: { words } }: CommandFacts): boolean {
   const [program = '', ...rest] = words
   const isText = /^(eval|source|\.)$/.test(program)
   return [program, ...(isText ? rest : [])].some((word) => /[$`]/.test(word))
@@ -132,7 +133,7 @@ function emptyBucket(): Bucket {
 /** The patterns for a target. A folder with a trailing slash covers itself and everything in it. */
 function formsOf({ name, pattern }: Rule, base: PathBase): string[] {
   if (pattern === undefined) return []
-  if (!name.startsWith('fs.')) return [fold(pattern)]
+  if (!name.startsWith('fs.')) return [foldName(pattern)]
   const path = canonicalPath(pattern, base)
   return /[/\\]$/.test(pattern) && path !== '/' ? [path, `${path}/*`] : [path]
 }
@@ -164,7 +165,7 @@ function lookUpInside(bucket: Bucket, texts: readonly string[], root: string | u
   for (const text of texts) {
     const folder = text.endsWith('/') ? text : `${text}/`
     if (root?.startsWith(folder)) return starts[0]!.rule
-    const at = firstFrom(starts, folder, ({ start }) => start)
+    const at = lowerBound(starts, folder, ({ start }) => start)
     if (starts[at]?.start.startsWith(folder)) return starts[at].rule
   }
   return undefined
@@ -176,7 +177,7 @@ function lookUpGlobs(bucket: Bucket, texts: readonly string[], budget: MatchBudg
     const { exact, starred } = bucket
     const paths = (bucket.paths ??= [...exact.keys()].sort())
     const start = text.slice(0, text.search(/[*?[]/))
-    for (let at = firstFrom(paths, start); paths[at]?.startsWith(start); at++)
+    for (let at = lowerBound(paths, start); paths[at]?.startsWith(start); at++)
       if (!budget.spend(8) || mayBePath(text, paths[at]!)) return exact.get(paths[at]!)
     if (starred.length === 0) continue
     const overlapsWith = mayOverlap(text)
@@ -187,7 +188,7 @@ function lookUpGlobs(bucket: Bucket, texts: readonly string[], budget: MatchBudg
 }
 
 /** The index of the first text in a sorted list that is not before this one. */
-function firstFrom<T = string>(sorted: readonly T[], text: string, keyOf = (one: T): string => String(one)): number {
+function lowerBound<T = string>(sorted: readonly T[], text: string, keyOf = (one: T): string => String(one)): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -200,10 +201,10 @@ function firstFrom<T = string>(sorted: readonly T[], text: string, keyOf = (one:
 const nameOf = ({ effect }: EffectFact): string => (effect.startsWith('mcp:') ? 'mcp' : effect)
 
 function textsOf({ effect, target }: EffectFact, base: PathBase): string[] {
-  if (effect.startsWith('mcp:')) return [fold(effect.slice(4))]
+  if (effect.startsWith('mcp:')) return [foldName(effect.slice(4))]
   if (target === undefined) return []
   if (effect === 'fs.read' || effect === 'fs.write') return bothForms(target, base)
-  const text = fold(target)
+  const text = foldName(target)
   return effect === 'exec' ? [text, text.slice(text.lastIndexOf('/') + 1)] : [text]
 }
 

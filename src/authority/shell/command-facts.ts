@@ -5,7 +5,7 @@ import { locate, locator, type ShellLocation } from './shell-location.ts'
 import { environmentProblem } from './tables/environment.ts'
 import type { Word } from './tables/flags.ts'
 import { knownEffects } from './tables/known-effects.ts'
-import { mayKeep } from './tables/never-kept.ts'
+import { mayStoreGrant } from './tables/never-kept.ts'
 import { isNeutral, lookUp } from './tables/programs.ts'
 
 /** The facts about one command from the flag tables, by its words alone. Pure. */
@@ -22,7 +22,7 @@ export function commandFacts(command: ReadCommand, location: ShellLocation): Com
     isReadOnly:
       isClean && found.runs !== true && !effects.some(({ effect }) => /^(fs\.write|net|unknown)$/.test(effect)),
     mayRemember:
-      isClean || (found.table === 'none' && program !== undefined && mayKeep(program, command.words.slice(1))),
+      isClean || (found.table === 'none' && program !== undefined && mayStoreGrant(program, command.words.slice(1))),
   }
 }
 
@@ -49,7 +49,7 @@ function judge(command: ReadCommand, location: ShellLocation): Found {
   if (command.words.length === 0) return { table: 'neutral', effects: [] }
   if (program === undefined) return { table: 'none', effects: known() }
   if (isNeutral(program, given)) return { table: 'neutral', effects: [] }
-  const distrust = distrustOf(program, command, location)
+  const distrust = whyUntrusted(program, command, location)
   if (distrust !== undefined) return { table: 'refuses', why: distrust, effects: known() }
   const args = lookUp(program, given)
   if (args === undefined) return { table: 'none', effects: known() }
@@ -87,7 +87,7 @@ function executed({ words, via }: ReadCommand): EffectFact[] {
 }
 
 /** Programs that obey files of the project, some of which may lie in any parent folder. */
-function distrustOf(program: string, command: ReadCommand, location: ShellLocation): string | undefined {
+function whyUntrusted(program: string, command: ReadCommand, location: ShellLocation): string | undefined {
   const isVersion = /^(--version|-v|version)$/.test(command.words.slice(1).join(' '))
   if (!/^(git|npm|cargo|rustc|go)$/.test(program) || (isVersion && /^(git|npm)$/.test(program))) return undefined
   const what = program === 'git' ? 'repository' : 'project'

@@ -8,22 +8,22 @@ export type Directories = readonly string[] | undefined
 const most = 4
 
 /** The directories after `cd`; undefined unless it names one plain path. */
-export function moved(from: Directories, words: readonly string[]): Directories {
+export function directoriesAfterCd(from: Directories, words: readonly string[]): Directories {
   const operands = words[1] === '--' ? words.slice(2) : words.slice(1)
   const [to = ''] = operands
   if (operands.length !== 1 || to === '' || to.startsWith('-')) return undefined
-  return from && either(from.map((directory) => joined(directory, to)))
+  return from && unionOf(from.map((directory) => joined(directory, to)))
 }
 
 /** The union of both possibilities. */
-export function either(...all: Directories[]): Directories {
+export function unionOf(...all: Directories[]): Directories {
   if (all.includes(undefined)) return undefined
   const union = [...new Set(all.flatMap((directories) => directories ?? []))]
   return union.length > most ? undefined : union
 }
 
 /** Whether a part of a line could change the directory: it names a command that does, or an unknown program. */
-export function mayMove(source: string): boolean {
+export function mayChangeDirectory(source: string): boolean {
   const bare = source.replace(/['"\\]/g, '')
   return /(?:^|[^\w-])(?:cd|pushd|popd|eval|source|\.)(?![\w./-])/.test(bare) || unknownProgram.test(bare)
 }

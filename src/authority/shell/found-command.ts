@@ -1,9 +1,9 @@
-import { moved } from './directories.ts'
+import { directoriesAfterCd } from './directories.ts'
 import type { Findings, Position } from './findings.ts'
-import { looseWords } from './loose-words.ts'
+import { candidateWords } from './loose-words.ts'
 import type { ReadCommand } from './reading.ts'
 import { unwrap } from './unwrap.ts'
-import { mostWrappers, shellChangers } from './wrappers.ts'
+import { mostWrappers, stateChangingBuiltins } from './wrappers.ts'
 
 /** A simple command as written, before wrappers are removed. */
 interface FoundCommand extends Pick<ReadCommand, 'words' | 'globs' | 'env' | 'redirects'> {
@@ -12,15 +12,15 @@ interface FoundCommand extends Pick<ReadCommand, 'words' | 'globs' | 'env' | 're
 }
 
 /** Reports a command and everything it runs. Shell lines among its words go to `readLine`. */
-export function tellCommand(found: FoundCommand, around: Around, via = around.position.via): void {
+export function reportCommand(found: FoundCommand, around: CommandContext, via = around.position.via): void {
   const { words, globs, unsure } = found
   const { findings } = around
   const [program = ''] = words
-  if (shellChangers.has(program)) findings.obstacle(`a built-in that changes what follows, ${program}`)
+  if (stateChangingBuiltins.has(program)) findings.obstacle(`a built-in that changes what follows, ${program}`)
   if (unsure.includes(0) && !globs.includes(0)) {
     findings.obstacle('a program whose name only the shell knows')
     tell(found, around, via)
-    const names = new Set([program, ...filled(program)].flatMap(looseWords))
+    const names = new Set([program, ...filled(program)].flatMap(candidateWords))
     for (const name of names) tell({ ...found, words: [name, ...words.slice(1)] }, around, via)
     // The name may expand to nothing; then the next word is the program.
     if (/^[$`]/.test(program)) tellRest(found, around, via)
@@ -42,29 +42,29 @@ export function tellCommand(found: FoundCommand, around: Around, via = around.po
   }
   const [[from, to] = [0, 0]] = wrapped.inner
   if (wrapped.isTransparent) {
-    tellCommand({ ...slice(found, from, to), env: found.env, redirects: found.redirects }, around, within)
+    reportCommand({ ...slice(found, from, to), env: found.env, redirects: found.redirects }, around, within)
     return
   }
   findings.obstacle(`a program that runs another, ${program}`)
   tell(found, around, via)
   // A guess already contains all candidates; unwrapping each would only repeat them.
-  const tellInner = wrapped.isGuess ? tell : tellCommand
+  const tellInner = wrapped.isGuess ? tell : reportCommand
   for (const [start, end] of wrapped.inner) tellInner(slice(found, start, end), around, within)
   for (const line of wrapped.lines) around.readLine(line, within)
 }
 
 /** The position of a command and the receiver of findings. */
-interface Around {
+interface CommandContext {
   readonly position: Position
   readonly findings: Findings
   readonly readLine: (text: string, via: readonly string[]) => void
 }
 
 /** Applies the command's effect on the directory. */
-export function moveShell({ shell }: Position, { words, unsure, env }: FoundCommand): void {
+export function applyDirectoryChange({ shell }: Position, { words, unsure, env }: FoundCommand): void {
   const [program = ''] = words
   const isPlain = unsure.length === 0 && Object.keys(env).length === 0
-  if (program === 'cd' && isPlain) shell.directories = moved(shell.directories, words)
+  if (program === 'cd' && isPlain) shell.directories = directoriesAfterCd(shell.directories, words)
   else if (unsure.includes(0) || movers.has(program)) shell.directories = undefined
   else if (runsBuiltins.has(program) && words.some((word) => movers.has(word))) shell.directories = undefined
 }
@@ -87,13 +87,17 @@ function filled(name: string): string[] {
 const longestName = 256
 
 /** Reports each word but the first as a possible program. */
-function tellRest(found: FoundCommand, around: Around, via: readonly string[]): void {
+function tellRest(found: FoundCommand, around: CommandContext, via: readonly string[]): void {
   const { length } = found.words
   for (let from = 1; from < length; from++) tell(slice(found, from, length), around, via)
 }
 
 /** Reports a command once per directory it may run in. */
-function tell({ unsure: _, ...found }: FoundCommand, { position, findings }: Around, via: readonly string[]): void {
+function tell(
+  { unsure: _, ...found }: FoundCommand,
+  { position, findings }: CommandContext,
+  via: readonly string[],
+): void {
   if (found.globs.includes(0)) findings.obstacle('a program named by a pattern')
   const { shell, isNested } = position
   for (const cwd of shell.directories ?? [undefined]) findings.command({ ...found, cwd, via, isNested })

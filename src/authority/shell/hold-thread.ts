@@ -2,14 +2,14 @@ import type { PersistentWorker } from '../../platform/worker-threads.ts'
 import type { ThreadJob } from './shell-thread.ts'
 
 /** A reference to the one thread of this process that works on hostile text. */
-export interface ThreadHold {
+export interface ThreadReference {
   ask<Answer>(job: ThreadJob, budgetMs: number): Promise<Answer>
   /** The thread ends with the last reference. */
   release(): Promise<void>
 }
 
 /** The first job loads and starts the thread. All references share it. */
-export function holdThread(): ThreadHold {
+export function acquireThread(): ThreadReference {
   let isHeld = true
   shared.holds++
   return {

@@ -2,7 +2,7 @@
  * Everything in a text that could name a program, however it is quoted: for deny rules where there is no syntax tree.
  * Finds too much on purpose. One pass over the text.
  */
-export function looseWords(text: string): string[] {
+export function candidateWords(text: string): string[] {
   const found = new Set<string>()
   // Removes quotes and backslashes first: they may be inside a name. A continued line counts as one word and as two.
   for (const variant of variantsOf(text)) for (const word of variant.split(separators)) addNames(found, word)

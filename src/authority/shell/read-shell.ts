@@ -1,5 +1,5 @@
 import type { Findings } from './findings.ts'
-import { looseWords } from './loose-words.ts'
+import { candidateWords } from './loose-words.ts'
 import type { ReadCommand, ShellReading } from './reading.ts'
 import { readSyntax } from './syntax.ts'
 import { unreadable } from './unreadable.ts'
@@ -33,13 +33,13 @@ export function readShell(text: string): ShellReading {
     isWhole,
     obstacles: [...obstacles],
     commands,
-    words: isWhole ? [] : looseWords([...unread.add(text)].join('\n')),
+    words: isWhole ? [] : candidateWords([...unread.add(text)].join('\n')),
   }
 }
 
 /** The result for a text that is not parsed. */
 export function notWhole(text: string, obstacle: string): ShellReading {
-  return { isWhole: false, obstacles: [obstacle], commands: [], words: looseWords(text) }
+  return { isWhole: false, obstacles: [obstacle], commands: [], words: candidateWords(text) }
 }
 
 /** Wrappers with unknown flags report each of their words as a command, which would be quadratic without a bound. */

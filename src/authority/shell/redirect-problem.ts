@@ -17,7 +17,7 @@ const unknown = (operator: string): string => `a redirection that only the shell
  * Why the redirections of one command together may mean another file: a file open for reading, moved to the descriptor
  * of an output, is reopened for writing by `> /dev/stderr`.
  */
-export function entangled(redirects: readonly ReadRedirect[]): string | undefined {
+export function combinedProblem(redirects: readonly ReadRedirect[]): string | undefined {
   const isAgain = ({ target = '' }: ReadRedirect): boolean => /^\/+dev\/+std(out|err)$/.test(target)
   const again = redirects.find(isAgain)
   const isTangle = redirects.some((one) => one.operator.startsWith('<') || one.operator.endsWith('&'))

@@ -1,6 +1,6 @@
 import { digestOf } from '../../platform/digest.ts'
 import { JobTimeout } from '../../platform/worker-threads.ts'
-import { holdThread, type ThreadHold } from './hold-thread.ts'
+import { acquireThread, type ThreadReference } from './hold-thread.ts'
 import type { ShellReading } from './reading.ts'
 
 export interface ShellReaderOptions {
@@ -22,7 +22,7 @@ export interface ShellReader {
 
 /** Parses shell lines in a thread, and caches the results. */
 export function createShellReader({ timeoutMs = 1000, maxCached = 500 }: ShellReaderOptions = {}): ShellReader {
-  const hold = holdThread()
+  const hold = acquireThread()
   const readings = new Map<string, Promise<ShellReading>>()
   return {
     read(text) {
@@ -48,7 +48,7 @@ const mostCached = 16_384
 /** Splitting a text into words is one pass; exceeding this time means an overloaded machine. */
 const wordsMs = 30_000
 
-async function readIn(hold: ThreadHold, text: string, timeoutMs: number): Promise<ShellReading> {
+async function readIn(hold: ThreadReference, text: string, timeoutMs: number): Promise<ShellReading> {
   try {
     return await hold.ask<ShellReading>({ read: text }, timeoutMs)
   } catch (error) {

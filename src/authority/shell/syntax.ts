@@ -13,13 +13,13 @@ import type {
 import { forEachChild, parse } from 'unbash'
 import { constructs } from './constructs.ts'
 import { isCovered, type Span } from './covered.ts'
-import { either, mayMove } from './directories.ts'
+import { mayChangeDirectory, unionOf } from './directories.ts'
 import type { Findings, Position } from './findings.ts'
-import { moveShell, tellCommand } from './found-command.ts'
+import { applyDirectoryChange, reportCommand } from './found-command.ts'
 import { isHarmlessAssignment } from './harmless-assignment.ts'
 import { hasExpansion, type PlainWord, plainWord } from './plain-word.ts'
 import type { ReadRedirect } from './reading.ts'
-import { entangled, redirectProblem } from './redirect-problem.ts'
+import { combinedProblem, redirectProblem } from './redirect-problem.ts'
 import { withoutHome } from './shell-location.ts'
 import { unreadable } from './unreadable.ts'
 import { readsLines, runsText } from './unwrap.ts'
@@ -108,7 +108,7 @@ function list(statements: readonly Statement[], position: Position, line: Line):
     const before = position.shell.directories
     statement(one, position, line)
     // It may have failed, and the next one runs anyway.
-    position.shell.directories = either(position.shell.directories, before)
+    position.shell.directories = unionOf(position.shell.directories, before)
   }
 }
 
@@ -125,7 +125,7 @@ function andOr(node: AndOr, position: Position, line: Line): void {
     // After `||` something has failed, and it is unknown what.
     if (i > 0 && node.operators[i - 1] !== '&&' && shell.directories !== before) shell.directories = undefined
     visit(part, position, line)
-    after = either(shell.directories, after)
+    after = unionOf(shell.directories, after)
   }
   shell.directories = after
 }
@@ -187,11 +187,11 @@ function command(node: Command, position: Position, line: Line): void {
       redirects.push(redirectOf(part, line))
     }
   }
-  const problem = entangled(redirects)
+  const problem = combinedProblem(redirects)
   if (problem !== undefined) findings.obstacle(problem)
   const found = { words, globs, unsure, env: Object.fromEntries(env), redirects }
   const readLine = lineReader(position, findings)
-  tellCommand(found, { position, findings, readLine })
+  reportCommand(found, { position, findings, readLine })
   const inputs = readsLines(words) ? inputsOf(node.redirects) : []
   if (inputs.length > 0) findings.obstacle(runsInput)
   for (const text of inputs) {
@@ -199,7 +199,7 @@ function command(node: Command, position: Position, line: Line): void {
     readLine(text, [...position.via, words[0]!])
   }
   visitInside(inOrder(node), position, line)
-  moveShell(position, found)
+  applyDirectoryChange(position, found)
 }
 
 function inOrder({ prefix, name, suffix }: Command): readonly (Word | Assignment | Redirection)[] {
@@ -229,12 +229,13 @@ function construct(node: SyntaxNode, position: Position, line: Line): void {
   else if (name !== '' && !(node.type === 'SimpleExpansion' && node.text === '$?')) findings.obstacle(name)
   if (name === undefined || isHollow(node)) findings.unread(source)
   // A function may be called from anywhere.
-  const moves = inShell.has(node.type) && mayMove(node.type === 'Function' ? source : source.slice(node.pos, node.end))
+  const moves =
+    inShell.has(node.type) && mayChangeDirectory(node.type === 'Function' ? source : source.slice(node.pos, node.end))
   const directories = moves ? undefined : position.shell.directories
   const inside: Position = { ...position, isNested: true, shell: { directories } }
   if (node.type === 'Redirected') {
     const redirects = node.redirects.map((redirect) => redirectOf(redirect, line))
-    tellCommand(
+    reportCommand(
       { words: [], globs: [], unsure: [], env: {}, redirects },
       { position: inside, findings, readLine: () => {} },
     )

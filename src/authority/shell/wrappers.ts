@@ -109,7 +109,7 @@ export const shells: ReadonlySet<string> = new Set([
 ])
 
 /** Built-ins that change the meaning of later words, or evaluate their operands. */
-export const shellChangers: ReadonlySet<string> = new Set(
+export const stateChangingBuiltins: ReadonlySet<string> = new Set(
   `export declare typeset readonly local alias unalias set unset shopt enable trap source . eval exec builtin hash read
   mapfile readarray let getopts bind complete compgen compopt fc history`
     .split(/\s+/)

@@ -2,7 +2,14 @@ import type { AuditSink } from '../../core/authority.ts'
 import { CodedError, messageOf } from '../../core/errors.ts'
 import type { Interact } from '../../core/interaction.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { askAboutItems, askAboutProject, type GateResult, type PendingItem, passGate, recordOf } from './item-gate.ts'
+import {
+  askAboutItems,
+  askAboutProject,
+  digestsById,
+  type GateResult,
+  type PendingItem,
+  passGate,
+} from './item-gate.ts'
 import { createEntry, type ProjectEntry } from './project-entry.ts'
 import { identifyProject, isSameProject, type ProjectIdentity } from './project-identity.ts'
 import { digestOfItems, listItems, type ProjectItem } from './project-items.ts'
@@ -136,7 +143,7 @@ async function passGates(
     // Trusting the project just now covers the items that were shown.
     async (waiting) => (shown ? { ids: shown, isKept } : askAboutItems('changed', root, waiting, options)),
   )
-  if (isKept && !known) await options.list.trust(root, { items: recordOf(others.added) })
+  if (isKept && !known) await options.list.trust(root, { items: digestsById(others.added) })
   else await store(root, others, options)
   const servers = await mcpGate(root, items, recorded, options)
   await store(root, isKept ? servers : { ...servers, added: [] }, options)
@@ -158,7 +165,7 @@ function mcpGate(
 
 async function store(root: string, { added }: GateResult, options: EnterOptions): Promise<void> {
   if (added.length === 0) return
-  const record = recordOf(added)
+  const record = digestsById(added)
   await note(options, 'ProjectItemsAccepted', root, { items: record })
   await options.list.amend(root, record)
 }
@@ -192,5 +199,5 @@ export async function trustByDigest(
   const sound = items.filter(({ problem }) => problem === undefined)
   const details = { path: canonicalPath, digest }
   await audit?.write({ class: 'TrustDecision', event: 'ProjectTrustedByDigest', details })
-  return list.trust(canonicalPath, { items: recordOf(sound), note: `by digest ${digest}` })
+  return list.trust(canonicalPath, { items: digestsById(sound), note: `by digest ${digest}` })
 }

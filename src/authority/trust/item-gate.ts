@@ -49,7 +49,7 @@ export async function passGate(
 const noneAccepted: GateAnswer = { ids: new Set(), isKept: false }
 
 /** The digests by id, as the trust list stores them. */
-export function recordOf(items: readonly ProjectItem[]): Readonly<Record<string, string>> {
+export function digestsById(items: readonly ProjectItem[]): Readonly<Record<string, string>> {
   return Object.fromEntries(items.map(({ id, digest }) => [id, digest]))
 }
 

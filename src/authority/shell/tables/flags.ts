@@ -19,7 +19,7 @@ export interface FlagTable {
   /** The maximum number of other words. */
   readonly most?: number
   /** No flag of this program can write, run or send, so file names that look like flags are harmless. */
-  readonly isTame?: true
+  readonly hasOnlyReadFlags?: true
   /** On some systems a flag after another word means something else: an output file, a script. */
   readonly flagsFirst?: true
   /** Without files it reads the directory; or only with this flag. */
@@ -51,10 +51,11 @@ export function readFlags(table: FlagTable, given: readonly Word[]): ReadArgumen
   for (let at = 0; at < given.length; at++) {
     const word = given[at]!
     const { text } = word
-    if (mayBeFlag && isLoose(word) && !table.isTame)
+    if (mayBeFlag && isLoose(word) && !table.hasOnlyReadFlags)
       return `${text} may turn into a flag: file names begin as they like`
     // If a flag before the -- took it as its value, this would be a flag after all.
-    if (!mayBeFlag && !isEnd && /^-./.test(text) && !table.isTame) return `${text} looks like a flag behind --`
+    if (!mayBeFlag && !isEnd && /^-./.test(text) && !table.hasOnlyReadFlags)
+      return `${text} looks like a flag behind --`
     if (!mayBeFlag || text === '-' || !text.startsWith('-')) {
       words.push(word)
       continue
@@ -76,7 +77,7 @@ export function readFlags(table: FlagTable, given: readonly Word[]): ReadArgumen
         const last = given[at]
         if (!last) return `${name} needs a value`
         // If another version of the program takes no value here, this would be a flag.
-        if (!table.isTame && (last.text.startsWith('-') || isLoose(last)))
+        if (!table.hasOnlyReadFlags && (last.text.startsWith('-') || isLoose(last)))
           return `${last.text} stands where ${name} takes a value`
       }
       const value = attached ?? (isValued ? given[at]!.text : undefined)

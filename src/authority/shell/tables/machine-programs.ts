@@ -11,18 +11,18 @@ export const machinePrograms: Readonly<Record<string, FlagTable>> = {
     check: ({ words }) =>
       words.find(({ text }) => !text.startsWith('+')) && 'a word that does not begin with + sets the clock',
   },
-  whoami: { words: 'none', isTame: true },
-  id: { short: 'gGnruz', long: 'group groups name real user zero', words: 'text', most: 1, isTame: true },
+  whoami: { words: 'none', hasOnlyReadFlags: true },
+  id: { short: 'gGnruz', long: 'group groups name real user zero', words: 'text', most: 1, hasOnlyReadFlags: true },
   uname: {
     short: 'aimnoprsv',
     long: 'all kernel-name nodename kernel-release machine operating-system',
     words: 'none',
-    isTame: true,
+    hasOnlyReadFlags: true,
   },
   // A word would set the name, and -f uses the network.
   hostname: { words: 'none' },
-  uptime: { short: 'ps', long: 'pretty since', words: 'none', isTame: true },
-  free: { short: 'bghkmtw', long: 'bytes kibi mebi gibi human si total wide', words: 'none', isTame: true },
+  uptime: { short: 'ps', long: 'pretty since', words: 'none', hasOnlyReadFlags: true },
+  free: { short: 'bghkmtw', long: 'bytes kibi mebi gibi human si total wide', words: 'none', hasOnlyReadFlags: true },
   // `e` among the words without a dash shows the environment of processes.
   ps: {
     short: 'AefFHjlLo:p:w',

@@ -13,7 +13,7 @@ const launchers = new Set(
 )
 
 /** Whether an approval of this command may be stored as a grant, if no table covers it. */
-export function mayKeep(program: string, args: readonly string[]): boolean {
+export function mayStoreGrant(program: string, args: readonly string[]): boolean {
   if (launchers.has(program) || /^(python|perl|ruby|lua|php|node)[\d.]+$/.test(program)) return false
   if (program === 'git') return args.length > 0
   const verb = args[0] ?? ''

@@ -5,7 +5,7 @@ const grep: FlagTable = {
   long: 'after-context: before-context: context: text byte-offset color? colour? count binary-files: devices: directories: exclude: exclude-from< exclude-dir: extended-regexp regexp: fixed-strings file< basic-regexp with-filename no-filename ignore-case no-ignore-case include: files-without-match files-with-matches max-count: line-number line-buffered only-matching perl-regexp quiet silent recursive dereference-recursive no-messages initial-tab invert-match word-regexp line-regexp null null-data label:',
   hasNumbers: true,
   words: 'pattern',
-  isTame: true,
+  hasOnlyReadFlags: true,
   readsHere: /^(-r|-R|--recursive|--dereference-recursive)$/,
 }
 
