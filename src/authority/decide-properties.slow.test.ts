@@ -148,7 +148,7 @@ const layers: fc.Arbitrary<SettingsLayers> = fc.record(
 )
 const runs = { numRuns: rounds(500, 2000) }
 
-test('a deny rule more never loosens anything', () => {
+test('an additional deny rule never loosens a decision', () => {
   fc.assert(
     fc.property(calls, settings, entries, around, (call, own, entry, rest) => {
       const before = looseOf(call, underLayers({ launch: own }, rest))
@@ -172,7 +172,7 @@ test('a line is never judged more loosely than any of its commands alone', () =>
   )
 })
 
-test('TR-05 nothing that a project says loosens any decision', () => {
+test('TR-05 no setting of a project loosens any decision', () => {
   fc.assert(
     fc.property(calls, layers, settings, around, (call, own, project, rest) => {
       const without = looseOf(call, underLayers(own, rest))
@@ -195,7 +195,7 @@ test('nothing is allowed that a deny rule of any layer names', () => {
   )
 })
 
-test('PI-02 no setting lets a changed tool pass silently; only an approval of what it became does', () => {
+test('PI-02 no setting allows a changed tool silently; only an approval of the new definition does', () => {
   fc.assert(
     fc.property(changedCalls, layers, around, (call, own, { grant, ...rest }) => {
       const unapproved = underLayers(own, rest)
@@ -210,7 +210,7 @@ test('PI-02 no setting lets a changed tool pass silently; only an approval of wh
   )
 })
 
-test('PI-02 that a tool changed never loosens anything', () => {
+test('PI-02 a changed tool is never judged more loosely', () => {
   fc.assert(
     fc.property(changedCalls, layers, around, (call, own, rest) => {
       const context = underLayers(own, rest)

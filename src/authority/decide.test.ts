@@ -17,7 +17,7 @@ const grant = () => ({ scope: 'session', grantedBy: 'user' })
 const write = fileCall('fs.write', 'src/a.ts')
 const everything: AuthoritySettings = { allow: ['write_file'], ask: ['write_file'], deny: ['write_file'] }
 
-describe('F001 the stack, from the top; each row takes away what decided the row above', () => {
+describe('F001 the order of decisions; each row removes what decided the row above', () => {
   const protectedWrite = fileCall('fs.write', '.git/config')
   const all = {
     stage: { verdict: 'deny', code: 'NotInStage', why: 'no' },
@@ -114,7 +114,7 @@ describe('D018 deny, then allow, then the mode of the tool; deny wins in auto', 
     expect(tool(mode, patterns)).toBe(expected)
   })
 
-  test('a pattern cannot vouch for what stands behind what it knows', () => {
+  test('a pattern does not allow further commands after the one it matches', () => {
     const context = under({}, { patterns: { allow: 'git status' } })
     const [status, evil] = [command('git status', { table: 'none' }), command('evil', { table: 'none' })]
     expect(shown(line([status]), context)).toBe('allow allow-rule')
@@ -137,7 +137,7 @@ test('B017 in allowlist a match is silent and a miss asks', () => {
   expect(shown(fetch('api.example.org'), asking)).toBe('ask mode-gate')
 })
 
-test('B019 in yolo nothing is asked and no approval is looked for', () => {
+test('B019 in yolo nothing is asked and grants are not searched', () => {
   const grant = vi.fn()
   for (const call of [
     write,
@@ -151,14 +151,14 @@ test('B019 in yolo nothing is asked and no approval is looked for', () => {
   expect(grant).toHaveBeenCalledOnce()
 })
 
-test('B026 what the stage allows runs in any mode without an approval', () => {
+test('B026 a tool that the stage allows runs in any mode without an approval', () => {
   const grant = vi.fn()
   for (const mode of ['ask', 'allowlist', 'yolo'] as const)
     expect(shown(write, under({ mode }, { grant, stage: { verdict: 'envelope' } }))).toBe('allow sm-envelope')
   expect(grant).not.toHaveBeenCalled()
 })
 
-test('B028 what the stage denies is denied in yolo, with its code', () => {
+test('B028 a call that the stage denies is denied in yolo, with its code', () => {
   const stage = { verdict: 'deny', code: 'GrantTokenAlreadyConsumed', why: 'used before' } as const
   expect(decide(write, under({ mode: 'yolo', allow: ['write_file'] }, { stage }))).toEqual({
     verdict: 'deny',
@@ -198,7 +198,7 @@ describe('plan is read-only, by effects and not by names', () => {
     if (expected.startsWith('deny')) expect(shown(call, wide)).toBe(expected)
   })
 
-  test('a project that chooses it does not make lines quiet that were asked about', () => {
+  test('a project that chooses plan does not exempt lines from an approval', () => {
     expect(shown(line([ls]), underLayers({ project: { mode: 'plan' } }))).toBe('ask mode-gate')
     expect(shown(line([ls]), underLayers({ global: { mode: 'plan' }, project: { mode: 'plan' } }))).toBe(
       'allow mode-gate',
@@ -238,7 +238,7 @@ describe('the mode asks about what changes something or leaves the workspace', (
 
 describe('the floor', () => {
   const yolo = under({ mode: 'yolo' })
-  test('FS-10 a protected path is asked about in every mode, through whatever tool', () => {
+  test('FS-10 a protected path needs an approval in every mode, through any tool', () => {
     const redirect = command('echo x', {
       effects: [{ effect: 'fs.write', target: '/home/me/.bashrc', isOutside: true }],
     })
@@ -253,13 +253,13 @@ describe('the floor', () => {
     expect(shown(fileCall('fs.write', '.git/config'), { ...yolo, protect: () => undefined })).toBe('allow mode-gate')
   })
 
-  test('what cannot be repaired is asked about', () => {
+  test('irreparable damage needs an approval', () => {
     expect(decide(line([command('rm -rf /')], { catastrophe: 'removes everything' }), yolo)).toMatchObject({
       ...{ verdict: 'ask', by: 'floor', why: expect.stringContaining('removes everything') },
     })
   })
 
-  test('SH-49 a line that could not be read is asked about where a rule forbids something', () => {
+  test('SH-49 a line that could not be parsed needs an approval if a rule denies something', () => {
     const cut = line([], { isWhole: false, words: ['ls'] })
     expect(shown(cut, yolo)).toBe('allow mode-gate')
     expect(shown(cut, under({ mode: 'yolo', deny: ['shell:curl'] }))).toBe('ask floor')
@@ -270,7 +270,7 @@ describe('the floor', () => {
   })
 })
 
-describe('PI-02 a changed definition is asked about again in every mode', () => {
+describe('PI-02 a changed definition needs an approval again in every mode', () => {
   const changed = (more: Partial<JudgedCall['origin']> = {}): JudgedCall =>
     judged('mcp_github_search', {
       origin: { layer: 'mcp', path: 'github', digest: 'new', isChanged: true, ...more },
@@ -308,7 +308,7 @@ describe('PI-02 a changed definition is asked about again in every mode', () => 
     expect(shown(changed(), context)).toBe('ask sm-grant-token')
   })
 
-  test('without a digest no approval can be meant for it', () => {
+  test('without a digest no grant can identify it', () => {
     const { digest: _, ...origin } = changed().origin
     expect(shown({ ...changed(), origin }, under({ mode: 'yolo' }, { grant }))).toBe('ask floor')
   })
@@ -320,7 +320,7 @@ describe('PI-02 a changed definition is asked about again in every mode', () => 
   })
 })
 
-test('what a stage leaves to a person stands on the floor too', () => {
+test('a call that a stage defers is subject to the floor too', () => {
   const stage = { verdict: 'defer' } as const
   expect(shown(fileCall('fs.write', '.git/config'), under({}, { stage, floor: 'deny' }))).toBe('deny floor')
   expect(shown(write, under({}, { stage, floor: 'deny' }))).toBe('ask sm-grant-token')

@@ -21,7 +21,7 @@ describe('D048 rules by tool take effect at once', () => {
     expect(prompts).toEqual(['write 1', 'write 3'])
   })
 
-  test('D048 a run that begins later has them too, and so has a second agent', async () => {
+  test('D048 a later run has the new rules too, and so has a second agent', async () => {
     const { agent, authority, prompts, tools } = guarded([[call('1', 'write')], 'a', [call('2', 'write')], 'b'])
     await agent.run({ prompt: 'Go.' })
     authority.setToolRules({ write: { mode: 'auto' } })
@@ -31,7 +31,7 @@ describe('D048 rules by tool take effect at once', () => {
     expect(prompts).toEqual(['write 1'])
   })
 
-  test('D048 children under way have them, those with rules of their own as well', async () => {
+  test('D048 running children have the new rules, also those with their own rules', async () => {
     for (const preset of [undefined, 'own']) {
       const withOwn = createSpawnTool({ presets: { own: { authority: { deny: ['fetch'] } } } })
       const task = call('s', 'spawn', { task: 'help', ...(preset && { preset }) })
@@ -63,7 +63,7 @@ describe('D048 rules by tool take effect at once', () => {
     expect(ran).toEqual([])
   })
 
-  test('D019 patterns are tried on the JSON of the tool and its parameters, whatever their case', async () => {
+  test('D019 patterns match the JSON of the tool and its parameters, ignoring case', async () => {
     const pattern = '^\\{"tool":"WRITE","parameters":\\{"path":"SECRET/.*"\\}\\}$'
     const script = [[call('1', 'write', { path: 'secret/x' }), call('2', 'write', { path: 'open/x' })], 'Done.']
     const { agent, authority, ran } = guarded(script)
@@ -89,7 +89,7 @@ describe('D048 rules by tool take effect at once', () => {
     expect(ran).toEqual(['write', 'read'])
   })
 
-  test('plan is not widened by them', async () => {
+  test('they do not widen plan', async () => {
     const { agent, authority, prompts, ran } = guarded([[call('1', 'write')], 'Done.'], { authority: { mode: 'plan' } })
     authority.setToolRules({ write: { mode: 'auto', allowPatterns: ['.'] } })
     await agent.run({ prompt: 'Go.' })
@@ -113,7 +113,7 @@ describe('D048 rules by tool take effect at once', () => {
     expect([prompts, ran]).toEqual([[], ['write']])
   })
 
-  test('a change of what was handed over changes nothing afterwards', async () => {
+  test('changing the given object afterwards has no effect', async () => {
     const { agent, authority, prompts } = guarded([[call('1', 'write')], 'Done.'])
     const rules: Record<string, ToolRule> = { write: { mode: 'auto' } }
     authority.setToolRules(rules)
@@ -147,7 +147,7 @@ describe('time limits', () => {
     expect(await ended('none')).toBe(undefined)
   })
 
-  test('D048 a limit that is set, changed, and taken away holds from the next call on', async () => {
+  test('D048 setting, changing and removing a limit applies from the next call on', async () => {
     const { tool: wait } = hanging('wait')
     const seconds: number[] = []
     const script = [1, 2, 3, 4].map((n) => [call(String(n), 'wait')])
@@ -166,7 +166,7 @@ describe('time limits', () => {
     expect(seconds).toEqual([30, 2, 4, 30])
   })
 
-  test('D048 a limit of 0 is none, and a changed one holds for a call that was looked up before', async () => {
+  test('D048 a limit of 0 means none, and a changed limit applies to a call that already holds the tool', async () => {
     const wait = hanging('wait')
     const second: Step = [call('1', 'wait'), call('2', 'wait')]
     const run = timed([second, 'Done.'], { tools: { wait: wait.tool }, rules: { wait: { timeoutMs: 1000 } } })
@@ -179,7 +179,7 @@ describe('time limits', () => {
     expect(run.results()).toEqual([expect.stringContaining('1000 ms'), 'wait ran'])
   })
 
-  test('D048 children under way have them, those with rules of their own as well', async () => {
+  test('D048 running children have the new rules, also those with their own rules', async () => {
     for (const preset of [undefined, 'own']) {
       const wait = hanging('wait')
       const own = { authority: { tools: { other: { timeoutMs: 1 } } } }
@@ -199,7 +199,7 @@ describe('time limits', () => {
     }
   })
 
-  test('what the model is offered stays the same, in the same order', async () => {
+  test('the list of tools for the model stays the same, in the same order', async () => {
     const tools = Object.fromEntries(['c', 'a', 'b'].map((name) => [name, tool(name, () => name)]))
     const provider = scripted(
       [call('1', 'c')],

@@ -46,7 +46,7 @@ const isRefused = (change: object, message: RegExp | string): void =>
   )
 
 describe('the validator', () => {
-  test('B001 takes a tool that says everything', () => {
+  test('B001 accepts a tool with all fields', () => {
     expect(Object.keys(validateContract(full, 'words.ts')).sort()).toEqual(Object.keys(full).sort())
   })
 
@@ -54,7 +54,7 @@ describe('the validator', () => {
     'stateSlot loadedCardinality activeCardinality discoveryRules outputSchema timeoutMs effects isConcurrencySafe replay'
   const isOptional = (field: string): boolean => optional.split(' ').includes(field)
 
-  test('M05 takes a tool that says only what it must; without a stateSlot, with none or with null it is stateless', () => {
+  test('M05 accepts a tool with only the required fields; without a stateSlot, with ’none’ or with null it is stateless', () => {
     const must = Object.fromEntries(Object.entries(full).filter(([field]) => !isOptional(field)))
     expect(validateContract({ ...must, lifecycle: {} }, 'words.ts')).not.toHaveProperty('stateSlot')
     for (const stateSlot of ['none', null])
@@ -117,7 +117,7 @@ describe('a configuration schema', () => {
   })
 })
 
-test('what was checked stays as it was', () => {
+test('a checked contract cannot change', () => {
   let reads = 0
   const sly = {
     ...full,

@@ -28,7 +28,7 @@ function found(...content: SessionContentBlock[]): string[] {
 
 const body = (name: string): string => `<skill_content name="${name}">…`
 
-test('what was activated is found in its order, with the text that was given', () => {
+test('activated skills are found in order, with their exact text', () => {
   const twice = [use('3', 'a'), result('3', 'The skill "a" is active already')]
   expect(found(use('1', 'a'), use('2', 'b'), result('2', body('b')), result('1', body('a')), ...twice)).toEqual([
     `b resume ${body('b')}`,
@@ -36,7 +36,7 @@ test('what was activated is found in its order, with the text that was given', (
   ])
 })
 
-test('a result that was put elsewhere for its size still counts: what binds must not be forgotten', () => {
+test('an activation whose result was moved to a file still counts', () => {
   expect(found(use('1', 'a'), result('1', '[stored in results/1.txt]'))).toEqual(['a resume '])
 })
 

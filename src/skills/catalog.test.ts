@@ -9,7 +9,7 @@ const skill = (name: string, more: Partial<Skill> = {}): Skill => ({
   ...more,
 })
 
-test('A217 without skills there is no catalogue, nor where all are hidden', () => {
+test('A217 without skills, or if all are hidden, there is no catalogue', () => {
   expect(buildCatalog([])).toBe('')
   expect(buildCatalog([skill('a', { isHidden: true })])).toBe('')
 })
@@ -46,7 +46,7 @@ test('TR-17 a description is cut where it is too long, and nothing in it is invi
   expect(description.replaceAll('😀', '')).toBe('…')
 })
 
-test('who has very many skills gets shorter descriptions, and in the end names alone', () => {
+test('with very many skills descriptions are shortened, and finally only names remain', () => {
   const many = (count: number): Skill[] =>
     Array.from({ length: count }, (_, i) => ({ name: `skill-${i}`, description: 'd'.repeat(1000), source: 'user' }))
   expect(buildCatalog(many(10))).toContain('d'.repeat(1000))

@@ -33,7 +33,7 @@ test('a folder that is not there has no skills, and that is no problem', async (
   expect(await findSkills([{ path: join(root, 'none'), source: 'user' }])).toEqual({ skills: [], problems: [] })
 })
 
-test('SK-08 nothing is looked for in node_modules, hidden folders, or above the root', async () => {
+test('SK-08 node_modules, hidden folders and parents of the root are not searched', async () => {
   const root = await temporary('skills-')
   await putSkill(root, 'above')
   await putSkill(join(root, 'skills/node_modules'), 'planted')
@@ -60,7 +60,7 @@ test('skill.md counts where there is no SKILL.md; with both it is said which cou
   ])
 })
 
-test('what cannot be read as a skill is left out and named, and the others are there', async () => {
+test('an unreadable skill is left out and reported, and the others are loaded', async () => {
   const root = await temporary('skills-')
   await putSkill(root, 'good')
   await put(join(root, 'large/SKILL.md'), `${skillText('large')}${'x'.repeat(1024 * 1024)}`)
@@ -80,7 +80,7 @@ test('only the head of a file is read: a long text and its broken characters do 
   expect(skills[0]?.description).toBe('ä'.repeat(3000))
 })
 
-test('so many folders are looked at and no more, and that is said', async () => {
+test('the number of folders is bounded, with a note', async () => {
   const root = await temporary('skills-')
   for (let i = 0; i < 25; i++) await mkdir(join(root, `f${i}`))
   await putSkill(root, 'aa')
@@ -104,7 +104,7 @@ describe('links', () => {
     expect(problems.map(({ problem }) => problem)).toEqual(['it is a link to nowhere', 'it is a link to nowhere'])
   })
 
-  test('so many of one folder are followed and no more, and that is said once', async () => {
+  test('the number of links per folder is bounded, with one note', async () => {
     const root = await temporary('skills-')
     for (let i = 0; i < 600; i++) await symlink('gone', join(root, `l${i}`))
     await putSkill(root, 'zz')
@@ -149,7 +149,7 @@ describe('links', () => {
 })
 
 describe('TR-01 of a project nothing is opened before a person said yes', () => {
-  test('it is asked with each entry before it is looked into', async () => {
+  test('it is called with each entry before the entry is opened', async () => {
     const root = await temporary('skills-')
     await mkdir(join(root, 'late'))
     await mkdir(join(root, 'no'))
@@ -168,7 +168,7 @@ describe('TR-01 of a project nothing is opened before a person said yes', () => 
     expect(problems).toMatchObject([{ path: root, isSkipped: true, problem: expect.stringContaining('no: left out') }])
   })
 
-  test('a skill says what was asked about, so that it can be asked again', async () => {
+  test('a skill keeps the entry that was asked about, so that it can be checked again', async () => {
     const root = await temporary('skills-')
     await putSkill(join(root, 'group/inner'), 'deep')
     await putSkill(root, 'upper')
@@ -179,7 +179,7 @@ describe('TR-01 of a project nothing is opened before a person said yes', () => 
     ])
   })
 
-  test('a question that fails is a no', async () => {
+  test('a failing check counts as no', async () => {
     const root = await temporary('skills-')
     await putSkill(root, 'a')
     const mayOpen = () => {
@@ -188,7 +188,7 @@ describe('TR-01 of a project nothing is opened before a person said yes', () => 
     expect((await findSkills([{ path: root, source: 'project' }], { mayOpen })).skills).toEqual([])
   })
 
-  test('a link to another entry needs a yes for both', async () => {
+  test('a link to another entry needs permission for both', async () => {
     const root = await temporary('skills-')
     await putSkill(root, 'target')
     await symlink(join(root, 'target'), join(root, 'alias'))

@@ -5,7 +5,7 @@ import { parseSkill } from './parse-skill.ts'
 
 const fields = async (yaml: string) => Object.fromEntries((await readFrontMatter(yaml)).fields ?? [])
 
-test('a file is parted at the first two lines of ---', () => {
+test('a file is split at the first two lines of ---', () => {
   const text = '---\nname: a\n---\n\nBody with --- and\n\n---\n\nanother rule\n'
   expect(splitFrontMatter(text)).toEqual({ yaml: 'name: a\n', body: 'Body with --- and\n\n---\n\nanother rule' })
   expect(splitFrontMatter('\uFEFF---\r\nname: a\r\n---\r\nBody\r\n')).toEqual({ yaml: 'name: a\n', body: 'Body' })
@@ -23,7 +23,7 @@ test.each([
   expect(splitFrontMatter(text)).toMatchObject({ failure: expect.stringMatching(/front matter/) })
 })
 
-test('a value with an unquoted colon is read as text, over several lines too, and this is said', async () => {
+test('a value with an unquoted colon is read as text, also over several lines, with a warning', async () => {
   const yaml = `name: pdf\ndescription: Use this when: it's a PDF\n  or else: something\nmetadata:\n  note: a: b\n`
   const { fields, repaired: mended } = await readFrontMatter(yaml)
   expect(mended).toContain('quotes')
@@ -49,7 +49,7 @@ const laughs = [
   }),
 ].join('\n')
 
-describe('SK-06 front matter that wants more than to be read is refused', () => {
+describe('SK-06 front matter with tags, aliases or deep nesting is refused', () => {
   test.each([
     ['a billion laughs', laughs, /alias/],
     ['a tag that makes a function', 'a: !!js/function "function () { return 1 }"', /tag/],
@@ -74,13 +74,13 @@ test('SK-06 a value that contains itself ends up as nothing', async () => {
   expect(skill?.metadata).toEqual({ a: '' })
 })
 
-test('SK-06 fields called like those of every object are only fields', async () => {
+test('SK-06 fields named like properties of every object are ordinary fields', async () => {
   const { skill } = await parseSkill('---\nname: x\ndescription: y\nmetadata:\n  __proto__: z\n---\n', 'x')
   expect(Object.entries(skill?.metadata ?? {})).toEqual([['__proto__', 'z']])
   expect(({} as Record<string, unknown>).z).toBeUndefined()
 })
 
-test('what is read without a parser is what the parser reads', async () => {
+test('the fast path reads the same fields as the parser', async () => {
   const tricky = [
     'true',
     '~',

@@ -51,13 +51,13 @@ test.each([
   expect(skill?.allowedTools).toEqual(expected)
 })
 
-test('an empty allowed-tools says nothing about tools, and is warned of', async () => {
+test('an empty allowed-tools is ignored, with a warning', async () => {
   const { skill, problems } = await parse('name: my-skill\ndescription: d\nallowed-tools:')
   expect(skill).not.toHaveProperty('allowedTools')
   expect(problems).toMatchObject([{ field: 'allowed-tools', isSkipped: false }])
 })
 
-describe('what departs from the standard is loaded with a warning', () => {
+describe('deviations from the standard are loaded with a warning', () => {
   test.each([
     ['a name that is not the folder’s', 'name: other\ndescription: d', /folder/],
     ['a name in title case with a blank', 'name: My Skill\ndescription: d', /lower case/],

@@ -23,7 +23,7 @@ test.each([
   expect(matchesGlob(path, glob)).toBe(expected)
 })
 
-test('a glob that is made to hang does not', () => {
+test('a hostile glob takes linear time', () => {
   expect(matchesGlob(`${'a'.repeat(5000)}b`, '*a'.repeat(128))).toBe(false)
   expect(matchesGlob('a/'.repeat(1000), `${'**/a/'.repeat(50)}b`)).toBe(false)
   expect(matchesGlob('x', '{a,b}'.repeat(50))).toBe(false)

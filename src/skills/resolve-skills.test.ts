@@ -20,7 +20,7 @@ const resolved = (more: SkillsConfig = {}) => resolveSkills({ cwd, home, ...more
 const names = async (more: SkillsConfig = {}) => (await resolved(more)).skills.map(({ name }) => name)
 const inline = (name: string) => defineSkill({ name, description: `Written ${name}.`, instructions: 'Do it.' })
 
-test('A215 skills are looked for in the usual folders in their order, and the first of a name counts', async () => {
+test('A215 skills are searched in the usual folders in order, and the first of a name wins', async () => {
   const order = [
     join(cwd, '.agents/skills'),
     join(cwd, '.libero/skills'),
@@ -55,7 +55,7 @@ test('A215 skills are looked for in the usual folders in their order, and the fi
   ])
 })
 
-test('A215 the same folder in two places is no second skill, and names that differ in case are one', async () => {
+test('A215 a folder reached twice is one skill, and names that differ in case are equal', async () => {
   await putSkill(join(cwd, '.agents/skills'), 'a')
   await mkdir(join(cwd, '.libero'))
   await symlink(join(cwd, '.agents/skills'), join(cwd, '.libero/skills'))
@@ -64,7 +64,7 @@ test('A215 the same folder in two places is no second skill, and names that diff
   expect((await resolved()).skills).toMatchObject([{ name: 'a', source: 'project' }])
 })
 
-describe('A216 which skills there are can be said', () => {
+describe('A216 the available skills can be restricted by name', () => {
   beforeEach(async () => {
     await putSkill(join(cwd, '.agents/skills'), 'one')
     await putSkill(join(home, '.agents/skills'), 'two')
@@ -101,7 +101,7 @@ describe('A216 which skills there are can be said', () => {
     expect(problems).toHaveLength(3)
   })
 
-  test('SK-05 a written skill needs a harmless name and a description too', async () => {
+  test('SK-05 a skill of the program needs a harmless name and a description too', async () => {
     const { skills, problems } = await resolved({ write: [inline('../x'), { ...inline('x'), description: ' ' }] })
     expect(skills.map(({ name }) => name)).toEqual(['one', 'two'])
     expect(problems).toMatchObject([{ isSkipped: true }, { isSkipped: true }])
@@ -178,7 +178,7 @@ test('a skill for certain files is offered only where there is such a file', asy
   expect(await names()).toEqual(['python', 'web'])
 })
 
-test('what is ignored about model and thinking is a problem here as it is in a run', async () => {
+test('ignored values of model and thinking are reported as in a run', async () => {
   await putSkill(join(home, '.agents/skills'), 'odd', 'thinking: much')
   const { problems } = await resolved()
   expect(problems).toMatchObject([{ field: 'thinking', problem: expect.stringContaining('is ignored') }])

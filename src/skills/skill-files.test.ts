@@ -21,12 +21,12 @@ test('instructions are the text below the front matter, as the file has it now',
   expect(await readInstructions(skill)).toBe('Another\ntext.')
 })
 
-test('those of a written skill are as they are written', async () => {
+test('instructions of a skill of the program are used as written', async () => {
   const skill: Skill = { name: 'a', description: 'b', source: 'inline', instructions: '\nDo it.\n' }
   expect(await readInstructions(skill)).toBe('Do it.')
 })
 
-test('a file that became a link, too large, or another text is refused, and it is said why', async () => {
+test('a file that became a link, too large, or another text is refused with the reason', async () => {
   const skill = await found('text')
   await put(skill.path, 'no front matter')
   await expect(readInstructions(skill)).rejects.toThrow(/skill a changed since it was found/)

@@ -106,7 +106,7 @@ function inserted(text: string, { at, bit, pad }: { at: number; bit: string; pad
 }
 
 /** Runs lines in bash to find what our reading misses: a line that needs no approval must change nothing. */
-test('no line made by chance that would run without a question changes a file', { timeout: 240_000 }, async () => {
+test('no random line that needs no approval changes a file', { timeout: 240_000 }, async () => {
   // As `explainCommand` would judge it, with the rules compiled once for all lines.
   const place = { root: '/clone/work', home: '/home/other', isTrusted: false }
   const context = {

@@ -12,7 +12,7 @@ async function verdict(line: string, launch: AuthoritySettings): Promise<string>
   return `${verdict} ${by}`
 }
 
-describe('a rule about what is in a folder holds for the folder', () => {
+describe('a rule about the content of a folder applies to the folder', () => {
   const writes: AuthoritySettings = { mode: 'yolo', deny: ['fs.write:src/*', 'fs.write:docs/api/x.md'] }
   test.each(['rm -rf src', 'cp a src/', 'mv a src', 'mv src lib', 'find src -delete', 'rm -r docs', 'rm -rf /desk'])(
     'when %s would change all of it',
@@ -21,7 +21,7 @@ describe('a rule about what is in a folder holds for the folder', () => {
   test.each(['touch lib/a', 'rm -r srcs', 'mkdir docs/api2', 'cat src/a'])('and for no other: %s', async (line) =>
     expect(await verdict(line, writes)).toBe('allow mode-gate'),
   )
-  test('and what may change anything in the workspace is asked about', async () =>
+  test('and a command that may change anything in the workspace needs an approval', async () =>
     expect(await verdict('git push', writes)).toBe('ask floor'))
 
   const reads: AuthoritySettings = {

@@ -72,7 +72,7 @@ describe('npm run shell-corpus', () => {
     expect(code).toBe(2)
   })
 
-  test('says what is wrong with its file', async () => {
+  test('reports what is wrong with its file', async () => {
     expect(await corpus([])).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('holds no lines') })
     expect(await run(['/nowhere.jsonl'])).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be read') })
     expect(await run([])).toMatchObject({ code: 2, stderr: expect.stringContaining('usage') })

@@ -18,7 +18,7 @@ describe('a state machine in an authority', () => {
     },
   )
 
-  test('B027 a grant of the stage serves one call: using it again is denied, and an equal call is asked about anew', async () => {
+  test('B027 a grant of the stage counts for one call: reuse is denied, and an equal call is judged again', async () => {
     const asked: string[] = []
     const again: unknown[] = []
     const grantStageTool: Stage['grantStageTool'] = ({ proposalId }) => {
@@ -36,13 +36,13 @@ describe('a state machine in an authority', () => {
     expect([ran, asked, prompts]).toEqual([['write', 'write'], ['1', '2'], []])
   })
 
-  test('B028 what the stage refuses is denied in yolo too, and whatever rules allow', async () => {
+  test('B028 a call that the stage refuses is denied in yolo too, whatever rules allow', async () => {
     const { decisions, ran } = await go([[call('1', 'write')]], { mode: 'yolo', allow: ['write'], stage: {} })
     expect(decisions[0]).toMatchObject({ verdict: 'deny', code: 'StageToolDenied' })
     expect(ran).toEqual([])
   })
 
-  test('a deny rule holds against the stage', async () => {
+  test('a deny rule wins over the stage', async () => {
     const stage = { allowedTools: ['write'] }
     const { decisions, ran } = await go([[call('1', 'write')]], { mode: 'yolo', deny: ['write'], stage })
     expect(decisions[0]).toMatchObject({ verdict: 'deny', by: 'deny-rule' })
@@ -56,7 +56,7 @@ describe('a state machine in an authority', () => {
     expect(ran).toEqual(value ? ['write'] : [])
   })
 
-  test('a stage holds for children, and they cannot end it', async () => {
+  test('a stage applies to children, and they cannot end it', async () => {
     const { decisions, ran, provider, stateMachine } = await go(
       [[call('1', 'spawn', { task: 'do' })], [call('2', 'write'), call('3', 'finish')], 'child done'],
       { mode: 'yolo', stage: { allowedTools: ['spawn'], turnCap: 1 } },

@@ -50,7 +50,7 @@ const recordsOf = (file = path) => linesOf(file).map((line) => JSON.parse(line) 
 const audit = (more: Partial<Parameters<typeof createFileAudit>[0]> = {}) => createFileAudit({ path, env: {}, ...more })
 
 describe('a record', () => {
-  test('is a line with everything it says, a number, a time, and the hash of the one before', async () => {
+  test('is a line with all its fields, a number, a time, and the hash of the one before', async () => {
     const clock = fakeClock()
     const sink = audit({ clock })
     const succeeded = { ...started, event: 'ToolInvocationSucceeded', details: { durationMs: 3 } }
@@ -74,14 +74,14 @@ describe('a record', () => {
     }
   })
 
-  test('cannot bring its own number, time or hash', async () => {
+  test('cannot set its own number, time or hash', async () => {
     const forged = { ...numbered(1), seq: 9, at: 'never', prev: 'x', hash: 'y' }
     await audit().write(forged)
     expect(recordsOf()).toMatchObject([{ seq: 1, prev: '0'.repeat(64) }])
     expect(await verifyAudit(path)).toEqual({ ok: true, records: 1 })
   })
 
-  test('UI-01 does nothing to the terminal that shows it, and loses nothing by that', async () => {
+  test('UI-01 contains no control characters, and loses no text', async () => {
     const text = 'a\x1b[2J\x9b31m\u202e\u2028\u{e0041}\nz'
     await audit().write({ ...numbered(1), details: { text } })
     const [line] = linesOf()
@@ -158,7 +158,7 @@ describe('the file', () => {
     expect(await verifyAudit(place)).toEqual({ ok: false, line: 2, problem: `${names[1]}: it is no whole record` })
   })
 
-  test('has the records of many writers, one after another', async () => {
+  test('contains the records of many writers, in sequence', async () => {
     const sink = audit()
     await Promise.all(Array.from({ length: 200 }, (_, i) => sink.write(numbered(i))))
     expect(recordsOf().map(({ details }) => (details as { n: number }).n)).toEqual(
@@ -183,7 +183,7 @@ describe('the file', () => {
 })
 
 describe('after a crash', () => {
-  test('a torn line is kept aside and told of', async () => {
+  test('an incomplete line is saved in another file and recorded', async () => {
     const sink = audit()
     for (const n of [1, 2]) await sink.write(numbered(n))
     const [, second = ''] = linesOf()
@@ -200,7 +200,7 @@ describe('after a crash', () => {
     expect(await verifyAudit(path)).toEqual({ ok: true, records: 3 })
   })
 
-  test('wherever it was torn, whole lines stay, the rest is aside, and the chain goes on', async () => {
+  test('cut at any position, complete lines stay, the rest is saved, and the chain continues', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), async (cut) => {
         const file = join(mkdtempSync(join(folder, 'x')), 'a.jsonl')
@@ -222,7 +222,7 @@ describe('after a crash', () => {
     )
   })
 
-  test('between keeping it aside and telling of it, it is told of the next time, once', async () => {
+  test('after a crash between saving and recording it, it is recorded the next time, once', async () => {
     await audit().write(numbered(1))
     writeFileSync(`${path}.torn-2`, '{"seq":2')
     for (const n of [2, 3]) await audit().write(numbered(n))
@@ -272,7 +272,7 @@ describe('tampering is detected', () => {
     })
   })
 
-  test('a file that was emptied or deleted under us', async () => {
+  test('a file that was emptied or deleted meanwhile', async () => {
     const sink = audit()
     for (const n of [1, 2]) await sink.write(numbered(n))
     const { hash: lastHash } = recordsOf()[1]!

@@ -70,7 +70,7 @@ describe('B047 a planted secret is not in the audit', () => {
   })
 })
 
-describe('what is no secret', () => {
+describe('text that is not a secret', () => {
   test('B047 structure and references to secrets stay as they are', async () => {
     const details = {
       args: { command: `deploy --token $DEPLOY_TOKEN --password \${DB_PASSWORD} && ls`, list: [1, null, true, ['a']] },

@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-test('an answer that was signed is known again, in whatever order its fields stand', () => {
+test('a signed answer is verified, in any order of its fields', () => {
   const mac = key.sign(answer)
   expect(mac).toMatch(/^[0-9a-f]{64}$/)
   expect(key.verify(answer, mac)).toBe(true)
@@ -35,7 +35,7 @@ test.each(Object.keys(answer))('PI-09 an answer that is sent again with another 
   expect(key.verify({ ...answer, [field]: [answer[field as keyof SignedAnswer]] }, mac)).toBe(false)
 })
 
-test('PI-09 an answer for this once does not count for longer', () => {
+test('PI-09 an answer for once is not stored', () => {
   expect(key.verify({ ...answer, scope: 'always' }, key.sign(answer))).toBe(false)
   expect(key.verify(answer, key.sign({ ...answer, scope: 'once' }))).toBe(false)
 })
@@ -52,13 +52,13 @@ test.each([undefined, '', 'no', '0'.repeat(64), 7, null, {}])(
   },
 )
 
-test('what cannot be an answer is not signed', () => {
+test('an invalid answer is not signed', () => {
   expect(() => key.sign({ ...answer, by: undefined as never })).toThrow(TypeError)
   expect(() => key.sign({ ...answer, decision: 'expired' as never })).toThrow(TypeError)
   expect(key.verify(undefined as never, key.sign(answer))).toBe(false)
 })
 
-test('machines that share a secret know each other; a short or no secret is refused', () => {
+test('machines with the same secret verify each other’s answers; a short or missing secret is refused', () => {
   const secret = crypto.getRandomValues(new Uint8Array(48))
   const mac = answerKeyFromSecret(secret).sign(answer)
   expect(answerKeyFromSecret(Uint8Array.from(secret)).verify(answer, mac)).toBe(true)
@@ -84,7 +84,7 @@ test('the key of a user is made once, for its owner alone, and stays', async () 
   expect((await openAnswerKey(join(folder, 'other'))).verify(answer, mac)).toBe(false)
 })
 
-test('many who need the key at once get the same', async () => {
+test('concurrent callers get the same key', async () => {
   const keys = await Promise.all(Array.from({ length: 10 }, () => openAnswerKey(join(folder, 'home'))))
   const mac = keys[0]!.sign(answer)
   expect(keys.every((one) => one.verify(answer, mac))).toBe(true)

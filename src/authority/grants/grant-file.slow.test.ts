@@ -24,7 +24,7 @@ afterEach(async () => {
 })
 
 describe('among processes', { timeout: 60_000 }, () => {
-  test('what several grant and revoke at the same time is all there, and all gone', async () => {
+  test('concurrent grants and revocations of several processes are all applied', async () => {
     const code = `
       for (let i = 0; i < 10; i++) {
         await grants.add({ ...about, key: process.pid + ' kept ' + i })
@@ -67,7 +67,7 @@ describe('among processes', { timeout: 60_000 }, () => {
     expect(keys).toEqual([...Array.from({ length: keys.length - 1 }, (_, i) => `k${i}`), 'after'])
   })
 
-  test('those who need the key for answers at the same time get the same one', async () => {
+  test('concurrent processes get the same answer key', async () => {
     const code = `
       const key = await openAnswerKey(home)
       console.log(key.sign({ sessionId: 's', callId: 'c', digest: 'd', decision: 'allow', by: 'ada' }))`

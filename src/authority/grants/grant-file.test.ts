@@ -42,7 +42,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('what is granted is there after a restart, whatever its scope', async () => {
+test('grants of every scope survive a restart', async () => {
   const clock = fakeClock(1_000)
   const before = createGrants({ clock, store: file })
   const { grantedAt: _, ...given } = grant
@@ -77,7 +77,7 @@ test('reading makes nothing, and there is nothing to read at first', async () =>
   expect(await readdir(folder)).toEqual([])
 })
 
-test('FS-19 the file is for its owner alone, also without a umask, and nothing is left beside it', async () => {
+test('FS-19 the file is readable only by its owner, also without a umask, and no other file remains', async () => {
   process.umask(0)
   await add(grant)
   expect(await modeOf(path)).toBe(0o600)
@@ -92,7 +92,7 @@ test('an edit that changes nothing writes nothing', async () => {
   expect(await stat(path)).toMatchObject({ mtimeMs, ino })
 })
 
-test('what another process wrote is seen at the next look, and the same list comes back while nothing changes', async () => {
+test('changes of another process are read at the next load, and the same list is returned while nothing changes', async () => {
   await add(grant)
   const first = await file.read()
   expect(await file.read()).toBe(first)
@@ -133,7 +133,7 @@ test.each([
   expect(await readFile(path, 'utf8')).toBe(text)
 })
 
-test('FS-19 a link in its place is refused and left as it is', async () => {
+test('FS-19 a link instead of the file is refused and left unchanged', async () => {
   await add(grant)
   const elsewhere = join(folder, 'elsewhere.json')
   await rename(path, elsewhere)

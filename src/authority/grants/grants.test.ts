@@ -26,7 +26,7 @@ beforeEach(() => {
 })
 
 describe('what is found', () => {
-  test('is what was granted for this tool and key, and nothing else', async () => {
+  test('matches only this tool and key', async () => {
     expect(grants.find(call)).toBeUndefined()
     await grants.add(ofSession)
     expect(grants.find(call)).toEqual({ ...ofSession, grantedAt: 1_000 })
@@ -35,12 +35,12 @@ describe('what is found', () => {
     expect(grants.find({ ...call, key: 'npm test ' })).toBeUndefined()
   })
 
-  test('is never what only has the same tool and key when they are written in one', async () => {
+  test('does not match another tool and key with the same concatenation', async () => {
     await grants.add({ ...always, tool: 'a\nb', key: 'c' })
     expect(grants.find({ ...call, tool: 'a', key: 'b\nc' })).toBeUndefined()
   })
 
-  test('is not what has expired, also when the clock is set back', async () => {
+  test('does not match after its expiry, even if the clock is set back', async () => {
     let now = 1_000
     const own = createGrants({ clock: { ...clock, now: () => now } })
     await own.add({ ...always, expiresAt: 2_000 })
@@ -62,7 +62,7 @@ describe('what is found', () => {
     expect(grants.list().map(({ key }) => key)).toEqual(['npm test', 'pwd'])
   })
 
-  test('AG-03 what was approved in a child does not hold for its parent or its siblings', async () => {
+  test('AG-03 an approval in a child does not count for its parent or its siblings', async () => {
     await grants.add({ ...ofSession, sessionId: 'child' })
     expect(grants.find({ ...call, sessionIds: ['child', 'root'] })).toBeDefined()
     expect(grants.find({ ...call, sessionIds: ['grandchild', 'child', 'root'] })).toBeDefined()
@@ -87,12 +87,12 @@ describe('what is found', () => {
     expect(grants.find({ ...call, origin: { layer: 'project', path: origin.path } })).toBeUndefined()
   })
 
-  test('holds always, wherever, if that is its scope', async () => {
+  test('counts everywhere with the scope always', async () => {
     await grants.add(always)
     expect(grants.find({ ...call, sessionIds: ['new'], project: '/other' })).toMatchObject({ scope: 'always' })
   })
 
-  test('holds for its project alone, if that is its scope', async () => {
+  test('counts only in its project with the scope project', async () => {
     await grants.add(ofProject)
     expect(grants.find({ ...call, sessionIds: ['new'] })).toMatchObject({ scope: 'project' })
     expect(grants.find({ ...call, project: '/desk/inner' })).toBeUndefined()
@@ -100,7 +100,7 @@ describe('what is found', () => {
     expect(grants.find(nowhere)).toBeUndefined()
   })
 
-  test('is none any more from its last moment on', async () => {
+  test('does not count from its expiry on', async () => {
     await grants.add({ ...ofSession, expiresAt: 5_000 })
     await clock.advance(3_999)
     expect(grants.find(call)).toBeDefined()
@@ -111,7 +111,7 @@ describe('what is found', () => {
     expect(grants.find(call)).toMatchObject({ grantedAt: 5_000 })
   })
 
-  test('says what it is bound to, and what is not bound comes first', async () => {
+  test('lists its bound files, and unbound grants come first', async () => {
     const bound = { '/desk/package.json': 'abc' }
     await grants.add({ ...ofSession, bound })
     expect(grants.find(call)).toMatchObject({ bound })
@@ -139,7 +139,7 @@ test('granting the same twice keeps the first; by whom and when makes no differe
   expect(grants.list()).toHaveLength(2)
 })
 
-test('what was bound to a file that has changed is revoked by what it says, and can be granted anew', async () => {
+test('a grant whose file changed is revoked by content, and can be granted again', async () => {
   await grants.add({ ...ofSession, bound: { '/desk/package.json': 'before' } })
   const stale = { ...grants.find(call)! }
   expect(await grants.revoke((grant) => isSameGrant(grant, stale))).toBe(1)
@@ -186,7 +186,7 @@ test('grants of sessions that are never cleared are bounded, and lasting grants 
 })
 
 describe('with a store', () => {
-  test('what another process granted or revoked counts after the next look', async () => {
+  test('grants and revocations of another process count after the next load', async () => {
     const store = fakeStore()
     const [here, there] = [createGrants({ clock, store }), createGrants({ clock, store })]
     await here.add(always)
@@ -198,7 +198,7 @@ describe('with a store', () => {
     expect(here.find(call)).toBeUndefined()
   })
 
-  test('a store that cannot be trusted any more takes everything with it', async () => {
+  test('if the store cannot be trusted any more, no grant counts', async () => {
     const store = fakeStore()
     grants = createGrants({ clock, store })
     await grants.add(always)
@@ -208,7 +208,7 @@ describe('with a store', () => {
     expect(grants.list()).toEqual([])
   })
 
-  test('what could not be written is not remembered', async () => {
+  test('a grant that could not be written is not kept', async () => {
     const store = fakeStore()
     grants = createGrants({ clock, store })
     store.change = () => Promise.reject(new Error('disk full'))
@@ -216,7 +216,7 @@ describe('with a store', () => {
     expect(grants.find(call)).toBeUndefined()
   })
 
-  test('a slow reading never replaces a newer one', async () => {
+  test('a slow read never replaces a newer one', async () => {
     const store = fakeStore()
     grants = createGrants({ clock, store })
     const slow = Promise.withResolvers<readonly Grant[]>()

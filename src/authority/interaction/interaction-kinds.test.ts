@@ -17,7 +17,7 @@ const everyField = kinds.flatMap((kind) =>
   ['kind', ...Object.keys(whole[kind]!)].map((field) => [kind, field] as const),
 )
 
-test.each(kinds)('B040 a whole question of kind %s is one, and may carry more', (kind) => {
+test.each(kinds)('B040 a complete question of kind %s is accepted, also with more fields', (kind) => {
   const request = { kind, payload: { kind, ...whole[kind], more: { callId: 'c-1' } } }
   const checked = checkInteraction(request)
   expect(checked).toEqual(request)

@@ -74,7 +74,7 @@ describe('an answer', () => {
     expect(await hub.interact(approve, { signal })).toMatchObject({ status: 'accepted', value: { scope } })
   })
 
-  test('that cannot be one is refused, and the question stays open', async () => {
+  test('that is invalid is refused, and the question stays open', async () => {
     const screen = fakeScreen()
     const outcome = hub.interact(confirm, { signal })
     const prompt = await screen.next()
@@ -106,7 +106,7 @@ describe('an answer', () => {
     expect(() => hub.answer('never', true)).toThrow(/"never" is not open/)
   })
 
-  test('is in no event, for it may be a password', async () => {
+  test('is in no event, because it may be a password', async () => {
     hub.attach(() => 'hunter2')
     await hub.interact(question('Auth.Password', { prompt: 'Password' }), { signal })
     expect(JSON.stringify(events)).not.toContain('hunter2')
@@ -115,7 +115,7 @@ describe('an answer', () => {
 })
 
 describe('several interactors', () => {
-  test('B041 of two the first answer wins, the other is dismissed, and a late answer is an error', async () => {
+  test('B041 with two interactors the first answer wins, the other prompt is dismissed, and a late answer is an error', async () => {
     const [left, right] = [fakeScreen('left'), fakeScreen('right')]
     const outcome = hub.interact(confirm, { signal })
     const [one, other] = [await left.next(), await right.next()]
@@ -130,7 +130,7 @@ describe('several interactors', () => {
     })
   })
 
-  test('what a dismissed one returns later is dropped', async () => {
+  test('a late return value of a dismissed interactor is dropped', async () => {
     const slow = Promise.withResolvers<boolean>()
     hub.attach(() => slow.promise)
     hub.attach(() => true)
@@ -140,7 +140,7 @@ describe('several interactors', () => {
     expect(events.map(({ type }) => type)).toEqual(['InteractionIssued', 'InteractionAnswered'])
   })
 
-  test('what one returns that has left does not count, though the question is still open', async () => {
+  test('the return value of an interactor that left does not count, even if the question is still open', async () => {
     const slow = Promise.withResolvers<boolean>()
     const leave = hub.attach(() => slow.promise)
     const screen = fakeScreen('screen')
@@ -154,7 +154,7 @@ describe('several interactors', () => {
     expect(await outcome).toMatchObject({ status: 'rejected', by: 'screen' })
   })
 
-  test('one that hears of an answer cannot give another one in the name of the next', async () => {
+  test('an interactor that is notified of an answer cannot answer again for the next question', async () => {
     const [left, right] = [fakeScreen('left'), fakeScreen('right')]
     const outcome = hub.interact(confirm, { signal })
     const [one, other] = [await left.next(), await right.next()]
@@ -172,7 +172,7 @@ describe('several interactors', () => {
     expect(events.map(({ type }) => type)).toEqual(['InteractionIssued', 'InteractionAnswered'])
   })
 
-  test('B042 each sees its questions one at a time and in order', async () => {
+  test('B042 each interactor sees its questions one at a time and in order', async () => {
     const left = fakeScreen('left')
     const right = fakeScreen('right', ['Confirm'])
     const outcomes = [ask, confirm, approve].map((request) => hub.interact(request, { signal }))
@@ -187,7 +187,7 @@ describe('several interactors', () => {
     expect((await Promise.all(outcomes)).map(({ status }) => status)).toEqual(['accepted', 'accepted', 'accepted'])
   })
 
-  test('are asked only what they take', async () => {
+  test('receive only the kinds they take', async () => {
     const screen = fakeScreen('screen', ['Ask', 'Confirm'])
     expect(await hub.interact(approve, { signal })).toEqual({ status: 'unattended', correlationId: 'q-1' })
     expect(screen.shown).toEqual([])
@@ -201,7 +201,7 @@ describe('several interactors', () => {
     expect(hub.open).toEqual([{ ...approve, correlationId: 'q-1', issuedAt: 1_000 }])
   })
 
-  test('one that comes later is asked what is open, with the time that is left', async () => {
+  test('an interactor that attaches later gets the open questions, with the remaining time', async () => {
     fakeScreen('early')
     const outcomes = [ask, confirm].map((request) => hub.interact(request, { signal }))
     await clock.advance(20_000)
@@ -267,7 +267,7 @@ describe('without an answer', () => {
     },
   )
 
-  test('a limit of months is kept', async () => {
+  test('a time limit of months works', async () => {
     fakeScreen()
     const outcome = hub.interact(confirm, { signal, timeoutMs: 60 * 24 * 60 * minute })
     await clock.advance(60 * 24 * 60 * minute - 1)
@@ -293,14 +293,14 @@ describe('without an answer', () => {
     expect(await confirmed).toMatchObject({ status: 'timeout' })
   })
 
-  test('a device code that is over is not waited for', async () => {
+  test('a question about an expired device code times out at once', async () => {
     fakeScreen()
     const outcome = hub.interact(question('Auth.DeviceCode', { ...deviceCode.payload, expiresAt: 5 }), { signal })
     await clock.advance(0)
     expect(await outcome).toMatchObject({ status: 'timeout' })
   })
 
-  test('everybody who could give one may leave', async () => {
+  test('all interactors that could answer may leave', async () => {
     const [left, right] = [fakeScreen('left'), fakeScreen('right')]
     const outcome = hub.interact(confirm, { signal })
     const prompt = await left.next()
@@ -316,7 +316,7 @@ describe('without an answer', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('an interactor that fails has left as far as this question goes', async () => {
+  test('an interactor that fails counts as having left for this question', async () => {
     let shown = 0
     hub.attach({
       name: 'broken',
@@ -433,7 +433,7 @@ describe('without an interactor', () => {
     expect(events.map(({ type }) => type)).toEqual(['HeadlessInteractionRequired'])
   })
 
-  test('it is known beforehand who would answer', () => {
+  test('whoAnswers tells in advance who would answer', () => {
     const yolo = createHub('yolo')
     expect([hub, yolo].map((one) => one.whoAnswers('Approve'))).toEqual(['unattended', 'yolo'])
     expect(yolo.whoAnswers('trustProject')).toBe('unattended')
@@ -450,7 +450,7 @@ describe('without an interactor', () => {
   })
 })
 
-test('a listener that fails holds nothing up', async () => {
+test('a failing listener does not block an answer', async () => {
   const failing = () => {
     throw new Error('disk full')
   }

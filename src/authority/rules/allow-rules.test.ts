@@ -63,12 +63,12 @@ describe('what allows a command', () => {
     },
   )
 
-  test('words are compared one by one, whatever is in them', () => {
+  test('words are compared one by one, whatever they contain', () => {
     const call = line([command('', { table: 'none', words: ['make', 'a b'] })])
     expect(allows(call, 'shell:make a b')).toBe(false)
   })
 
-  test('nothing is allowed of a line that may do more than it says', () => {
+  test('a line that may do more than its commands show is not allowed', () => {
     const commands = [command('ls')]
     expect(allows(line(commands, { obstacles: ['a substitution'] }), 'shell:ls', 'exec')).toBe(false)
     expect(allows(line(commands, { isWhole: false }), 'shell:ls', 'exec')).toBe(false)
@@ -81,7 +81,7 @@ describe('what allows a command', () => {
     expect(allows(call, 'shell:ls')).toBe(false)
   })
 
-  test('what a tool does beside its line needs a rule too', () => {
+  test('effects of a tool besides its line need a rule too', () => {
     const call = line([command('ls')])
     const more = { ...call, effects: [...call.effects, { effect: 'net' } as const] }
     expect(allows(more, 'shell:ls')).toBe(false)
@@ -89,7 +89,7 @@ describe('what allows a command', () => {
   })
 })
 
-describe('SH-44 a redirection past an allow rule is a write and needs a rule for it', () => {
+describe('SH-44 a redirection after an allowed command is a write and needs its own rule', () => {
   test.each<[string[], CommandOptions, boolean]>([
     [['shell:echo'], into('out.txt'), false],
     [['shell:echo', 'fs.write:out.txt'], into('out.txt'), true],
@@ -107,7 +107,7 @@ describe('SH-44 a redirection past an allow rule is a write and needs a rule for
     expect(allows(call, 'shell:ls', 'fs.write')).toBe(true)
   })
 
-  test('what the words of an exact rule write is meant', () => {
+  test('an exact rule covers what its words write', () => {
     const call = line([command('touch a', { table: 'none', effects: [write('a')] })])
     expect(allows(call, 'shell:touch a')).toBe(true)
     expect(allows(call, 'shell:touch *')).toBe(false)

@@ -6,7 +6,7 @@ import { resolveSettings } from './settings.ts'
 
 const base = { root: '/desk/project', home: '/desk' }
 
-describe('FS-13 all spellings of a path are one, so that a deny cannot be spelled around', () => {
+describe('FS-13 all spellings of a path match the same deny rule', () => {
   test.each([
     '/desk/a/../.env',
     '/desk/./.env',
@@ -40,7 +40,7 @@ test('a path inside the workspace has two forms, one outside has one', () => {
   expect(bothForms('/desk/project-evil/a', base)).toEqual(['/desk/project-evil/a'])
 })
 
-test('what is canonical stays as it is', () => {
+test('a canonical path stays unchanged', () => {
   const names = fc.constantFrom('a', '.A', '..', '.', '', 'b. ', '\u00e9', 'e\u0301', '~', 'c:', '\u017f', '*')
   fc.assert(
     fc.property(fc.array(names, { maxLength: 6 }), (parts) => {

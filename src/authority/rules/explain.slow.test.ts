@@ -16,7 +16,7 @@ const base: AuthoritySettings = {
   deny: ['shell:curl', 'shell:rm'],
 }
 
-test('an explanation has five fields, whatever is explained', async () => {
+test('an explanation always has five fields', async () => {
   expect(await explained('ls -la', base)).toEqual({
     verdict: 'allow',
     by: 'allow-rule',
@@ -50,7 +50,7 @@ test.each([
   expect(`${verdict} ${by}`).toBe(expected)
 })
 
-test('an effect rule judges what a line does', async () => {
+test('an effect rule applies to the effects of a line', async () => {
   expect(await explained('cat secrets/key', { mode: 'yolo', deny: ['fs.read:secrets/*'] })).toMatchObject({
     verdict: 'deny',
   })

@@ -23,7 +23,7 @@ const load = (isTrusted = true) => loadSettings({ home, projectRoot, isTrusted, 
 const writeGlobal = (text: string): void => writeFileSync(join(home, 'authority.json'), text)
 const writeProject = (text: string): void => writeFileSync(join(projectRoot, '.libero/authority.json'), text)
 
-test('what is not written down is not there', async () => {
+test('missing files give no settings', async () => {
   expect(await load()).toEqual({})
   expect(await loadSettings({ facts })).toEqual({})
 })
@@ -54,7 +54,7 @@ test.each([
   await expect(load()).rejects.toMatchObject({ code: 'UnknownSetting', message: expect.stringContaining(field) })
 })
 
-test('an allowlist may stand in another file than its mode', async () => {
+test('an allowlist may be in another file than its mode', async () => {
   writeGlobal('{"allowlist": ["shell:ls"]}')
   expect(await load()).toEqual({ global: { allowlist: ['shell:ls'] } })
 })
@@ -89,7 +89,7 @@ test('links and folders are no settings', async () => {
   await expect(load()).rejects.toThrow(/not a regular file/)
 })
 
-test('what has no bottom, or is not UTF-8, is refused in words', async () => {
+test('endless nesting and invalid UTF-8 are refused with a message', async () => {
   writeProject(`{"deny": ${'['.repeat(99_999)}${']'.repeat(99_999)}}`)
   await expect(load()).rejects.toMatchObject({
     code: 'InvalidSettingsFile',
@@ -99,7 +99,7 @@ test('what has no bottom, or is not UTF-8, is refused in words', async () => {
   await expect(load()).rejects.toMatchObject({ code: 'InvalidSettingsFile', message: expect.stringContaining('UTF-8') })
 })
 
-test('a file of rules has to be there', async () => {
+test('a missing file of rules is an error', async () => {
   const path = join(base, 'rules.json')
   await expect(loadRulesFile(path, facts)).rejects.toThrow(/no such file/)
   writeFileSync(path, '{"mode": "allowlist", "allow": ["shell:ls"], "deny": ["shell:rm"]}')
@@ -108,7 +108,7 @@ test('a file of rules has to be there', async () => {
 
 const factsOfLine = (text: string): ShellFacts => line(text.split(' && ').map((one) => command(one))).shell!
 
-test('rules that keep their promises have no failures', async () => {
+test('rules that match their examples have no failures', async () => {
   const failures = await testPolicy(
     {
       deny: [
@@ -132,7 +132,7 @@ test('rules that keep their promises have no failures', async () => {
   expect(failures).toEqual([])
 })
 
-test('each broken promise is named', async () => {
+test('each failing example is named', async () => {
   const failures = await testPolicy(
     { ask: ['net', { rule: 'shell:ls', match: ['cat x'], notMatch: ['ls -l'] }] },
     factsOfLine,

@@ -11,14 +11,14 @@ beforeAll(() => {
 afterAll(() => hold.release())
 
 describe('patterns', () => {
-  test('D019 a bad one is refused at load, by name and place', () => {
+  test('D019 an invalid pattern is refused at load, with its name and position', () => {
     const load = (): void => checkPatterns(['fine', '(open'], 'denyPatterns of settings.json')
     expect(load).toThrow(CodedError)
     expect(load).toThrow(/^Validation\/InvalidPattern: "\(open" in denyPatterns of settings\.json/)
     expect(() => checkPatterns(['^rm .*', '\\bcurl\\b'], 'x')).not.toThrow()
   })
 
-  test('D019 case does not matter; the first that is found is named', async () => {
+  test('D019 matching ignores case; the first match is named', async () => {
     const text = JSON.stringify({ tool: 'shell', parameters: { command: 'RM -rf x' } })
     const matches = await testPatterns({
       text,
@@ -29,12 +29,12 @@ describe('patterns', () => {
     expect(matches).toEqual({ deny: 'rm -RF', allow: 'SHELL' })
   })
 
-  test('what is not found is absent, and nothing is asked where there is nothing to find', async () => {
+  test('missing matches are absent, and without patterns no thread is used', async () => {
     expect(await testPatterns({ text: 'ls', deny: ['rm'], allow: [], budgetMs: 15_000 })).toEqual({})
     expect(await testPatterns({ text: 'ls', deny: [], allow: [] })).toEqual({})
   })
 
-  test('one that does not end counts as found where it denies and as not found where it allows', async () => {
+  test('a pattern that does not end counts as a match if it denies and as no match if it allows', async () => {
     const hostile = '(a+)+$'
     const text = `${'a'.repeat(60)}!`
     let turns = 0
@@ -50,13 +50,13 @@ describe('patterns', () => {
     expect(turns).toBeGreaterThan(10)
   })
 
-  test('one that is none after all denies and does not allow', async () => {
+  test('a pattern that the engine rejects denies and does not allow', async () => {
     expect(await testPatterns({ text: 'ls', deny: ['(open'], allow: ['(open'], budgetMs: 15_000 })).toEqual({
       deny: '(open',
     })
   })
 
-  test('among ten thousand the one that is found is found', async () => {
+  test('one match among ten thousand patterns is found', async () => {
     const deny = Array.from({ length: 10_000 }, (_, i) => `^never${i}$`)
     const matches = await testPatterns({ text: 'never7777', deny, allow: [], budgetMs: 15_000 })
     expect(matches).toEqual({ deny: '^never7777$' })

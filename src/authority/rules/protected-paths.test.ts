@@ -31,7 +31,7 @@ test.each(secret)('FS-10 %s is neither read nor written silently', (path) => {
   expect(protection(path)?.read).toEqual(expect.any(String))
 })
 
-test('what a sandbox keeps from being written is protected without one too', () => {
+test('paths that a sandbox protects are protected without one too', () => {
   const names = [...protectedNames, ...protectedInGit.map((name) => `.git/${name}`)]
   expect(names.filter((name) => protection(name) === undefined)).toEqual([])
 })
@@ -40,7 +40,7 @@ test.each(ordinary)('%s is an ordinary file', (path) => {
   expect(protection(path)).toBeUndefined()
 })
 
-test.each([...writeProtected, ...secret])('FS-11 %s is protected at any depth and though it does not exist', (path) => {
+test.each([...writeProtected, ...secret])('FS-11 %s is protected at any depth, even if it does not exist', (path) => {
   expect(protection(`packages/no-such-folder/${path}`)).toEqual(protection(path))
   expect(protection(`/home/other/${path}`)).toEqual(protection(path))
 })
@@ -80,7 +80,7 @@ describe('FS-13 all spellings are one path', () => {
   })
 })
 
-test('a glob that means files in general means none of these', () => {
+test('a glob for files in general is not protected', () => {
   expect(protection('src/*.ts')).toBeUndefined()
   expect(protection('*')).toBeUndefined()
   expect(protection('.s?h/id_*')?.read).toEqual(expect.any(String))
@@ -110,7 +110,7 @@ test('a workspace in the folder of an editor can be worked in, one among credent
   expect(createProtection({ root: '/home/me/.ssh' })('id_rsa')?.read).toEqual(expect.any(String))
 })
 
-test('what shows the environment of a process or the passwords of a system is not read silently', () => {
+test('the environment of processes and the passwords of the system are not read silently', () => {
   const protect = createProtection({ root: '/w/project', home: '/home/me' })
   for (const path of ['/proc/self/environ', '/proc/1/task/1/environ', '/proc/self/fd/3', '/etc/shadow', '/etc/sudoers'])
     expect(protect(path)?.read, path).toEqual(expect.any(String))

@@ -34,7 +34,7 @@ describe('B018 entries over keys', () => {
   })
 })
 
-describe('a deny entry hits by key or by any effect', () => {
+describe('a deny entry matches by key or by any effect', () => {
   const write = fileCall('fs.write', 'src/Secret/Key.txt')
   test.each([
     ['fs.write', write],
@@ -96,7 +96,7 @@ describe('entries that allow have to cover all effects', () => {
   })
 })
 
-test('what is added to running rules holds beside them', () => {
+test('added rules apply in addition to the existing ones', () => {
   const rules = rulesOf('deny', 'fs.write')
   const more = withStricterRules(rules, { deny: ['net'], ask: ['spawn'] })
   expect(more.matchDeny(effectCall('fs.write'))?.[0]?.text).toBe('fs.write')
@@ -106,12 +106,12 @@ test('what is added to running rules holds beside them', () => {
   expect(() => withStricterRules(rules, { deny: ['fs.delete'] })).toThrow(/InvalidRule/)
 })
 
-test('a rule remembers who wrote it and why', () => {
+test('a rule keeps its layer and reason', () => {
   const { rules } = resolveSettings({ project: { deny: [{ rule: 'net', why: 'no network here' }] } })
   expect(rules.matchDeny(effectCall('net'))).toMatchObject([{ layer: 'project', text: 'net', why: 'no network here' }])
 })
 
-test('a call that does not name its target leaves rules about targets in doubt', () => {
+test('a rule about targets might match a call that does not name its target', () => {
   const rules = rulesOf('deny', 'fs.write:secrets/*')
   expect(rules.possibleMatch(effectCall('fs.write'))?.text).toBe('fs.write:secrets/*')
   expect(rules.possibleMatch(fileCall('fs.write', 'src/a'))).toBeUndefined()
@@ -142,7 +142,7 @@ test('reasons and examples are kept', () => {
   expect(parse(entry)).toMatchObject({ text: 'shell:rm', why: 'use the bin', match: ['rm x'], notMatch: ['ls'] })
 })
 
-describe('what could never match is refused with its position', () => {
+describe('a rule that could never match is refused with its position', () => {
   test.each<[string, unknown, RegExp]>([
     ['empty', '', /is empty/],
     ['blank', '  ', /is empty/],

@@ -84,7 +84,7 @@ describe('TR-05 a project can only make things stricter', () => {
     expect(JSON.stringify(with_)).toBe(JSON.stringify(without))
   })
 
-  test('what it forbids or asks about counts, without a warning', () => {
+  test('its deny and ask rules count, without a warning', () => {
     const project = {
       mode: 'ask',
       deny: ['net'],
@@ -108,7 +108,7 @@ describe('TR-05 a project can only make things stricter', () => {
   })
 })
 
-describe('what is wrong is refused, with what was meant', () => {
+describe('invalid settings are refused, with a suggestion', () => {
   test.each<[string, unknown, string, RegExp]>([
     ['an unknown mode', { launch: { mode: 'yolo!' } }, 'InvalidSecurityMode', /did you mean "yolo"/],
     ['a mode that is no text', { project: { mode: 1 } }, 'InvalidSecurityMode', /the project settings have the mode 1/],

@@ -49,7 +49,7 @@ describe('SH-50 a deny is not evaded by spelling', () => {
     expect(denies(line([command(text)]), `shell:${rule}`)).toBe(false)
   })
 
-  test('where a line hides something its words count', () => {
+  test('in a line with hidden parts every word counts', () => {
     const hiding = line([command('echo curl', { isNested: true }), command('x')], { obstacles: ['a substitution'] })
     expect(denies(hiding, 'shell:curl')).toBe(true)
     expect(denies(hiding, 'shell:cur*')).toBe(true)
@@ -59,7 +59,7 @@ describe('SH-50 a deny is not evaded by spelling', () => {
     expect(denies(variable, 'shell:curl')).toBe(true)
   })
 
-  test('paths that a shell would find are denied as well', () => {
+  test('paths that a shell would expand are denied as well', () => {
     const reading = (target: string): JudgedCall =>
       line([command('cat x', { effects: [{ effect: 'fs.read', target }] })])
     expect(denies(reading('.e*'), 'fs.read:.env')).toBe(true)
@@ -69,7 +69,7 @@ describe('SH-50 a deny is not evaded by spelling', () => {
   })
 })
 
-describe('SH-49 a line that was not read to its end', () => {
+describe('SH-49 a line that was not parsed to its end', () => {
   test('is denied by its words', () => {
     const cut = line([], { isWhole: false, words: ['true', 'Curl', 'http://x'] })
     expect(denies(cut, 'shell:curl')).toBe(true)
@@ -84,17 +84,17 @@ describe('SH-49 a line that was not read to its end', () => {
   })
 })
 
-describe('what one decision may cost is bounded', () => {
+describe('the cost of one decision is bounded', () => {
   const many = Array.from({ length: 10_000 }, (_, i) => i)
 
-  test('ten thousand rules and eight kilobytes are still told apart', () => {
+  test('ten thousand rules are matched against eight kilobytes', () => {
     const words = many.slice(0, 1500).map((i) => `f${i}`)
     const call = line([command(`cat ${words.join(' ')}`)])
     expect(denies(call, ...many.map((i) => `shell:*q${i}*z`))).toBe(false)
     expect(denies(call, ...many.map((i) => `shell:*q${i}*z`), 'shell:*f1499')).toBe(true)
   })
 
-  test('what is too much to compare counts as forbidden', () => {
+  test('a comparison beyond the budget counts as denied', () => {
     const commands = many.slice(0, 2000).map((i) => command(`a x${i} b`))
     const rules = many.map((i) => `shell:a *x*${i}*c`)
     expect(denies(line(commands), ...rules.slice(0, 10))).toBe(false)

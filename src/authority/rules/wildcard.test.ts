@@ -55,7 +55,7 @@ test('a hostile pattern ends at once', () => {
   expect(matches(`${'*a'.repeat(500)}*b`, 'a'.repeat(100_000))).toBe(false)
 })
 
-test('once it is spent nothing more is to be had', () => {
+test('an exhausted budget allows no more', () => {
   const effort = createMatchBudget(10)
   expect([effort.spend(6), effort.spend(4), effort.spend(1), effort.spend(0)]).toEqual([true, true, false, false])
 })

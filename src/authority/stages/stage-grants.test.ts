@@ -11,7 +11,7 @@ const proposal: StageProposal = {
 }
 
 describe('a grant of a stage', () => {
-  test('serves the call it was given for, once', async () => {
+  test('counts for its call, once', async () => {
     const tokens = inMemory()
     const stage = granting(() => 'approve')
     expect(await grantFor(stage, proposal, tokens)).toEqual({ verdict: 'token' })
@@ -39,14 +39,14 @@ describe('a grant of a stage', () => {
     expect(asked).toEqual([proposal, { ...proposal, ...change }])
   })
 
-  test('serves only one of two that ask at the same time', async () => {
+  test('counts for only one of two concurrent calls', async () => {
     const tokens = inMemory()
     const stage = granting(async () => 'approve' as const)
     const both = await Promise.all([grantFor(stage, proposal, tokens), grantFor(stage, proposal, tokens)])
     expect(both.map(({ verdict }) => verdict).sort()).toEqual(['deny', 'token'])
   })
 
-  test('is left to a person, refused, or refused where the stage fails or says nothing', async () => {
+  test('is deferred to a person, refused, or refused if the stage fails or returns nothing', async () => {
     const verdictOf = (grant: Stage['grantStageTool']) => grantFor(granting(grant), proposal, inMemory())
     expect(await verdictOf(() => 'defer')).toEqual({ verdict: 'defer' })
     const denied = {

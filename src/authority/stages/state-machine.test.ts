@@ -14,7 +14,7 @@ const stage = (id: string, more: Partial<Stage> = {}): Stage => ({
 })
 
 describe('the way through the stages', () => {
-  test('goes by completion, with the instructions and the completion tool of the present stage only', async () => {
+  test('advances by completion, with the instructions and the completion tool of the current stage only', async () => {
     const machine = createStateMachine({
       start: 'plan',
       stages: [stage('plan', { next: () => 'build' }), stage('build')],
@@ -79,7 +79,7 @@ describe('the way through the stages', () => {
     expect(provider.requests).toHaveLength(2)
   })
 
-  test('a model that stops too early is told so, until the cap', async () => {
+  test('a model that stops too early is prompted to go on, until the turn cap', async () => {
     const machine = createStateMachine({ start: 'plan', stages: [stage('plan', { turnCap: 2 })] })
     const { provider, run } = agentWith(machine, ['I am done.', 'Really.', 'never'])
     await run()
@@ -135,7 +135,7 @@ describe('what goes wrong', () => {
     expect(JSON.stringify(agent.turns)).toContain('seen')
   })
 
-  test('a grant that comes when its stage is over is none', async () => {
+  test('a grant that comes after its stage has ended does not count', async () => {
     let grant = (): void => {}
     const waiting = new Promise<'approve'>((resolve) => {
       grant = () => resolve('approve')
@@ -152,7 +152,7 @@ describe('what goes wrong', () => {
     expect(await late).toMatchObject({ verdict: 'deny' })
   })
 
-  test('children do not move it', async () => {
+  test('children do not advance it', async () => {
     const machine = createStateMachine({ start: 'a', stages: [stage('a')] })
     const script = [[call('1', 'spawn', { task: 'look' })], 'child done', [call('2', 'finish_a')]]
     const { provider, run } = agentWith(machine, script, { spawn: createSpawnTool() })
@@ -172,7 +172,7 @@ describe('what goes wrong', () => {
 })
 
 describe('a resumed session', () => {
-  test('goes on in the same stage, with its turns, its data and what was used up', async () => {
+  test('resumes in the same stage, with its turns, its data and its used grants', async () => {
     const store = createMemoryStore()
     let isOpen = false
     let last: StageContext | undefined
@@ -219,7 +219,7 @@ describe('a resumed session', () => {
     expect(machine.status).toBe('done')
   })
 
-  test('counts the turns of the model, not how often it is taken up', async () => {
+  test('counts the turns of the model, not how often it is resumed', async () => {
     let last: StageContext | undefined
     const machine = createStateMachine({ start: 'a', stages: [stage('a', { next: (ctx) => void (last = ctx) })] })
     const { agent, run } = agentWith(machine, ['I think.', [call('1', 'finish_a')]])
@@ -230,7 +230,7 @@ describe('a resumed session', () => {
     expect(last).toMatchObject({ attempt: 2, turns: 1 })
   })
 
-  test('is not taken up by another machine', async () => {
+  test('is not resumed by another machine', async () => {
     const store = createMemoryStore()
     const ask = tool('ask', (_, ctx) => ctx.suspend('question'))
     const session = await createSession({ store, id: 's' })
@@ -241,7 +241,7 @@ describe('a resumed session', () => {
     await expect(agent.run()).rejects.toThrow('Session/ResumeMismatch: the session stands in the stage "a" of "one"')
   })
 
-  test('that came to its end begins anew with the next prompt', async () => {
+  test('that is finished starts again with the next prompt', async () => {
     const machine = createStateMachine({ start: 'a', stages: [stage('a')] })
     const { provider, run } = agentWith(machine, [[call('1', 'finish_a')], [call('2', 'finish_a')]])
     await run()
@@ -253,7 +253,7 @@ describe('a resumed session', () => {
   })
 })
 
-test('what a machine does is recorded, before it is done', async () => {
+test('transitions are recorded before they happen', async () => {
   const records: string[] = []
   const audit = {
     write: ({ class: kind, event, details }: AuditRecord) =>

@@ -15,14 +15,14 @@ async function places() {
   return { base, project, folder, clock, list: createTrustList({ folder, clock }) }
 }
 
-describe('what is kept', () => {
+describe('stored content', () => {
   test('an unknown folder has no entry, and asking leaves no file behind', async () => {
     const { project, folder, list } = await places()
     expect(await list.lookup(project)).toBeUndefined()
     await expect(stat(folder)).rejects.toThrow('ENOENT')
   })
 
-  test('trust is written for its owner alone, with everything that identifies the folder', async () => {
+  test('trust is stored readable only by its owner, with everything that identifies the folder', async () => {
     const { project, folder, list } = await places()
     await list.trust(project, { items: { 'AGENTS.md': 'd1' }, note: 'mine' })
     const info = await stat(project, { bigint: true })
@@ -65,7 +65,7 @@ describe('what is kept', () => {
     expect((await list.lookup(project))?.decision).toBe('trusted')
   })
 
-  test('what is added after a revocation is not recorded', async () => {
+  test('items added after a revocation are not recorded', async () => {
     const { project, list } = await places()
     await list.trust(project, { items: { a: '1' } })
     expect((await list.amend(project, { b: '1' }))?.items).toEqual({ a: '1', b: '1' })
@@ -74,7 +74,7 @@ describe('what is kept', () => {
     expect((await list.lookup(project))?.decision).toBe('declined')
   })
 
-  test('trust of a folder that is gone can be taken back', async () => {
+  test('trust of a deleted folder can be revoked', async () => {
     const { project, base, list } = await places()
     await list.trust(project)
     await rename(project, join(base, 'moved'))
@@ -148,7 +148,7 @@ describe('which folder is meant', () => {
     await expect(inside.trust(join(project, '.libero/tools'))).rejects.toThrow('where the trust list is kept')
   })
 
-  test('what is not a folder is said to be none', async () => {
+  test('a path that is not a folder is reported', async () => {
     const { project, list } = await places()
     await writeFile(join(project, 'file'), '')
     for (const name of ['file', 'nothing'])
@@ -191,7 +191,7 @@ describe('a list that cannot be relied on', () => {
     await expect(list.lookup(project)).rejects.toThrow(`chmod 700 ${folder}`)
   })
 
-  test('a link in the place of the file or of the folder is refused, and what it leads to stays as it is', async () => {
+  test('a link instead of the file or of the folder is refused, and its target stays unchanged', async () => {
     const { base, project, folder, list } = await places()
     await list.trust(project)
     await rename(list.path, join(base, 'elsewhere.json'))
@@ -227,7 +227,7 @@ describe('watching', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('a list that breaks counts as one that says nothing', async () => {
+  test('a list that becomes invalid counts as empty', async () => {
     const { project, clock, list } = await places()
     await list.trust(project)
     const heard: unknown[] = []
