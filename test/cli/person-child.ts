@@ -1,5 +1,5 @@
-// An agent with a person at its terminal, as a process of its own: argv is the shell lines that its model wants to run,
-// or questions it asks. What became of it goes to the file $RESULT, since the terminal is what is tested.
+// An agent with a person at its terminal, as a separate process: argv holds the shell commands that its model runs,
+// or questions it asks. The result is written to the file $RESULT, because the terminal is under test.
 import { writeFileSync } from 'node:fs'
 import { createAgent, createProcessContext } from 'libero'
 import { createAuthority } from 'libero/authority'
@@ -14,7 +14,7 @@ import { createTerminal } from '../../src/cli/screen/terminal.ts'
 const [kind = 'shell', ...words] = process.argv.slice(2)
 const terminal = createTerminal(process)
 const keyboard = openKeyboard(process)
-if (!keyboard) throw new Error('nobody can type here')
+if (!keyboard) throw new Error('there is no keyboard')
 
 const results: string[] = []
 const decisions: string[] = []
@@ -29,7 +29,7 @@ const agent = createAgent({
       createPerson({
         terminal,
         keyboard,
-        // A process that is busy just when the question opens reads keys late.
+        // A process that is busy while the question opens reads keys late.
         screen: { pause: () => void setImmediate(blockFor, Number(process.env.BUSY_MS ?? 0)), resume() {} },
         onInterrupt: () => {
           interrupts++

@@ -4,14 +4,14 @@ import { createPaint } from '../../src/cli/screen/paint.ts'
 import type { Terminal } from '../../src/cli/screen/terminal.ts'
 
 export interface RecordingTerminal extends Terminal {
-  /** All that was written for good, line by line. */
+  /** The printed lines. */
   readonly lines: string[]
-  /** What is at the bottom of the screen now. */
+  /** The current live lines. */
   shown: readonly string[]
   columns: number
 }
 
-/** A terminal without colours that remembers what it was given. */
+/** A terminal without colours that records its output. */
 export function recordingTerminal(
   more: { columns?: number; rows?: number; isInteractive?: boolean } = {},
 ): RecordingTerminal {
@@ -44,7 +44,7 @@ export interface HandKeyboard extends Keyboard {
   paste(text: string): void
 }
 
-/** A keyboard that a test presses. */
+/** A keyboard whose keys the test presses. */
 export function handKeyboard(): HandKeyboard {
   let listener: ((key: Key) => void) | undefined
   return {

@@ -5,7 +5,7 @@ import xterm from '@xterm/headless'
 import { onTestFinished } from 'vitest'
 import { compileCache } from '../compile-cache.ts'
 
-/** A program in a pseudo-terminal, with somebody who looks at its screen and types. */
+/** A program in a pseudo-terminal, whose screen the test reads and at which it types. */
 export interface PseudoTerminal {
   /** All rows, also those that have scrolled away, without blanks at their ends. */
   rows(): string[]

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createScreen } from '../../src/cli/screen/screen.ts'
 import { createTerminal } from '../../src/cli/screen/terminal.ts'
-import { type Beat, ending, scenes } from './screen-scenes.ts'
+import { ending, type SceneStep, scenes } from './screen-scenes.ts'
 
-/** Plays a scene on the terminal it was started on: `node screen-child.ts <scene> [unwatched]`. */
-const [name = 'story', isWatched = 'watched'] = process.argv.slice(2)
+/** Plays a scene on its terminal: `node screen-child.ts <scene> [unwatched]`. */
+const [name = 'typical', isWatched = 'watched'] = process.argv.slice(2)
 const terminal = createTerminal(process)
 const screen = createScreen({ terminal, cwd: '/desk/project' })
 
@@ -12,9 +12,9 @@ for (const beat of scenes[name]!()) await play(beat)
 screen.end(ending)
 screen.close()
 
-async function play(beat: Beat): Promise<void> {
+async function play(beat: SceneStep): Promise<void> {
   if (typeof beat === 'number') await sleep(beat)
-  // What was written so far is on the screen; whoever watches looks now and says when to go on.
+  // The test looks at the screen now and types a key to continue.
   else if (beat === 'look') await told()
   else if (beat === 'pause') screen.pause()
   else if (beat === 'resume') screen.resume()
@@ -23,7 +23,7 @@ async function play(beat: Beat): Promise<void> {
 
 async function told(): Promise<void> {
   if (isWatched !== 'watched') return
-  process.stdin.setRawMode?.(true) // nothing that is typed is to be seen
+  process.stdin.setRawMode?.(true) // no echo
   process.stdin.resume()
   await new Promise<void>((go) => process.stdin.once('data', () => go()))
   process.stdin.pause()

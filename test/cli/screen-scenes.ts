@@ -3,13 +3,13 @@ import type { EntryBody } from '../../src/core/log.ts'
 import type { AgentStats } from '../../src/core/usage.ts'
 import type { AgentEvent, Provisional } from '../../src/events/events.ts'
 
-/** An event; milliseconds to wait; or a moment at which somebody looks. */
-export type Beat = AgentEvent | number | 'look' | 'pause' | 'resume'
+/** An event, a wait in ms, or a point at which the test looks at the screen, pauses or resumes it. */
+export type SceneStep = AgentEvent | number | 'look' | 'pause' | 'resume'
 
-/** Runs as a screen hears them, told event by event. */
-export const scenes: Readonly<Record<string, () => Beat[]>> = {
-  story: () => {
-    const { hint, fact, text, turn } = teller()
+/** The events of runs, as a screen receives them. */
+export const scenes: Readonly<Record<string, () => SceneStep[]>> = {
+  typical: () => {
+    const { hint, fact, text, turn } = createEvents()
     return [
       hint({ type: 'turn_started', turnId: 't1', step: 1 }),
       'look',
@@ -64,10 +64,10 @@ export const scenes: Readonly<Record<string, () => Beat[]>> = {
   },
 
   hostile: () => {
-    const { hint, fact, text, turn } = teller()
+    const { hint, fact, text, turn } = createEvents()
     const bad = hostile.join('|')
     return [
-      // Every sequence in one piece, then every one torn in two.
+      // Every sequence in one piece, then every one split in two.
       ...text(`model ${bad}\n\n`),
       ...hostile.flatMap((one) => [...text(one.slice(0, 1)), ...text(`${one.slice(1)} `)]),
       60,
@@ -100,7 +100,7 @@ export const scenes: Readonly<Record<string, () => Beat[]>> = {
   },
 
   retry: () => {
-    const { hint, text, turn } = teller()
+    const { hint, text, turn } = createEvents()
     return [
       hint({ type: 'turn_started', turnId: 't1', step: 1 }),
       ...text('First block.\n\nA tail that is'),
@@ -115,7 +115,7 @@ export const scenes: Readonly<Record<string, () => Beat[]>> = {
   },
 
   paused: () => {
-    const { hint, fact, text, turn } = teller()
+    const { hint, fact, text, turn } = createEvents()
     return [
       turn('t1', '', { c1: ['shell', { command: 'rm x' }] }),
       fact({ type: 'approval_requested', callId: 'c1', digest: 'd' }),
@@ -134,7 +134,7 @@ export const scenes: Readonly<Record<string, () => Beat[]>> = {
   },
 
   long: () => {
-    const { hint, text } = teller()
+    const { hint, text } = createEvents()
     const words = Array.from({ length: 150 }, (_, i) => `word${i}`).join(' ')
     const busy = hint({ type: 'turn_started', turnId: 't1', step: 1 })
     return [
@@ -187,7 +187,7 @@ const stats: AgentStats = {
 export const ending: RunEnding = { stats, model: 'm', provider: 'p', sessionId: '1a2b3c4d5e6f7a8b' }
 
 /** Numbers what is told. */
-export function teller() {
+export function createEvents() {
   let [seq, n] = [0, 0]
   const hint = (event: Provisional): AgentEvent => ({ durable: false, after: seq, n: ++n, ...event })
   const fact = (body: EntryBody): AgentEvent => {

@@ -4,7 +4,7 @@ import { foreignIn, type PseudoTerminal, type PseudoTerminalOptions, startInTerm
 
 const child = fileURLToPath(new URL('./screen-child.ts', import.meta.url))
 
-/** A scene on a terminal, which stops where somebody could look. */
+/** A scene on a terminal, which stops at every `look`. */
 const play = (scene: string, options: PseudoTerminalOptions = {}, ...more: string[]): PseudoTerminal =>
   startInTerminal([process.execPath, '--conditions=libero-source', child, scene, ...more], {
     columns: 100,
@@ -12,7 +12,7 @@ const play = (scene: string, options: PseudoTerminalOptions = {}, ...more: strin
     ...options,
   })
 
-/** Without stopping where somebody could look. */
+/** Does not stop at `look`. */
 const unwatched = (scene: string, options: PseudoTerminalOptions): PseudoTerminal => play(scene, options, 'unwatched')
 
 /** How it ended, and the screen it left. */
@@ -23,7 +23,7 @@ const left = async (pty: PseudoTerminal): Promise<{ readonly code: number; reado
 
 describe('a run on a terminal', () => {
   test('shows running work in live lines and finished work permanently', async () => {
-    const pty = play('story')
+    const pty = play('typical')
     await pty.see('asking the model')
     pty.type('x')
 
@@ -83,7 +83,7 @@ Done: see the docs (https://docs.test/a).
   })
 
   test('fits a screen of 24 columns', async () => {
-    const pty = unwatched('story', { columns: 24 })
+    const pty = unwatched('typical', { columns: 24 })
     const { screen } = await left(pty)
     expect(screen).toContain('I run the tests and\nmend what is broken.\n')
     expect(screen).toContain('✓ edit src/add.…  +1 −1\n')
@@ -102,7 +102,7 @@ Done: see the docs (https://docs.test/a).
   })
 
   test('has no colours if they are turned off', async () => {
-    const pty = unwatched('story', { env: { NO_COLOR: '1' } })
+    const pty = unwatched('typical', { env: { NO_COLOR: '1' } })
     const { screen } = await left(pty)
     expect(screen).toContain('I run the tests and mend what is broken.')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
@@ -110,7 +110,7 @@ Done: see the docs (https://docs.test/a).
   })
 
   test('shows no live lines on a dumb terminal', async () => {
-    const pty = unwatched('story', { env: { TERM: 'dumb' } })
+    const pty = unwatched('typical', { env: { TERM: 'dumb' } })
     const { screen } = await left(pty)
     expect(screen).toContain('✓ read_file src/other.ts  3 lines')
     expect(pty.raw).not.toContain('\x1b')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fakeTerminal } from '../../../test/cli/fake-terminal.ts'
-import { teller } from '../../../test/cli/screen-scenes.ts'
+import { createEvents } from '../../../test/cli/screen-scenes.ts'
 import { sampleOf } from '../../../test/soak.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { createScreen } from './screen.ts'
@@ -10,7 +10,7 @@ async function printed(text: string, size: number): Promise<string> {
   const { terminal, said } = fakeTerminal({ env: { NO_COLOR: '1' } })
   const clock = fakeClock()
   const screen = createScreen({ terminal, cwd: '/desk/project', clock })
-  const { hint, turn } = teller()
+  const { hint, turn } = createEvents()
   for (let at = 0; at < text.length; at += size) {
     screen.show(hint({ type: 'text', turnId: 't1', attempt: 1, delta: text.slice(at, at + size) }))
     if (at % (size * 64) === 0) await clock.advance(50)

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import xterm from '@xterm/headless'
 import { describe, expect, test } from 'vitest'
 import { type FakeTerminalOptions, fakeTerminal } from '../../../test/cli/fake-terminal.ts'
-import { ending, hostile, scenes, teller } from '../../../test/cli/screen-scenes.ts'
+import { createEvents, ending, hostile, scenes } from '../../../test/cli/screen-scenes.ts'
 import type { AgentEvent } from '../../events/events.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { createScreen, type RunEnding, type ScreenOptions } from './screen.ts'
@@ -15,7 +15,7 @@ function stage(options: FakeTerminalOptions & Partial<Pick<ScreenOptions, 'isQui
   const show = (...events: AgentEvent[]): void => {
     for (const event of events) screen.show(event)
   }
-  return { ...fake, clock, screen, show, ...teller() }
+  return { ...fake, clock, screen, show, ...createEvents() }
 }
 
 describe('into a pipe', () => {
@@ -38,7 +38,7 @@ describe('into a pipe', () => {
 
   test('nothing but the answer is written', () => {
     const { show, said, screen } = stage({ tty: 'none' })
-    for (const beat of scenes.story!()) if (typeof beat === 'object') show(beat)
+    for (const beat of scenes.typical!()) if (typeof beat === 'object') show(beat)
     screen.notice('a notice')
     screen.end(ending)
     screen.close()
@@ -121,7 +121,7 @@ test('R07 on a terminal the shown text of a failed attempt is declared void', ()
 describe('quiet', () => {
   test.each(['none', 'both'] as const)('shows the answer once and nothing else (%s)', (tty) => {
     const { show, said, screen } = stage({ tty, isQuiet: true })
-    for (const beat of scenes.story!()) if (typeof beat === 'object') show(beat)
+    for (const beat of scenes.typical!()) if (typeof beat === 'object') show(beat)
     screen.notice('a notice', 'warning')
     screen.end({ ...ending, stats: { ...ending.stats!, text: 'The answer.\n\nAll of it.' } })
     screen.close()
