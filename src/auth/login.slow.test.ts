@@ -340,7 +340,7 @@ test('the endpoints of Codex are secure and ask for a token that can be renewed'
 
 type Running = ReturnType<typeof start>
 
-/** A login under way. `url` is what the browser is to open. */
+/** A login under way. `url` is the address for the browser. */
 function start(options: Partial<LoginOptions> = {}) {
   const url = Promise.withResolvers<string>()
   const controller = new AbortController()
@@ -371,7 +371,7 @@ interface Page {
   readonly text: string
 }
 
-/** What a browser does whose user agrees. */
+/** Acts like a browser whose user agrees. */
 async function browse(url: string): Promise<Page> {
   return get(await redirectOf(url))
 }

@@ -312,7 +312,7 @@ describe('20 processes that share a login', { timeout: 60_000 }, () => {
     method: 'current' | 'refresh'
   }
 
-  /** A process that asks for tokens on order, uses them, and says what came of it. */
+  /** A process that requests tokens on command, uses them, and reports the result. */
   async function startProcess(): Promise<(order: Order) => Promise<unknown>> {
     const module = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href)
     const script = `

@@ -152,7 +152,7 @@ describe('the end', () => {
     list.setIds(rows(12))
     list.measure('r11', 400)
     expect(list.scrollTop).toBe(500)
-    list.scrollTo(1190) // nearly there counts
+    list.scrollTo(1190) // close to the end counts as the end
     expect(list.followsEnd).toBe(true)
     list.measure('r11', 500)
     expect(list.scrollTop).toBe(1300)

@@ -6,7 +6,7 @@ import { answerForm, answerUrl } from './elicitation.ts'
 const { signal } = new AbortController()
 type Answer = unknown | InteractionResponse
 
-/** Asks a form of these fields; each answer is given once, the last one for ever. */
+/** Asks a form of these fields; each answer is given once, the last one repeatedly. */
 async function form(
   properties: object,
   answers: readonly Answer[],

@@ -44,7 +44,7 @@ function fakeHost(run: (message: string | undefined, fake: Fake) => Promise<RunO
 const ended: RunOutcome = { status: 'completed', stopReason: 'end' }
 const runEnded = durable({ type: 'run_ended', seq: 1, at: 0, runId: 'r', status: 'completed', stop: 'end' } as never)
 
-/** Says these lines; then it stays open for ever. */
+/** Sends these lines, then stays open. */
 async function* staysOpen(...commands: object[]): AsyncGenerator<Uint8Array> {
   for (const command of commands) yield lineOf(command)
   await new Promise(() => {})

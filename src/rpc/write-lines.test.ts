@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Output, writeFrame, writeLines, type ZotFrame, zotFragment } from './index.ts'
 
-/** An output whose reader is slow: each write is done only when the test says so. */
+/** An output with a slow reader: the test completes each write. */
 class Pipe implements Output {
   readonly writes: string[] = []
   readonly listeners: Record<string, (error?: Error) => void> = {}
@@ -139,7 +139,7 @@ describe('FC-06 when the output is closed', () => {
   test.for(Object.entries(ways))('because %s, the handler is called once and nothing waits', async ([, fail]) => {
     const { pipe, writer, closed } = open(10)
     writer.write(done)
-    writer.write(text('a text that nobody will read'))
+    writer.write(text('a text that is never read'))
     const [ready, drained] = [writer.ready(), writer.drained()]
     fail(pipe)
     fail(pipe)

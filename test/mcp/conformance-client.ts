@@ -1,6 +1,6 @@
 /**
  * The program that the MCP project's conformance suite drives: connect to the server at the last argument, list its tools, call them,
- * exit 0. It is our own client and login, with a person and a browser who say yes to everything.
+ * exit 0. It uses our own client and login, with a person and a browser that agree to everything.
  */
 import type { Interact } from '../../src/core/interaction.ts'
 import type { ToolContext, ToolDef, ToolResult } from '../../src/core/tool.ts'
@@ -57,14 +57,14 @@ async function logIn(): Promise<void> {
   })
 }
 
-/** A browser whose user is logged in already: it goes wherever it is sent. */
+/** A browser whose user is logged in already: it follows all redirects. */
 async function openBrowser(address: string): Promise<void> {
   const { headers } = await fetch(address, { redirect: 'manual' })
   const location = headers.get('location')
   if (location) await fetch(new URL(location, address))
 }
 
-/** What a call that needs more rights than the login gave leaves behind is a server that wants another login. */
+/** After a call that needs more scopes, the server needs another login. */
 async function callTool(name: string, input: Record<string, unknown>): Promise<void> {
   const tool = connections.tools[`mcp_suite_${name}`]
   if (!tool) throw new Error(`The tool ${name} was not offered`)
@@ -84,7 +84,7 @@ function callsFor({ tools }: McpConnections): readonly { name: string; arguments
   return Object.values(tools).map((tool) => ({ name: tool.mcp?.tool ?? '', arguments: argumentsFor(tool) }))
 }
 
-/** Something of the right type for whatever is required. */
+/** A value of the right type for each required property. */
 function argumentsFor({ spec: { inputSchema } }: ToolDef): Record<string, unknown> {
   const { properties = {}, required = [] } = inputSchema as {
     properties?: Record<string, { type?: string }>

@@ -158,7 +158,7 @@ test('MC-18 a redirect to another origin is not followed', async () => {
   expect(other.ledger).toEqual([])
 })
 
-/** What a call is answered with, and what the model reads. */
+/** The answer to a call, and the text for the model. */
 const faults: readonly [name: string, answer: (received: Received) => unknown, text: RegExp][] = [
   ['401', ({ response }) => response.writeHead(401).end(), /needs a login.*The user has to do that/],
   ['403', ({ response }) => response.writeHead(403).end('keep out'), /lost on the way.*keep out/],
@@ -175,7 +175,7 @@ const faults: readonly [name: string, answer: (received: Received) => unknown, t
     /timed out|lost/,
   ],
   ['nothing', () => undefined, /timed out: no answer and no progress for 1.5 s/],
-  // On a busy machine its time may be over first.
+  // On a busy machine it may time out first.
   [
     'a body of 17 MB',
     ({ response }) => bomb(response, 'application/json'),
@@ -303,7 +303,7 @@ test('a disabled server can be connected again', async () => {
   expect(await results(['mcp_h_echo', 'a'])).toEqual(['echo a'])
 })
 
-// A kept connection that ends without an answer: the call may have been done.
+// A kept-alive connection that ends without an answer: the call may have been executed.
 test('FM-14 a call is not repeated on another connection', async () => {
   const server = await faultHttp({ on: (received) => (isCall(received, 'b') ? received.response.destroy() : false) })
   const { results } = agentWith([server.config])

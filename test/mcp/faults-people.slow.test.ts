@@ -13,7 +13,7 @@ interface Asked {
   readonly payload: { readonly prompt?: string; readonly options?: readonly string[] }
 }
 
-/** An agent whose person answers so, and what they were asked. */
+/** An agent whose person gives these answers, and the questions. */
 function asking(answer: (asked: Asked) => unknown) {
   const prompts: Asked[] = []
   const person = (prompt: Asked): unknown => {

@@ -33,7 +33,7 @@ test.each(['crash-at-start', 'crash-on-list'])(
     expect(f?.problem).toContain('it exited with code')
     expect(heardOf('mcp:error').length).toBe(2)
     const started = (await server.noted('start')).length
-    // Where the probe is not answered it is mostly greeted as well; whether it lived to note that, the machine decides.
+    // Without an answer to the probe `initialize` follows; whether the server notes it depends on timing.
     expect(started).toBeGreaterThanOrEqual(6)
     expect(started).toBeLessThanOrEqual(mode === 'crash-at-start' ? 12 : 6)
 

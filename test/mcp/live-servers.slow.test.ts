@@ -94,7 +94,7 @@ test('roots are the folder where tools run: server-filesystem uses them instead 
   await writeFile(join(folder, 'here/note.txt'), 'found it')
   const args = [filesystem, join(folder, 'given')]
   const config: McpServerConfig = { name: 'fs', transport: 'stdio', command: process.execPath, args, env: compileCache }
-  // The server asks for the roots after it was greeted, in its own time.
+  // The server requests the roots some time after `initialize`.
   const untilHere: Extract<Step, (...args: never) => unknown> = ({ messages }) =>
     JSON.stringify(messages).includes(`${folder}/here`)
       ? calls

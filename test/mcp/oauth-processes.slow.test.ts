@@ -10,7 +10,7 @@ const child = fileURLToPath(new URL('fixtures/oauth-renewing-child.ts', import.m
 test('processes that share a store renew a token once, and never log each other out', async () => {
   const folder = await temporary('mcp-processes-')
   const store = createFileMcpCredentialStore(folder)
-  // Slow enough that all of them meet while one is on the way.
+  // Slow enough that all of them wait for one renewal.
   const world = await oauthWorld({ lifetimeSeconds: 1, delayMs: 300 }, {}, store)
   await world.login()
   const [credential] = await store.list()
@@ -39,7 +39,7 @@ test('processes whose token always expires soon take turns, and the login stays 
   await (await world.connect(world.provider())).listTools()
 })
 
-/** Starts processes, lets them go at the same moment, and gives the last line of each. */
+/** Starts processes, releases them at the same moment, and returns the last line of each. */
 async function race(count: number, args: string[]): Promise<string[]> {
   const flags = ['--conditions=libero-source', '--no-warnings']
   const children = Array.from({ length: count }, () =>

@@ -42,7 +42,7 @@ test.runIf(process.platform === 'linux')('A203 a login would have opened the bro
   await login
 })
 
-/** Puts a program in the place of the one that opens addresses, and tells what it was asked to open. */
+/** Replaces the program that opens addresses, and reports which it was given. */
 async function spyOnBrowser(): Promise<() => Promise<string>> {
   const folder = await temporary('opener-')
   await writeFile(join(folder, 'xdg-open'), `#!/bin/sh\necho "$1" >> '${folder}/opened'\n`, { mode: 0o755 })
@@ -171,7 +171,7 @@ test('FM-17 a revoked login causes an error for a person, is not retried forever
   const grants = world.issuer.tokenRequests.length
   const [old] = before
   world.issuer.expire(old?.tokens.access ?? '')
-  // Somebody else uses the refresh token, and with it the family is over.
+  // Another use of the refresh token ends the login.
   await loopbackFetch(`${world.issuer.url}/token`, {
     method: 'POST',
     body: new URLSearchParams({
@@ -321,7 +321,7 @@ test('OA-11 no output, hook or error contains a token, code or verifier', async 
   const warnings = vi.spyOn(console, 'warn')
   const world = await oauthWorld({}, { challenge: 'read', scopes: { write: 'write' } })
   const heard: unknown[] = world.heard
-  // A browser of one's own, so that the way back, which has the code in it, is not among what is heard.
+  // A separate browser, so that the redirect with the code is not recorded.
   const openBrowser = async (url: string): Promise<void> => {
     const { browse } = await import('./fixtures/oauth-world.ts')
     heard.push(url, (await browse(url)).text)

@@ -2,7 +2,7 @@ import { createAgent } from '../../src/create-agent.ts'
 import { createMcpAgentServer } from '../../src/mcp/serve/agent-server.ts'
 import { call, scripted, tool } from '../../src/testing/scripted.ts'
 
-// A server as an embedder would write it, with a model that plays a script and a tool that does not end by itself.
+// A server as an embedder would write it, with a scripted model and a tool that does not end by itself.
 const server = createMcpAgentServer({
   name: 'child',
   version: '1.0.0',

@@ -15,7 +15,7 @@ interface Sent {
   readonly body?: string
 }
 
-/** A request as anybody could write it, with whatever headers. */
+/** A raw request with any headers. */
 function send({ url, token }: Served, { method = 'POST', headers = {}, body = list }: Sent = {}): Promise<Got> {
   const usual = {
     'content-type': 'application/json',
@@ -164,7 +164,7 @@ test('a request state is valid for one answer to one call', async () => {
   expect(done).toEqual(['a'])
 })
 
-/** A schema that takes whatever comes. */
+/** A schema that accepts anything. */
 const anything = {
   '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
 } as const

@@ -8,7 +8,7 @@ import { createMcpAgentServer, type McpAgentServer } from '../../src/mcp/serve/a
 import type { McpHttpOptions } from '../../src/mcp/serve/http-guard.ts'
 import type { McpAgentServerOptions } from '../../src/mcp/serve/served-agents.ts'
 
-/** Both generations of the protocol, as the official client is told which to speak. */
+/** Both protocol eras, by their names in the official client. */
 export const eras = ['auto', 'legacy'] as const
 export type Era = (typeof eras)[number]
 
@@ -38,7 +38,7 @@ export async function serveHttp(
 
 export interface ClientOptions {
   readonly era: Era
-  /** What its user says to each question; without it the client cannot ask. */
+  /** The user's answer to each question; without it the client cannot ask. */
   readonly answers?: (message: string, properties: Record<string, unknown>) => Answer | Promise<Answer>
 }
 
@@ -75,7 +75,7 @@ export interface Spawned {
   readonly stderr: () => string
 }
 
-/** A client with a server of its own, as a process. */
+/** A client with its own server process. */
 export async function connectStdio(
   command: { args: readonly string[]; env: Record<string, string>; cwd: string },
   options: ClientOptions,
@@ -94,7 +94,7 @@ export async function connectStdio(
   return { client, pid: transport.pid!, stderr: () => said }
 }
 
-/** `fetch` over real sockets of this machine: the global one is taken away in tests. */
+/** `fetch` over real sockets of this machine: the global one is disabled in tests. */
 export const localFetch = async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
   const { method = 'GET', body, signal } = init
   const headers = Object.fromEntries(new Headers(init.headers as Record<string, string>))
@@ -127,7 +127,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Waits for something that is about to become true; the test's own time limit ends it. */
+/** Waits until a condition is true; the test's own time limit ends it. */
 export async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 20))
 }

@@ -121,7 +121,7 @@ describe.for(eras)('an own server over stdio, era %s', (era) => {
 
 test('a killed client leaves no process behind: its calls are aborted', async () => {
   const cwd = await temporary('mcp-serve-')
-  // The client is a process of its own, and dies without a word while a call is under way.
+  // The client is a separate process, killed during a call.
   const script = `
     import { spawn } from 'node:child_process'
     const server = spawn(process.execPath, ${JSON.stringify(child)}, { stdio: ['pipe', 'pipe', 'inherit'] })

@@ -12,7 +12,7 @@ import { call, scripted, tool } from '../../src/testing/scripted.ts'
 import { temporary } from '../temporary.ts'
 import { connectHttp, eras, serveHttp, textsOf, until } from './serve-kit.ts'
 
-/** An agent in a folder, with the tools for code, whose model nobody asks unless it is given. */
+/** An agent in a folder with the coding tools; its model is only used if it is given. */
 function maker(cwd: string, more: Partial<AgentOptions> = {}, authority: AuthorityOptions = {}): MakeAgent {
   return ({ interactors }) =>
     createAgent({

@@ -7,7 +7,7 @@ interface Aborted {
   readonly frames: readonly Frame[]
 }
 
-/** Prompts, aborts as soon as `when` has come, and waits for the end. */
+/** Prompts, aborts at the frame `when`, and waits for the end. */
 async function abort(reply: Reply, when: (client: Client) => Promise<unknown>): Promise<Aborted> {
   const mock = await service()
   mock.play(reply)
@@ -20,7 +20,7 @@ async function abort(reply: Reply, when: (client: Client) => Promise<unknown>): 
   expect(frames.filter(({ type }) => type === 'done')).toHaveLength(1)
   expect(frames.at(-1)).toEqual({ type: 'done' })
   expect(order(frames)).not.toContain('error')
-  // It lives, and its conversation can be gone on with.
+  // The process is alive, and its conversation can be continued.
   client.send({ id: '2', type: 'prompt', message: 'and now?' })
   await client.next('response', ({ id }) => id === '2')
   await client.next('turn_end', ({ stop }) => stop === 'end')

@@ -3,7 +3,7 @@ import type { Agent } from '../../src/core/agent.ts'
 import { followEvents } from '../../src/events/index.ts'
 import type { RpcHost, RpcModel } from '../../src/rpc/index.ts'
 
-/** A plain agent behind the wire, as small as a host can be. */
+/** A minimal host. */
 export function hostOf(agent: Agent, more: Partial<RpcHost> = {}): RpcHost {
   let model = agent.meta.defaultModel
   let ready: () => Promise<void> | undefined = () => undefined

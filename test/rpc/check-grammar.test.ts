@@ -43,7 +43,7 @@ test.for<[string, Frame[]]>([
   ['a result for another call', change('tool_result', { id: 'x' })],
   ['a failed turn without an error', change('turn_end', { stop: 'error' })],
   ['sums that shrink', change('usage', { input: 105 })],
-  ['a type that nobody knows', change('assistant_start', { type: 'hm' })],
+  ['an unknown type', change('assistant_start', { type: 'hm' })],
 ])('%s is found', ([, frames]) => {
   expect(checkGrammar(frames)).not.toEqual([])
 })

@@ -1,7 +1,7 @@
 /** A frame as a client reads it: anything with a type. */
 export type Frame = Readonly<Record<string, unknown>> & { readonly type: string }
 
-/** The frames of a turn in which a model says something and calls nothing. */
+/** The frames of a turn with text and no calls. */
 export const plainTurn = ['turn_start', 'assistant_start', 'text_delta', 'usage', 'assistant_message', 'turn_end']
 
 interface GrammarOptions {
@@ -9,13 +9,13 @@ interface GrammarOptions {
   readonly isOneShot?: boolean
   /** The last prompt may still be at work. */
   readonly isUnfinished?: boolean
-  /** The model writes JSON with slips, which are mended before it is run. */
+  /** The model writes JSON with errors, which are repaired before the call. */
   readonly hasSlips?: boolean
 }
 
 /**
- * What is wrong with a list of frames, by the order of SPEC C5 and the fields of C4. Nothing, if all is well. Responses to
- * short commands may stand anywhere; prompts and compactions follow each other.
+ * The problems of a list of frames, by the order of SPEC C5 and the fields of C4; empty if there are none. Responses to
+ * short commands may be anywhere; prompts and compactions follow each other.
  */
 export function checkGrammar(frames: readonly Frame[], options: GrammarOptions = {}): string[] {
   const checker = new Checker(options)
@@ -26,7 +26,7 @@ export function checkGrammar(frames: readonly Frame[], options: GrammarOptions =
   return checker.problems
 }
 
-/** What has to come next. */
+/** The expected next frame. */
 type Phase = 'idle' | 'begun' | 'turn' | 'stream' | 'counted' | 'said' | 'tools' | 'over' | 'compact' | 'failed'
 
 class Checker {
@@ -72,7 +72,7 @@ class Checker {
 
   readonly #rules: Record<string, (frame: Frame) => void> = {
     response: (frame) => {
-      if (this.#options.isOneShot) this.#complain('a response where nobody asked')
+      if (this.#options.isOneShot) this.#complain('a response without a command')
       const isLong = frame.command === 'prompt' || frame.command === 'compact'
       if (!isLong || frame.success !== true) return
       this.#expect(frame, 'idle')
@@ -220,7 +220,7 @@ const shapes: Record<string, readonly string[]> = {
   compact_done: ['summary'],
 }
 
-/** The order of keys inside says nothing. */
+/** The order of keys does not matter. */
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(sorted(a)) === JSON.stringify(sorted(b))
 
 function sorted(value: unknown): unknown {

@@ -1,7 +1,7 @@
 import { type Output, type RpcHost, type ServeEnd, type ServeOptions, serveZot } from '../../src/rpc/index.ts'
 import type { Frame } from './check-grammar.ts'
 
-/** A client in the same process: says things when it likes, and keeps what it hears. */
+/** A client in the same process: sends commands and records frames. */
 export class Client {
   readonly frames: Frame[] = []
   readonly ended: Promise<ServeEnd>
@@ -34,7 +34,7 @@ export class Client {
     this.#wake?.()
   }
 
-  /** The first frame from now on, or of those that have come, that is such a one. */
+  /** The first matching frame, received or yet to come. */
   until(is: (frame: Frame) => boolean): Promise<Frame> {
     const known = this.frames.find(is)
     return known ? Promise.resolve(known) : new Promise((go) => this.#waiting.push({ is, go }))
@@ -65,7 +65,7 @@ export class Client {
   }
 }
 
-/** Says everything at once and closes; all frames until the end. */
+/** Sends everything at once and closes; returns all frames. */
 export async function converse(host: RpcHost, ...commands: (object | string)[]): Promise<Frame[]> {
   const client = new Client(host)
   client.say(...commands)

@@ -302,7 +302,7 @@ describe('permissions', () => {
       expect(results[1].content[0].text).toMatch(/permission|approv|ask/i)
       expect(order(client.frames)).not.toContain('error')
       expect(mock.requests).toHaveLength(1)
-      // The conversation stays whole: nothing waits for an answer that nobody can give.
+      // The conversation stays complete: no call waits for an answer.
       client.send({ type: 'prompt', message: 'and now?' })
       await client.next('turn_end', ({ stop }) => stop === 'end')
       const { messages } = (await client.ask({ type: 'get_messages' })).data
@@ -313,7 +313,7 @@ describe('permissions', () => {
         'user',
         'assistant',
       ])
-      // What the client was told of the calls is what the model is.
+      // The client and the model get the same results.
       const told = results.map(({ id, is_error, content }) => ({ type: 'tool_result', call_id: id, is_error, content }))
       expect(messages[2].content).toEqual(told)
     },

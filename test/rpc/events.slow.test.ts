@@ -32,7 +32,7 @@ const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwA
 const durable = (lines: readonly Line[]): Line[] => lines.filter((line) => line.durable === true)
 const makes: readonly Step[] = [{ call: 'shell', args: { command: 'echo made > made.txt' } }]
 
-/** Speaks to a process: waits for a line, then says something. */
+/** Waits for a line of a process, then sends a command. */
 async function talk(desk: Desk, args: readonly string[], say: (line: Line) => object | string | 'end' | undefined) {
   const running = desk.start(args)
   let seen = 0
@@ -208,7 +208,7 @@ describe('libero run --events', () => {
   })
 })
 
-/** Waits until a number has begun to grow, and grows no more. */
+/** Waits until a number has grown and stopped growing. */
 async function settled(count: () => number): Promise<void> {
   const first = count()
   for (let i = 0, last = -1, still = 0; i < 300 && still < 15; i++) {

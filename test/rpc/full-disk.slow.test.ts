@@ -25,7 +25,7 @@ test.skipIf(!existsSync('/dev/full')).for(Object.entries(wires))(
     let stderr = ''
     child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text))
     child.stdin!.on('error', () => {})
-    if (args[0] === 'rpc') child.stdin!.write('{"type":"ping"}\n') // the others speak first; stdin stays open
+    if (args[0] === 'rpc') child.stdin!.write('{"type":"ping"}\n') // the others write first; stdin stays open
     expect(await new Promise((done) => child.on('close', done))).toBe(1)
     expect(stderr).toMatch(/^libero: the output could not be written \(ENOSPC\): free some space/)
   },

@@ -68,7 +68,7 @@ test('FC-07 SV-19 any line gets a response, and the next line is read', async ()
   )
 }, 60_000)
 
-/** Prompts end at once: this is about lines. */
+/** Prompts end at once, because this tests lines. */
 function quietHost(): RpcHost {
   const prompt = async () => ({ status: 'completed', stopReason: 'end' }) as const
   return hostOf(agentOf({}), { prompt })

@@ -71,7 +71,7 @@ function golden(name: string): Frame[] {
 
 const timeless = (frame: Frame): Frame => ('time' in frame ? { ...frame, time: 'a time' } : frame)
 
-/** What a token costs changes with the list of prices. */
+/** The cost depends on the price list. */
 function priceless(frame: Frame): Frame {
   if (frame.type !== 'usage') return frame
   return { ...frame, cost_usd: 0, cumulative: { ...(frame.cumulative as object), cost_usd: 0 } }

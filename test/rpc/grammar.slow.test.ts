@@ -8,7 +8,7 @@ import { type Step, tool } from '../../src/testing/index.ts'
 import { checkGrammar } from './check-grammar.ts'
 import { record } from './zot-kit.ts'
 
-/** Moments at which somebody may stop the run; the number says at which occurrence. */
+/** Hooks at which the run may be aborted; the number is the occurrence. */
 const moments = [
   ...([
     'turn:before',
@@ -114,7 +114,7 @@ function stepOf({ blocks, cut, ending, isStreamed, isStarted }: RandomReply): St
   return [...events, whole]
 }
 
-/** No event at all: the core takes it for a failure of the service. */
+/** No event at all: the core treats it as a failure of the service. */
 const broken = { type: 'broken' } as unknown as ModelEvent
 
 function deltasOf(one: SessionContentBlock & { input?: unknown }): ModelEvent[] {

@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** What a model does for one request, step by step. */
+/** The reply to one request, step by step. */
 export type Step =
   | { readonly say: string }
   /** So many deltas of this text, as fast as they are taken. */
   | { readonly flood: string; readonly times: number }
   /** Opens a call; `args` are sent in pieces. */
   | { readonly call: string; readonly args: object | string; readonly pieces?: number }
-  /** Answers nothing until somebody lets it go on, or hangs up. */
+  /** Sends nothing until the test releases it, or the client disconnects. */
   | { readonly hang: Gate }
   | 'break'
   | { readonly wait: Promise<unknown> }
@@ -18,7 +18,7 @@ export type Reply =
   | { readonly hangBefore: Gate }
   | readonly Step[]
 
-/** Something that can be waited for, and seen to be waited for. */
+/** A gate that shows whether something waits for it. */
 export interface Gate {
   readonly reached: Promise<void>
   readonly opened: Promise<void>
@@ -36,14 +36,14 @@ export interface MockService {
   readonly url: string
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies
   readonly requests: any[]
-  /** Pieces of floods that were handed over so far. */
+  /** The deltas of floods sent so far. */
   readonly sent: number
   /** Answers in this order; when they are used up, `ok`. */
   play(...replies: readonly (Reply | ((body: { messages: unknown[] }) => Reply))[]): void
   close(): Promise<void>
 }
 
-/** A service on this machine that speaks OpenAI's chat API and does as it is told. */
+/** A scripted service on this machine with OpenAI's chat API. */
 export async function startMockService(): Promise<MockService> {
   const sockets = new Set<Socket>()
   // biome-ignore lint/suspicious/noExplicitAny: see above
@@ -108,7 +108,7 @@ async function stream(response: ServerResponse, steps: readonly Step[], sent: { 
   let index = -1
   for (const step of steps) {
     if (step === 'break') {
-      response.socket?.end() // what was said arrives, and then nothing more
+      response.socket?.end() // the sent data arrives, and nothing more
       return
     }
     if ('wait' in step) await step.wait

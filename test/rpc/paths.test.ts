@@ -23,7 +23,7 @@ const busy = tool('busy', (_, { progress }) => {
 })
 const called = ['tool_use_start', 'tool_use_args', 'tool_use_end']
 
-/** Records a run that must keep the grammar, whatever else it does. */
+/** Records a run, which must follow the grammar. */
 async function play(plan: Plan): Promise<Recorded & { types: string[]; of: (type: string) => Frame[] }> {
   const recorded = await record({ ...plan, projection: { isOneShot: false, ...plan.projection } })
   const { frames } = recorded
@@ -209,7 +209,7 @@ describe('tools', () => {
         ['c3', true, 'Not run: another call of this turn had to wait'],
       ],
     )
-    // The next prompt answers them in the log; on the wire they have been answered.
+    // The next prompt answers them in the log; the client has got results already.
     const before = frames.length
     await agent.run({ prompt: 'again' }).catch(() => {})
     const again = typesOf(frames.slice(before))
@@ -402,7 +402,7 @@ describe('aborts', () => {
   })
 })
 
-/** A service that breaks off for good after some events, having counted. */
+/** A service that breaks off after some events, with usage. */
 function breaking(...events: ModelEvent[]) {
   return {
     meta: { name: 'breaking', defaultModel: 'm' },

@@ -43,7 +43,7 @@ describe('a slow reader', () => {
 
   test('FC-02 makes the model wait, so that memory stays bounded, and gets every frame in order', async () => {
     const { client, mock } = await stalled()
-    // What is between us: the buffers of the system, and what we may queue.
+    // The buffers of the system, and our own queue.
     expect(mock.sent * piece.length).toBeLessThan(20_000_000)
     client.listen()
     await client.next('done')
@@ -182,7 +182,7 @@ describe('the ends of the pipes', () => {
     await client.ask({ type: 'ping' })
     client.child.stdin.destroy()
     client.child.stdout.destroy()
-    expect([0, 141]).toContain(await client.exited) // by which of the two it hears of first
+    expect([0, 141]).toContain(await client.exited) // depends on which pipe closes first
   })
 })
 

@@ -12,19 +12,19 @@ import { type MockService, startMockService } from './mock-service.ts'
 // biome-ignore lint/suspicious/noExplicitAny: frames are what tests look into
 export type Frame = any
 
-/** A child process that is spoken to over its pipes, one JSON object a line. */
+/** A child process with JSON lines over its pipes. */
 export interface Client {
   readonly child: ChildProcessByStdio<Writable, Readable, Readable>
   /** Everything that came so far. */
   readonly frames: readonly Frame[]
   readonly stderr: () => string
   send(command: object | string): void
-  /** Waits for a frame after those that were waited for before; fails with all frames when none comes. */
+  /** Waits for a frame after the last one waited for; fails with all frames if none comes. */
   next(type: string, matches?: (frame: Frame) => boolean): Promise<Frame>
   /** Sends and waits for the response with its id. */
   ask(command: { readonly type: string; readonly id?: string; readonly [field: string]: unknown }): Promise<Frame>
   end(): void
-  /** Begins to read stdout, where that was put off. */
+  /** Begins to read stdout, if that was deferred. */
   listen(): void
   /** Exit code, or the signal it died of. */
   readonly exited: Promise<number | string>
@@ -67,7 +67,7 @@ export function start(command: readonly string[], { env = {}, home, cwd, reads =
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
   const listen = (): void => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      // A line may have megabytes: what has no end yet is not looked at again.
+      // A line may have megabytes: its unfinished part is not scanned again.
       const lines = text.split('\n')
       parts.push(lines[0]!)
       for (const line of lines.slice(1)) {
@@ -124,7 +124,7 @@ export function start(command: readonly string[], { env = {}, home, cwd, reads =
       client.send({ ...what, id })
       const from = looked
       const response = await next('response', (frame) => frame.id === id)
-      looked = from // whoever waits for events must not miss those in between
+      looked = from // a later wait must not miss frames in between
       return response
     },
     end: () => child.stdin.end(),
@@ -137,21 +137,21 @@ export function start(command: readonly string[], { env = {}, home, cwd, reads =
 let asked = 0
 const patienceMs = 15_000
 
-/** A folder that goes away with the test. */
+/** A folder that is removed after the test. */
 export function scratch(): string {
   const folder = mkdtempSync(join(tmpdir(), 'libero-rpc-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** A service that goes away with the test. */
+/** A service that is closed after the test. */
 export async function service(): Promise<MockService> {
   const mock = await startMockService()
   onTestFinished(() => mock.close())
   return mock
 }
 
-/** `libero rpc` that asks this service. Whatever a test looks at, its frames keep the order they have to. */
+/** `libero rpc` with this service. The grammar of its frames is checked after each test. */
 export function startRpc(
   mock: MockService,
   { args = [], provider = 'deepseek', ...options }: StartOptions = {},
@@ -162,7 +162,7 @@ export function startRpc(
   return client
 }
 
-/** Waits until something is so; not for ever. */
+/** Waits until a condition is true, for a limited time. */
 export async function until(isSo: () => boolean, what: string): Promise<void> {
   for (let i = 0; i < 300; i++) {
     if (isSo()) return

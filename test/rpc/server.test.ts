@@ -8,7 +8,7 @@ import { checkGrammar, type Frame, plainTurn } from './check-grammar.ts'
 import { Client, converse } from './client.ts'
 import { agentOf, typesOf } from './zot-kit.ts'
 
-/** A step of the script that waits until the test lets it go on, or the run is aborted. */
+/** A step of the script that waits until the test releases it, or the run is aborted. */
 class Door {
   readonly reached: Promise<void>
   open: () => void = () => {}

@@ -15,7 +15,7 @@ test('MC-05 patterns that are expensive to judge remove their own tools, and jud
     { name: 'plain', inputSchema: { type: 'object' } },
   ]
   const { definitions, notes } = readDefinitions(tools, { name: 'files' })
-  // What all may cost together is spent when `after` is looked at.
+  // The common budget is spent before `after`.
   expect(definitions.map(({ tool }) => tool)).toEqual(['before', 'plain'])
   expect(notes).toHaveLength(101)
   expect(notes.every((note) => note.includes('too complicated to be judged'))).toBe(true)

@@ -76,7 +76,7 @@ test('the keywords of draft 7 keep their meaning', () => {
   const dependent = { dependencies: { id: { required: ['b'] }, c: ['d'] } }
   expect(errorOf(dependent, { id: 1 }, draft7)).toContain('must have the property "b"')
   expect(errorOf(dependent, { c: 1 }, draft7)).toContain('"d"')
-  // Beside a ref nothing counts in draft 7; since then it does.
+  // Draft 7 ignores keywords beside a ref; later drafts do not.
   const beside = { $defs: { a: {} }, properties: { x: { $ref: '#/$defs/a', type: 'string' } } }
   expect(errorOf(beside, { x: 5 }, draft7)).toBeUndefined()
   expect(errorOf(beside, { x: 5 })).toBe('"x" must be string')
@@ -120,7 +120,7 @@ describe('too much input is refused', () => {
   })
 
   test('MC-05 an endless check is stopped and counts as a failure', () => {
-    // Many texts of many lengths: slow as no single pattern may be found to be.
+    // Many texts of many lengths: slow although no single pattern is.
     const slow = { properties: { a: { pattern: '^.*.*.*.*.*.*.*x$' } } }
     expect(errorOf(slow, { a: 'y'.repeat(5000) })).toContain('took too long')
   })
@@ -136,7 +136,7 @@ describe('too much input is refused', () => {
   test('MC-05 the text of a failure is made quickly, whatever the schema contains', () => {
     const some = { enum: Array.from({ length: 9000 }, () => 'Expected ') }
     const anyOf = Array.from({ length: 50 }, () => ({ $ref: '#/$defs/some' }))
-    // Each of 50 faults was searched from each of 9,000 places, which took minutes.
+    // A regression: the search in 50 violations from 9,000 places took minutes.
     expect(errorOf({ properties: { a: { anyOf } }, $defs: { some } }, { a: 1 })).toContain('must be one of')
   }, 20_000)
 
@@ -177,7 +177,7 @@ test('output that takes too long to check passes', () => {
   expect(validate('y')).toMatchObject({ valid: false })
 })
 
-/** Names that would break out of code that a schema was made into. */
+/** A name that would break out of code generated from a schema. */
 const breakout = `"]; globalThis.pwned = 1; //`
 const script = `
 const { checkInput, createSdkValidator } = await import(${JSON.stringify(new URL('schema-check.ts', import.meta.url).href)})
@@ -202,6 +202,6 @@ test('MC-07 no code is generated from a schema: everything works where code gene
     script,
   ]
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
-  // The client's own validator shows that it is forbidden indeed.
+  // The SDK's own validator proves that code generation is forbidden.
   expect(JSON.parse(stdout)).toEqual({ generated: 'EvalError', valid: true, invalid: false, input: false, pwned: null })
 })

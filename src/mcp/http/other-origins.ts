@@ -46,7 +46,7 @@ export function otherOrigins(home: URL, options: OtherOriginsOptions = {}): Othe
       const { protocol, hostname, host } = checkedAddress(url)
       const isLoopback = loopback.test(normalizedHost(hostname))
       if (protocol === 'http:' && !isLoopback)
-        throw new McpHttpError('insecure', `${host} would be asked over plain http, which anybody on the way can read`)
+        throw new McpHttpError('insecure', `${host} would be asked over plain http, which can be read on the way`)
       if (isAllowed(url)) return
       const name = normalizedHost(hostname)
       const isRefused = isIP(name)

@@ -5,7 +5,7 @@ const answer = { access_token: 'at-1', token_type: 'Bearer' }
 
 test('the expiry of a token is known only if the server states it', () => {
   expect(tokensOf({ ...answer, expires_in: 60 }, 1000)).toEqual({ access: 'at-1', expires: 61_000 })
-  // The SDK reads null and an empty text as 0: such a token would be renewed before each request, for ever.
+  // The SDK reads null and an empty text as 0: such a token would be renewed before each request.
   for (const expires_in of [undefined, 0, Number.NaN, 1e306])
     expect(tokensOf({ ...answer, ...(expires_in !== undefined && { expires_in }) }, 1000)).toEqual({ access: 'at-1' })
 })

@@ -44,7 +44,7 @@ test('extensions are tried in order, before the bare name', async () => {
   expect(await findProgram('run.js', options)).toBe(join(at, 'b/run.js'))
 })
 
-/** In `a` the tool may not be run, in `b` it may. */
+/** The tool is not executable in `a`, but in `b`. */
 async function world(): Promise<string> {
   const at = await temporary('find-')
   for (const folder of ['a', 'b']) {

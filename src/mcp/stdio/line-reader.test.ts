@@ -24,7 +24,7 @@ test('FM-05 a line over the limit is refused while it arrives, one at the limit 
 })
 
 test('a long line in very many pieces is read in linear time', () => {
-  // Copying all that was held for each piece would be two terabytes.
+  // Copying the buffer for each chunk would be two terabytes.
   const [line] = read(pieces(Buffer.alloc(16_000_000, 'x'), 64), Buffer.from('\n'))
   expect(line?.length).toBe(16_000_000)
 })

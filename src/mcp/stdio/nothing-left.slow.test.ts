@@ -15,7 +15,7 @@ if (!onLinux) console.warn('Not Linux: whether anything is left cannot be seen, 
 
 const server = fixture('stdio-server.mjs')
 
-/** From the good one to the worst. */
+/** From the best behaved to the worst. */
 const kinds = [
   ['good'],
   ['ignore-close'],
@@ -140,7 +140,7 @@ async function answered(transport: ReturnType<typeof createStdioTransport>): Pro
   await answer
 }
 
-/** As if this were a part of another Libero: whatever is started carries this mark. */
+/** As inside an outer Libero process: all started processes carry this mark. */
 function planted(): string {
   const mark: string = crypto.randomUUID()
   vi.stubEnv('LIBERO_MCP', mark)
@@ -151,7 +151,7 @@ function planted(): string {
   return mark
 }
 
-/** What still runs, which is ended by that. */
+/** The processes that still run; they are killed by this. */
 function left(mark: string): Promise<string[]> {
   return endLeftovers({ mark }, { graceMs: 0 })
 }
@@ -177,7 +177,7 @@ function sleeper(): ChildProcess {
   return child
 }
 
-/** Looks without touching: the mark is in the environment of all of them, keepers aside. */
+/** Only lists: the mark is in the environment of all of them, except keepers. */
 async function goneSoon(mark: string): Promise<void> {
   await vi.waitFor(() => expect(marked(mark)).toEqual([]), { timeout: 15_000, interval: 100 })
 }
@@ -190,14 +190,14 @@ function childrenOf({ pid }: ChildProcess): number[] {
   return [...(processIds() ?? [])].filter((child) => statOf(child)[1] === String(pid))
 }
 
-/** A signal to process 0 would be one to ourselves. */
+/** A signal to process 0 would reach this process. */
 function only(pids: readonly number[]): number {
   const [pid] = pids
   if (pid === undefined || pids.length !== 1) throw new Error(`There is not one process, but ${pids.length}`)
   return pid
 }
 
-/** The living among those of this process. */
+/** The running processes of this process. */
 function keepers(): number[] {
   return [...(processIds() ?? [])].filter((pid) => file(pid, 'cmdline').includes(keeperMark) && statOf(pid)[0] !== 'Z')
 }

@@ -222,7 +222,7 @@ test('closing while it starts leaves nothing behind', async () => {
 
 const tick = `${JSON.stringify({ jsonrpc: '2.0', method: 'tick' })}\n`
 
-/** Each message takes a moment, as it does with a real listener. */
+/** Each message takes some time, as with a real listener. */
 function slowDown(transport: StdioTransport, ms: number, also?: () => void): void {
   const listener = transport.onmessage
   transport.onmessage = (message) => {
