@@ -45,12 +45,12 @@ async function stateOf(instance: AgentInstance, { workflow, store }: Opened): Pr
   return holder && (await isBeingWritten(store, holder.id)) ? 'working' : 'interrupted'
 }
 
-const mostParents = 50
+const maxParents = 50
 
 /** The top-level agent, whose lease a sub-agent works under; `undefined` if it was deleted. */
 async function holderOf(instance: AgentInstance, workflow: Workflow): Promise<AgentInstance | undefined> {
   let holder: AgentInstance | undefined = instance
-  for (let i = 0; i < mostParents && holder?.isSubAgent; i++)
+  for (let i = 0; i < maxParents && holder?.isSubAgent; i++)
     holder = holder.parentAgentId === undefined ? undefined : await workflow.getAgent(holder.parentAgentId)
   return holder
 }

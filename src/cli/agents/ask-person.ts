@@ -10,7 +10,7 @@ import type { OpenedWorkflow } from './open-workflow.ts'
 import { folderLines, questionIn, reasonText, requireAskedFolder } from './waiting-words.ts'
 
 /** The person's reply to a waiting call. */
-export interface Reply {
+interface Reply {
   /** The call that the person allowed. */
   readonly allowed?: PendingApproval
   give(workflow: Workflow, agentId: string): ReturnType<Workflow['answerQuestion']>

@@ -45,11 +45,11 @@ function preferred(agents: readonly AgentInstance[]): readonly AgentInstance[] {
   return open.length > 0 ? open : agents
 }
 
-const mostNamed = 5
+const maxNamed = 5
 
 function ambiguous(asked: string, agents: readonly AgentInstance[]): CliError {
-  const more = agents.length > mostNamed ? ` and ${agents.length - mostNamed} more` : ''
-  const named = agents.slice(0, mostNamed).map(({ id }) => fullyVisible(id))
+  const more = agents.length > maxNamed ? ` and ${agents.length - maxNamed} more` : ''
+  const named = agents.slice(0, maxNamed).map(({ id }) => fullyVisible(id))
   return new CliError(`"${fullyVisible(asked)}" may be ${named.join(', ')}${more}; type more of the id`)
 }
 

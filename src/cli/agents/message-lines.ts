@@ -8,7 +8,7 @@ import { isUserMessage, messageName } from './find-message.ts'
 
 const fewLines = 8
 
-export interface MessageStyle {
+interface MessageStyle {
   readonly paint: Paint
   readonly cwd: string
   /** Show results of tools in full. */

@@ -34,7 +34,7 @@ export interface OpenedWorkflow {
   close(): Promise<void>
 }
 
-export interface OpenWorkflowOptions {
+interface OpenWorkflowOptions {
   /** The flags of a command that runs agents. Without them, agents can only be inspected. */
   readonly work?: WorkValues
   /** The person to ask. Without one, an agent halts where it would ask. */

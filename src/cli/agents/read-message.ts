@@ -11,7 +11,7 @@ import { CliError, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { readTask } from '../run/read-task.ts'
 
-const mostBytes = 20 * 1024 * 1024
+const maxBytes = 20 * 1024 * 1024
 
 export interface MessageValues {
   readonly file?: string
@@ -50,8 +50,8 @@ async function readAttached(named: string, cwd: string): Promise<AttachedFile> {
     const why = codeOf(error) === 'ENOENT' ? 'the file does not exist' : `it cannot be read (${codeOf(error)})`
     throw new UsageError(`--file ${shown}: ${why}; name an image or a PDF`, { cause: error })
   })
-  if (bytes.length > mostBytes)
-    throw new CliError(`--file ${shown} has ${bytes.length} bytes, and the limit is ${mostBytes}; make it smaller`)
+  if (bytes.length > maxBytes)
+    throw new CliError(`--file ${shown} has ${bytes.length} bytes, and the limit is ${maxBytes}; make it smaller`)
   const data = bytes.toString('base64')
   const name = basename(named)
   const image = imageInfo(data)
@@ -61,17 +61,12 @@ async function readAttached(named: string, cwd: string): Promise<AttachedFile> {
 }
 
 /** Throws if a page does not exist, before the message is sent: later only the model would be told. */
-export async function checkPages(
-  knowledge: KnowledgeStore | undefined,
-  pages: readonly AttachedTiddler[] = [],
-): Promise<void> {
+export async function checkPages(knowledge?: KnowledgeStore, pages: readonly AttachedTiddler[] = []): Promise<void> {
   for (const page of pages) await checkPage(knowledge, page)
 }
 
-async function checkPage(
-  knowledge: KnowledgeStore | undefined,
-  { workspaceName, tiddlerTitle }: AttachedTiddler,
-): Promise<void> {
+async function checkPage(knowledge: KnowledgeStore | undefined, page: AttachedTiddler): Promise<void> {
+  const { workspaceName, tiddlerTitle } = page
   const flag = `--attach ${shown(`${workspaceName}/${tiddlerTitle}`)}`
   const names = ((await knowledge?.workspaces()) ?? []).map(({ name }) => name)
   if (!knowledge || names.length === 0) {
@@ -82,17 +77,15 @@ async function checkPage(
   }
   if (!names.includes(workspaceName))
     throw new UsageError(`${flag}: there is no wiki "${shown(workspaceName)}"; there is ${listed(names)}`)
-  const flaw = await pageProblem(knowledge, { workspaceName, tiddlerTitle }).catch((error: unknown) => {
+  const problem = await pageProblem(knowledge, page).catch((error: unknown) => {
     const why = fullyVisible(messageOf(error).slice(0, 500))
     throw new CliError(`${flag} cannot be read: ${why}; see: libero config get wikis`, undefined, { cause: error })
   })
-  if (flaw !== undefined) throw new UsageError(`${flag}: ${flaw}`)
+  if (problem !== undefined) throw new UsageError(`${flag}: ${problem}`)
 }
 
-async function pageProblem(
-  knowledge: KnowledgeStore,
-  { workspaceName, tiddlerTitle }: AttachedTiddler,
-): Promise<string | undefined> {
+async function pageProblem(knowledge: KnowledgeStore, attached: AttachedTiddler): Promise<string | undefined> {
+  const { workspaceName, tiddlerTitle } = attached
   const wiki = await knowledge.open(workspaceName)
   const page = await wiki.get(tiddlerTitle)
   if (page)
@@ -102,11 +95,11 @@ async function pageProblem(
   return `the page does not exist; ${hint}`
 }
 
-const mostNamed = 10
-const mostCompared = 2000
+const maxNamed = 10
+const maxCompared = 2000
 
 async function similarTitles(wiki: Wiki, title: string): Promise<readonly string[]> {
-  const { titles } = await wiki.filter('[!is[system]]', { limit: mostCompared })
+  const { titles } = await wiki.filter('[!is[system]]', { limit: maxCompared })
   const known = titles.filter((one) => one.length <= 200)
   const part = title.toLowerCase()
   const containing = part.length < 3 ? [] : known.filter((one) => one.toLowerCase().includes(part))
@@ -114,8 +107,8 @@ async function similarTitles(wiki: Wiki, title: string): Promise<readonly string
 }
 
 function listed(names: readonly string[]): string {
-  const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : ''
-  return `${names.slice(0, mostNamed).map(shown).join(', ')}${more}`
+  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : ''
+  return `${names.slice(0, maxNamed).map(shown).join(', ')}${more}`
 }
 
 const shown = (text: string): string => fullyVisible(text.slice(0, 100))

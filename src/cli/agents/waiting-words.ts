@@ -78,7 +78,7 @@ function optionsIn({ options }: Readonly<Record<string, unknown>>): string[] {
 }
 
 /** The folder that the approval request shows for a call; `undefined` for a question, or if it shows none. */
-export function askedFolder({ request, callId }: Pick<PendingApproval, 'request' | 'callId'>): string | undefined {
+function askedFolder({ request, callId }: Pick<PendingApproval, 'request' | 'callId'>): string | undefined {
   const payload = isRecord(request) && isRecord(request.payload) ? request.payload : {}
   const calls = Array.isArray(payload.calls) ? payload.calls.filter(isRecord) : []
   const own = calls.find(({ call }) => isRecord(call) && call.callId === callId) ?? payload

@@ -17,7 +17,7 @@ import { usageSince, type WorkSpan } from './usage-since.ts'
 import { waitingJson, waitingLines } from './waiting-words.ts'
 
 /** An agent and the work to start; without `work`, the person is only asked about what the agent waits for. */
-export interface AgentTask {
+interface AgentTask {
   readonly agentId: string
   work?(): Promise<AgentInstanceLatestStatus>
   /** The call that was allowed, if any. */
@@ -234,7 +234,7 @@ async function printJson({ workflow }: OpenedWorkflow, agentId: string, ended: F
 }
 
 /** The exit code for the final status of an agent. */
-export function exitCodeOf({ state, message }: AgentInstanceLatestStatus, waiting: readonly PendingApproval[]): number {
+function exitCodeOf({ state, message }: AgentInstanceLatestStatus, waiting: readonly PendingApproval[]): number {
   if (state === 'canceled') return exitCodes.interrupted
   if (state === 'failed') return exitCodes.error
   if (state === 'completed' && message?.role === 'agent') return exitCodes.budget

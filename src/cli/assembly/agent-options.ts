@@ -17,7 +17,7 @@ import { loadPreset } from './preset-of.ts'
 import { ruleTypos } from './rule-typos.ts'
 
 /** The options of one command, in addition to the common ones. */
-export interface CommandOptions {
+interface CommandOptions {
   readonly maxTurns?: string | undefined
   readonly maxCost?: string | undefined
   readonly schema?: JsonSchema
@@ -34,7 +34,7 @@ export interface CommandOptions {
 }
 
 /** The options of one agent, except its model and its session. */
-export interface AssembledAgent {
+interface AssembledAgent {
   readonly options: Omit<AgentOptions, 'provider' | 'session'>
   readonly authority: Authority
   /** For a person, before it starts. */

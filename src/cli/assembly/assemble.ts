@@ -19,7 +19,7 @@ import { type PresetName, presetName } from './preset-of.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
 /** The flags that configure an agent. Each command has some of them; settings complete the rest. */
-export type AgentFlags = Pick<
+type AgentFlags = Pick<
   RunValues,
   | ('profile' | 'preset' | 'thinking')
   | ('context' | 'sandbox' | 'image')
@@ -27,7 +27,7 @@ export type AgentFlags = Pick<
   | ('mcp' | 'skill')
 >
 
-export interface AssemblyOptions {
+interface AssemblyOptions {
   /** The command that runs the agent, for the audit. */
   readonly command: string
   readonly io: Io
@@ -114,7 +114,7 @@ function authorityOf(
 }
 
 /** The execution context for tools. Throws if the requested container or sandbox is not available. */
-export async function createExecution(
+async function createExecution(
   flags: Pick<RunValues, 'context' | 'sandbox' | 'image'>,
   config: Config,
   cwd: string,
@@ -156,7 +156,7 @@ export function thinkingNotices({ name, isConfigured }: ChosenModel, thinking: T
  * The skills option of `createAgent`; undefined, so that the code for skills is not loaded, if there is no folder of
  * skills and none is named. Skills of a project are used as long as they are unchanged since they were trusted.
  */
-export function skillsOption(
+function skillsOption(
   { cwd, project, loaded: { config } }: Workspace,
   { home: liberoHome, userHome: home }: Pick<Io, 'home' | 'userHome'>,
   wanted: readonly string[] = [],

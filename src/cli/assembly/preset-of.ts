@@ -12,7 +12,7 @@ export function presetName({ preset, profile }: Pick<RunValues, 'preset' | 'prof
 }
 
 /** A preset whose tools are described by JSON Schema. */
-export type BuiltInPreset = Preset & { readonly tools?: Readonly<Record<string, ToolDef>> }
+type BuiltInPreset = Preset & { readonly tools?: Readonly<Record<string, ToolDef>> }
 
 export async function loadPreset(name: PresetName): Promise<BuiltInPreset> {
   if (name === 'basic') return (await import('../../presets/basic.ts')).basic

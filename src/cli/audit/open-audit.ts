@@ -8,7 +8,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import type { Io } from '../io.ts'
 import type { ServersView } from '../mcp/servers-here.ts'
 
-export interface AuditOptions {
+interface AuditOptions {
   readonly io: Pick<Io, 'home' | 'env'>
   readonly command: string
   readonly cwd: string
@@ -76,7 +76,7 @@ const maxBytes = 256 * 1024 * 1024
  * stay intact. The first process of a day does this, and one that writes more than one file. A file that cannot be
  * removed is tried again the next time.
  */
-export async function pruneAudit(folder: string, { now, isFirst }: { now: number; isFirst: boolean }): Promise<void> {
+async function pruneAudit(folder: string, { now, isFirst }: { now: number; isFirst: boolean }): Promise<void> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => /^\d{4}-\d\d-\d\d-/.test(name))
   if (isFirst && names.some((name) => name.startsWith(dayOf(now)))) return
   const oldest = dayOf(now - keptDays * 86_400_000)

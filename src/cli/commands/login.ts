@@ -26,7 +26,7 @@ export const command = defineCommand({
   async run({ values, words }, io) {
     const { openai, anthropic, ...rest } = values
     const named = [...words, ...(openai ? ['openai'] : []), ...(anthropic ? ['anthropic'] : [])]
-    if (words.length > 1) throw (await import('../login/log-in.ts')).keyAsWord()
+    if (words.length > 1) throw (await import('../login/log-in.ts')).keyAsArgument()
     if (named.length > 1) throw new UsageError('login takes one provider at a time')
     const { list, logIn } = await import('../login/log-in.ts')
     return rest.list ? list(io) : logIn(named[0], rest, io)

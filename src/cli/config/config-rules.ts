@@ -9,13 +9,13 @@ import type { Config } from './config.ts'
 import type { ConfigFile } from './tighten.ts'
 
 /** The rules of one layer, and the files they come from. */
-export interface LayerRules {
+interface LayerRules {
   readonly settings: AuthoritySettings
   readonly places: Readonly<Record<RuleKey, readonly string[]>>
 }
 
 /** The keys of a config that are rules. */
-export type RuleKey = (typeof ruleKeys)[number]
+type RuleKey = (typeof ruleKeys)[number]
 
 /** The rules of one layer, from its `config.json` (which are checked here) and its `authority.json`. */
 export async function joinRules(

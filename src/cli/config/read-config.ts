@@ -61,12 +61,12 @@ function jsonIn(text: string, path: string): unknown {
   }
 }
 
-const mostLevels = 20
+const maxLevels = 20
 
 /** Whether a value is nested so deeply that recursive checks could overflow the stack. */
 function isDeep(value: unknown): boolean {
   let level: unknown[] = [value]
-  for (let depth = 0; depth < mostLevels && level.length > 0; depth++)
+  for (let depth = 0; depth < maxLevels && level.length > 0; depth++)
     level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []))
   return level.length > 0
 }

@@ -22,7 +22,7 @@ export async function logIn(named: string | undefined, options: LoginOptions, io
     throw new UsageError('--browser does not use a key: leave out --key-stdin and --check')
   const { config } = await loadConfig({ home: io.home })
   const known = knownProviders(config)
-  if (named !== undefined && !known.has(named) && looksLikeKey(named)) throw keyAsWord()
+  if (named !== undefined && !known.has(named) && looksLikeKey(named)) throw keyAsArgument()
   const prompter = options['key-stdin'] ? undefined : openPrompter(io)
   try {
     const provider = named === undefined ? await chooseProvider(known, prompter) : requireKnown(named, known)
@@ -31,9 +31,9 @@ export async function logIn(named: string | undefined, options: LoginOptions, io
     const path = options.browser
       ? await throughBrowser(provider, prompter, io)
       : await withKey(provider, options, prompter, io)
-    sayStored(provider, path, io)
+    reportStored(provider, path, io)
   } catch (error) {
-    throw error instanceof Error && error.name === 'AbortError' ? notGiven('the login was stopped') : error
+    throw error instanceof Error && error.name === 'AbortError' ? nothingStored('the login was stopped') : error
   } finally {
     prompter?.close()
   }
@@ -52,7 +52,7 @@ async function chooseProvider(
   if (!prompter) throw new UsageError(`login needs a provider, one of ${names.join(', ')}`)
   prompter.say(names.map((name, i) => `${String(i + 1).padStart(3)}  ${name}`).join('\n'))
   const answer = (await prompter.ask('which provider? '))?.trim()
-  if (!answer) throw notGiven('no provider was chosen')
+  if (!answer) throw nothingStored('no provider was chosen')
   if (!known.has(answer) && !/^\d{1,3}$/.test(answer) && looksLikeKey(answer))
     throw new CliError('that looks like a key; enter the provider first')
   return requireKnown(names[Number(answer) - 1] ?? answer, known)
@@ -64,14 +64,14 @@ async function withKey(
   prompter: Prompter | undefined,
   io: Io,
 ): Promise<string> {
-  const key = checkedKey(options['key-stdin'] ? await fromStdin(io) : await askKey(provider, prompter))
+  const key = checkedKey(options['key-stdin'] ? await keyFromStdin(io) : await askKey(provider, prompter))
   if (options.check) await checkKey(provider, key, io)
   const store = await openCredentials(io)
   await store.set(provider.name, { type: 'api_key', key })
   return store.path
 }
 
-async function fromStdin(io: Io): Promise<string> {
+async function keyFromStdin(io: Io): Promise<string> {
   const { readStdin } = await import('../run/read-task.ts')
   const piped = await readStdin(io)
   if (piped === undefined)
@@ -89,11 +89,11 @@ async function askKey({ name }: KnownProvider, prompter: Prompter | undefined): 
     `enter the key of ${name}${page ? ` (get one at ${page})` : ''}; it is not shown while you type or paste it`,
   )
   const key = await prompter.ask('key: ', { isSecret: true })
-  if (!key?.trim()) throw notGiven('no key was given')
+  if (!key?.trim()) throw nothingStored('no key was given')
   return key
 }
 
-const notGiven = (what: string): CliError => new CliError(`${what}, and nothing was stored`, exitCodes.interrupted)
+const nothingStored = (what: string): CliError => new CliError(`${what}, and nothing was stored`, exitCodes.interrupted)
 
 const maxKeyLength = 8192
 
@@ -114,11 +114,9 @@ async function throughBrowser({ name }: KnownProvider, prompter: Prompter | unde
   return (await import('./browser-login.ts')).browserLogin(name, prompter, io)
 }
 
-function sayStored(provider: KnownProvider, path: string, io: Io): void {
-  const { name } = provider
-  io.err(
-    `stored for ${visibleName(name)} in ${visibleName(path)}; try: libero --provider ${visibleName(name)} "what is in this folder?"`,
-  )
+function reportStored(provider: KnownProvider, path: string, io: Io): void {
+  const name = visibleName(provider.name)
+  io.err(`stored for ${name} in ${visibleName(path)}; try: libero --provider ${name} "what is in this folder?"`)
   const variable = variableOf(provider, io)
   if (variable) io.err(`${variable} is set and takes precedence: unset it to use what was stored`)
 }
@@ -149,7 +147,7 @@ export interface Prompter {
 }
 
 /** Undefined if stdin is not a terminal. */
-export function openPrompter(io: Io): Prompter | undefined {
+function openPrompter(io: Io): Prompter | undefined {
   const keyboard = openKeyboard(io)
   if (!keyboard) return undefined
   const terminal = createTerminal(io)
@@ -164,14 +162,14 @@ export function openPrompter(io: Io): Prompter | undefined {
 }
 
 /** The error for a key given as an argument, which is not repeated. */
-export function keyAsWord(): UsageError {
+export function keyAsArgument(): UsageError {
   return new UsageError(
     'a key must not be an argument, because every user of this machine could read it: leave it out and type it when asked, or pipe it in with --key-stdin; if that was a key, replace it by a new one',
   )
 }
 
 /** Where to get a key of a provider. */
-export const keyPages: Readonly<Record<string, string>> = {
+const keyPages: Readonly<Record<string, string>> = {
   anthropic: 'https://console.anthropic.com/settings/keys',
   openai: 'https://platform.openai.com/api-keys',
   openrouter: 'https://openrouter.ai/settings/keys',
@@ -184,7 +182,7 @@ export const keyPages: Readonly<Record<string, string>> = {
 }
 
 /** Requests the list of models, which is free of charge; throws unless the service accepts the key. */
-export async function checkKey(provider: KnownProvider, key: string, { fetch }: Pick<Io, 'fetch'>): Promise<void> {
+async function checkKey(provider: KnownProvider, key: string, { fetch }: Pick<Io, 'fetch'>): Promise<void> {
   const { name } = provider
   const [address, headers] = requestFor(provider, key)
   let status: number

@@ -11,7 +11,7 @@ import { gatherServers, type ServerEntry } from './gather-servers.ts'
 import { parseMcpFlags } from './servers-here.ts'
 
 /** All configured servers, used or not. */
-export interface FoundServers {
+interface FoundServers {
   readonly entries: readonly ServerEntry[]
   /** Servers of the project that are not trusted yet. */
   readonly pending: readonly PendingServer[]
@@ -63,11 +63,12 @@ export function requireServer(name: string | undefined, { entries, pending }: Fo
   const entry = entries.find((one) => one.name === name && !one.shadowedBy)
   if (entry?.config) return entry.config
   if (entry) throw unusable(entry)
-  const shown = fullyVisible(needed(name, entries))
+  const names = entries.map((one) => one.name)
+  if (name === undefined) throw new UsageError(`name an MCP server; ${listOf(names)}`)
+  const shown = fullyVisible(name)
   const waiting = pending.find((one) => one.name === name)
   if (waiting) throw new CliError(`the MCP server "${shown}" is not used: ${waiting.why}`)
-  const names = entries.map((one) => one.name)
-  const which = didYouMean(name!, names) || `; ${listOf(names)}`
+  const which = didYouMean(name, names) || `; ${listOf(names)}`
   throw new UsageError(`there is no MCP server "${shown}"${which}${unopenedNote(pending)}`)
 }
 
@@ -82,11 +83,6 @@ export const unopenedNote = (pending: FoundServers['pending']): string =>
     .filter((one) => one.name === undefined)
     .map(({ where, why }) => `; ${fullyVisible(where)} was not read: ${why}`)
     .join('')
-
-function needed(name: string | undefined, entries: readonly ServerEntry[]): string {
-  if (name !== undefined) return name
-  throw new UsageError(`name an MCP server; ${listOf(entries.map((one) => one.name))}`)
-}
 
 /** The end of a message: the names of the servers. */
 export const listOf = (names: readonly string[]): string =>

@@ -9,17 +9,14 @@ import { jsonProblem } from '../config/json-problem.ts'
 import type { Io } from '../io.ts'
 import type { ServerEntry } from './gather-servers.ts'
 
-interface EntrySource {
-  /** The config file; absent for an entry from the command line. */
-  readonly file?: string
-  readonly env?: Readonly<Record<string, string | undefined>>
-}
-
-/** Throws if an entry is invalid. Returns its config, and the variables in it that are not set. */
+/**
+ * Throws if an entry is invalid. Returns its config, and the variables in it that are not set. `file` is the config
+ * file; it is absent for an entry from the command line.
+ */
 export function checkEntry(
   name: string,
   entry: unknown,
-  { file, env = {} }: EntrySource,
+  { file, env = {} }: { readonly file?: string; readonly env?: Io['env'] },
 ): { readonly config: McpServerConfig; readonly unset: readonly string[] } {
   const variables = { ...env }
   const unset: string[] = []
@@ -101,10 +98,7 @@ export function shownServer(entry: unknown): string[] {
   ]
 }
 
-const namesOf = (record: Record<string, unknown>): string =>
-  Object.keys(record)
-    .map((name) => fullyVisible(name))
-    .join(', ') || 'none'
+const namesOf = (record: Record<string, unknown>): string => fullyVisible(Object.keys(record).join(', ')) || 'none'
 
 /** In quotes, so that word boundaries are visible. */
 const quoted = (value: unknown): string => fullyVisible(JSON.stringify(value) ?? 'undefined')

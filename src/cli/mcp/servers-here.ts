@@ -18,12 +18,12 @@ export interface ServersContext {
 /** The servers of a run. If there are none, returns undefined without loading the MCP code. */
 export async function openServersIfAny(
   flags: Awaited<ReturnType<typeof parseMcpFlags>>,
-  place: ServersContext,
+  context: ServersContext,
 ): Promise<OpenedServers | undefined> {
-  const { project, loaded } = place.workspace
-  if (place.only && !flags) return undefined
+  const { project, loaded } = context.workspace
+  if (context.only && !flags) return undefined
   const isNone = !flags && !loaded.config.mcpServers && !project.items.some(({ kind }) => kind === 'mcp')
-  return isNone ? undefined : (await import('./open-servers.ts')).openServers(flags ?? [], place)
+  return isNone ? undefined : (await import('./open-servers.ts')).openServers(flags ?? [], context)
 }
 
 /** Shows a person what happens to servers during a run. */

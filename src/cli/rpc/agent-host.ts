@@ -9,7 +9,7 @@ import type { ServedModels } from './served-models.ts'
 import { followPaced, holdBack } from './slow-reader.ts'
 import { zotAliases } from './zot-tools.ts'
 
-export interface AgentHostOptions {
+interface AgentHostOptions {
   readonly agent: Agent
   /** Must be one of the agent's extensions. */
   readonly compaction: CompactNow

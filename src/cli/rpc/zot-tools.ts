@@ -51,8 +51,8 @@ const byName = (tools: readonly ToolDef[]): Record<string, ToolDef> =>
   Object.fromEntries(tools.map((tool) => [tool.spec.name, tool]))
 
 /** The maximum that zot shows of a file or of a command's output. */
-export const maxLines = 2000
-export const maxBytes = 50 * 1024
+const maxLines = 2000
+const maxBytes = 50 * 1024
 
 const bashDescription = `Runs a shell command; stdout and stderr come as one, and only the end if it is long.
 There is no terminal and nothing to type into it: pass flags such as --yes, and no editors or pagers.
@@ -70,7 +70,7 @@ interface BashInput {
 }
 
 /** The shell with zot's input schema. Its canonical name is `shell`; the model and clients see `bash`. */
-export const bash: ToolDef<BashInput> = {
+const bash: ToolDef<BashInput> = {
   ...shell,
   spec: {
     name: 'shell',
@@ -151,7 +151,7 @@ interface ZotEdit {
 }
 
 /** `edit` with zot's input schema: several replacements in a file, all or none. */
-export const zotEdit: ToolDef<ZotEditInput> = {
+const zotEdit: ToolDef<ZotEditInput> = {
   ...(multiEdit as Pick<
     ToolDef,
     'isConcurrencySafe' | 'replay' | 'effects' | 'timeoutMs' | 'touches' | 'deriveApprovalKey'
