@@ -31,9 +31,9 @@ test('what was done belongs to the prompt it was done for', () => {
   expect(conversation).toMatchObject({
     prompt: 'read a.ts',
     isFirst: false,
-    deeds: [{ name: 'read_file', text: '1\tx' }],
+    results: [{ name: 'read_file', text: '1\tx' }],
   })
-  expect(conversation.earlier).toMatchObject([{ prompt: 'list src', deeds: [{ text: 'a.ts' }] }])
+  expect(conversation.earlier).toMatchObject([{ prompt: 'list src', results: [{ text: 'a.ts' }] }])
 })
 
 test('a remark that comes with results is no prompt, a new request is one', () => {
@@ -42,18 +42,18 @@ test('a remark that comes with results is no prompt, a new request is one', () =
     ...before,
     user(result('1', 'x'), '[Budget: 80 % of the turns for this task used; read less.]'),
   ])
-  expect(remark).toMatchObject({ prompt: 'read a.ts', deeds: [{ text: 'x' }] })
+  expect(remark).toMatchObject({ prompt: 'read a.ts', results: [{ text: 'x' }] })
   const apart = conversationOf([...before, user(result('1', 'x')), user('[Enough files.]')])
-  expect(apart).toMatchObject({ prompt: 'read a.ts', deeds: [{ text: 'x' }] })
+  expect(apart).toMatchObject({ prompt: 'read a.ts', results: [{ text: 'x' }] })
   const stopped = conversationOf([...before, user(result('1', 'x')), user('no, stop that')])
-  expect(stopped).toMatchObject({ prompt: 'no, stop that', deeds: [] })
+  expect(stopped).toMatchObject({ prompt: 'no, stop that', results: [] })
   const steered = conversationOf([...before, user(result('1', 'x'), 'list src instead')])
-  expect(steered).toMatchObject({ prompt: 'list src instead', deeds: [] })
+  expect(steered).toMatchObject({ prompt: 'list src instead', results: [] })
 })
 
 test('a file that is not shown again is what it was when it was shown', () => {
   const read = { path: 'a.ts' }
-  const { deeds } = conversationOf([
+  const { results } = conversationOf([
     user('read a.ts'),
     calls('1', 'read_file', read),
     user(result('1', '1\tx')),
@@ -61,7 +61,7 @@ test('a file that is not shown again is what it was when it was shown', () => {
     calls('2', 'read_file', read),
     user(result('2', '[Unchanged since it was read above: "a.ts", the same part, the same content.]')),
   ])
-  expect(deeds).toMatchObject([{ text: '1\tx' }])
+  expect(results).toMatchObject([{ text: '1\tx' }])
 })
 
 test('nothing in a summary is taken for a request', () => {

@@ -1,95 +1,89 @@
 import { type Message, textOf } from '../../core/turn.ts'
 
-/** Something that was done, and what came of it. */
-export interface Deed {
+/** A tool call with its result. */
+export interface CallResult {
   readonly name: string
   readonly input: Readonly<Record<string, unknown>>
   readonly text: string
   readonly isError: boolean
 }
 
-/** All that the model goes by: nothing is remembered outside of the messages, so a resumed session goes on. */
+/** What the reply depends on. Nothing is kept outside of the messages, so a resumed session continues. */
 export interface Conversation {
-  /** What is asked for now. */
+  /** The current request. */
   readonly prompt: string
-  /** The prompt came with pictures or documents. */
+  /** The prompt came with images or documents. */
   readonly hasMedia: boolean
-  /** Nothing was said before. */
+  /** There was no reply yet. */
   readonly isFirst: boolean
-  /** What was asked for is not there any more: a summary stands in its place, or nothing. */
+  /** The request is no longer in the conversation: compaction removed it or replaced it by a summary. */
   readonly isLost: boolean
-  /** What was done for this prompt, in order. */
-  readonly deeds: readonly Deed[]
-  /** What was asked and done before it. */
-  readonly earlier: readonly Episode[]
+  /** The calls that were made for this prompt, in order. */
+  readonly results: readonly CallResult[]
+  readonly earlier: readonly EarlierRequest[]
 }
 
-/** One prompt of before, and what was done for it. */
-export interface Episode {
+/** An earlier prompt and the calls that were made for it. */
+export interface EarlierRequest {
   readonly prompt: string
-  readonly deeds: readonly Deed[]
+  readonly results: readonly CallResult[]
 }
 
-/** Reads a conversation. */
 export function conversationOf(messages: readonly Message[]): Conversation {
-  const episodes: { prompt: string; deeds: Deed[]; hasMedia: boolean }[] = []
-  const calls = new Map<string, Pick<Deed, 'name' | 'input'>>()
-  const seen = new Map<string, string>()
-  let answers = 0
+  const requests: { prompt: string; results: CallResult[]; hasMedia: boolean }[] = []
+  const calls = new Map<string, Pick<CallResult, 'name' | 'input'>>()
+  const shown = new Map<string, string>()
+  let replies = 0
   let isFirst = true
-  let isBehindResults = false
+  let isAfterResults = false
   for (const message of messages) {
     if (message.role === 'assistant') {
-      answers++
-      isBehindResults = false
+      replies++
+      isAfterResults = false
       for (const block of message.content) if (block.type === 'tool_call') calls.set(block.id, block)
       continue
     }
     const prompt = textOf(withoutPages(message)).trim()
     const hasMedia = message.content.some(({ type }) => type === 'image' || type === 'document')
-    const results = deedsIn(message, calls, seen)
-    episodes.at(-1)?.deeds.push(...results)
-    isBehindResults ||= results.length > 0
-    if (isBehindResults && !hasMedia && isRemark(prompt)) continue
-    episodes.push({ prompt, deeds: [], hasMedia })
-    isFirst = answers === 0
+    const results = resultsIn(message, calls, shown)
+    requests.at(-1)?.results.push(...results)
+    isAfterResults ||= results.length > 0
+    if (isAfterResults && !hasMedia && isRemark(prompt)) continue
+    requests.push({ prompt, results: [], hasMedia })
+    isFirst = replies === 0
   }
-  const { prompt = '', deeds = [], hasMedia = false } = episodes.pop() ?? {}
-  const isLost = isSummary(prompt) || (prompt === '' && !hasMedia && answers > 0)
-  return { prompt, deeds, hasMedia, isFirst, isLost, earlier: episodes.filter((one) => !isSummary(one.prompt)) }
+  const { prompt = '', results = [], hasMedia = false } = requests.pop() ?? {}
+  const isLost = isSummary(prompt) || (prompt === '' && !hasMedia && replies > 0)
+  const earlier = requests.filter((request) => !isSummary(request.prompt))
+  return { prompt, results, hasMedia, isFirst, isLost, earlier }
 }
 
-/** What compaction puts in the place of the beginning: nothing in it is a request. */
+/** A summary by compaction is no request. */
 const isSummary = (prompt: string): boolean => prompt.startsWith('[Summary of the conversation')
 
-/** Programs put remarks in brackets between the turns of a run. Anything else may be a person who says stop. */
-const isRemark = (prompt: string): boolean =>
-  prompt === '' || (prompt.startsWith('[') && prompt.endsWith(']') && !isSummary(prompt))
+/** Programs add remarks in brackets between the turns of a run. Any other text may be a person who says stop. */
+const isRemark = (prompt: string): boolean => /^(?:\[.*\])?$/s.test(prompt) && !isSummary(prompt)
 
-/** Pages of wikis that come with a message are for reading, and no request. */
+/** Attached wiki pages are no request. */
 const withoutPages = ({ role, content }: Message): Message => ({
   role,
   content: content.filter((block) => block.type !== 'text' || !block.text.startsWith('Attached wiki page {')),
 })
 
-function deedsIn(
+function resultsIn(
   message: Message,
-  calls: ReadonlyMap<string, Pick<Deed, 'name' | 'input'>>,
-  seen: Map<string, string>,
-): Deed[] {
-  const deeds: Deed[] = []
-  for (const block of message.content) {
+  calls: ReadonlyMap<string, Pick<CallResult, 'name' | 'input'>>,
+  shown: Map<string, string>,
+): CallResult[] {
+  return message.content.flatMap((block) => {
     const call = block.type === 'tool_result' && calls.get(block.callId)
-    if (block.type !== 'tool_result' || !call) continue
+    if (block.type !== 'tool_result' || !call) return []
     const { output, isError = false } = block
-    const said = typeof output === 'string' ? output : textOf({ role: 'user', content: output })
-    // A file that was read before is not shown again: it is as it was then.
+    const given = typeof output === 'string' ? output : textOf({ role: 'user', content: output })
+    // A file that has not changed since it was read is not shown again.
     const key = `${call.name} ${JSON.stringify(call.input)}`
-    const text = said.startsWith(unchanged) ? (seen.get(key) ?? said) : said
-    if (!isError) seen.set(key, text)
-    deeds.push({ name: call.name, input: call.input, text, isError })
-  }
-  return deeds
+    const text = given.startsWith('[Unchanged since it was read above') ? (shown.get(key) ?? given) : given
+    if (!isError) shown.set(key, text)
+    return [{ name: call.name, input: call.input, text, isError }]
+  })
 }
-
-const unchanged = '[Unchanged since it was read above'

@@ -2,7 +2,7 @@ import { shellWord } from '../../core/execution.ts'
 import { isRecord } from '../../core/is-record.ts'
 import type { JsonSchema, ToolSpec } from '../../core/tool.ts'
 
-/** Something to be done with a tool, whichever it is. */
+/** Something to do with a tool, independent of the tool's name. */
 export type Job =
   | { readonly do: 'list'; readonly path: string }
   | { readonly do: 'read'; readonly path: string; readonly from?: number; readonly count?: number }
@@ -30,7 +30,7 @@ export interface Call {
   readonly input: Readonly<Record<string, unknown>>
 }
 
-/** A call that does the job with one of the tools that are offered, or the name of the tool that is missing. */
+/** A call that does the job with one of the given tools, or the name of the missing tool. */
 export function callFor(job: Job, tools: readonly ToolSpec[]): Call | { readonly missing: string } {
   for (const name of names[job.do]) {
     const tool = tools.find((one) => one.name === name)
@@ -43,7 +43,7 @@ export function callFor(job: Job, tools: readonly ToolSpec[]): Call | { readonly
   return { missing: names[job.do][0]! }
 }
 
-/** Ours first, then what others call them. */
+/** Our names first, then those of other harnesses. */
 const names: Readonly<Record<Job['do'], readonly string[]>> = {
   list: ['list_files', 'ls', 'list'],
   read: ['read_file', 'read'],
@@ -61,7 +61,7 @@ const names: Readonly<Record<Job['do'], readonly string[]>> = {
   recent: ['wiki-recent'],
 }
 
-/** What a shell can do as well, where there is no tool for it. */
+/** A shell command for the job, if there is no tool for it. */
 function commandFor(job: Job): string | undefined {
   switch (job.do) {
     case 'list':
@@ -71,7 +71,7 @@ function commandFor(job: Job): string | undefined {
     case 'search':
       return `grep -rnF -- ${shellWord(job.text)} ${shellWord(job.path)}`
     case 'files':
-      // What begins with one of these would be taken for a part of the expression, and `-delete` is one.
+      // A path that begins with one of these would be read as a part of the expression, such as `-delete`.
       return `find ${shellWord(/^[-(!,)]/.test(job.path) ? `./${job.path}` : job.path)} -type f -name ${shellWord(job.pattern.slice(job.pattern.lastIndexOf('/') + 1))}`
     default:
       return undefined
@@ -82,7 +82,7 @@ type Properties = Readonly<Record<string, unknown>>
 
 const propertiesOf = ({ properties }: JsonSchema): Properties => (isRecord(properties) ? properties : {})
 
-/** The first of these names that the schema knows; else the first. */
+/** The first of the names that the schema has, else the first. */
 const field = (properties: Properties, ...candidates: [string, ...string[]]): string =>
   candidates.find((name) => Object.hasOwn(properties, name)) ?? candidates[0]
 
@@ -146,7 +146,7 @@ function editFor(
   }
 }
 
-/** People search for a text, not for a pattern; `/…/` is one. */
+/** A search is for a text, unless it is written as a pattern, `/…/`. */
 function escaped(text: string): string {
   if (text.length > 2 && text.startsWith('/') && text.endsWith('/')) return text.slice(1, -1)
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')

@@ -4,12 +4,12 @@ export interface Mutation {
   readonly line: number
   readonly before: string
   readonly after: string
-  /** The token, for people: `-` and `+`. */
+  /** The token, for messages: `-` and `+`. */
   readonly from: string
   readonly to: string
 }
 
-/** What is tried for a token; a lower rank is tried earlier. */
+/** A replacement of a token; a lower rank is tried earlier. */
 type Swap = readonly [token: string, other: string, rank: number]
 
 const operators: readonly Swap[] = [
@@ -44,12 +44,12 @@ const words: readonly Swap[] = [
   ['return !', 'return ', 0],
 ]
 
-/** Larger files are not tried: too many places. */
-const mostLines = 2000
+/** Larger files have too many candidates. */
+const maxLines = 2000
 
-/** Changes that may mend a file, the likeliest first. Lines in `near` (from 0) come before all others. */
+/** Changes that may repair a file, the likeliest first. Lines in `near` (from 0) come first. */
 export function mutationsOf(lines: readonly string[], near: ReadonlySet<number>): Mutation[] {
-  if (lines.length > mostLines) return []
+  if (lines.length > maxLines) return []
   const found: { mutation: Mutation; rank: number }[] = []
   let isComment = false
   for (const [line, before] of lines.entries()) {
@@ -84,7 +84,7 @@ function* tokensIn(text: string): Generator<Token> {
       if (!isInsideWord(text, at, from)) yield { at, from, to, rank }
 }
 
-/** A sign in front of a number and the brackets of a type are no operators. */
+/** The sign of a number and the brackets of a type are no operators. */
 function isBetweenValues(text: string, at: number, operator: string): boolean {
   const before = text.slice(0, at)
   const behind = text.slice(at + operator.length)
@@ -93,7 +93,7 @@ function isBetweenValues(text: string, at: number, operator: string): boolean {
   return isSpaced || (/[\w$)\]]$/.test(before) && /^[\w$([]/.test(behind))
 }
 
-/** Texts and what follows `//` are no code; they are blanked, so that places stay the same. */
+/** Blanks out strings and line comments, so that positions stay the same. */
 function withoutTexts(line: string): string {
   let masked = ''
   let quote = ''
@@ -119,7 +119,7 @@ function isInsideWord(text: string, at: number, token: string): boolean {
   return (isLetter(token[0]) && isLetter(text[at - 1])) || (isLetter(token.at(-1)) && isLetter(text[end]))
 }
 
-/** The lines of the functions with these names, from 0: from where one is declared to the next line that closes it. */
+/** The lines of the functions with these names, from 0: from the declaration to the line that closes it. */
 export function linesOfFunctions(lines: readonly string[], names: ReadonlySet<string>): Set<number> {
   const found = new Set<number>()
   for (const [start, line] of lines.entries()) {

@@ -5,7 +5,7 @@ import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { createSession, loadSession } from '../../sessions/session.ts'
 import { memoryExecution, tool } from '../../testing/index.ts'
 import { offline } from './offline.ts'
-import { understand } from './understand.ts'
+import { understand } from './requests.ts'
 
 const files = {
   'package.json': '{ "name": "shop", "scripts": { "test": "node --test" } }\n',

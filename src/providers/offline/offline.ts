@@ -3,28 +3,28 @@ import type { ModelEvent, ModelReply, Provider } from '../../core/provider.ts'
 export interface OfflineOptions {
   /** Characters in a piece of streamed text. Default 12. */
   readonly chunk?: number
-  /** Milliseconds between two pieces, for people who watch. Default 0. */
+  /** Milliseconds between two pieces. Default 0. */
   readonly delayMs?: number
 }
 
 /**
- * A model that needs no key and no network: rules that turn plain English requests into real tool calls. It says itself
- * that it is no language model. All it knows is in the messages of a request.
+ * A model that needs no key and no network: rules that turn plain English requests into real tool calls. It says that it is
+ * no language model. Its replies depend on the messages of a request alone.
  */
 export function offline(options: OfflineOptions = {}): Provider {
   const { chunk = 12, delayMs = 0 } = options
-  for (const [name, value, least] of [
+  for (const [name, value, min] of [
     ['chunk', chunk, 1],
     ['delayMs', delayMs, 0],
   ] as const)
-    if (!Number.isSafeInteger(value) || value < least)
-      throw new TypeError(`offline: ${name} must be a whole number of at least ${least}, got ${String(value)}`)
+    if (!Number.isSafeInteger(value) || value < min)
+      throw new TypeError(`offline: ${name} must be a whole number of at least ${min}, got ${String(value)}`)
   return {
     meta: { name: 'offline', defaultModel: 'offline', capabilities: { vision: false } },
     costOf: () => 0,
     async *stream(request, signal) {
       signal.throwIfAborted()
-      const { replyTo } = await import('./reply.ts') // most programs that could ask it never do
+      const { replyTo } = await import('./reply.ts') // most programs never use it
       const reply = replyTo(request)
       for (const event of eventsOf(reply, chunk)) {
         signal.throwIfAborted()
@@ -48,7 +48,7 @@ function* eventsOf(reply: ModelReply, chunk: number): Generator<ModelEvent> {
   yield reply
 }
 
-/** No piece ends in the middle of a character. */
+/** Pieces of a text, which never end in the middle of a character. */
 function* inPieces(text: string, size: number): Generator<string> {
   let start = 0
   while (start < text.length) {

@@ -1,155 +1,235 @@
 import { shellWord } from '../../core/execution.ts'
-import type { Intent } from './intent.ts'
-import { failure, type Plan, type PlanFor, place, type Surroundings } from './plan.ts'
-import { agentPlans } from './plans-agent.ts'
-import { changePlans } from './plans-change.ts'
-import { talkPlans } from './plans-talk.ts'
+import { cutText } from '../../core/text.ts'
+import type { CallResult, Conversation } from './conversation.ts'
+import type { Job } from './jobs.ts'
 import { repair, testCommand } from './repair.ts'
+import type { Intent } from './requests.ts'
 import { brief, code, counted, denialIn, endOf, entriesIn, fenced, fileIn } from './results.ts'
+import { talkPlans } from './talk-plans.ts'
 
-type Plans = { readonly [Kind in Intent['kind']]: PlanFor<Kind> }
-
-/** The plan for a request. */
-export function planFor<I extends Intent>(intent: I, around: Surroundings): Plan {
-  const plan = plans[intent.kind] as unknown as (intent: I, around: Surroundings) => Plan
-  return plan(intent, around)
+/** One step of a plan: what the model says about it, and the tool call it needs. */
+export interface PlanStep {
+  readonly say: string
+  readonly job: Job
 }
 
-const plans: Plans = {
+/** How a request ended. After a failed one, the requests that follow are not tried. */
+export interface PlanEnd {
+  readonly says: string
+  readonly isFailed?: boolean
+}
+
+/**
+ * Carries out a request: it yields one step after the other and gets the result of each. For every reply it is played from
+ * the start with the results in the conversation, so it must yield the same steps for the same results.
+ */
+export type Plan = Generator<PlanStep, PlanEnd, CallResult>
+
+export interface PlanContext {
+  readonly conversation: Conversation
+  /** Whether there is a tool for a job. */
+  can(job: Job['do']): boolean
+  /** Folders in the system prompt; paths in them are shown without them. */
+  readonly folders: readonly string[]
+  /** Wikis in the system prompt. */
+  readonly wikis: readonly string[]
+}
+
+export type PlanFor<Kind extends Intent['kind']> = (
+  intent: Extract<Intent, { kind: Kind }>,
+  context: PlanContext,
+) => Plan
+
+export function planFor<I extends Intent>(intent: I, context: PlanContext): Plan {
+  const plan = plans[intent.kind] as unknown as (intent: I, context: PlanContext) => Plan
+  return plan(intent, context)
+}
+
+/** The end of a request whose call failed or was denied. */
+export function failure(result: CallResult, what: string): PlanEnd {
+  const denial = denialIn(result)
+  if (denial !== undefined)
+    return { says: `I was not allowed to ${what}: ${denial}. Nothing was done.`, isFailed: true }
+  return { says: `I could not ${what}: ${brief(result.text, 300)}`, isFailed: true }
+}
+
+/** A plan of one call. */
+export function* oneCall(step: PlanStep, what: string, describe: (result: CallResult) => string): Plan {
+  const result = yield step
+  return result.isError ? failure(result, what) : { says: describe(result) }
+}
+
+const done = ({ text }: CallResult): string => `Done. ${brief(text, 200)}.`
+const folderName = (path: string): string => (path === '.' ? 'this folder' : code(path))
+
+const plans: { readonly [Kind in Intent['kind']]: PlanFor<Kind> } = {
   ...talkPlans,
-  ...changePlans,
-  ...agentPlans,
-
-  *list({ path }) {
-    const deed = yield { say: `I will list ${place(path)}.`, job: { do: 'list', path } }
-    if (deed.isError) return failure(deed, `list ${place(path)}`)
-    const names = deed.text.startsWith('("') ? [] : entriesIn(deed)
-    if (names.length === 0) return { says: `There is nothing in ${place(path)}.` }
-    return {
-      says: `There ${names.length === 1 ? 'is 1 entry' : `are ${names.length} entries`} in ${place(path)}: ${some(names, 12)}.`,
-    }
-  },
-
-  *read({ path, lines, isExplained }) {
-    const range = lines && { from: lines.from, count: lines.count }
-    const deed = yield { say: `I will read ${code(path)}.`, job: { do: 'read', path, ...range } }
-    if (deed.isError) return failure(deed, `read ${code(path)}`)
-    const file = fileIn(deed)
-    if (file.lines.length === 0) return { says: `${code(path)} is empty.` }
-    const shown = file.lines.slice(0, lines ? 40 : 12)
-    const size = lines
-      ? `These are ${counted(shown.length, 'line')} of it`
-      : `It has ${file.isPart ? 'at least ' : ''}${counted(file.lines.length, 'line')}`
-    const rest = shown.length < file.lines.length ? ', and begins like this' : ''
-    const honest = isExplained ? 'I cannot explain code or prose, only show it. ' : ''
-    return { says: `${honest}${size}${rest}:\n\n${fenced(shown.map((line) => cut(line)).join('\n'))}` }
-  },
-
-  *search({ text, path }) {
-    const deed = yield { say: `I will search ${place(path)} for ${code(text)}.`, job: { do: 'search', text, path } }
-    const isNothing =
-      deed.text.startsWith('No matches found') ||
-      (endOf(deed).exitCode === 1 && endOf(deed).output.trim() === '') ||
-      deed.text.startsWith('(no output)')
-    if (isNothing) return { says: `${code(text)} is nowhere in ${place(path)}.` }
-    if (deed.isError) return failure(deed, `search ${place(path)}`)
-    const found = entriesIn(deed)
-    return { says: `${code(text)} is on ${counted(found.length, 'line')}:\n\n${fenced(someLines(found, 8))}` }
-  },
-
-  *files({ pattern, path }) {
-    const deed = yield {
-      say: `I will look for files like ${code(pattern)} in ${place(path)}.`,
-      job: { do: 'files', pattern, path },
-    }
-    if (deed.isError) return failure(deed, `look for files in ${place(path)}`)
-    const found = deed.text.startsWith('No files found') || deed.text.startsWith('(no output)') ? [] : entriesIn(deed)
-    if (found.length === 0) return { says: `No file in ${place(path)} is like ${code(pattern)}.` }
-    return { says: `${counted(found.length, 'file')}: ${some(found, 12)}.` }
-  },
-
-  *run({ command }) {
-    return yield* ran(command)
-  },
-
-  *test({ command }, around) {
-    return yield* ran(command ?? (yield* testCommand(around)))
-  },
-
   fix: repair,
 
-  *count({ path }, around) {
-    if (!around.can('run')) {
-      const deed = yield { say: `I will read ${code(path)}.`, job: { do: 'read', path } }
-      if (deed.isError) return failure(deed, `read ${code(path)}`)
-      const { lines, isPart } = fileIn(deed)
-      return { says: `${code(path)} has ${isPart ? 'at least ' : ''}${counted(lines.length, 'line')}.` }
-    }
-    const deed = yield {
-      say: `I will count the lines of ${code(path)}.`,
-      job: { do: 'run', command: `wc -l -- ${shellWord(path)}` },
-    }
-    const { exitCode, output } = endOf(deed)
-    if (exitCode !== 0) return failure(deed, `count the lines of ${code(path)}`)
+  list: ({ path }) =>
+    oneCall(
+      { say: `I will list ${folderName(path)}.`, job: { do: 'list', path } },
+      `list ${folderName(path)}`,
+      (result) => {
+        const names = result.text.startsWith('("') ? [] : entriesIn(result)
+        if (names.length === 0) return `There is nothing in ${folderName(path)}.`
+        const entries = names.length === 1 ? 'is 1 entry' : `are ${names.length} entries`
+        return `There ${entries} in ${folderName(path)}: ${someNames(names)}.`
+      },
+    ),
+
+  read: ({ path, lines, isExplained }) =>
+    oneCall(
+      { say: `I will read ${code(path)}.`, job: { do: 'read', path, ...lines } },
+      `read ${code(path)}`,
+      (result) => {
+        const file = fileIn(result)
+        if (file.lines.length === 0) return `${code(path)} is empty.`
+        const shown = file.lines.slice(0, lines ? 40 : 12)
+        const size = lines
+          ? `These are ${counted(shown.length, 'line')} of it`
+          : `It has ${file.isPart ? 'at least ' : ''}${counted(file.lines.length, 'line')}`
+        const rest = shown.length < file.lines.length ? ', and begins like this' : ''
+        const note = isExplained ? 'I cannot explain code or prose, only show it. ' : ''
+        return `${note}${size}${rest}:\n\n${someLines(shown, 40)}`
+      },
+    ),
+
+  *search({ text, path }) {
+    const where = folderName(path)
+    const result = yield { say: `I will search ${where} for ${code(text)}.`, job: { do: 'search', text, path } }
+    const { exitCode, output } = endOf(result)
+    const isNothing =
+      /^(?:No matches found|\(no output\))/.test(result.text) || (exitCode === 1 && output.trim() === '')
+    if (isNothing) return { says: `${code(text)} is nowhere in ${where}.` }
+    if (result.isError) return failure(result, `search ${where}`)
+    const found = entriesIn(result)
+    return { says: `${code(text)} is on ${counted(found.length, 'line')}:\n\n${someLines(found, 8)}` }
+  },
+
+  files({ pattern, path }) {
+    const where = folderName(path)
+    const say = `I will look for files like ${code(pattern)} in ${where}.`
+    return oneCall({ say, job: { do: 'files', pattern, path } }, `look for files in ${where}`, (result) => {
+      const found = /^(?:No files found|\(no output\))/.test(result.text) ? [] : entriesIn(result)
+      if (found.length === 0) return `No file in ${where} is like ${code(pattern)}.`
+      return `${counted(found.length, 'file')}: ${someNames(found)}.`
+    })
+  },
+
+  run: ({ command }) => runCommand(command),
+
+  *test({ command }, context) {
+    return yield* runCommand(command ?? (yield* testCommand(context)))
+  },
+
+  *count({ path }, { can }) {
+    if (!can('run'))
+      return yield* oneCall(
+        { say: `I will read ${code(path)}.`, job: { do: 'read', path } },
+        `read ${code(path)}`,
+        (result) => {
+          const { lines, isPart } = fileIn(result)
+          return `${code(path)} has ${isPart ? 'at least ' : ''}${counted(lines.length, 'line')}.`
+        },
+      )
+    const command = `wc -l -- ${shellWord(path)}`
+    const result = yield { say: `I will count the lines of ${code(path)}.`, job: { do: 'run', command } }
+    const { exitCode, output } = endOf(result)
+    if (exitCode !== 0) return failure(result, `count the lines of ${code(path)}`)
     return { says: `${code(path)} has ${counted(Number.parseInt(output, 10) || 0, 'line')}.` }
   },
 
   *changes({ isDiff }) {
     const command = isDiff ? 'git diff' : 'git status --short'
-    const deed = yield { say: 'I will ask git.', job: { do: 'run', command } }
-    const { exitCode, output } = endOf(deed)
-    if (exitCode !== 0)
-      return denialIn(deed)
-        ? failure(deed, `run ${code(command)}`)
-        : { says: `Git could not tell: ${brief(output, 200)}` }
+    const result = yield { say: 'I will ask git.', job: { do: 'run', command } }
+    const { exitCode, output } = endOf(result)
+    if (exitCode !== 0 && denialIn(result)) return failure(result, `run ${code(command)}`)
+    if (exitCode !== 0) return { says: `Git could not tell: ${brief(output, 200)}` }
     const lines = entriesIn({ text: output }).filter((line) => line !== '(no output)')
     if (lines.length === 0) return { says: 'Nothing has changed since the last commit.' }
-    const what = isDiff
-      ? 'The difference to what git knows'
-      : `${counted(lines.length, 'file has', 'files have')} changed`
-    return { says: `${what}:\n\n${fenced(someLines(lines, isDiff ? 60 : 20))}` }
+    const files = `${counted(lines.length, 'file has', 'files have')} changed`
+    return { says: `${isDiff ? 'The difference to what git knows' : files}:\n\n${someLines(lines, isDiff ? 60 : 20)}` }
   },
 
-  *fetch({ url }) {
-    const deed = yield { say: `I will fetch ${code(url)}.`, job: { do: 'fetch', url } }
-    if (deed.isError) return failure(deed, `fetch ${code(url)}`)
-    return { says: `It begins like this:\n\n${fenced(someLines(entriesIn(deed), 10))}` }
+  fetch: ({ url }) =>
+    oneCall(
+      { say: `I will fetch ${code(url)}.`, job: { do: 'fetch', url } },
+      `fetch ${code(url)}`,
+      (result) => `It begins like this:\n\n${someLines(entriesIn(result), 10)}`,
+    ),
+
+  *replace({ from, to, path, isAll }) {
+    const what = to === '' ? `take ${code(from)} out of` : `replace ${code(from)} with ${code(to)} in`
+    const job = { do: 'replace', path, from, to, isAll } as const
+    const result = yield { say: `I will ${what} ${code(path)}.`, job }
+    if (!result.isError) return { says: done(result) }
+    const end = failure(result, `change ${code(path)}`)
+    const isSeveral = /replace_all|\b(?:several|times|occurrences)\b/.test(result.text) && !denialIn(result)
+    const hint = `\nTo replace all of them say: replace all "${brief(from, 60)}" with …`
+    return isSeveral ? { ...end, says: end.says + hint } : end
+  },
+
+  *create({ path, text }, { can }) {
+    if (can('read')) {
+      const before = yield { say: `I will see whether ${code(path)} is there already.`, job: { do: 'read', path } }
+      if (denialIn(before)) return failure(before, `look at ${code(path)}`)
+      if (!before.isError)
+        return {
+          says: `${code(path)} is there already, so I left it as it is. To change it say: append "…" to ${path}, or delete it first.`,
+          isFailed: true,
+        }
+    }
+    return yield* oneCall(
+      { say: `I will write ${code(path)}.`, job: { do: 'write', path, text } },
+      `write ${code(path)}`,
+      done,
+    )
+  },
+
+  *append({ path, text }) {
+    const result = yield { say: `I will read ${code(path)} first.`, job: { do: 'read', path } }
+    if (result.isError) return failure(result, `read ${code(path)}`)
+    const { lines, isPart } = fileIn(result)
+    const end = isPart ? undefined : uniqueEnd(lines)
+    if (end === undefined)
+      return {
+        says: `I cannot find a place at the end of ${code(path)} that is like no other, so I left it as it is.`,
+        isFailed: true,
+      }
+    const job = { do: 'replace', path, from: end, to: `${end}\n${text}` } as const
+    return yield* oneCall({ say: 'I will add it behind the last line.', job }, `change ${code(path)}`, done)
   },
 }
 
-function* ran(command: string): Plan {
-  const deed = yield { say: `I will run ${code(command)}.`, job: { do: 'run', command } }
-  const { exitCode, output } = endOf(deed)
-  if (exitCode === undefined) return failure(deed, `run ${code(command)}`)
-  const how = exitCode === 0 ? 'It worked' : `It ended with exit code ${exitCode}`
-  const lines = output.trim() === '(no output)' ? [] : output.trimEnd().split('\n')
-  if (output.trim() === '' || lines.length === 0) return { says: `${how} and printed nothing.` }
-  const most = 15
-  const which = lines.length > most ? `The last ${most} of ${lines.length} lines` : 'It printed'
-  return {
-    says: `${how}. ${which}:\n\n${fenced(
-      lines
-        .slice(-most)
-        .map((line) => cut(line))
-        .join('\n'),
-    )}`,
+function* runCommand(command: string): Plan {
+  const result = yield { say: `I will run ${code(command)}.`, job: { do: 'run', command } }
+  const { exitCode, output } = endOf(result)
+  if (exitCode === undefined) return failure(result, `run ${code(command)}`)
+  const outcome = exitCode === 0 ? 'It worked' : `It ended with exit code ${exitCode}`
+  if (['', '(no output)'].includes(output.trim())) return { says: `${outcome} and printed nothing.` }
+  const lines = output.trimEnd().split('\n')
+  const last = lines.slice(-15)
+  const which = lines.length > last.length ? `The last ${last.length} of ${lines.length} lines` : 'It printed'
+  return { says: `${outcome}. ${which}:\n\n${someLines(last, 15)}` }
+}
+
+/** The shortest end of a file, in whole lines, that occurs nowhere else in it. */
+function uniqueEnd(lines: readonly string[]): string | undefined {
+  const text = lines.join('\n')
+  for (let count = 1; count <= Math.min(lines.length, 20); count++) {
+    const end = lines.slice(-count).join('\n')
+    if (end.trim() !== '' && text.indexOf(end) === text.length - end.length) return end
   }
+  return undefined
 }
 
-const cut = (line: string, most = 200): string => (line.length > most ? `${line.slice(0, most - 1)}…` : line)
-
-function some(names: readonly string[], most: number): string {
-  const shown = names
-    .slice(0, most)
-    .map((name) => code(name))
-    .join(', ')
-  return names.length > most ? `${shown} and ${names.length - most} more` : shown
+function someNames(names: readonly string[]): string {
+  const shown = names.slice(0, 12).map(code).join(', ')
+  return names.length > 12 ? `${shown} and ${names.length - 12} more` : shown
 }
 
-function someLines(lines: readonly string[], most: number): string {
-  const shown = lines
-    .slice(0, most)
-    .map((line) => cut(line))
-    .join('\n')
-  return lines.length > most ? `${shown}\n… and ${lines.length - most} more` : shown
+function someLines(lines: readonly string[], max: number): string {
+  const shown = lines.slice(0, max).map((line) => cutText(line, 200))
+  return fenced([...shown, ...(lines.length > max ? [`… and ${lines.length - max} more`] : [])].join('\n'))
 }

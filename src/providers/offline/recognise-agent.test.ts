@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Message } from '../../core/turn.ts'
 import { nextStep } from './act.ts'
 import { conversationOf } from './conversation.ts'
-import { recognise } from './recognise.ts'
+import { understand } from './requests.ts'
 
 test.each([
   ['remind me in 10 minutes to stretch', { kind: 'remind', text: 'stretch', seconds: 600 }],
@@ -20,7 +20,7 @@ test.each([
   ['show the latest pages', { kind: 'recent' }],
   ['what changed', { kind: 'changes', isDiff: false }],
 ])('%s', (prompt, intent) => {
-  expect(recognise(prompt)).toEqual(intent)
+  expect(understand(prompt)[0]?.intent).toEqual(intent)
 })
 
 const tools = ['list-schedules', 'alarm-clock', 'wiki-recent'].map((name) => ({

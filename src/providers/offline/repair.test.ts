@@ -142,16 +142,16 @@ test('operators are found with and without blanks around them', () => {
 test('what test runners print is read: places, how many failed, and where the project is', () => {
   expect(readTestOutput(failing)).toEqual({
     failed: 1,
-    places: [
+    positions: [
       { path: 'test/sum.test.js', line: 4 },
       { path: 'test/sum.test.js', line: 5 },
     ],
   })
   const vitest =
     ' FAIL  src/a.test.ts > adds\n ❯ src/a.test.ts:6:10\n ❯ node_modules/x/y.js:1:1\n      Tests  2 failed | 3 passed (5)'
-  expect(readTestOutput(vitest)).toEqual({ failed: 2, passed: 3, places: [{ path: 'src/a.test.ts', line: 6 }] })
+  expect(readTestOutput(vitest)).toEqual({ failed: 2, passed: 3, positions: [{ path: 'src/a.test.ts', line: 6 }] })
   const tap = "not ok 1 - adds\n  location: '/desk/shop/test/a.test.js:5:1'\n# fail 1"
-  expect(readTestOutput(tap, ['/desk/shop']).places).toEqual([{ path: 'test/a.test.js', line: 5 }])
+  expect(readTestOutput(tap, ['/desk/shop']).positions).toEqual([{ path: 'test/a.test.js', line: 5 }])
   expect(importsOf('test/a.test.js', `import '../src/a.js'\nconst b = require("./b")`)).toEqual(['src/a.js', 'test/b'])
-  expect(readTestOutput('a/'.repeat(50_000)).places).toEqual([])
+  expect(readTestOutput('a/'.repeat(50_000)).positions).toEqual([])
 })

@@ -1,14 +1,15 @@
-import type { Deed } from './conversation.ts'
+import { oneLine } from '../../core/text.ts'
+import type { CallResult } from './conversation.ts'
 
-/** The text of a file as a tool showed it, without line numbers and notes; how it ends is known only for ours. */
+/** The text of a file as a tool showed it, without line numbers and notes. */
 interface ShownFile {
   readonly lines: readonly string[]
   /** Not all of the file was shown. */
   readonly isPart: boolean
 }
 
-/** What a file holds, by the result of reading it. */
-export function fileIn({ text }: Pick<Deed, 'text'>): ShownFile {
+/** Reads a file's content from the result of a read tool. */
+export function fileIn({ text }: Pick<CallResult, 'text'>): ShownFile {
   if (text === '(empty file)') return { lines: [], isPart: false }
   const { body, notes } = withoutNotes(withoutFooter(text))
   const lines = body.split('\n')
@@ -20,7 +21,7 @@ export function fileIn({ text }: Pick<Deed, 'text'>): ShownFile {
 }
 
 /** The entries of a listing or a search, without the notes below them. */
-export function entriesIn({ text }: Pick<Deed, 'text'>): string[] {
+export function entriesIn({ text }: Pick<CallResult, 'text'>): string[] {
   const { body } = withoutNotes(withoutFooter(text))
   return body.split('\n').filter((line) => line.trim() !== '')
 }
@@ -32,36 +33,36 @@ function withoutNotes(text: string): { body: string; notes: string } {
   return { body: text.slice(0, at), notes: text.slice(at + 3, -1) }
 }
 
-export interface Ended {
-  /** Undefined where nobody said. */
+export interface CommandEnd {
+  /** Undefined if unknown. */
   readonly exitCode?: number
   readonly output: string
 }
 
-/** How a command ended and what it printed. */
-export function endOf({ text, isError }: Pick<Deed, 'text' | 'isError'>): Ended {
-  // The last one counts: what a program printed stands above it.
+/** The exit code and the output of a command. */
+export function endOf({ text, isError }: Pick<CallResult, 'text' | 'isError'>): CommandEnd {
+  // The last match counts: the ones above it were printed by the program.
   const last = [...text.slice(-400).matchAll(endings)].at(-1)
   const output = withoutFooter(text)
   if (last?.[1] !== undefined) return { exitCode: Number(last[1]), output }
-  if (last) return { exitCode: stopped, output: text }
+  if (last) return { exitCode: killedCode, output: text }
   return isError ? { output: text } : { exitCode: 0, output }
 }
 
 const endings = /^[([](?:exit (?:code )?(-?\d{1,3})\b|timed out after\b|killed\b)/gm
 
-/** What shells say of a command that was stopped. */
-const stopped = 137
+/** The exit code of a killed command in shells. */
+const killedCode = 137
 
-/** `(exit 0, 12ms)` below, and `$ command` above in zot's manner. */
+/** Without `(exit 0, 12ms)` at the end, and without zot's `$ command` at the start. */
 function withoutFooter(text: string): string {
   const at = Math.max(text.lastIndexOf('\n(exit '), text.lastIndexOf('\n[exit '))
   const head = at >= 0 && text.length - at < 500 ? text.slice(0, at) : text
   return head.startsWith('$ ') && head.includes('\n') ? head.slice(head.indexOf('\n') + 1) : head
 }
 
-/** Why something was not done, where somebody or something said no. */
-export function denialIn({ text, isError }: Pick<Deed, 'text' | 'isError'>): string | undefined {
+/** The reason if a call was denied. */
+export function denialIn({ text, isError }: Pick<CallResult, 'text' | 'isError'>): string | undefined {
   if (!isError) return undefined
   const denied = /^(?:Blocked|Denied|Skipped|Aborted)\b:? ?/.exec(text)
   if (!denied) return undefined
@@ -69,23 +70,17 @@ export function denialIn({ text, isError }: Pick<Deed, 'text' | 'isError'>): str
   return brief(reason === '' ? text : reason, 200)
 }
 
-/** The first lines of a text, in one line. */
-export function brief(text: string, most: number): string {
-  const line = text
-    .slice(0, most * 4)
-    .trim()
-    .replace(/\s+/g, ' ')
-  return line.length > most ? `${line.slice(0, most - 1)}…` : line
-}
+/** The beginning of a text, on one line. */
+export const brief = (text: string, max: number): string => oneLine(text.slice(0, max * 4), max)
 
-/** A text as a block of code, whatever stands in it. */
+/** A text as a code block, with a fence that it does not contain. */
 export function fenced(text: string): string {
   let fence = '```'
   while (text.includes(fence)) fence += '`'
   return `${fence}\n${text}\n${fence}`
 }
 
-/** In backticks, on one line. */
+/** A text in backticks, on one line. */
 export function code(text: string): string {
   const line = brief(text, 120)
   return line.includes('`') ? `“${line}”` : `\`${line}\``

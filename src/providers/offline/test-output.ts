@@ -1,37 +1,40 @@
 import { resolvePosix } from '../../core/execution.ts'
 
-/** What the output of a test run says about failures. */
+/** The failures in the output of a test run. */
 export interface TestReport {
-  /** Undefined where no known reporter counted them. */
+  /** Undefined if no known reporter counted them. */
   readonly failed?: number
   readonly passed?: number
-  /** Files of the project that are named with a line, those of tests first; paths as short as they can be told. */
-  readonly places: readonly Place[]
+  /** Positions in files of the project, with paths relative to it where possible. */
+  readonly positions: readonly CodePosition[]
 }
 
-export interface Place {
+export interface CodePosition {
   readonly path: string
   readonly line: number
 }
 
-/** Only the beginning and the end of a long output are read. */
-const mostRead = 40_000
-const mostPlaces = 30
+/** Of a longer output only the beginning and the end are read. */
+const maxReadLength = 40_000
+const maxPositions = 30
 
 /** Reads what node:test, Vitest, Jest, Mocha and others print. */
 export function readTestOutput(output: string, folders: readonly string[] = []): TestReport {
-  const text = output.length <= mostRead ? output : `${output.slice(0, mostRead / 2)}\n${output.slice(-mostRead / 2)}`
-  const places = uniquePlaces(
-    [...text.matchAll(placePattern)].map(([, path = '', line]) => ({ path, line: Number(line) })),
+  const text =
+    output.length <= maxReadLength
+      ? output
+      : `${output.slice(0, maxReadLength / 2)}\n${output.slice(-maxReadLength / 2)}`
+  const positions = uniquePositions(
+    [...text.matchAll(positionPattern)].map(([, path = '', line]) => ({ path, line: Number(line) })),
     folders,
   )
   const failed = countIn(text, failures)
   const passed = countIn(text, passes)
-  return { ...(failed !== undefined && { failed }), ...(passed !== undefined && { passed }), places }
+  return { ...(failed !== undefined && { failed }), ...(passed !== undefined && { passed }), positions }
 }
 
 /** A path with an ending, and a line: `src/a.test.ts:12:3`, `file:///p/a.js:7`. */
-const placePattern =
+const positionPattern =
   /(?<![\w@.+/-])(?:file:\/\/)?((?:[\w@.+-]{0,100}\/){0,30}[\w@.+-]{1,100}\.(?:[cm]?[jt]sx?|py)):(\d{1,7})/g
 
 const failures = [
@@ -55,7 +58,7 @@ function countIn(text: string, patterns: readonly RegExp[]): number | undefined 
   return undefined
 }
 
-function uniquePlaces(found: readonly Place[], folders: readonly string[]): Place[] {
+function uniquePositions(found: readonly CodePosition[], folders: readonly string[]): CodePosition[] {
   const own = found.filter(({ path }) => !path.includes('node_modules/'))
   const relative = own.map(({ path }) => path).filter((path) => !path.startsWith('/'))
   const roots = new Set([
@@ -63,19 +66,19 @@ function uniquePlaces(found: readonly Place[], folders: readonly string[]): Plac
     ...folders.map((folder) => `${folder}/`),
   ])
   const seen = new Set<string>()
-  const places: Place[] = []
+  const positions: CodePosition[] = []
   for (const { path, line } of own) {
     const root = [...roots].find((one) => path.startsWith(one))
     const short = root === undefined ? path : path.slice(root.length)
     if (seen.has(`${short}:${line}`)) continue
     seen.add(`${short}:${line}`)
-    places.push({ path: short, line })
-    if (places.length >= mostPlaces) break
+    positions.push({ path: short, line })
+    if (positions.length >= maxPositions) break
   }
-  return places
+  return positions
 }
 
-/** A file that is named in full and by its end tells where the project is. */
+/** The folder of the project, if a file is named both by its absolute and its relative path. */
 function rootOf(path: string, relative: readonly string[]): string[] {
   if (!path.startsWith('/')) return []
   const end = relative.find((one) => path.endsWith(`/${one}`))
@@ -87,11 +90,13 @@ export function isTestFile(path: string): boolean {
   return /(?:^|[./_-])(?:test|tests|spec)\b/.test(path)
 }
 
-/** The files of the project that a file imports, as paths to try. */
+/** The relative imports of a file, as paths of the project. */
 export function importsOf(path: string, text: string): string[] {
   const folder = path.slice(0, path.lastIndexOf('/') + 1)
   const found = [
-    ...text.slice(0, mostRead).matchAll(/(?:from|import|require)\s{0,9}\(?\s{0,9}['"](\.{1,2}\/[^'"\n]{1,300})['"]/g),
+    ...text
+      .slice(0, maxReadLength)
+      .matchAll(/(?:from|import|require)\s{0,9}\(?\s{0,9}['"](\.{1,2}\/[^'"\n]{1,300})['"]/g),
   ]
   return [...new Set(found.map(([, specifier = '']) => joined(folder, specifier)))]
 }
@@ -101,8 +106,8 @@ function joined(folder: string, specifier: string): string {
   return resolvePosix(`/${folder}`, specifier).slice(1)
 }
 
-/** A specifier may leave out the ending, or name what a compiler will make of the file. */
-export function spellings(path: string): string[] {
+/** The files that an import may mean: it may omit the extension, or name the compiled file. */
+export function pathsFor(path: string): string[] {
   if (/\.[cm]?js$/.test(path)) return [path, path.replace(/js$/, 'ts')]
   if (/\.\w{1,4}$/.test(path)) return [path]
   return [`${path}.js`, `${path}.ts`, `${path}/index.js`]

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { understand } from './understand.ts'
+import { understand } from './requests.ts'
 
 const intents = (prompt: string) => understand(prompt).map(({ intent }) => intent)
 
