@@ -8,7 +8,7 @@ export interface Comparison {
 }
 
 /**
- * Compares what must be the same whoever reads it. Not counted as differences:
+ * Compares what every decoder must read the same. Not counted as differences:
  *
  * - What a service calls the end of its answer: content decides. With calls it stopped for them; without, it ended.
  * - Empty lines in thinking: we set the parts of a summary apart with one, the AI SDK gives each a block of its own.

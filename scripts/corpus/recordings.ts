@@ -45,7 +45,7 @@ function readStream(file: string, text: string): Recording {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '')
   const payloads = lines.map(parsed)
   const wire = wireOf(name, payloads)
-  if (!wire) return { name, unreadable: `nobody knows which wire ${name.split('--')[0]} speaks` }
+  if (!wire) return { name, unreadable: `the wire of ${name.split('--')[0]} is unknown` }
   const sdk = packageFor(name, wire)
   const answers = split(wire, payloads).map(([from, to]) => ({
     status: 200,
@@ -58,7 +58,7 @@ function readStream(file: string, text: string): Recording {
 
 /**
  * Some files hold the answers of a whole tool loop, one after the other. Where a wire says that an answer is over, the
- * next one begins; on the others nobody can tell.
+ * next one begins; on the others it cannot be known.
  */
 function split(wire: WireName, payloads: readonly unknown[]): [from: number, to: number][] {
   const types = payloads.map((payload) => String((payload as { type?: unknown } | null)?.type))
@@ -113,7 +113,7 @@ function readInteraction(file: string, name: string, interaction: Interaction | 
   if (!isStream && status < 400) return []
   const payloads = [...text.matchAll(/^data: ?(\{.*)$/gm)].map(([, data]) => parsed(data!))
   const wire = wireOf(file, payloads, request?.url)
-  if (!wire) return [{ name, unreadable: `nobody knows which wire ${file.split('--')[0]} speaks` }]
+  if (!wire) return [{ name, unreadable: `the wire of ${file.split('--')[0]} is unknown` }]
   const asked = typeof request?.body === 'string' ? parsed(request.body) : request?.body
   const contentType = isStream ? 'text/event-stream' : 'application/json'
   const answer: Answer = { status, contentType, bytes, tools: toolNames([{ response: asked }]) }
@@ -149,7 +149,7 @@ function customNames(payloads: readonly unknown[]): readonly string[] {
 
 const encode = (parts: readonly string[]): Uint8Array => new TextEncoder().encode(parts.join(''))
 
-/** What is not JSON is nobody's payload, but still part of the stream. */
+/** Text that is not JSON is no payload, but still part of the stream. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -12,7 +12,7 @@ describe('an address on the internet', () => {
   )
 })
 
-describe('an address that nobody outside may be led to', () => {
+describe('an address that is not on the public internet', () => {
   test.each([
     ['NET-01 metadata', '169.254.169.254'],
     ['NET-01 metadata of another cloud', '100.100.100.200'],
@@ -41,8 +41,8 @@ describe('an address that nobody outside may be led to', () => {
     ['broadcast', '255.255.255.255'],
     ['IPv6 multicast', 'ff02::1'],
     ['IPv4 translated', '::ffff:0:127.0.0.1'],
-    ['space that nobody has', '4000::1'],
-    ['space that nobody has', '1::1'],
+    ['unassigned space', '4000::1'],
+    ['unassigned space', '1::1'],
   ])('%s: %s', (_, address) => expect(isPublicAddress(address)).toBe(false))
 
   test.each(['', 'localhost', 'example.com', '1.2.3', '999.1.1.1', ':::'])('no address at all: "%s"', (text) =>

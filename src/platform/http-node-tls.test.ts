@@ -29,7 +29,7 @@ test('an exchange over TLS works, on one connection for many', async () => {
   expect(clock.pending).toBe(0)
 })
 
-test('FP-09 a certificate that nobody vouches for is told by host and code', async () => {
+test('FP-09 an untrusted certificate is reported with host and code', async () => {
   const { url } = await listening(createServer(stranger, (_, response) => response.end('trap')))
   await expect(nodeTransport()(get(`${url}/?key=sk-secret`))).rejects.toMatchObject({
     code: 'DEPTH_ZERO_SELF_SIGNED_CERT',

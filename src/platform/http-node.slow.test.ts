@@ -108,7 +108,7 @@ describe('an answer', () => {
     expect(reads).toBeLessThan(5000)
   })
 
-  test('that nobody reads is not taken in', async () => {
+  test('that is not read is not buffered', async () => {
     const part = Buffer.alloc(1 << 20)
     let sent = 0
     const { url } = await serve((_, response) => {
@@ -133,7 +133,7 @@ describe('an answer', () => {
     ['gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('in %s is decoded, though nobody asked for it', async (encoding, compress) => {
+  ])('in %s is decoded, although it was not requested', async (encoding, compress) => {
     const text = 'data: {}\n\n'.repeat(1000)
     const { url } = await serve((_, response) => {
       response.writeHead(200, { 'content-encoding': encoding }).end(compress(text))
@@ -291,7 +291,7 @@ describe('a broken connection', () => {
     expect(requests).toHaveLength(2)
   })
 
-  test('an upgrade that nobody asked for is an error', async () => {
+  test('an unrequested upgrade is an error', async () => {
     const { url } = await serveRaw(
       (socket) => void socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
     )

@@ -45,7 +45,7 @@ describe.skipIf(!onLinux)('by their mark', () => {
     expect(await Promise.all(both.map(endOf))).toEqual(['SIGKILL', 'SIGKILL'])
   })
 
-  test('of a crowd not everybody is named, and nobody at length', async () => {
+  test('long lists of processes and long command lines are shortened', async () => {
     const mark = crypto.randomUUID()
     for (let n = 0; n < 52; n++) sleeper(mark, '600')
     sleeper(mark, '600', ...Array.from({ length: 100 }, () => '1000'))

@@ -41,7 +41,7 @@ describe('among processes', { timeout: 60_000 }, () => {
     expect(await readdir(folder)).toEqual(['counter'])
   })
 
-  test('a holder that was killed blocks nobody', async () => {
+  test('a killed holder does not block others', async () => {
     await killHolder()
     expect(await readdir(folder)).toEqual(['the.lock'])
     expect(await exclusively(10)).toBe(10)
@@ -67,7 +67,7 @@ describe('among processes', { timeout: 60_000 }, () => {
     }
   })
 
-  test('nobody ever sees a lock without the name of its holder, so one killed at any moment blocks nobody', async () => {
+  test('a lock always names its holder, so a holder killed at any moment does not block others', async () => {
     const endless = `for (;;) await withLock(path, async () => {}, { waitMs: 50_000 })`
     const holders = [1, 2, 3].map(() => start(endless))
     const looks = rounds(100, 500)
@@ -197,7 +197,7 @@ test('a holder that was taken over leaves the lock of its successor alone', asyn
   expect(await readdir(folder)).toEqual(['the.lock'])
 })
 
-/** A lock file as somebody else left it. */
+/** A lock file of another process. */
 async function plant(mark: string, mtimeMs: number): Promise<void> {
   await writeFile(path, mark)
   await utimes(path, mtimeMs / 1000, mtimeMs / 1000)

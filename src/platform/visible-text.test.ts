@@ -51,7 +51,7 @@ describe('invisible characters', () => {
     expect([visibleText(names), visibleName(names)]).toEqual([names, names])
   })
 
-  test('SH-54 whoever is asked to approve sees every one of them', () => {
+  test('SH-54 a person who is asked to approve sees every one of them', () => {
     expect(fullyVisible('ls\rtouch x')).toBe('ls\\rtouch x')
     expect(fullyVisible('ls\u00a0-l\u2028a\u202eb\u{e0041}c\u3000d\u200de\ufe0ff\u00adg\u3164h\u2800i\ud800')).toBe(
       'ls\\xa0-l\\u2028a\\u202eb\\u{e0041}c\\u3000d\\u200de\\ufe0ff\\xadg\\u3164h\\u2800i\\ud800',

@@ -44,7 +44,7 @@ describe('a conversation that grows', () => {
     expect(body).toEqual({ ...fields, messages: plain })
   })
 
-  test('costs nothing anew either when somebody makes its list anew', () => {
+  test('is not written again when its list is copied', () => {
     const { wire, written } = counting()
     const book = new BodyBuilder(wire)
     const messages = [user('a'), assistant('b'), user('c')]

@@ -100,11 +100,11 @@ describe('a cost is what the price list makes of the same tokens', () => {
   })
 })
 
-describe('what nobody knows stays unknown', () => {
+describe('what is not listed stays unknown', () => {
   const usage: TurnUsage = { input: 1000, output: 100 }
   test.each([
-    ['a model nobody lists', 'openai', 'gpt-99-imaginary'],
-    ['a service nobody lists', 'somebody', 'gpt-5.1'],
+    ['an unlisted model', 'openai', 'gpt-99-imaginary'],
+    ['an unlisted service', 'unlisted', 'gpt-5.1'],
     ['a service whose name only resembles a listed one', 'my-openai-proxy', 'gpt-5.1'],
     ['a model at home', 'ollama', 'llama3.1:8b'],
     ['another one', 'lmstudio', 'openai/gpt-oss-20b'],
@@ -240,7 +240,7 @@ describe('a window is known where the list has one', () => {
     expect(await createCatalogue().modelInfo(provider, model)).toMatchObject({ contextWindow })
   })
 
-  test('a model that nobody lists has no information at all', async () => {
+  test('an unlisted model has no information', async () => {
     expect(await createCatalogue().modelInfo('openai', 'gpt-99-imaginary')).toBeUndefined()
   })
 

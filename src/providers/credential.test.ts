@@ -125,7 +125,7 @@ describe('tokens', () => {
     expect(renewed[0]!.secret).not.toBe(issued.access)
   })
 
-  test('A228 of the file are renewed in the file, which nobody else may read', async () => {
+  test('A228 of the file are renewed in the file, which only its owner may read', async () => {
     const { server, place, clock } = await authority()
     const credentialsPath = join(await tempFolder(), 'credentials.json')
     const store = createCredentialStore({ path: credentialsPath })

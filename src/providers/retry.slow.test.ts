@@ -617,7 +617,7 @@ describe('a scripted provider with retries keeps the contract:', () => {
   for (const { name, run } of providerContract(make, requests)) test(name, run)
 })
 
-/** Time that passes as soon as somebody waits. */
+/** Time that passes as soon as a timer is set. */
 function hurried(): Clock {
   return {
     now: () => 0,

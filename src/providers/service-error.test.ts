@@ -559,7 +559,7 @@ describe('a key that a service repeats', () => {
     ['itself', `invalid x-api-key: ${secret}`],
     ['a header', `Authorization: Bearer ${secret} is not valid`],
     ['another token of that kind', 'Authorization: Bearer abcdef.123456-xyz'],
-    ['somebody else’s key', 'Incorrect API key provided: sk-proj-abcdefghijklmnop'],
+    ['another key', 'Incorrect API key provided: sk-proj-abcdefghijklmnop'],
     ['Google’s', 'API key AIzaSyA1234567890abcdefghijklmno not valid'],
     ['in an address', 'GET https://host/v1?alt=sse&key=abcdefgh12345678 failed'],
     ['a JWT', 'token eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N'],
@@ -622,7 +622,7 @@ describe('no answer at all', () => {
     expect(classifyServiceError(error)).toBeNull()
   })
 
-  test('is an abort where somebody wanted it', () => {
+  test('is an abort if the caller aborted', () => {
     expect(classifyServiceError(new DOMException('x', 'AbortError'))).toEqual({ kind: 'aborted' })
   })
 })
@@ -704,7 +704,7 @@ describe('what a service will not read', () => {
     'Invalid prompt: your prompt was flagged as potentially violating our usage policy.',
     'The model produced this text itself: what a nice system',
   ]
-  test.each(conversations)('may be the conversation, though nobody says where: %s', async (said) => {
+  test.each(conversations)('may be the conversation, without a position: %s', async (said) => {
     for (const status of [400, 422])
       expect((await classified('chat', status, { error: { message: said } })).refused).toEqual({})
   })

@@ -20,8 +20,8 @@ describe('what a provider says about its models', () => {
     const { costOf, contextWindow } = priceList('anthropic', undefined)
     expect(await costOf('claude-sonnet-4-5', million)).toBeGreaterThan(1)
     expect(await contextWindow('claude-sonnet-4-5')).toBeGreaterThan(100_000)
-    expect(await costOf('nobody-knows-it', million)).toBeUndefined()
-    expect(await contextWindow('nobody-knows-it')).toBeUndefined()
+    expect(await costOf('unlisted-model', million)).toBeUndefined()
+    expect(await contextWindow('unlisted-model')).toBeUndefined()
   })
 
   test('no price where none is wanted, but still a window', async () => {

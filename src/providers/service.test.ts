@@ -36,7 +36,7 @@ describe('a provider of one’s own', () => {
     defaultModel: 'acme-1',
     capabilities: { vision: false },
     credentials: { get: () => ({ kind: 'api_key', secret: 'key' }), renew: async () => undefined },
-    headers: (credential) => ({ 'x-acme': credential?.secret ?? 'nobody' }),
+    headers: (credential) => ({ 'x-acme': credential?.secret ?? 'none' }),
     ...more,
   })
 
@@ -93,7 +93,7 @@ describe('a provider of one’s own', () => {
     expect(asked[1]!.headers).not.toHaveProperty('x-acme')
   })
 
-  test('is asked over a connection where nobody brings a fetch', async () => {
+  test('uses the built-in transport if no fetch is given', async () => {
     const { url, asked } = await loopbackService(hello)
     const provider = createProvider(service({ baseURL: `${url}/v1/` }), {})
     await ask(provider)

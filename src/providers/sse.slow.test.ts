@@ -44,7 +44,7 @@ const streams: readonly (readonly [what: string, stream: string, payloads: reado
   ['no empty line at the end', 'data: one\n\ndata: two\n', ['one', 'two']],
   ['no line end at the end', 'data: one\n\ndata: [DONE]', ['one', '[DONE]']],
   ['half a character at the end', 'data: one\n\ndata: x\u{1F30D}'.slice(0, -1), ['one', 'x\uFFFD']],
-  ['fields that nobody knows', 'foo: bar\ndata: one\nretry: soon\nid: a\0b\ndatum: x\ndata : y\n\n\n\n', ['one']],
+  ['unknown fields', 'foo: bar\ndata: one\nretry: soon\nid: a\0b\ndatum: x\ndata : y\n\n\n\n', ['one']],
   ['nothing', '', []],
   ['NUL', 'data: a\0b\n\n', ['a\0b']],
 ]
@@ -63,7 +63,7 @@ describe('FP-16 however the bytes are cut, the same events come out of a stream 
       }
   })
 
-  test('a byte order mark that was encoded twice, which is no mark but a field that nobody knows', () => {
+  test('a byte order mark that was encoded twice, which is no mark but an unknown field', () => {
     const bytes = bytesOf('\u00EF\u00BB\u00BFdata: one\n\ndata: two\n\n')
     for (let at = 0; at <= bytes.length; at++) expect(payloads(...pieces(bytes, [at]))).toEqual(['two'])
   })

@@ -88,7 +88,7 @@ describe('a stream that stalls', () => {
     expect(signals.map(({ aborted, reason }) => [aborted, reason])).toEqual([[true, work.error]])
   })
 
-  test('FP-13 is left even where the provider does not listen, and what it does later is nobody’s business', async () => {
+  test('FP-13 is closed even if the provider ignores its signal, and what it does later is ignored', async () => {
     for (const late of ['a result', 'a failure'] as const) {
       const clock = fakeClock()
       let wake: (() => void) | undefined
@@ -211,7 +211,7 @@ describe('no stall is', () => {
     expect((await stream.next()).done).toBe(true)
   })
 
-  test('the time in which nobody waited; the time before it still counts', async () => {
+  test('the time without a pending next(); the time before it still counts', async () => {
     const clock = fakeClock()
     const stream = iterate(
       withWatchdog(
@@ -461,7 +461,7 @@ describe('what is left behind', () => {
     expect(closed).toBe(1)
   })
 
-  test('no timer once the reply has come, even if nobody asks any further', async () => {
+  test('no timer after the reply, even without a further next()', async () => {
     const clock = fakeClock()
     const stream = iterate(withWatchdog(scripted('ok'), { clock }))
     for (let i = 0; i < 3; i++) await stream.next()
@@ -487,7 +487,7 @@ describe('an abort from outside', () => {
     expect([work.error, signals[0]!.aborted, signals[0]!.reason]).toEqual(['enough', true, 'enough'])
   })
 
-  test('FP-38 while nobody waits is said to the next who asks, also for a provider that does not listen', async () => {
+  test('FP-38 without a pending next() rejects the following next(), also if the provider ignores its signal', async () => {
     const clock = fakeClock()
     const abort = new AbortController()
     const stream = iterate(
@@ -518,7 +518,7 @@ describe('an abort from outside', () => {
   })
 })
 
-test('errors of others are classified by the provider, or by nobody', () => {
+test('other errors are classified by the provider, if it can', () => {
   const classifyError = () => ({ kind: 'auth_failed' as const })
   expect(withWatchdog(scripted({ options: { classifyError } })).classifyError!(new Error('x'))).toEqual({
     kind: 'auth_failed',

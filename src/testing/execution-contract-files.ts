@@ -108,7 +108,7 @@ export const statCases: ExecutionCases = {
     for (const content of ['one', 'two', 'three']) {
       await context.writeFile(handle, 'f.txt', content)
       const { stamp } = await context.stat!(handle, 'f.txt')
-      checkEqual((await context.stat!(handle, 'f.txt')).stamp, stamp, 'the stamp of a file that nobody touched')
+      checkEqual((await context.stat!(handle, 'f.txt')).stamp, stamp, 'the stamp of an unchanged file')
       stamps.add(stamp)
     }
     checkEqual(stamps.size, 3, 'the number of stamps')

@@ -298,7 +298,7 @@ describe('a cassette', () => {
     expect(deltas).toContain(`key is ${inSystem},`)
 
     const played = replay(cassette)
-    const other = { ...setting, system: 'The key is sk-another-key-of-somebody-else-1.' }
+    const other = { ...setting, system: 'The key is sk-another-key-of-another-user-1.' }
     const agent = await run(played, { provider: never, ...other })
     expect(texts(agent.turns).at(-1)).toMatch(/^assistant: Your key is \[REDACTED:\d+\], \[REDACTED:\d+\]\.$/)
     played.done()

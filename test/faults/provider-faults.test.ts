@@ -291,7 +291,7 @@ describe.each(sampleOf(families, 2))('$name', (family) => {
     expect(second!.callId).not.toBe(first!.callId)
   })
 
-  test('FP-23 a tool that nobody has is an answer, also under a name that every object has', async () => {
+  test('FP-23 a call of an unknown tool gets an error result, also under a name that every object has', async () => {
     const { ran, tools } = notebook()
     const names = ['constructor', 'toString', '__proto__', 'hasOwnProperty', 'nota']
     for (const name of names) {
@@ -304,7 +304,7 @@ describe.each(sampleOf(families, 2))('$name', (family) => {
     expect(ran).toEqual([])
   })
 
-  test('FP-24 a reason to stop that nobody knows is told as other, and the text is kept', async () => {
+  test('FP-24 an unknown stop reason becomes other, and the text is kept', async () => {
     server.play(stream(family, { ...hello, stop: family.stops.unknown }))
     const meeting = meet(family)
     expect(await meeting.run()).toMatchObject({ text: 'Hello 🌍', stopReason: 'other', status: 'completed' })
@@ -413,12 +413,12 @@ describe.each(sampleOf(families, 2))('$name', (family) => {
     // A lone one would be written as an escape; the error for the model names it with a backslash of its own.
     expect(JSON.stringify(stored)).not.toMatch(/(?<!\\)\\ud83d/)
 
-    // A store whose rows were broken by somebody else.
+    // A store whose rows were damaged by another program.
     const broken = stored.map((entry) => JSON.parse(JSON.stringify(entry).replaceAll('hi', 'hi \\ud83d')) as LogEntry)
     const again = createMemoryStore()
-    const { epoch } = await again.lease('broken', { owner: 'somebody else', ttlMs: 1000 })
+    const { epoch } = await again.lease('broken', { owner: 'another program', ttlMs: 1000 })
     await again.append('broken', broken, { epoch, head: 0 })
-    await again.lease('broken', { owner: 'somebody else', ttlMs: 0, epoch })
+    await again.lease('broken', { owner: 'another program', ttlMs: 0, epoch })
     const resumed = createAgent({
       provider: family.make({ apiKey: key, baseURL: server.url, prices: false }),
       session: await loadSession(again, 'broken'),
@@ -453,7 +453,7 @@ describe.each(sampleOf(families, 2))('$name', (family) => {
     expect(clock.pending).toBe(0)
   })
 
-  test('FP-36 connections that were closed while idle are replaced, and nobody notices', async () => {
+  test('FP-36 connections that were closed while idle are replaced without an error', async () => {
     const { run, heard } = meet(family)
     server.play(stream(family, hello))
     for (let i = 1; i <= 10; i++) {

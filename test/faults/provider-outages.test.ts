@@ -93,21 +93,18 @@ describe.each([529, 503])('FP-04 a service that is overloaded (%i)', (status) =>
   })
 })
 
-test.each([500, 502, 504])(
-  'FP-05 a page of HTML (%i) is worth another try, and nobody is shown its markup',
-  async (status) => {
-    const page = `<!DOCTYPE html><html><body>${'<b>Bad gateway</b>'.repeat(1000)}</body></html>`
-    const html = { status, headers: { 'content-type': 'text/html' }, body: page }
-    server.play(html, stream(claude, hello))
-    expect((await meet().run()).text).toBe('Hello 🌍')
-    server.play(html)
-    const meeting = meet()
-    const failed = await meeting.failure()
-    expect(failed.message).toContain(`HTTP ${status}: an HTML page`)
-    expect(failed.message.length).toBeLessThan(2048)
-    expect(inspect([failed, meeting.entries, meeting.heard], { depth: 10 })).not.toMatch(/<b>|<html/)
-  },
-)
+test.each([500, 502, 504])('FP-05 an HTML page (%i) is retried, and its markup is not shown', async (status) => {
+  const page = `<!DOCTYPE html><html><body>${'<b>Bad gateway</b>'.repeat(1000)}</body></html>`
+  const html = { status, headers: { 'content-type': 'text/html' }, body: page }
+  server.play(html, stream(claude, hello))
+  expect((await meet().run()).text).toBe('Hello 🌍')
+  server.play(html)
+  const meeting = meet()
+  const failed = await meeting.failure()
+  expect(failed.message).toContain(`HTTP ${status}: an HTML page`)
+  expect(failed.message.length).toBeLessThan(2048)
+  expect(inspect([failed, meeting.entries, meeting.heard], { depth: 10 })).not.toMatch(/<b>|<html/)
+})
 
 describe('FP-06 a token that is not accepted', () => {
   const login = () => ({ ...authority.issue(Date.now()), oauth: authority.endpoints, apiKey: '', env: {} })
@@ -211,7 +208,7 @@ describe('FP-07 a conversation that is refused', () => {
   )
 })
 
-describe('FP-09 where nobody answers', () => {
+describe('FP-09 a service that does not answer', () => {
   const tries: Record<string, () => Promise<ServiceOptions>> = {
     'a connection is refused': async () => {
       const closed = await startFaultServer()
@@ -265,7 +262,7 @@ describe('a failure after the first words', () => {
     expect(meeting.agent.turns.at(-1)).toMatchObject({ content: [{ text: 'Hel' }], interrupted: true })
   })
 
-  test('FP-11 attempts are counted on, whoever makes them', async () => {
+  test('FP-11 attempts are counted across nested retries', async () => {
     const busy = error(claude, 529, 'Overloaded')
     server.play(busy, busy, { body: [begun, cut] }, busy, stream(claude, hello))
     const { run, heard } = meet()

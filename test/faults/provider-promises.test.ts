@@ -116,7 +116,7 @@ describe('no room left', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('a bare 400 means that from Cerebras, and from nobody else', async () => {
+  test('a 400 without text means that only from Cerebras', async () => {
     const bare = { status: 400, body: '' }
     const failure = (provider: typeof cerebras) =>
       createAgent({ provider: provider({ apiKey: 'key', fetch: fakeService(bare).fetch }) })

@@ -69,7 +69,7 @@ describe.each(counterparts)('B1 FP-07 a conversation that $name refuses', (to) =
     expect(editsIn(await store.read('s'))).toMatchObject([{ turnId: `t${turn}`, block, provider: to.by.provider }])
     expect(JSON.stringify(await store.read('s')).startsWith(before.slice(0, -1))).toBe(true)
 
-    // It stays mended, here and in another process, and whoever else answers hears all.
+    // It stays repaired, here and in another process, and another provider gets the whole conversation.
     expect((await agent.run({ prompt: 'And on.' })).text).toBe('ok')
     expect((await (await open(store)).run({ prompt: 'And on.' })).text).toBe('ok')
     expect(server.requests.filter(({ refusal }) => refusal !== undefined)).toHaveLength(1)
@@ -187,7 +187,7 @@ describe.each(counterparts)('B1 FP-07 a conversation that $name refuses', (to) =
     expect(editsIn(await store.read('s'))).toEqual([])
   })
 
-  test('is left as it is when somebody stops the search', async () => {
+  test('is unchanged if the search is aborted', async () => {
     const store = await storeWith(looked({}, marker))
     server.offences.push({ marker, says: 'nothing' })
     const agent = await open(store)

@@ -13,7 +13,7 @@ import { anthropic, google, openai, openaiCompat, type ServiceOptions } from '..
 import { tool } from '../../src/testing/index.ts'
 import type { Clock } from '../../src/types.ts'
 
-/** Whole agents before a server that nobody here wrote. */
+/** Whole agents against a third-party mock server. */
 const mock = new LLMock({ port: 0, auth: { apiKeys: ['test-key'] }, chunkSize: 5 })
 beforeAll(async () => void (await mock.start()))
 beforeEach(() => void mock.reset())
@@ -169,7 +169,7 @@ const failureOf = (agent: ReturnType<typeof createAgent>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-/** Nobody waits for real. */
+/** A clock without real waiting. */
 const hurried: Clock = {
   now: () => 0,
   timer(_, call) {

@@ -16,7 +16,7 @@ export interface ServiceCase {
   readonly env: string
 }
 
-/** Every service there is, with one that nobody knows. */
+/** Every service, and an unknown one. */
 export const services = {
   anthropic: { make: anthropic, wire: 'anthropic-messages', env: 'ANTHROPIC_API_KEY' },
   openai: { make: openai, wire: 'openai-responses', env: 'OPENAI_API_KEY' },

@@ -4,7 +4,7 @@ import { refuse } from './anthropic-refusal.ts'
 /** What a line of models takes, as PROTOCOLS 1.2 has it. */
 export interface ModelLine {
   readonly thinks: readonly ('enabled' | 'adaptive' | 'disabled')[]
-  /** Thinks although nobody says so. */
+  /** Thinks by default. */
   readonly thinksUnasked: boolean
   readonly samples: boolean
   readonly efforts: readonly string[]

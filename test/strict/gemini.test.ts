@@ -133,19 +133,19 @@ describe('the strict Gemini API', () => {
       goodLoop,
     ),
     row(
-      'a call that nobody signed',
+      'an unsigned call',
       'missing a `thought_signature`',
       body(hi, said(call()), user(result())),
       older(body(hi, said(call()), user(result()))),
     ),
     row(
-      'a first call that nobody signed',
+      'an unsigned first call',
       'missing a `thought_signature`',
       body(hi, said(call(), signed()), user(result(), result())),
       body(hi, said(signed(), call()), user(result(), result())),
     ),
     row(
-      'a second step that nobody signed',
+      'an unsigned second step',
       'missing a `thought_signature`',
       body(hi, said(signed()), user(result()), said(call()), user(result())),
       body(hi, said(call()), user(result()), said(text('a')), hi),

@@ -41,7 +41,7 @@ function modelIn(path: string): string {
   return decodeURIComponent(model)
 }
 
-/** Levels since Gemini 3, budgets before; nobody takes both. */
+/** Levels since Gemini 3, budgets before; no model accepts both. */
 function checkSettings({ maxOutputTokens: room, thinkingConfig: thinking }: Json, model: string): void {
   if (room !== undefined && !((room as number) >= 1 && (room as number) <= 65_536))
     throw refuse(

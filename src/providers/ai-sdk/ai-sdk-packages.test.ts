@@ -155,7 +155,7 @@ describe('an answer of the service that is an error', () => {
     expect(await failing(anthropic(answer))).toMatchObject(expected)
   })
 
-  test('is named by whoever was asked to', async () => {
+  test('is named by the option', async () => {
     const mine = anthropic(refusal(429, 'rate_limit_error', 'Slow down'), {
       classifyError: () => ({ kind: 'provider_error', providerCode: 'mine' }),
     })

@@ -149,7 +149,7 @@ describe('a conversation becomes a prompt', () => {
   test.each<[who: string, turn: Partial<SessionTurn>, from: string | undefined]>([
     ['another provider', { provider: 'other', model: 'fake-1' }, undefined],
     ['another model', { provider: 'fake', model: 'fake-0' }, undefined],
-    ['somebody whose name was lost on the way', {}, 'fake/fake-0'],
+    ['a model whose name was lost', {}, 'fake/fake-0'],
   ])('thinking and metadata of %s are not passed on', (_, turn, from) => {
     const data = (more: object) => ({ providerData: { 'ai-sdk': { ...(from && { from }), ...more } } })
     const metadata = { providerMetadata: { fake: { secret: 1 } } }
@@ -192,7 +192,7 @@ describe('a conversation becomes a prompt', () => {
       { type: 'thinking', text: '\ud83d', providerData: { 'ai-sdk': { providerMetadata: { x: {} } } } },
     ],
     ['of which there is none', { type: 'thinking', text: '' }],
-  ])('thinking %s is left out, even where nobody knows who thought it', (_, block) => {
+  ])('thinking %s is left out, even if its origin is unknown', (_, block) => {
     expect(written([user('go'), said([block]), user('on')])).toHaveLength(2)
   })
 
@@ -240,9 +240,9 @@ describe('a conversation becomes a prompt', () => {
         { type: 'text', text: 'x' },
       ]),
     ],
-    'a call that nobody answered': [user('go'), asked],
+    'a call without a result': [user('go'), asked],
     'a call that was talked over': [user('go'), asked, user('never mind'), user('go on')],
-    'a result that nobody asked for': [user('go'), answered('late'), user('go')],
+    'a result without a call': [user('go'), answered('late'), user('go')],
     'a result that came twice': [
       user('go'),
       asked,

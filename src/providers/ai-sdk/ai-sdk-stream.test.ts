@@ -174,7 +174,7 @@ describe('parts become events and a reply', () => {
     expect(content).toMatchObject([{ providerData: { 'ai-sdk': { providerMetadata: { x: { at: 'end' } } } } }])
   })
 
-  test('parts that nobody knows, and those that are only information, leave nothing', () => {
+  test('unknown parts, and parts that are only information, are ignored', () => {
     const { content } = replyTo([
       { type: 'source', sourceType: 'url', id: 's', url: 'https://example.com' },
       { type: 'raw', rawValue: {} },

@@ -240,7 +240,7 @@ async function drain(provider: Provider, more: Partial<ModelRequest>): Promise<M
 
 const streamOf = (parts: readonly unknown[]): ReadableStream<unknown> => ReadableStream.from(parts)
 
-/** A model that gives the same parts to whoever asks, and remembers what it was asked. */
+/** A model that streams the same parts for every request, and records its requests. */
 function answering(version: Version, parts: readonly unknown[] = [finish('stop')], provider = 'fake') {
   const calls: Sent[] = []
   const model: AiSdkModel = {

@@ -51,7 +51,7 @@ describe('whichever tools there are', () => {
     expect(textIn(await replyOf(request('run pwd')))).toContain('no tools are offered')
   })
 
-  test('what nobody can understand gets a plain answer, however long or strange', async () => {
+  test('a prompt that cannot be read gets a plain answer, however long or strange', async () => {
     expect(textIn(await replyOf(request('')))).toContain('nothing in your message')
     const long = textIn(await replyOf(request('list '.repeat(200_000))))
     expect(long).toContain('no more than 100000')

@@ -99,7 +99,7 @@ test('tests that pass are left alone', async () => {
   await agent.destroy()
 })
 
-test('a change that nobody allows ends it', async () => {
+test('a change that is not allowed ends it', async () => {
   const { agent, runs, text } = project(() => false)
   agent.hooks.hook('tool:gate', (gate) => {
     if (gate.name === 'edit') Object.assign(gate, { block: true, reason: 'hands off' })

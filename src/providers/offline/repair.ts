@@ -1,6 +1,6 @@
 import type { CallResult } from './conversation.ts'
 import { linesOfFunctions, type Mutation, mutationsOf } from './mutations.ts'
-import { failure, type PlanContext, type PlanEnd, type PlanFor, type PlanStep } from './plans.ts'
+import { failure, type PlanContext, type PlanEnd, type PlanFor, type PlanStep } from './plan.ts'
 import { brief, code, counted, denialIn, endOf, fenced, fileIn } from './results.ts'
 import { importsOf, isTestFile, pathsFor, readTestOutput, type TestReport } from './test-output.ts'
 

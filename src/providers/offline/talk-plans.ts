@@ -1,6 +1,6 @@
 import { nearest } from '../../core/nearest.ts'
 import type { CallResult, EarlierRequest } from './conversation.ts'
-import { failure, oneCall, type Plan, type PlanEnd, type PlanFor } from './plans.ts'
+import { failure, oneCall, type Plan, type PlanEnd, type PlanFor } from './plan.ts'
 import type { Kind } from './requests.ts'
 import { brief, code, counted, entriesIn } from './results.ts'
 

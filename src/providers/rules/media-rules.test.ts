@@ -25,7 +25,7 @@ describe('an image', () => {
     expect(told).toEqual([])
   })
 
-  test('of a type that nobody can tell from its bytes is taken at its word', () => {
+  test('of a type that its bytes do not show keeps its media type', () => {
     expect(given('AAAA', 'image/heic').told).toEqual([])
   })
 
@@ -77,7 +77,7 @@ describe('a document', () => {
   test.each([
     ['no PDF', '<html>', 'application/pdf', 'document-data'],
     ['without words', ' \n ', 'text/plain', 'document-data'],
-    ['of a type that nobody reads', 'PK', 'application/zip', 'document-type'],
+    ['of an unsupported type', 'PK', 'application/zip', 'document-type'],
     ['too long', `%PDF${'x'.repeat(2000)}`, 'application/pdf', 'document-size'],
   ])('that is %s becomes a note', (_, words, type, rule) => {
     const { fitted, told } = given(words, type)

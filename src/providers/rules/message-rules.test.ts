@@ -62,7 +62,7 @@ describe('thinking', () => {
   test.each([
     ['ours', ours, signed, []],
     ['of the same provider, whatever its model', { provider: 'p' }, signed, []],
-    ['of somebody unknown', {}, signed, []],
+    ['of an unknown model', {}, signed, []],
     ['of another model', sibling, signed, ['foreign-thinking']],
     ['of another provider', stranger, signed, ['foreign-thinking']],
     ['without a signature', ours, thought(), ['unsigned-thinking']],
@@ -93,7 +93,7 @@ describe('thinking', () => {
 
 describe('calls', () => {
   test.each([
-    ['somebody unknown', {}, true],
+    ['an unknown model', {}, true],
     ['another provider', stranger, true],
     ['another model of the same provider', sibling, false],
     ['this model', ours, false],
@@ -132,7 +132,7 @@ describe('what a wire keeps with a block', () => {
   const data = { w: { bound: { id: 1 }, citations: [2] }, x: { bound: 3 } }
   const said = (by: object) =>
     (fitted('assistant', [text('A', { providerData: data })], by).content[0] as { providerData?: object }).providerData
-  test('comes back to the model that made it, and to nobody else', () => {
+  test('is only sent back to the model that made it', () => {
     expect(said(ours)).toBe(data)
     expect(said({})).toBe(data)
     expect(said(sibling)).toEqual({ w: { citations: [2] } })

@@ -26,7 +26,7 @@ const conversation = [
   answered,
 ]
 
-test('thinking that nobody rejected stays, in the very same list', () => {
+test('thinking that was not rejected stays, in the same list object', () => {
   expect(new RejectedThinking().withoutRejected(conversation)).toBe(conversation)
 })
 
@@ -38,7 +38,7 @@ test('FP-34 rejected thinking is left out of turns that are over, with all that 
   expect(shown[3]!.content).toEqual([text('So.')])
   expect(shown[5]).toBe(asked) // it belongs to calls that go on
   expect(old.withoutRejected(conversation)[1]).toBe(shown[1])
-  expect(old.withoutRejected([user(text('Somebody else'))])).toHaveLength(1)
+  expect(old.withoutRejected([user(text('Another conversation'))])).toHaveLength(1)
 })
 
 test('FP-34 a conversation is known again although its messages were made anew, and no other is taken for it', () => {

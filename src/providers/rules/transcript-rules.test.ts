@@ -88,7 +88,7 @@ describe('results', () => {
     ])
   })
 
-  test('that nobody asked for are left out', () => {
+  test('without a call are left out', () => {
     expect(answers(hi, said(text('A')), user(result('a'), text('B')))).toEqual([user(text('B'))])
     expect(answers(hi, said(call('a')), user(result('a', 'one'), result('a', 'two')))).toEqual([
       user(result('a', 'one')),

@@ -136,7 +136,7 @@ describe('a login that has ended', () => {
     expect([server.renewals, asked.length]).toEqual([1, 2])
   })
 
-  test('and cannot be renewed says that somebody must log in again', async () => {
+  test('that cannot be renewed says that the person must log in again', async () => {
     const { provider, asked } = await loggedIn({ refresh: 'burnt-refresh' })
     const error = await createAgent({ provider })
       .run({ prompt: 'hi' })

@@ -9,7 +9,7 @@ import { openai } from './openai.ts'
 import { openaiCompat } from './openai-compat.ts'
 import { openrouter } from './openrouter.ts'
 
-/** What somebody without types might pass. */
+/** What a caller without types might pass. */
 type Loose = (options: unknown) => Provider
 
 describe.each(serviceCases)('the options of %s', (service, { make }) => {
@@ -62,15 +62,14 @@ describe.each(serviceCases)('the options of %s', (service, { make }) => {
     expect(make).not.toThrow(/sk-secret|12345678901/)
   })
 
-  test.each([
-    'https://somebody:hunter2@acme.example/v1',
-    'https://somebody:hunter2@',
-    'http//somebody:hunter2@acme.example',
-  ])('are refused when the address holds a password, which is not repeated', (baseURL) => {
-    const make = () => loose({ baseURL })
-    expect(make).toThrow('must not hold a user name or a password')
-    expect(make).not.toThrow(/hunter2/)
-  })
+  test.each(['https://user:hunter2@acme.example/v1', 'https://user:hunter2@', 'http//user:hunter2@acme.example'])(
+    'are refused when the address holds a password, which is not repeated',
+    (baseURL) => {
+      const make = () => loose({ baseURL })
+      expect(make).toThrow('must not hold a user name or a password')
+      expect(make).not.toThrow(/hunter2/)
+    },
+  )
 
   test('are refused when they are none', () => {
     const given = { anthropic, cerebras, google, openai, openrouter, openaiCompat } as Record<string, Loose>
@@ -98,7 +97,7 @@ describe.each(serviceCases)('the options of %s', (service, { make }) => {
     expect(() => loose(Object.fromEntries(names.map((one) => [one, undefined])))).not.toThrow()
   })
 
-  test('say which model is asked where nobody says', () => {
+  test('set the model for requests without one', () => {
     expect(make({}).meta.defaultModel).toMatch(/./)
     expect(make({ defaultModel: 'another' }).meta.defaultModel).toBe('another')
   })

@@ -31,14 +31,14 @@ describe('the cost of a run', () => {
     expect(stats.turnUsage).toMatchObject([{ input, output, model, cost: stats.cost }])
   })
 
-  test.each(serviceCases)('at %s with a model that nobody knows is not known, and not zero', async (name) => {
+  test.each(serviceCases)('at %s with an unlisted model is unknown, not zero', async (name) => {
     const stats = await run(name, { defaultModel: 'made-up-model-1' })
     expect(stats).not.toHaveProperty('cost')
     expect(stats.turnUsage[0]).not.toHaveProperty('cost')
     expect(stats.turnUsage[0]).toMatchObject({ input: 1000, output: 200 })
   })
 
-  test.each(serviceCases)('at %s is what the caller says, where he says something', async (name) => {
+  test.each(serviceCases)('at %s is the caller’s price, if there is one', async (name) => {
     const models = { 'made-up-model-1': { input: 2, output: 10, cacheRead: 0.5 } }
     const stats = await run(name, { defaultModel: 'made-up-model-1', prices: { models } })
     expect(stats.cost).toBeCloseTo((1000 * 2 + 200 * 10 + 5000 * 0.5) / 1_000_000, 12)

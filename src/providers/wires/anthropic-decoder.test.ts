@@ -125,7 +125,7 @@ describe('a stream', () => {
     expect(eventsOf(stream).map(({ type }) => type)).toEqual(['start', 'reply'])
   })
 
-  test('holds events, deltas and fields that nobody knows, which are passed over', () => {
+  test('may hold unknown events, deltas and fields, which are ignored', () => {
     const stream = [
       null,
       { type: 'novelty', index: 0 },

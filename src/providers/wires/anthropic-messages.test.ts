@@ -85,7 +85,7 @@ describe('a request', () => {
     [sonnet45, 'adaptive', { max_tokens: 1000 }],
     ['claude-haiku-4-5', 'low', enabled(4096)],
     ['claude-3-7-sonnet-latest', 'low', enabled(4096)],
-    ['glm-of-somebody-else', 'low', enabled(4096)],
+    ['glm-of-another-vendor', 'low', enabled(4096)],
     ['claude-opus-4-6', 'off', { max_tokens: 1000 }],
     ['claude-opus-4-6', 'high', enabled(32_768)],
     ['claude-sonnet-4-6', 'adaptive', { max_tokens: 1000, thinking: { type: 'adaptive' } }],
@@ -335,7 +335,7 @@ describe('an error body', () => {
     ['a bad request', error('invalid_request_error'), { code: 'invalid_request_error', message: 'No.' }],
     ['a want of money', error('billing_error'), { code: 'billing_error', message: 'No.', isQuota: true }],
     [
-      'a limit that somebody set',
+      'a spending limit',
       error('rate_limit_error', { details: { error_code: 'enforced_spend_limit_reached' } }),
       { code: 'enforced_spend_limit_reached', message: 'No.', isQuota: true },
     ],

@@ -414,7 +414,7 @@ describe('cache breakpoints', () => {
     expect(JSON.stringify(marked(image('AAAA')))).not.toContain('cache_control')
   })
 
-  test('are not set where a host does not know them, or nobody wants them', () => {
+  test('are not set if the host does not support them, or the caller does not want them', () => {
     expect(openaiChat().marked).toBeUndefined()
     const plain = bodyOf({}, { ...asked, messages: [user('Hi')] }, [0])
     expect(JSON.stringify(plain)).not.toContain('cache_control')
@@ -744,7 +744,7 @@ describe('a failure', () => {
     ['OpenAI, about the request', failed('No', invalid, 'too_bad'), ['No', 'too_bad', 400, false]],
     ['Groq', { choices: [], x_groq: { error: 'over_capacity' } }, ['over_capacity', 'error', undefined, true]],
     ['Groq, over a call', failed('No', invalid, 'tool_use_failed'), ['No', 'tool_use_failed', 400, true]],
-    ['somebody odd', failed('No', 'constructor'), ['No', 'constructor', undefined, true]],
+    ['an unusual service', failed('No', 'constructor'), ['No', 'constructor', undefined, true]],
     ['vLLM', { object: 'error', message: 'No', type: 'Bad', code: 400 }, ['No', 'Bad', 400, false]],
     ['Ollama', { error: 'out of memory' }, ['out of memory', 'error', undefined, true]],
     ['Google', [coded(429, 'Slow', { status: 'RESOURCE_EXHAUSTED' })], ['Slow', '429', 429, true]],

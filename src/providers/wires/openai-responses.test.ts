@@ -461,7 +461,7 @@ describe('items', () => {
     ['a container', [{ ...shell, environment: { type: 'container_reference', container_id: 'c' } }]],
     ['it has answered itself', [{ ...shell, environment: null }, ran]],
     ['a search of its own', [{ ...toolSearch, execution: 'server' }]],
-    ['nobody could answer', [{ ...screen, call_id: undefined }]],
+    ['cannot be answered', [{ ...screen, call_id: undefined }]],
     ['a patch that failed', [{ ...patch, status: 'failed' }]],
   ])('that the service runs itself are no calls: %s', (_, items) => {
     const stream = [...items.map((item, i) => done(i, item)), completed()]
