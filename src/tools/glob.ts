@@ -11,7 +11,7 @@ Results are sorted by path, folder by folder, and come in pages; the note in par
 Left out are folders themselves, \`.git\`, links, and what a \`.gitignore\` leaves out unless \`path\`, or the beginning of the pattern, names that folder. Hidden files are found.`
 
 export interface GlobOptions extends SearcherOptions {
-  /** Milliseconds; a search that takes longer shows what it has found. Default 50,000. */
+  /** Milliseconds; a longer search returns what it has found. Default 50,000. */
   readonly limitMs?: number
 }
 
@@ -20,10 +20,10 @@ export interface GlobInput extends PageInput {
   readonly path?: string
 }
 
-/** How long the call may take after the search itself was given up. */
+/** The time for the call beyond the limit of the search. */
 const graceMs = 10_000
 
-/** A tool that finds files by a pattern for their path, with ripgrep where there is one. */
+/** A tool that finds files by a glob, with ripgrep if it is installed. */
 export function createGlobTool(options: GlobOptions = {}): ToolDef<GlobInput> {
   const { limitMs = 50_000 } = options
   const search = createSearcher(options)
@@ -42,11 +42,11 @@ export function createGlobTool(options: GlobOptions = {}): ToolDef<GlobInput> {
       const found = await resolveRoot(asked, ctx)
       if (found.kind === 'file') throw new Error(`"${asked}" is a file; "path" is the folder to look in`)
       const path = joinPath(asked, filter.base.replace(/\/$/, ''))
-      const place = filter.base === '' ? found : await resolveFolder(path, ctx)
-      if (!place) return { output: `${nothing}: there is no folder "${path}"`, details: { total: 0, shown: 0 } }
+      const root = filter.base === '' ? found : await resolveFolder(path, ctx)
+      if (!root) return { output: `${nothing}: there is no folder "${path}"`, details: { total: 0, shown: 0 } }
       const query = { ...listing, ...pageOf(input), filter, limitMs }
-      const result = await search(query, place, ctx)
-      const output = formatResult(result, { query, path, root: place, unit: 'file', nothing, lineNumbers: false })
+      const result = await search(query, root, ctx)
+      const output = formatResult(result, { query, path, root, unit: 'file', nothing, lineNumbers: false })
       return { output, details: { total: result.total, shown: result.entries.length } }
     },
   }

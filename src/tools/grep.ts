@@ -11,7 +11,7 @@ Results are sorted by path, folder by folder, and come in pages; the note in par
 Left out are binary files, \`.git\`, links, and what a \`.gitignore\` leaves out unless \`path\` is that folder or file itself. Hidden files are searched.`
 
 export interface GrepOptions extends SearcherOptions {
-  /** Milliseconds; a search that takes longer shows what it has found. Default 50,000. */
+  /** Milliseconds; a longer search returns what it has found. Default 50,000. */
   readonly limitMs?: number
 }
 
@@ -38,10 +38,10 @@ const modes: Readonly<Record<OutputMode, SearchQuery['mode']>> = {
   count: 'count',
 }
 
-/** How long the call may take after the search itself was given up. */
+/** The time for the call beyond the limit of the search. */
 const graceMs = 10_000
 
-/** A tool that searches in files, with ripgrep where there is one. */
+/** A tool that searches files, with ripgrep if it is installed. */
 export function createGrepTool(options: GrepOptions = {}): ToolDef<GrepInput> {
   const { limitMs = 50_000 } = options
   const search = createSearcher(options)
@@ -57,16 +57,16 @@ export function createGrepTool(options: GrepOptions = {}): ToolDef<GrepInput> {
     async execute(input, ctx) {
       const asked = input.path || '.'
       const found = await resolveRoot(asked, ctx)
-      // A file that is named is searched, whatever it is called.
+      // A file given as path is searched regardless of its name.
       const isFile = found.kind === 'file'
       const filter = isFile ? everyPath : filterOf(input.glob)
       const query = { ...queryOf(input), filter, limitMs, type: isFile ? undefined : input.type || undefined }
       const path = joinPath(asked, filter.base.replace(/\/$/, ''))
-      const place = filter.base === '' ? found : await resolveFolder(path, ctx)
-      if (!place) return { output: nothing, details: { total: 0, shown: 0 } }
-      const result = await search(query, place, ctx)
+      const root = filter.base === '' ? found : await resolveFolder(path, ctx)
+      if (!root) return { output: nothing, details: { total: 0, shown: 0 } }
+      const result = await search(query, root, ctx)
       const unit = query.mode === 'content' ? 'line' : 'file'
-      const output = formatResult(result, { query, path, root: place, unit, nothing, lineNumbers: input['-n'] ?? true })
+      const output = formatResult(result, { query, path, root, unit, nothing, lineNumbers: input['-n'] ?? true })
       return { output, details: { total: result.total, shown: result.entries.length } }
     },
   }

@@ -145,7 +145,7 @@ describe('a call that runs again after a crash', () => {
       changeFile(await context({ log, callId: id, attempt: 2 }), { path: `${id}.txt`, access: 'write' }, append(id)),
     )
     const outcomes = (await Promise.all(again)).map(({ outcome }) => outcome)
-    expect(outcomes).toEqual(['written before', 'written before', 'written before'])
+    expect(outcomes).toEqual(['written by earlier attempt', 'written by earlier attempt', 'written by earlier attempt'])
   })
 
   test('keeps in the log only what is under way', async () => {

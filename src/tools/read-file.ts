@@ -15,13 +15,13 @@ Images (PNG, JPEG, GIF, WebP) and PDFs are shown as such; of other binary files 
 A number and a tab in front of a line are not part of the file, nor is the note in parentheses at the end. CRLF line ends are shown as newlines.`
 
 export interface ReadFileOptions {
-  /** Lines, unless the model says otherwise. Default 2000; 0 means no limit. */
+  /** Default number of lines. Default 2000; 0 means no limit. */
   readonly limit?: number
-  /** Bytes, unless the model says otherwise. Default 262,144; 0 means no limit but 32 MiB, which nothing exceeds. */
+  /** Default number of bytes. Default 262,144; 0 means the maximum of 32 MiB. */
   readonly maxBytes?: number
 }
 
-/** Enough to know an image by, see `imageInfo`. */
+/** Enough to recognize an image, see `imageInfo`. */
 const headBytes = 65_536
 
 export interface ReadFileInput {
@@ -120,7 +120,7 @@ async function show(file: OpenFile, path: string, request: PageRequest): Promise
 
 function textOf(page: Page, encoding: Encoding, { isNumbered }: PageRequest): string {
   const { lines, first } = page
-  // Only what stands before a newline is half of a line end.
+  // Only a CR before a newline is part of a line end.
   const ended = page.endsWithNewline ? lines.length : lines.length - 1
   let crlf = 0
   const shown = lines.map((line, i) => {
@@ -134,7 +134,7 @@ function textOf(page: Page, encoding: Encoding, { isNumbered }: PageRequest): st
   return notes.length > 0 ? `${text.replaceAll('\0', '␀')}\n\n(${notes.join('; ')})` : text
 }
 
-/** What was shown and how to go on; nothing when it was all. */
+/** The range that was shown and how to continue; empty if everything was shown. */
 function rangeNotes({ first, last, next, total, cutLine, bytes }: Page): string[] {
   const notes: string[] = []
   const range = first === last ? `line ${first}` : `lines ${first}-${last}`
@@ -147,7 +147,7 @@ function rangeNotes({ first, last, next, total, cutLine, bytes }: Page): string[
   return notes
 }
 
-/** What the text does not show of itself, and an edit has to know. */
+/** Properties that the shown text hides and an edit must know. */
 function contentNotes(text: string, page: Page, { name }: Encoding, crlf: number): string[] {
   const notes: string[] = []
   if (name !== 'utf-8') notes.push(`the file is in ${name.toUpperCase()}`)

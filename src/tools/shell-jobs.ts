@@ -9,7 +9,7 @@ export interface ShellOutputInput {
   readonly until?: string
 }
 
-/** Reads what background jobs write. */
+/** A tool that reads the output of background jobs. */
 export const shellOutput: ToolDef<ShellOutputInput> = {
   spec: {
     name: 'shell_output',
@@ -27,14 +27,14 @@ export const shellOutput: ToolDef<ShellOutputInput> = {
   replay: 'pure',
   effects: [],
   deriveApprovalKey: () => 'jobs',
-  timeoutMs: 0, // waits as long as it was told
+  timeoutMs: 0, // waits as long as requested
   async execute({ job: id, wait = 0, until }, { handle, signal }) {
     const jobs = jobsOf(handle)
     if (id === undefined) return { output: jobs.summary, details: { jobs: jobs.all.map((job) => job.facts) } }
     const job = jobs.find(id)
     const isWaiting = !job.ended && job.output.isEmpty
     await job.until(until === 'end' ? 'end' : 'output', Math.min(wait, longestWaitMs), signal)
-    // Output comes in bursts: a line seldom comes alone.
+    // Output comes in bursts, so a little more is awaited.
     if (isWaiting && wait > 0) await job.until('end', burstMs, signal)
     return job.report()
   },
@@ -45,7 +45,7 @@ const burstMs = 100
 
 const stopDescription = 'Stops a background job of shell and shows the rest of its output.'
 
-/** Ends background jobs. */
+/** A tool that ends background jobs. */
 export const shellStop: ToolDef<{ readonly job: number }> = {
   spec: {
     name: 'shell_stop',

@@ -16,7 +16,7 @@ const backgroundDescription =
   'For servers, watchers and long work: comes back at once with a job number, for shell_output and shell_stop.'
 
 export interface ShellOptions {
-  /** How much output is kept, from its end. Default 32768; 0 for all of it. */
+  /** How many bytes at the end of the output are kept. Default 32768; 0 for all. */
   readonly maxOutputBytes?: number
   /** Default true; false gives stdout alone, without stderr, exit code and time. */
   readonly metadata?: boolean
@@ -34,13 +34,13 @@ export interface ShellInput {
   readonly timeout?: number
   readonly cwd?: string
   readonly background?: boolean
-  // Understood, but not worth the words to every model.
+  // Accepted, but not in the schema, to keep it short.
   readonly maxOutputBytes?: number
   readonly metadata?: boolean
   readonly description?: string
 }
 
-/** A tool that runs commands where the agent's tools run. */
+/** A tool that runs shell commands in the execution context. */
 export function createShellTool(options: ShellOptions = {}): ToolDef<ShellInput> {
   const {
     maxOutputBytes = 32_768,
@@ -58,7 +58,7 @@ export function createShellTool(options: ShellOptions = {}): ToolDef<ShellInput>
     commandLine: ({ command, cwd }) => (cwd === undefined ? { command } : { command, cwd }),
     deriveApprovalKey: ({ command, cwd }) => shellApprovalKey(command, cwd),
     cancelsSiblings: true,
-    timeoutMs: 0, // a command has its own limit
+    timeoutMs: 0, // each command has its own limit
     execute(input, ctx) {
       if (!ctx.execution.capabilities.shell) throw new Error(noShell(ctx.execution.type))
       if (input.command.trim() === '') throw new Error('the command is empty; say what to run')
@@ -103,33 +103,33 @@ async function runCommand(input: ShellInput, ctx: ToolContext, settings: Setting
   const { command } = input
   const metadata = readFlag(input.metadata) ?? settings.metadata
   const timeoutMs = timeoutOf(input, settings)
-  const listener = new OutputCollector({
+  const collector = new OutputCollector({
     maxBytes: maxBytesOf(input, settings),
     bare: !metadata,
     progress: ctx.progress,
   })
-  ctx.ifInterrupted?.(() => withTruncationMarker(listener.take()))
+  ctx.ifInterrupted?.(() => withTruncationMarker(collector.take()))
   const startedAt = performance.now()
   try {
-    const result = await execWithin(input, ctx, timeoutMs, listener)
-    listener.receiveAll(result)
+    const result = await execWithin(input, ctx, timeoutMs, collector)
+    collector.receiveAll(result)
     const elapsedMs = Math.round(performance.now() - startedAt)
-    const heard = listener.take()
-    return shellResult({ ...settings, command, result, output: heard, elapsedMs, timeoutMs }, { metadata })
+    const output = collector.take()
+    return shellResult({ ...settings, command, result, output, elapsedMs, timeoutMs }, { metadata })
   } finally {
-    listener.close()
+    collector.close()
   }
 }
 
-/** The context keeps the time limit; one that does not is given up on. */
+/** The context enforces the time limit; if it does not, the call ends anyway. */
 async function execWithin(
   { command, cwd }: ShellInput,
   { execution, handle, signal, runId, callId }: ToolContext,
   timeoutMs: number,
-  listener: OutputCollector,
+  collector: OutputCollector,
 ): Promise<ExecResult> {
   const limit = new AbortController()
-  const forget = (): void => listener.close()
+  const stopCollecting = (): void => collector.close()
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<ExecResult>((resolve) => {
     if (timeoutMs === 0) return
@@ -138,26 +138,26 @@ async function execWithin(
       resolve({ stdout: '', stderr: '', exitCode: null, timedOut: true })
     }, timeoutMs + graceMs)
   })
-  signal.addEventListener('abort', forget)
+  signal.addEventListener('abort', stopCollecting)
   try {
     const work = execution.exec(handle, command, {
       timeout: timeoutMs,
       signal: AbortSignal.any([signal, limit.signal]),
-      onOutput: listener.receive,
+      onOutput: collector.receive,
       call: { runId, callId },
       ...(cwd !== undefined && { cwd }),
     })
     return await Promise.race([work, late])
   } finally {
     clearTimeout(timer)
-    signal.removeEventListener('abort', forget)
+    signal.removeEventListener('abort', stopCollecting)
   }
 }
 
-/** What a context needs to end a command properly, and a little more. */
+/** The time a context needs to end a command properly, and a little more. */
 const graceMs = 5000
 
-/** What was asked for, within bounds. 0 asks for as long as possible. */
+/** The requested timeout within its bounds. 0 requests the maximum. */
 function timeoutOf({ timeout }: ShellInput, { timeoutMs, maxTimeoutMs }: Settings): number {
   const asked = timeout === undefined ? timeoutMs : Math.max(0, timeout)
   const most = maxTimeoutMs || longestTimer
@@ -165,7 +165,7 @@ function timeoutOf({ timeout }: ShellInput, { timeoutMs, maxTimeoutMs }: Setting
   return Math.min(asked, most, longestTimer)
 }
 
-/** Node's timers count no further, and `graceMs` comes on top. */
+/** The maximum of Node's timers, without `graceMs`. */
 const longestTimer = 2 ** 31 - 1 - graceMs
 
 function maxBytesOf(input: ShellInput, { maxOutputBytes }: Settings): number {
@@ -173,14 +173,14 @@ function maxBytesOf(input: ShellInput, { maxOutputBytes }: Settings): number {
   return Number.isFinite(asked) && asked >= 0 ? Math.floor(asked) : maxOutputBytes
 }
 
-/** The schema does not name this property, so nobody has mended it. */
+/** The schema does not contain this property, so its value was not converted. */
 function readFlag(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value
   if (value === 'false') return false
   return value === 'true' ? true : undefined
 }
 
-/** Comes back once it is clear that the command did not fail at once. */
+/** Starts a background job; returns once it is clear that the command did not fail at once. */
 async function startJob(input: ShellInput, ctx: ToolContext, settings: Settings): Promise<ToolResult> {
   const { command, cwd } = input
   const jobs = jobsOf(ctx.handle)
@@ -203,14 +203,11 @@ async function startJob(input: ShellInput, ctx: ToolContext, settings: Settings)
   jobs.forget(job)
   const { result, error, elapsedMs } = job.ended
   if (!result) throw error
-  const heard = job.output.take()
-  return shellResult(
-    { ...settings, command, result, output: heard, elapsedMs, timeoutMs: 0, isJob: true },
-    { metadata: true },
-  )
+  const output = job.output.take()
+  return shellResult({ ...settings, command, result, output, elapsedMs, timeoutMs: 0, isJob: true }, { metadata: true })
 }
 
-/** What fails at once fails within this time. */
+/** A command that fails at once fails within this time. */
 const earlyMs = 300
-/** Jobs may go unread for long, and there may be many. */
+/** Bounds the unread output of a job. */
 const mostUnread = 1024 * 1024

@@ -10,16 +10,16 @@ export interface Todo {
 
 export const todoStatuses: readonly TodoStatus[] = ['pending', 'in_progress', 'completed']
 
-/** Under this name the list stands in the log. */
+/** The owner of the list in the log. */
 const owner = 'todo'
 
-/** The list as it was written last, in whichever run that was. */
+/** The latest list, of any run. */
 export function readTodos({ transcript }: Log): readonly Todo[] {
   const state = transcript.states.get(owner)
   return Array.isArray(state) ? state.filter(isTodo) : []
 }
 
-/** Resolves once the list cannot be lost any more. */
+/** Resolves once the list is durable. */
 export async function writeTodos(log: Log, todos: readonly Todo[]): Promise<void> {
   await log.append({ type: 'state', owner, value: todos })
 }
@@ -35,7 +35,7 @@ const boxes: Record<TodoStatus, string> = { pending: '[ ]', in_progress: '[>]', 
 const mostTodos = 100
 const longestContent = 500
 
-/** Reads what a model wrote as a list: near misses are mended, the rest is refused with what is wrong. */
+/** Checks a list of the model: near misses are corrected, other errors are reported. */
 export function checkTodos(raw: unknown): ToolCheck {
   if (!Array.isArray(raw)) return { valid: false, error: '"todos" must be a list of { content, status }' }
   if (raw.length > mostTodos)

@@ -22,11 +22,11 @@ const inputSchema = {
 }
 
 export interface WebFetchOptions extends PublicWebOptions {
-  /** Of the body, decompressed; the rest is not read. Default 5 MiB. */
+  /** Limit of the decompressed body; the rest is not read. Default 5 MiB. */
   readonly maxBytes?: number
-  /** Of the text given back at once. Default 50,000. */
+  /** Limit of the returned text. Default 50,000. */
   readonly maxCharacters?: number
-  /** For everything together. Default 30,000. */
+  /** For the whole call. Default 30,000. */
   readonly timeoutMs?: number
   readonly userAgent?: string
 }
@@ -37,7 +37,7 @@ export interface WebFetchInput {
   readonly offset?: number
 }
 
-/** A tool that reads the public web. See `PublicWebOptions` for what it may reach. */
+/** A tool that fetches pages of the public web. `PublicWebOptions` sets what it may reach. */
 export function createWebFetchTool(options: WebFetchOptions = {}): ToolDef<WebFetchInput> {
   checkOptions(options)
   const { maxBytes = 5 * 1024 * 1024, maxCharacters = 50_000, timeoutMs = 30_000, userAgent = 'libero' } = options
@@ -46,7 +46,7 @@ export function createWebFetchTool(options: WebFetchOptions = {}): ToolDef<WebFe
     web ??= import('../platform/public-web.ts')
       .then(({ publicWeb }) => publicWeb(options))
       .catch((error) => {
-        web = undefined // a file could not be opened, say; it may work the next time
+        web = undefined // may work the next time, for instance after a shortage of descriptors
         throw error
       })
     return web
@@ -69,7 +69,7 @@ export function createWebFetchTool(options: WebFetchOptions = {}): ToolDef<WebFe
   }
 }
 
-/** Here, and not with the first page: the model could do nothing about it. */
+/** Checked at creation, because the model could not fix it later. */
 function checkOptions(options: WebFetchOptions): void {
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(rules, name))
@@ -104,7 +104,7 @@ interface Body {
   readonly isCut: boolean
 }
 
-/** Stops at the limit: what is left is never received, let alone unpacked. */
+/** Stops at the limit: the rest is neither received nor decompressed. */
 async function readBody({ body, url }: PublicAnswer, most: number, { progress }: ToolContext): Promise<Body> {
   const parts: Uint8Array[] = []
   let size = 0
@@ -157,7 +157,7 @@ async function readable(html: string, url: string, signal: AbortSignal): Promise
   }
 }
 
-/** Never cuts through a character. */
+/** Does not cut surrogate pairs. */
 function part(text: string, isCut: boolean, { offset, maxCharacters }: Shown): string {
   if (offset >= text.length)
     return text === '' ? '(no text)' : `(the text has ${text.length} characters and ends before ${offset})`
@@ -173,7 +173,7 @@ const isHtml = (type: string): boolean => type === 'text/html' || type === 'appl
 const isText = (type: string): boolean =>
   type.startsWith('text/') || /[/+](json|xml|yaml|javascript|ecmascript|x-www-form-urlencoded|graphql)$/.test(type)
 
-/** What a server did not say. */
+/** The content type, if the server did not send one. */
 function sniffed(bytes: Uint8Array): string {
   const head = Buffer.from(bytes.subarray(0, 512)).toString('latin1')
   if (head.includes('\0')) return 'application/octet-stream'
@@ -186,21 +186,21 @@ const marks: readonly (readonly [start: readonly number[], label: string])[] = [
   [[0xfe, 0xff], 'utf-16be'],
 ]
 
-/** As the standard has it: a mark at the beginning, the header, then what a page says of itself. */
+/** By the standard: a byte order mark, then the header, then the declaration in the page. */
 function decode(bytes: Uint8Array, contentType: string, isPage: boolean): string {
   const mark = marks.find(([start]) => start.every((byte, i) => bytes[i] === byte))
   const head = isPage ? Buffer.from(bytes.subarray(0, 2048)).toString('latin1') : ''
-  // Whoever could read that much of the page knows that it is not in UTF-16.
+  // A declaration that was readable as Latin-1 shows that the page is not UTF-16.
   const [, said] = /<meta[^>]{0,200}charset=["']?(?!utf-?16)([\w-]+)/i.exec(head) ?? []
   const label = mark?.[1] ?? /charset=["']?([\w:.-]+)/i.exec(contentType)?.[1] ?? said ?? 'utf-8'
   try {
     return new TextDecoder(label).decode(bytes)
   } catch {
-    return new TextDecoder().decode(bytes) // a character set that nobody knows
+    return new TextDecoder().decode(bytes) // an unknown character set
   }
 }
 
-/** An image or a PDF as `read_file` would show it; `undefined` for what is neither. */
+/** An image or a PDF as `read_file` shows it; `undefined` for other types. */
 async function mediaOf(type: string, bytes: Uint8Array, url: string): Promise<ToolOutput | undefined> {
   if (!/^image\/|^application\/pdf$/.test(type)) return undefined
   const name = new URL(url).pathname.split('/').at(-1) || 'page'

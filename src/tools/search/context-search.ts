@@ -13,32 +13,32 @@ import { pathFilter } from './path-filter.ts'
 import { createPager, type SearchGaps, type SearchQuery, type SearchResult, type SearchRoot } from './query.ts'
 import { startSearch } from './start-search.ts'
 
-/** How much is looked at where each file costs a request. */
+/** Limits of a search in which each file costs a request. */
 export interface ContextSearchLimits {
   readonly listed: number
   readonly read: number
-  /** Of one file. */
+  /** The maximum size of a file. */
   readonly bytes: number
 }
 
 export const contextSearchLimits: ContextSearchLimits = { listed: 100_000, read: 2000, bytes: 8 * 1024 * 1024 }
 
-const atOnce = 8
+const concurrentReads = 8
 
 type Counted = { -readonly [Key in keyof SearchGaps]: SearchGaps[Key] }
 
-/** Searches where there is no ripgrep and no direct way to the files: through the verbs that every context has. */
+/** Searches without ripgrep and without direct access to the files: through the operations that every context has. */
 export async function searchThroughContext(
   query: SearchQuery,
-  place: SearchRoot,
+  root: SearchRoot,
   ctx: ToolContext,
   limits: ContextSearchLimits = contextSearchLimits,
 ): Promise<SearchResult> {
   const gaps: Counted = {}
-  const files = place.kind === 'file' ? [''] : await filesOf(query, place, ctx, { limits, gaps })
+  const files = root.kind === 'file' ? [''] : await filesOf(query, root, ctx, { limits, gaps })
   if (query.mode === 'list') return listed(query, files, gaps)
   const thread = await startSearch({ query }, ctx.signal)
-  // Should the thread fail, that is told at the end; until then nobody listens.
+  // A failure of the thread is reported at the end; until then the rejection is unhandled.
   thread.result.catch(() => {})
   await sendTexts(files)
   thread.finish(gaps)
@@ -48,11 +48,11 @@ export async function searchThroughContext(
     const until = performance.now() + query.limitMs
     const some = paths.slice(0, limits.read)
     if (some.length < paths.length) gaps.stopped = 'files'
-    for (let at = 0; at < some.length; at += atOnce) {
+    for (let at = 0; at < some.length; at += concurrentReads) {
       ctx.signal.throwIfAborted()
       if (performance.now() > until) return void (gaps.stopped = 'time')
-      const batch = some.slice(at, at + atOnce)
-      const read = await Promise.all(batch.map((path) => textOf(path === '' ? place.path : `${place.path}/${path}`)))
+      const batch = some.slice(at, at + concurrentReads)
+      const read = await Promise.all(batch.map((path) => textOf(path === '' ? root.path : `${root.path}/${path}`)))
       for (const [i, text] of read.entries()) if (text !== undefined) thread.addText(batch[i]!, text)
     }
   }
@@ -78,16 +78,16 @@ interface Bounds {
   readonly gaps: Counted
 }
 
-/** All files that are meant, in order. */
-async function filesOf(query: SearchQuery, place: SearchRoot, ctx: ToolContext, bounds: Bounds): Promise<string[]> {
+/** All wanted files, in order. */
+async function filesOf(query: SearchQuery, root: SearchRoot, ctx: ToolContext, bounds: Bounds): Promise<string[]> {
   const { limits, gaps } = bounds
   const { acceptsFile, entersFolder } = pathFilter(query.filter)
   const hasType = typeFilter(query.type)
   const mostBytes = query.mode === 'list' ? undefined : limits.bytes
-  const folders: FolderListing = (await foldersByFind(place, ctx, mostBytes)) ?? foldersByListing(place, ctx)
+  const folders: FolderListing = (await foldersByFind(root, ctx, mostBytes)) ?? foldersByListing(root, ctx)
   const files: string[] = []
   let listed = 0
-  const walk = walkContext({ root: place, ctx, folders, depth: query.filter.depth, entersFolder })
+  const walk = walkContext({ root, ctx, folders, depth: query.filter.depth, entersFolder })
   for await (const { path, name } of walk) {
     if (++listed > limits.listed) {
       gaps.stopped = 'files'
@@ -100,10 +100,10 @@ async function filesOf(query: SearchQuery, place: SearchRoot, ctx: ToolContext, 
   return files
 }
 
-/** What is in the folders of another world. */
+/** The contents of the folders of a context. */
 export interface FolderListing {
-  /** Names in a folder below the place (empty, or ending with a slash); those of folders end with a slash. */
-  namesIn(way: string): Promise<readonly string[]>
+  /** The names in a folder relative to the root (empty, or ending with a slash); those of folders end with a slash. */
+  namesIn(prefix: string): Promise<readonly string[]>
   isTooLarge(path: string): boolean
 }
 
@@ -120,21 +120,26 @@ interface ListedFile {
   readonly name: string
 }
 
-/** The files of a place in order, without what `.gitignore` leaves out and without `.git`. */
+/** The files of a root in order, without ignored files and `.git`. */
 export async function* walkContext(walk: ContextWalk): AsyncGenerator<ListedFile> {
   yield* visit(walk, '', await outerRules(walk), 1)
 }
 
-async function* visit(walk: ContextWalk, way: string, outer: IgnoreChain, level: number): AsyncGenerator<ListedFile> {
-  const { ctx, folders, root: place, depth, entersFolder } = walk
+async function* visit(
+  walk: ContextWalk,
+  prefix: string,
+  outer: IgnoreChain,
+  level: number,
+): AsyncGenerator<ListedFile> {
+  const { ctx, folders, root, depth, entersFolder } = walk
   ctx.signal.throwIfAborted()
-  const names = (await folders.namesIn(way)).toSorted((a, b) => comparePaths(bare(a), bare(b)))
-  const chain = names.includes(rulesName) ? withRules(outer, await readRules(ctx, `${place.path}/${way}`)) : outer
+  const names = (await folders.namesIn(prefix)).toSorted((a, b) => comparePaths(bare(a), bare(b)))
+  const chain = names.includes(rulesName) ? withRules(outer, await readRules(ctx, `${root.path}/${prefix}`)) : outer
   for (const listed of names) {
     const name = bare(listed)
     const isFolder = listed.endsWith('/')
     if (name === '.git' || isIgnored(chain, name, isFolder)) continue
-    const path = way + name
+    const path = prefix + name
     if (!isFolder) yield { path, name }
     else if ((depth === undefined || level < depth) && entersFolder(path))
       yield* visit(walk, `${path}/`, enterFolder(chain, name), level + 1)
@@ -152,51 +157,52 @@ async function readRules({ execution, handle }: ToolContext, folder: string): Pr
   }
 }
 
-async function outerRules({ root: place, ctx }: ContextWalk): Promise<IgnoreChain> {
+async function outerRules({ root, ctx }: ContextWalk): Promise<IgnoreChain> {
   let chain: IgnoreChain = []
   let folder = '/'
-  for (const name of place.path.split('/').filter((part) => part !== '')) {
+  for (const name of root.path.split('/').filter((part) => part !== '')) {
     chain = enterFolder(withRules(chain, await readRules(ctx, folder)), name)
     folder += `${name}/`
   }
   return chain
 }
 
-/** One request for each folder. Links to folders cannot be told from files; reading one of those fails, and that is all. */
+/** One request per folder. Links to folders look like files; reading one of them fails, and it is skipped. */
 export function foldersByListing({ path }: SearchRoot, { execution, handle }: ToolContext): FolderListing {
   return {
-    namesIn: (way) => execution.listFiles(handle, way === '' ? path : `${path}/${way.slice(0, -1)}`).catch(() => []),
+    namesIn: (prefix) =>
+      execution.listFiles(handle, prefix === '' ? path : `${path}/${prefix.slice(0, -1)}`).catch(() => []),
     isTooLarge: () => false,
   }
 }
 
-/** One request for all of them, where there is a shell with `find`. */
+/** One request for all folders, if there is a shell with `find`. */
 export async function foldersByFind(
-  place: SearchRoot,
+  root: SearchRoot,
   ctx: ToolContext,
   mostBytes: number | undefined,
 ): Promise<FolderListing | undefined> {
   if (!ctx.execution.capabilities.shell) return undefined
-  const files = await find(place, ctx, '')
+  const files = await find(root, ctx, '')
   if (!files) return undefined
-  const tooLarge = mostBytes === undefined ? undefined : await find(place, ctx, `-size +${mostBytes >> 10}k`)
+  const tooLarge = mostBytes === undefined ? undefined : await find(root, ctx, `-size +${mostBytes >> 10}k`)
   const large = new Set(tooLarge)
   const folders = treeOf(files)
   return {
-    namesIn: async (way) => [...(folders.get(way) ?? [])],
+    namesIn: async (prefix) => [...(folders.get(prefix) ?? [])],
     isTooLarge: (path) => large.has(path),
   }
 }
 
-/** Paths of regular files; more than this many characters of them are not kept. */
+/** Longer lists of paths are cut. */
 const mostCharacters = 16 * 1024 * 1024
 const findLimitMs = 30_000
 
-async function find(place: SearchRoot, ctx: ToolContext, test: string): Promise<string[] | undefined> {
+async function find(root: SearchRoot, ctx: ToolContext, test: string): Promise<string[] | undefined> {
   const { execution, handle, signal } = ctx
   let output = ''
   const { exitCode, stdout } = await execution.exec(handle, `find . -name .git -prune -o -type f ${test} -print0`, {
-    cwd: place.path,
+    cwd: root.path,
     signal,
     timeout: findLimitMs,
     onOutput(text, from) {
@@ -204,19 +210,19 @@ async function find(place: SearchRoot, ctx: ToolContext, test: string): Promise<
     },
   })
   signal.throwIfAborted()
-  output += stdout // where nobody tells what comes
-  // Folders it may not enter make it fail, with the others listed.
+  output += stdout // of contexts that do not stream output
+  // It fails for unreadable folders, but lists the others.
   if (exitCode !== 0 && output === '') return undefined
   const paths = output.split('\0')
-  paths.pop() // what comes after the last NUL, or was cut
+  paths.pop() // the empty or incomplete part after the last NUL
   return paths.map((path) => path.slice('./'.length))
 }
 
 function treeOf(files: readonly string[]): Map<string, Set<string>> {
   const folders = new Map<string, Set<string>>()
-  const add = (way: string, name: string): boolean => {
-    const names = folders.get(way)
-    if (!names) folders.set(way, new Set([name]))
+  const add = (prefix: string, name: string): boolean => {
+    const names = folders.get(prefix)
+    if (!names) folders.set(prefix, new Set([name]))
     else if (names.has(name)) return false
     else names.add(name)
     return true
@@ -224,7 +230,7 @@ function treeOf(files: readonly string[]): Map<string, Set<string>> {
   for (const file of files) {
     let slash = file.lastIndexOf('/')
     add(file.slice(0, slash + 1), file.slice(slash + 1))
-    // Each folder is known to the one around it, up to one that is known already.
+    // Adds each folder to its parent, up to one that is already known.
     while (slash > 0) {
       const outer = file.lastIndexOf('/', slash - 1)
       if (!add(file.slice(0, outer + 1), file.slice(outer + 1, slash + 1))) break

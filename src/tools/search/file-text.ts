@@ -1,16 +1,16 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import type { TextKind } from './regex-write.ts'
 
-/** What a file holds, ready to be searched. */
+/** The decoded text of a file. */
 export interface FileText {
   readonly text: string
   readonly kind: TextKind
 }
 
-/** Ripgrep looks at so much of a file at a time; where a NUL byte turns up decides what it has searched by then. */
+/** Ripgrep reads a file in chunks of this size; the chunk with the first NUL byte decides what it has searched before. */
 const chunkBytes = 65_536
 
-/** Decodes as ripgrep does: UTF-8 whatever is wrong with it, or UTF-16 with a byte order mark. Binary files give nothing. */
+/** Decodes like ripgrep: UTF-8, also invalid, or UTF-16 with a byte order mark. Undefined for binary files. */
 export function textOf(bytes: Buffer): FileText | undefined {
   const utf16 = utf16Of(bytes)
   const text = utf16 && new TextDecoder(utf16).decode(bytes)
@@ -18,19 +18,19 @@ export function textOf(bytes: Buffer): FileText | undefined {
   return bytes.includes(0) ? undefined : decoded(bytes)
 }
 
-/** The same, but of a binary file what ripgrep would have searched before it saw that it is one. */
+/** The same, but for a binary file the part that ripgrep searches before it finds a NUL byte. */
 export function textBeforeBinary(bytes: Buffer): FileText | undefined {
   if (utf16Of(bytes) || !bytes.includes(0)) return textOf(bytes)
   const length = searchedBefore(bytes)
   return length > 0 ? decoded(bytes.subarray(0, length)) : undefined
 }
 
-/** The same, with NUL bytes that are far from the beginning: when matches may span lines, ripgrep looks only there. */
+/** The same, but allows NUL bytes after the first chunk: for matches over lines, ripgrep checks only that chunk. */
 export function textWithLateNuls(bytes: Buffer): FileText | undefined {
   return utf16Of(bytes) || bytes.subarray(0, chunkBytes).includes(0) ? textOf(bytes) : decoded(bytes)
 }
 
-/** Whether the bytes in a file may be searched for the bytes of a text. */
+/** Whether a file is UTF-16, so that its bytes cannot be searched for those of a text. */
 export function isUtf16(bytes: Buffer): boolean {
   return utf16Of(bytes) !== undefined
 }
@@ -47,7 +47,7 @@ function decoded(bytes: Buffer): FileText {
   return { text: content.toString('utf8'), kind: isUtf8(content) ? 'unicode' : 'lossy' }
 }
 
-/** How many bytes, all of them whole lines, come before the chunk with the first NUL byte. */
+/** The length of the whole lines before the chunk with the first NUL byte. */
 function searchedBefore(bytes: Buffer): number {
   const nul = bytes.indexOf(0)
   let searched = 0
@@ -56,7 +56,7 @@ function searchedBefore(bytes: Buffer): number {
     const end = Math.min(bytes.length, searched + capacity)
     if (nul < end) return searched
     const newline = bytes.lastIndexOf(10, end - 1)
-    // What has no newline yet is kept, in a buffer that grows for it.
+    // Without a newline the buffer grows.
     if (newline >= read) searched = newline + 1
     else capacity *= 2
     read = end

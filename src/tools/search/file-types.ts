@@ -1,6 +1,6 @@
 import { globSource } from './glob-pattern.ts'
 import { unknownType } from './query.ts'
-/** The globs of ripgrep's common file types, by which the walker knows them too; a file's name has to match one of them. */
+/** The globs of ripgrep's common file types, for the search without ripgrep. */
 export const fileTypes: Readonly<Record<string, string>> = {
   asm: '*.S *.asm *.s',
   bazel: '*.BUILD *.bazel *.bazelrc *.bzl BUILD MODULE.bazel WORKSPACE WORKSPACE.bazel WORKSPACE.bzlmod',
@@ -82,7 +82,7 @@ export const fileTypes: Readonly<Record<string, string>> = {
   zsh: '*.zsh .zlogin .zlogout .zprofile .zshenv .zshrc zlogin zlogout zprofile zshenv zshrc',
 }
 
-/** Whether a name is that of a file of a type. */
+/** A predicate for the names of files of a type. */
 export function typeFilter(type: string | undefined): (name: string) => boolean {
   if (type === undefined) return () => true
   const globs = Object.hasOwn(fileTypes, type) ? fileTypes[type] : undefined

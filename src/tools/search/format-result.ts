@@ -12,16 +12,16 @@ import { joinPath } from './searcher.ts'
 
 export interface SearchRequest {
   readonly query: SearchQuery
-  /** As it was asked for, with the folders that the globs name. */
+  /** The requested path, with the folders of the globs. */
   readonly path: string
   readonly root: SearchRoot
   readonly lineNumbers: boolean
-  /** What one entry is called. */
+  /** The noun for one entry. */
   readonly unit: 'line' | 'file'
   readonly nothing: string
 }
 
-/** A result as text for the model: entries, and in parentheses what they do not show. */
+/** A result as text for the model: entries, and notes in parentheses. */
 export function formatResult(result: SearchResult, asked: SearchRequest): string {
   const { entries, total, gaps } = result
   const notes = [...pageNotes(result, asked), ...gapNotes(gaps, asked)]
@@ -35,8 +35,8 @@ export function formatResult(result: SearchResult, asked: SearchRequest): string
 
 const escapedNames = 'control characters in names are shown escaped'
 
-const pathOf = (path: string, { root: place, path: asked }: SearchRequest): string =>
-  place.kind === 'file' ? asked : joinPath(asked, path)
+const pathOf = (path: string, { root, path: asked }: SearchRequest): string =>
+  root.kind === 'file' ? asked : joinPath(asked, path)
 
 function shownEntries(
   entries: readonly SearchEntry[],
@@ -71,7 +71,7 @@ function shownLine(line: string): string {
   return `${visibleText(characters.slice(0, longestLine).join(''))} … [line cut]`
 }
 
-/** Which part of all it is, and how to go on. */
+/** Which page this is, and how to get the next one. */
 function pageNotes({ entries, total, sum, gaps }: SearchResult, { query, unit }: SearchRequest): string[] {
   const { skip, mode } = query
   const all = `${gaps.stopped ? 'at least ' : ''}${total}`

@@ -1,4 +1,4 @@
-/** What is wrong with a glob, in words. */
+/** An invalid glob. */
 export class GlobProblem extends Error {}
 
 const star = '[^/]*'
@@ -8,13 +8,13 @@ const trailingStars = `/${everything}`
 const innerStars = `(?:/|/${everything}/)`
 
 /**
- * The source of a regular expression that matches what ripgrep's globs match: `*` and `?` stay within a name, `**`
- * between slashes crosses folders, `[…]` is one character, `{a,b}` one of several, and a backslash takes what follows as
- * it is. With `isLenient` a `[` that is never closed is a character like any other, as in `.gitignore`.
+ * Translates a glob of ripgrep to the source of a regular expression: `*` and `?` match within a name, `**` between slashes
+ * crosses folders, `[…]` is one character, `{a,b}` is an alternative, and a backslash escapes the next character. With
+ * `isLenient` an unclosed `[` is literal, as in `.gitignore`. Why not a package: decision 0041.
  */
 export function globSource(glob: string, { isLenient = false } = {}): string {
   const characters = Array.from(glob)
-  /** The alternatives of each open brace so far, the innermost last; the last one of them is being read. */
+  /** The alternatives of each open brace, the innermost last; the last one of them is being read. */
   const open: string[][][] = [[[]]]
   let at = 0
 
@@ -25,7 +25,7 @@ export function globSource(glob: string, { isLenient = false } = {}): string {
     return character === undefined || (isInBraces() && (character === ',' || character === '}'))
   }
 
-  /** After a first star. */
+  /** Reads the rest after a first star. */
   function readStars(): string {
     if (characters[at] !== '*') return star
     const before = characters[at - 2]
@@ -40,7 +40,7 @@ export function globSource(glob: string, { isLenient = false } = {}): string {
     return isSlash ? innerStars : trailingStars
   }
 
-  /** After an opening bracket. */
+  /** Reads a class after its opening bracket. */
   function readClass(): string {
     const start = at
     const isNegated = characters[at] === '!' || characters[at] === '^'
@@ -102,7 +102,7 @@ function range(from: string, to: string): string {
   return `${literal(from)}-${literal(to)}`
 }
 
-/** One character, escaped so that it is plain wherever it stands. */
+/** One character, escaped so that it is literal anywhere in a regular expression. */
 export function literal(character: string): string {
   const code = character.codePointAt(0)!
   if (code > 0x7f || /\w/.test(character)) return character
@@ -111,7 +111,7 @@ export function literal(character: string): string {
 
 const mostAlternatives = 200
 
-/** All globs without braces that a glob with braces stands for. */
+/** Expands the braces of a glob. */
 export function expandBraces(glob: string): string[] {
   const open = findOutside(glob, '{', 0)
   if (open < 0) return [glob]
@@ -136,7 +136,7 @@ export function expandBraces(glob: string): string[] {
   throw new GlobProblem('a "{" is not closed; write "\\{" for the character itself')
 }
 
-/** The pieces between commas that stand outside of braces and brackets. */
+/** Splits globs at commas outside braces and brackets. */
 export function splitGlobs(globs: string): string[] {
   const pieces: string[] = []
   let from = 0
@@ -149,7 +149,7 @@ export function splitGlobs(globs: string): string[] {
   return pieces.map((piece) => piece.trim()).filter((piece) => piece !== '')
 }
 
-/** Where a character stands outside of escapes, brackets and (unless it is one) braces. */
+/** The position of a character outside escapes, brackets and (unless it is one) braces. */
 function findOutside(glob: string, wanted: string, from: number): number {
   let depth = 0
   for (let at = from; at < glob.length; at++) {
@@ -163,7 +163,7 @@ function findOutside(glob: string, wanted: string, from: number): number {
   return -1
 }
 
-/** The index of the closing bracket; the opening one itself when there is none. */
+/** The index of the closing bracket; that of the opening one if there is none. */
 function endOfClass(glob: string, open: number): number {
   const first = glob[open + 1] === '!' || glob[open + 1] === '^' ? open + 2 : open + 1
   const close = glob.indexOf(']', first + 1)

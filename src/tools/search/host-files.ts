@@ -13,15 +13,15 @@ import { pathFilter } from './path-filter.ts'
 import { createPager, type SearchGaps, type SearchQuery, type SearchResult, type SearchRoot } from './query.ts'
 
 export interface TreeLimits {
-  /** Files looked at. */
+  /** The maximum number of files. */
   readonly files: number
-  /** Of one file. */
+  /** The maximum size of a file. */
   readonly bytes: number
 }
 
 export const treeLimits: TreeLimits = { files: 1_000_000, bytes: 64 * 1024 * 1024 }
 
-/** What is not searched, while it is being counted. */
+/** Gaps while they are counted. */
 export type MutableGaps = { -readonly [Key in keyof SearchGaps]: SearchGaps[Key] }
 
 export interface Tree {
@@ -31,22 +31,22 @@ export interface Tree {
   readonly gaps: MutableGaps
 }
 
-/** Lists files of this machine without ripgrep. Everything in it waits: it belongs into a thread of its own. */
-export function listTree(query: SearchQuery, place: SearchRoot, limits = treeLimits): SearchResult {
+/** Lists files of this machine without ripgrep. Blocks, so it must run in its own thread. */
+export function listTree(query: SearchQuery, root: SearchRoot, limits = treeLimits): SearchResult {
   const gaps: MutableGaps = {}
   const page = createPager(query)
-  eachFile({ query, root: place, limits, gaps }, (path) => page.add({ path }))
+  eachFile({ query, root, limits, gaps }, (path) => page.add({ path }))
   return page.result(gaps)
 }
 
-/** Goes through the files that are meant, as long as the limits allow. */
-export function eachFile({ query, root: place, limits, gaps }: Tree, use: (path: string) => void): void {
+/** Calls `use` for each wanted file, within the limits. */
+export function eachFile({ query, root, limits, gaps }: Tree, use: (path: string) => void): void {
   const until = performance.now() + query.limitMs
   const { acceptsFile, entersFolder } = pathFilter(query.filter)
   const hasType = typeFilter(query.type)
   let files = 0
   walk({
-    root: place.path,
+    root: root.path,
     depth: query.filter.depth,
     entersFolder,
     onUnreadable: () => countUnreadable(gaps),
@@ -67,30 +67,30 @@ export function countUnreadable(gaps: MutableGaps): void {
 export interface WalkOptions {
   /** Absolute, links resolved. */
   readonly root: string
-  /** How many folders deep files may lie; 1 is the root itself. */
+  /** The maximum depth of files; 1 is the root itself. */
   readonly depth: number | undefined
   entersFolder(path: string): boolean
-  /** Gets each file in order, by its path below the root. `false` ends the walk. */
+  /** Called with each file in order, by its path relative to the root. `false` ends the walk. */
   onFile(path: string, name: string): boolean
   onUnreadable(): void
 }
 
-/** Walks through a folder as ripgrep does: by `.gitignore`, never into `.git`, never along a link. */
+/** Walks a folder like ripgrep: respects `.gitignore`, skips `.git` and links. */
 export function walk(options: WalkOptions): void {
   visit(options, '', outerRules(options.root), 1)
 }
 
-/** `false` when the walk is over. */
-function visit(options: WalkOptions, way: string, outer: IgnoreChain, level: number): boolean {
+/** Returns `false` to end the walk. */
+function visit(options: WalkOptions, prefix: string, outer: IgnoreChain, level: number): boolean {
   const { root, depth, entersFolder, onFile } = options
-  const entries = entriesIn(options, way)
+  const entries = entriesIn(options, prefix)
   const hasRules = entries.some(({ name }) => name === rulesName)
-  const chain = hasRules ? withRules(outer, readRules(join(root, way))) : outer
+  const chain = hasRules ? withRules(outer, readRules(join(root, prefix))) : outer
   for (const entry of entries) {
     const { name } = entry
     const isFolder = entry.isDirectory()
     if (name === '.git' || !(isFolder || entry.isFile()) || isIgnored(chain, name, isFolder)) continue
-    const path = way + name
+    const path = prefix + name
     if (!isFolder) {
       if (!onFile(path, name)) return false
       continue
@@ -101,9 +101,9 @@ function visit(options: WalkOptions, way: string, outer: IgnoreChain, level: num
   return true
 }
 
-function entriesIn({ root, onUnreadable }: WalkOptions, way: string): Dirent[] {
+function entriesIn({ root, onUnreadable }: WalkOptions, prefix: string): Dirent[] {
   try {
-    return readdirSync(join(root, way), { withFileTypes: true }).sort((a, b) => comparePaths(a.name, b.name))
+    return readdirSync(join(root, prefix), { withFileTypes: true }).sort((a, b) => comparePaths(a.name, b.name))
   } catch {
     onUnreadable()
     return []
@@ -115,14 +115,14 @@ const rulesName = '.gitignore'
 function readRules(folder: string): IgnoreFile | undefined {
   const path = join(folder, rulesName)
   try {
-    // To open a pipe would wait for somebody to write into it.
+    // Opening a pipe would block until a process writes to it.
     return statSync(path).isFile() ? parseIgnoreFile(readFileSync(path, 'utf8')) : undefined
   } catch {
     return undefined
   }
 }
 
-/** The rules of all folders around the root hold inside of it too. */
+/** The rules of all parent folders apply too. */
 function outerRules(root: string): IgnoreChain {
   let chain: IgnoreChain = []
   let folder = '/'

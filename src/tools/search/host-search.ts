@@ -4,29 +4,29 @@ import { countUnreadable, eachFile, type MutableGaps, treeLimits } from './host-
 import type { SearchQuery, SearchResult, SearchRoot } from './query.ts'
 import { createTextSearch } from './text-search.ts'
 
-/** Searches in files of this machine without ripgrep. Everything in it waits: it belongs into a thread of its own. */
-export function searchTree(query: SearchQuery, place: SearchRoot, limits = treeLimits): SearchResult {
+/** Searches files of this machine without ripgrep. Blocks, so it must run in its own thread. */
+export function searchTree(query: SearchQuery, root: SearchRoot, limits = treeLimits): SearchResult {
   const search = createTextSearch(query)
   const gaps: MutableGaps = {}
   const read = createReader(limits.bytes, gaps)
-  if (place.kind === 'file') {
-    const bytes = read(place.path)
+  if (root.kind === 'file') {
+    const bytes = read(root.path)
     if (bytes?.includes(0) && !isUtf16(bytes)) gaps.binary = true
     else if (bytes) search.addFile('', bytes)
     return search.result(gaps)
   }
-  const folder = place.path === '/' ? '/' : `${place.path}/`
-  eachFile({ query, root: place, limits, gaps }, (path) => {
+  const folder = root.path === '/' ? '/' : `${root.path}/`
+  eachFile({ query, root, limits, gaps }, (path) => {
     const bytes = read(folder + path)
     if (bytes) search.addFile(path, bytes)
   })
   return search.result(gaps)
 }
 
-/** Most files fit into one buffer that is used again and again: what is returned holds until the next file is read. */
+/** Most files fit into one reused buffer: the result is valid until the next file is read. */
 function createReader(mostBytes: number, gaps: MutableGaps): (path: string) => Buffer | undefined {
   const shared = Buffer.allocUnsafe(256 * 1024)
-  // Should a file have become a link or a pipe since it was listed, it is not followed and not waited for.
+  // A file that became a link or a pipe since it was listed is not followed and does not block.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
   function readRest(file: number, read: number): Buffer | undefined {

@@ -1,6 +1,6 @@
 import { globSource } from './glob-pattern.ts'
 
-/** What the rules of one `.gitignore` say: `true` leaves it out, `false` keeps it in, `undefined` leaves it to others. */
+/** The rules of one `.gitignore`: `true` ignores a path, `false` includes it, `undefined` leaves it to outer files. */
 export interface IgnoreFile {
   verdict(name: string, path: string, isFolder: boolean): boolean | undefined
 }
@@ -8,13 +8,13 @@ export interface IgnoreFile {
 interface Rule {
   /** Later rules win over earlier ones. */
   readonly position: number
-  readonly isKept: boolean
+  readonly isIncluded: boolean
   readonly isForFolders: boolean
 }
 
 type PathRule = Rule & { readonly regex: RegExp }
 
-/** The rules of a `.gitignore`, read as ripgrep reads them; `undefined` when there are none. */
+/** Parses a `.gitignore` like ripgrep; `undefined` if it has no rules. Why not a package: decision 0041. */
 export function parseIgnoreFile(text: string): IgnoreFile | undefined {
   const names = new Map<string, Rule[]>()
   const extensions = new Map<string, Rule[]>()
@@ -23,8 +23,8 @@ export function parseIgnoreFile(text: string): IgnoreFile | undefined {
   for (const [position, line] of lines.entries()) {
     const parsed = parseLine(line.replace(/\r$/, ''))
     if (!parsed) continue
-    const rule = { position, isKept: parsed.isKept, isForFolders: parsed.isForFolders }
-    // Most rules are a name or an extension, and a lookup is far quicker than a regular expression for each.
+    const rule = { position, isIncluded: parsed.isIncluded, isForFolders: parsed.isForFolders }
+    // Most rules are a name or an extension, and a lookup is much faster than a regular expression for each.
     const [, name, extension] = simple.exec(parsed.glob) ?? []
     if (name !== undefined) addTo(names, name, rule)
     else if (extension !== undefined) addTo(extensions, extension, rule)
@@ -35,13 +35,13 @@ export function parseIgnoreFile(text: string): IgnoreFile | undefined {
 
   return {
     verdict(name, path, isFolder) {
-      let best = applying(names.get(name), isFolder, undefined)
+      let best = lastRule(names.get(name), isFolder, undefined)
       if (extensions.size > 0) {
         const dot = name.lastIndexOf('.')
-        if (dot >= 0) best = applying(extensions.get(name.slice(dot)), isFolder, best)
+        if (dot >= 0) best = lastRule(extensions.get(name.slice(dot)), isFolder, best)
       }
-      if (paths.length > 0) best = applyingPath(paths, path, isFolder, best)
-      return best && !best.isKept
+      if (paths.length > 0) best = lastPathRule(paths, path, isFolder, best)
+      return best && !best.isIncluded
     },
   }
 }
@@ -55,21 +55,21 @@ function addTo(rules: Map<string, Rule[]>, key: string, rule: Rule): void {
   else rules.set(key, [rule])
 }
 
-/** A glob that is none is left out, the others hold. */
+/** An invalid glob is skipped. */
 function addPath(paths: PathRule[], glob: string, rule: Rule): void {
   try {
     paths.push({ ...rule, regex: new RegExp(`^${globSource(asBytes(glob), { isLenient: true })}$`) })
   } catch {}
 }
 
-function applying(rules: readonly Rule[] | undefined, isFolder: boolean, best: Rule | undefined): Rule | undefined {
+function lastRule(rules: readonly Rule[] | undefined, isFolder: boolean, best: Rule | undefined): Rule | undefined {
   if (!rules) return best
   const last = rules.findLast(({ isForFolders }) => isFolder || !isForFolders)
   return last && (!best || last.position > best.position) ? last : best
 }
 
-/** `paths` begins with the last rule. */
-function applyingPath(
+/** `paths` are in reverse order. */
+function lastPathRule(
   paths: readonly PathRule[],
   path: string,
   isFolder: boolean,
@@ -85,7 +85,7 @@ function applyingPath(
 
 interface IgnoreLine {
   readonly glob: string
-  readonly isKept: boolean
+  readonly isIncluded: boolean
   readonly isForFolders: boolean
 }
 
@@ -93,24 +93,24 @@ function parseLine(line: string): IgnoreLine | undefined {
   if (line.startsWith('#')) return undefined
   let glob = line.endsWith('\\ ') ? line : line.trimEnd()
   if (glob === '') return undefined
-  let isKept = false
+  let isIncluded = false
   let isAnchored = false
   if (glob.startsWith('\\!') || glob.startsWith('\\#')) glob = glob.slice(1)
   else {
-    isKept = glob.startsWith('!')
-    if (isKept) glob = glob.slice(1)
+    isIncluded = glob.startsWith('!')
+    if (isIncluded) glob = glob.slice(1)
     isAnchored = glob.startsWith('/')
     if (isAnchored) glob = glob.slice(1)
   }
   const isForFolders = glob.endsWith('/')
   if (isForFolders) glob = glob.replace(/\\?\/$/, '')
   if (!isAnchored && !glob.includes('/') && glob !== '**') glob = `**/${glob}`
-  // What is inside of a folder, but not the folder itself.
+  // The contents of a folder, but not the folder itself.
   if (glob.endsWith('/**')) glob = `${glob}/*`
-  return { glob, isKept, isForFolders }
+  return { glob, isIncluded, isForFolders }
 }
 
-/** Ripgrep matches bytes: a `?` is one of them, even when a character takes several. */
+/** Ripgrep matches bytes: `?` is one byte, even if a character has several. */
 function asBytes(text: string): string {
   return isAscii.test(text) ? text : Buffer.from(text).toString('latin1')
 }
@@ -118,23 +118,23 @@ function asBytes(text: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
 const isAscii = /^[\x00-\x7f]*$/
 
-/** The rules that hold in one folder, those of the nearest `.gitignore` first, each with the way from there to here. */
-export type IgnoreChain = readonly { readonly rules: IgnoreFile; readonly way: string }[]
+/** The rules for one folder, those of the nearest `.gitignore` first, each with the path from its folder to this one. */
+export type IgnoreChain = readonly { readonly rules: IgnoreFile; readonly prefix: string }[]
 
 export function isIgnored(chain: IgnoreChain, name: string, isFolder: boolean): boolean {
-  for (const { rules, way } of chain) {
-    const verdict = rules.verdict(name, way + name, isFolder)
+  for (const { rules, prefix } of chain) {
+    const verdict = rules.verdict(name, prefix + name, isFolder)
     if (verdict !== undefined) return verdict
   }
   return false
 }
 
-/** The rules one folder further in, before its own are known. */
+/** The rules for a subfolder, without its own `.gitignore`. */
 export function enterFolder(chain: IgnoreChain, name: string): IgnoreChain {
-  return chain.length === 0 ? chain : chain.map(({ rules, way }) => ({ rules, way: `${way}${name}/` }))
+  return chain.length === 0 ? chain : chain.map(({ rules, prefix }) => ({ rules, prefix: `${prefix}${name}/` }))
 }
 
-/** With the rules of the folder itself, where it has some. */
+/** Adds the rules of the folder itself, if it has any. */
 export function withRules(chain: IgnoreChain, own: IgnoreFile | undefined): IgnoreChain {
-  return own ? [{ rules: own, way: '' }, ...chain] : chain
+  return own ? [{ rules: own, prefix: '' }, ...chain] : chain
 }

@@ -1,6 +1,5 @@
 /**
- * The order of results: folder by folder, names by code point. It is the order of a walk that takes each folder's names
- * sorted, so a walker need not sort at all.
+ * The order of results: folder by folder, names by code point. A walk that sorts the names of each folder yields this order.
  */
 export function comparePaths(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
@@ -12,18 +11,18 @@ export function comparePaths(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** A slash comes before everything, and surrogates, which stand for the highest code points, after everything. */
+/** A slash comes first; surrogates, which stand for the highest code points, come last. */
 function rank(unit: number): number {
   if (unit === 0x2f) return 0
   if (unit < 0xd800) return unit
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
 }
 
-/** Keeps the first so many of what comes in any order. */
+/** Keeps the first `most` items in path order, of items that come in any order. */
 export class FirstInOrder<Item> {
   readonly #most: number
   #kept: { path: string; item: Item }[] = []
-  /** Everything from here on comes too late. */
+  /** Paths from here on are not kept. */
   #limit: string | undefined
 
   constructor(most: number) {
@@ -36,9 +35,9 @@ export class FirstInOrder<Item> {
 
   add(path: string, item: Item): void {
     if (!this.wants(path)) return
-    // What is cut out of a chunk of output keeps the whole chunk in memory, unless it is copied.
+    // A slice keeps the whole chunk of output in memory, unless it is copied.
     this.#kept.push({ path: copied(path), item })
-    // Sorting rarely, at twice the number, makes the cost of each addition small.
+    // Sorted rarely, at twice the number, so that an addition is cheap.
     if (this.#kept.length >= this.#most * 2 + 100) this.#shrink()
   }
 
@@ -54,7 +53,7 @@ export class FirstInOrder<Item> {
   }
 }
 
-/** The same text in memory of its own. */
+/** A copy that does not share memory with a larger text. */
 export function copied(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le')
 }

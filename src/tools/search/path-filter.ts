@@ -1,20 +1,20 @@
 import { expandBraces, GlobProblem, globSource } from './glob-pattern.ts'
 
-/** Which files are meant, as plain data: see `pathFilter`. */
+/** Which files to search, as plain data for `pathFilter`. */
 export interface PathFilterSpec {
-  /** The folders that all wanted paths begin with, below the place that was asked for. Empty, or ending with a slash. */
+  /** The common leading folders of all wanted paths, relative to the requested root. Empty, or ending with a slash. */
   readonly base: string
-  /** Globs without braces for paths below `base`, of which one has to match; none means that all do. */
+  /** Globs without braces for paths below `base`, of which one must match; empty accepts all. */
   readonly wanted: readonly string[]
-  /** Globs for paths with `base`: what matches is left out, and a folder with all that is in it. */
+  /** Globs for paths including `base`; matching files, and folders with their contents, are left out. */
   readonly unwanted: readonly string[]
-  /** How many names a wanted path has below `base` at most. */
+  /** The maximum depth of a wanted path below `base`. */
   readonly depth: number | undefined
 }
 
 export const everyPath: PathFilterSpec = { base: '', wanted: [], unwanted: [], depth: undefined }
 
-/** For globs as in `glob: '*.ts'`, which match in any folder unless they name one; with a `!` they leave out. */
+/** For globs such as `*.ts`, which match in any folder unless they contain a slash; with `!` they exclude. */
 export function looseFilter(globs: readonly string[]): PathFilterSpec {
   const wanted: string[] = []
   const unwanted: string[] = []
@@ -26,14 +26,14 @@ export function looseFilter(globs: readonly string[]): PathFilterSpec {
   return { ...rooted(wanted.map(withContents)), unwanted }
 }
 
-/** For one glob that is matched from its beginning. */
+/** For one glob that must match the whole path. */
 export function strictFilter(glob: string): PathFilterSpec {
   if (glob.startsWith('/'))
     throw new GlobProblem('it begins with a slash; give the folder as "path", and a pattern relative to it')
   return rooted(expandBraces(glob).map((one) => withContents(checked(one))))
 }
 
-/** Refuses what leads out of the folder that is searched, and what is no glob. */
+/** Refuses a glob that leads out of the searched folder, or is invalid. */
 function checked(glob: string): string {
   const plain = glob.replace(/^(?:\.\/)+/, '')
   if (plain.split('/').includes('..'))
@@ -42,16 +42,16 @@ function checked(glob: string): string {
   return plain
 }
 
-/** As in `.gitignore`: a slash before the end binds a glob to where it is read from. */
+/** As in `.gitignore`: a glob with a slash before its end is relative to the root. */
 function anywhere(glob: string): string {
   if (glob.startsWith('/')) return glob.slice(1)
   return glob.slice(0, -1).includes('/') ? glob : `**/${glob}`
 }
 
-/** A folder stands for what is in it. */
+/** A folder means its contents. */
 const withContents = (glob: string): string => (glob.endsWith('/') ? `${glob}**` : glob)
 
-/** Begins the search in the folder that all globs name, so that nothing else is walked through. */
+/** Starts the search in the common folder of all globs. */
 function rooted(globs: readonly string[]): PathFilterSpec {
   const split = globs.map((glob) => glob.split('/').filter((name) => name !== '.' && name !== ''))
   const [first = [], ...others] = split
@@ -77,7 +77,7 @@ function isShared(names: readonly string[], first: readonly string[], at: number
 const isPlain = (name: string): boolean => !/[*?[\]\\{}]/.test(name)
 
 export interface PathFilter {
-  /** All that matters is that a path ends like this. */
+  /** Set if a path is accepted exactly if it ends like this. */
   readonly ending: string | undefined
   /** `path` is relative to the base. */
   acceptsFile(path: string): boolean
@@ -88,7 +88,7 @@ export function pathFilter({ base, wanted, unwanted }: PathFilterSpec): PathFilt
   const [only = '', ...others] = wanted
   const ending = others.length === 0 ? /^\*\*\/\*(\.[\w.-]+)$/.exec(only)?.[1] : undefined
   const want = wanted.length > 0 ? either(wanted, '') : undefined
-  // What is in a folder is left out with it.
+  // The contents of an excluded folder are excluded too.
   const refuse = unwanted.length > 0 ? either(unwanted, '(?:/[^]*)?') : undefined
   return {
     ending: refuse ? undefined : ending,
@@ -104,8 +104,7 @@ function either(globs: readonly string[], rest: string): RegExp {
 const sourceOf = (glob: string): string => globSource(glob.replace(/\/$/, ''))
 
 /**
- * Globs for names alone that every accepted file matches, for an engine that can only filter by those; `undefined` when
- * no such can be told.
+ * Globs for file names that every accepted file matches, for ripgrep, which can filter by name; `undefined` if there are none.
  */
 export function nameGlobs({ wanted }: PathFilterSpec): string[] | undefined {
   const names = wanted.map((glob) => glob.slice(glob.lastIndexOf('/') + 1))
@@ -113,7 +112,7 @@ export function nameGlobs({ wanted }: PathFilterSpec): string[] | undefined {
   return names.length > 0 && names.every(isTelling) ? [...new Set(names)] : undefined
 }
 
-/** Globs of what is left out in any folder, which an engine may skip. */
+/** Excluded globs that apply in any folder, which ripgrep may skip. */
 export function skippableGlobs({ unwanted }: PathFilterSpec): string[] {
   return unwanted.filter((glob) => /^\*\*\/[^/?[\]\\{}]+\/?$/.test(glob)).map((glob) => glob.slice('**/'.length))
 }

@@ -1,9 +1,9 @@
 import type { ToolCheck } from '../../core/tool.ts'
 import type { PathFilterSpec } from './path-filter.ts'
 
-/** What to look for; plain data, so that it can go to another thread. */
+/** A search request; plain data, so that it can be sent to another thread. */
 export interface SearchQuery {
-  /** `list` lists files without looking into them. */
+  /** `list` lists files without reading them. */
   readonly mode: 'content' | 'files' | 'count' | 'list'
   readonly pattern: string
   readonly ignoreCase: boolean
@@ -14,34 +14,34 @@ export interface SearchQuery {
   readonly filter: PathFilterSpec
   /** One of ripgrep's file types. */
   readonly type?: string | undefined
-  /** Which entries are wanted, of all that are found. */
+  /** The page: how many entries to skip and to return. */
   readonly skip: number
   readonly take: number
-  /** Milliseconds after which the search is given up with what it has. */
+  /** Milliseconds after which the search ends with what it has found. */
   readonly limitMs: number
 }
 
-/** Where to look: absolute, links resolved, and known to be there. */
+/** The folder or file to search: absolute, links resolved, and known to exist. */
 export interface SearchRoot {
   readonly path: string
   readonly kind: 'file' | 'folder'
 }
 
-/** A line, or a file: its path is relative to the place, and empty when the place is that file. */
+/** A matching line or file. Its path is relative to the root, and empty if the root is that file. */
 export interface SearchEntry {
   readonly path: string
   readonly line?: number
   readonly text?: string
-  /** The line matches, and is not only shown around one that does. */
+  /** False for a context line. */
   readonly isMatch?: boolean
   readonly count?: number
 }
 
 export interface SearchResult {
   readonly entries: readonly SearchEntry[]
-  /** Of entries, on all pages. */
+  /** The number of entries on all pages. */
   readonly total: number
-  /** Of all counts, when counting. */
+  /** The sum of all counts, in mode `count`. */
   readonly sum: number
   /** What was not searched, and why. */
   readonly gaps: SearchGaps
@@ -50,25 +50,24 @@ export interface SearchResult {
 export interface SearchGaps {
   /** Files and folders that could not be read. */
   readonly unreadable?: number
-  /** Files over the walker's limit. */
+  /** Files that exceed the size limit. */
   readonly tooLarge?: number
   /** The search ended early; `total` counts only what was found by then. */
   readonly stopped?: 'time' | 'files'
-  /** The place is a file that is not text. */
+  /** The root is a binary file. */
   readonly binary?: boolean
 }
 
-/** Characters; longer lines are cut when they are shown. */
+/** Characters; longer lines are cut. */
 export const longestLine = 500
 
-/** What has to be kept of a line: one character more, and each may take two units. */
+/** UTF-16 units to keep of a line: one character more, and each may take two units. */
 export const keptOfLine = (longestLine + 1) * 2
 
-/** Entries on a page unless the model says otherwise. */
+/** Entries per page by default. */
 export const defaultPage = 250
-/** Entries on a page at most, also when all are wanted. */
+/** The maximum of entries per page. */
 export const largestPage = 20_000
-/** Beyond it a search should be narrower. */
 const largestOffset = 200_000
 
 export const pageProperties = {
@@ -88,7 +87,7 @@ export function pageOf({ head_limit = defaultPage, offset = 0 }: PageInput): { s
   return { skip: offset, take: head_limit === 0 ? largestPage : Math.min(head_limit, largestPage) }
 }
 
-/** Refuses numbers that mean nothing. */
+/** Refuses numbers that are not whole, negative or too large. */
 export function checkNumbers(input: Record<string, unknown>, names: readonly string[]): ToolCheck | undefined {
   for (const name of names) {
     const value = input[name]
@@ -101,23 +100,23 @@ export function checkNumbers(input: Record<string, unknown>, names: readonly str
   return undefined
 }
 
-/** What is wrong with a pattern, for whoever wrote it. */
+/** The error for an invalid pattern. */
 export function badPattern(pattern: string, reason: string): string {
   return `"${pattern}" is no valid pattern: ${reason}`
 }
 
-/** What to say of a file type that nobody knows. */
+/** The error for an unknown file type. */
 export function unknownType(type: string): string {
   return `there is no file type "${type}"; use glob instead, such as "*.${type.replace(/^[*.]+/, '')}"`
 }
 
-/** A newline in a pattern for single lines. */
+/** The error for a newline in a pattern for single lines. */
 export const newlineInPattern = 'the literal "\\n" is not allowed; set "multiline" to true for matches over lines'
 
-/** Keeps the wanted page of entries that come in their order, and counts the others. */
+/** Keeps the requested page of entries, which come in order, and counts the others. */
 export interface Pager {
   add(entry: SearchEntry): void
-  /** Entries that come after the page. */
+  /** Counts entries after the page. */
   addUnseen(count: number): void
   isFull(): boolean
   result(gaps: SearchGaps): SearchResult

@@ -16,7 +16,7 @@ export function readClass(reader: RegexReader, flags: Flags): ClassSet {
 
 const kinds = { '&&': 'and', '--': 'minus', '~~': 'xor' } as const
 
-/** Items up to an operator or the closing bracket. A bracket or dashes that come first are themselves. */
+/** Reads items up to an operator or the closing bracket. A bracket or dashes at the beginning are literal. */
 function readUnion(reader: RegexReader, flags: Flags, isStart: boolean): ClassSet {
   const sets: ClassSet[] = []
   if (isStart) {
@@ -40,7 +40,7 @@ function readItem(reader: RegexReader, flags: Flags): ClassSet {
   if (reader.peek() === '[') return readPosix(reader) ?? readNested(reader, flags)
   const from = readEnd(reader)
   if (typeof from !== 'string') return from
-  // A dash before the end of the class, or before another dash, is no range.
+  // A dash before the end of the class, or before another dash, is literal.
   if (reader.peek() !== '-' || reader.peek(1) === ']' || reader.peek(1) === '-') return one(from)
   reader.next()
   if (flags.x) reader.skipBlanks()
@@ -51,7 +51,7 @@ function readItem(reader: RegexReader, flags: Flags): ClassSet {
   return { kind: 'range', from, to }
 }
 
-/** What may stand at an end of a range, or a class of its own. */
+/** Reads an end of a range, or a class. */
 function readEnd(reader: RegexReader): string | ClassSet {
   if (!reader.take('\\')) return reader.next()
   return reader.readClassEscape() ?? reader.readCharacterEscape()
@@ -73,7 +73,7 @@ function readPosix(reader: RegexReader): ClassSet | undefined {
   return undefined
 }
 
-/** Pairs of characters: the first and the last of a range. */
+/** Pairs of characters: the first and the last of each range. */
 const posix: Readonly<Record<string, string>> = {
   alnum: '09AZaz',
   alpha: 'AZaz',

@@ -1,7 +1,7 @@
 import { readClass } from './regex-class.ts'
 import { type Assertion, PatternProblem, type RegexFlags, type RegexNode, RegexReader } from './regex-reader.ts'
 
-/** Takes a pattern apart, or says what is wrong with it in the words of ripgrep where they are short. */
+/** Parses a pattern; errors have the words of ripgrep if they are short. */
 export function parsePattern(pattern: string, flags: Pick<RegexFlags, 'i' | 's'>): RegexNode {
   const reader = new RegexReader(pattern)
   const { node } = readEither(reader, { ...flags, m: true, U: false, x: false })
@@ -9,7 +9,7 @@ export function parsePattern(pattern: string, flags: Pick<RegexFlags, 'i' | 's'>
   return node
 }
 
-/** Up to a closing parenthesis or the end. Flags that are set on the way hold in later alternatives too. */
+/** Reads up to a closing parenthesis or the end. Flags set in an alternative apply to later ones too. */
 function readEither(reader: RegexReader, outer: RegexFlags): { node: RegexNode; flags: RegexFlags } {
   let flags = outer
   const options: RegexNode[] = []

@@ -1,4 +1,4 @@
-/** Reads a pattern character by character, and the escapes that mean the same everywhere in it. */
+/** Reads a pattern character by character, and escapes that mean the same inside and outside classes. */
 export class RegexReader {
   readonly #characters: readonly string[]
   #at = 0
@@ -32,7 +32,7 @@ export class RegexReader {
     return texts.find((text) => this.take(text))
   }
 
-  /** What stands before `end`, which is taken too; nothing when it does not come. */
+  /** Takes the text up to and including `end`; undefined if there is none. */
   takeUntil(end: string): string | undefined {
     const stop = this.#characters.indexOf(end, this.#at)
     if (stop < 0) return undefined
@@ -103,7 +103,7 @@ const controls: Readonly<Record<string, string>> = {
   v: '\v',
 }
 
-/** A regular expression of ripgrep's dialect (Rust's), taken apart. */
+/** A parsed regular expression of ripgrep's dialect (Rust's). */
 export type RegexNode =
   | { readonly kind: 'literal'; readonly character: string; readonly ignoreCase: boolean }
   | { readonly kind: 'any'; readonly crossesLines: boolean }
@@ -133,10 +133,10 @@ export type ClassSet =
   | { readonly kind: 'union'; readonly sets: readonly ClassSet[] }
   | { readonly kind: 'and' | 'minus' | 'xor'; readonly left: ClassSet; readonly right: ClassSet }
 
-/** What is wrong with a pattern, in words. */
+/** An invalid pattern. */
 export class PatternProblem extends Error {}
 
-/** `i`, `m`, `s`, `U` (lazy and greedy swapped), `x` (spaces and comments do not count). */
+/** `i`, `m`, `s`, `U` (swaps lazy and greedy), `x` (ignores spaces and comments). */
 export interface RegexFlags {
   readonly i: boolean
   readonly m: boolean

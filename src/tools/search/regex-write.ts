@@ -1,16 +1,16 @@
 import { literal } from './glob-pattern.ts'
 import { type Assertion, type ClassSet, PatternProblem, type RegexNode } from './regex-reader.ts'
 
-/** Which texts a regular expression is for: the stricter one is quicker. In a lossy one some bytes were no valid text. */
+/** The kind of text to search; a regular expression for `ascii` is faster. `lossy`: some bytes were invalid UTF-8. */
 export type TextKind = 'ascii' | 'unicode' | 'lossy'
 
 export interface Dialect {
   readonly kind: TextKind
-  /** Without it lines are searched one by one, and nothing matches a newline. */
+  /** False: lines are searched one by one, and nothing matches a newline. */
   readonly multiline: boolean
 }
 
-/** The source of a regular expression for JavaScript, with the flag `v`. When `isMixed`, parts of it ignore case and others do not. */
+/** The source of a JavaScript regular expression for the flag `v`. `isMixed`: only parts of it ignore case. */
 export function write(node: RegexNode, dialect: Dialect, isMixed: boolean): string {
   switch (node.kind) {
     case 'literal':
@@ -38,14 +38,14 @@ function writeAny({ kind, multiline }: Dialect, crossesLines: boolean): string {
   return newline || invalid ? `[^${newline}${invalid}]` : '[^]'
 }
 
-/** Without what no class matches: the newline when lines are searched one by one, and what is no valid text. */
+/** Excludes what no class matches: the newline in single lines, and invalid bytes. */
 function writeClass(set: ClassSet, { kind, multiline }: Dialect): string {
   const source = writeSet(set, kind)
   const never = (multiline ? '' : '\\n') + (kind === 'lossy' ? '\\ufffd' : '')
   return never && isOpenEnded(set) ? `[${source}--[${never}]]` : source
 }
 
-/** A class alone, newline and all. */
+/** A class including newlines. */
 export function writeSet(set: ClassSet, kind: TextKind): string {
   switch (set.kind) {
     case 'range':
@@ -76,7 +76,7 @@ const unicodePerl = {
   w: '[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}]',
 } as const
 
-/** The name may be a category, a property or a script, written in any way. */
+/** The name may be a category, a property or a script, in any spelling. */
 function writeProperty(name: string): string {
   const [key, value] = name.split(/[=:]/)
   const bare = (value ?? key ?? '').trim()
@@ -107,7 +107,7 @@ function writeAssertion(what: Assertion, { kind, multiline }: Dialect): string {
   const word = kind === 'ascii' ? asciiPerl.w : unicodePerl.w
   const [start, end] = [`(?<!${word})(?=${word})`, `(?<=${word})(?!${word})`]
   switch (what) {
-    // A line is all the text there is when lines are searched one by one.
+    // In single lines the line is the whole text.
     case 'textStart':
       return multiline ? '^' : lineStart
     case 'textEnd':
@@ -131,13 +131,13 @@ function writeAssertion(what: Assertion, { kind, multiline }: Dialect): string {
   }
 }
 
-/** Not by the flag `m`, which knows more kinds of newlines. */
+/** Not by the flag `m`, which accepts more kinds of newlines. */
 const lineStart = '(?:^|(?<=\\n))'
 const lineEnd = '(?:$|(?=\\n))'
-/** Where only something is denied, V8 finds it between the halves of a surrogate pair too. */
+/** V8 also matches a negated assertion inside a surrogate pair. */
 const notInside = '(?<![\\ud800-\\udbff])'
 
-/** Whether a set may hold characters that nobody named. */
+/** Whether a set may contain characters that are not listed in it. */
 function isOpenEnded(set: ClassSet): boolean {
   if (set.kind === 'range') return set.from <= '\n' || set.to >= '\ufffd'
   return set.kind === 'union' ? set.sets.some(isOpenEnded) : set.kind !== 'perl' || set.name === 's'

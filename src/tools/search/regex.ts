@@ -9,17 +9,17 @@ export interface PatternOptions {
   readonly multiline: boolean
 }
 
-/** A pattern of ripgrep's dialect that JavaScript can search with. */
+/** A pattern of ripgrep, compiled for JavaScript. */
 export interface CompiledPattern {
-  /** With the flag `g`, the same one each time. */
+  /** With the flag `g`; always the same object. */
   regexFor(kind: TextKind): RegExp
-  /** Every match contains this text, as it is. */
+  /** Every match contains this text literally. */
   readonly required: string
   /** A match may contain a newline. */
   readonly crossesLines: boolean
 }
 
-/** Translates a pattern, or says what is wrong with it. */
+/** Translates a pattern; throws if it is invalid. */
 export function compilePattern(pattern: string, options: PatternOptions): CompiledPattern {
   try {
     return compile(pattern, options)
@@ -42,7 +42,7 @@ function compile(pattern: string, { ignoreCase, multiline }: PatternOptions): Co
       return regex
     },
   }
-  compiled.regexFor('ascii') // so that what cannot be translated is known at once
+  compiled.regexFor('ascii') // to fail at once if it cannot be translated
   return compiled
 }
 
@@ -53,7 +53,7 @@ function toRegExp(node: RegexNode, dialect: Dialect): RegExp {
     return new RegExp(write(node, dialect, cases.ignored && cases.exact), isAllIgnored ? 'giv' : 'gv')
   } catch (error) {
     if (error instanceof PatternProblem) throw error
-    // Older engines know no flags for a part of a pattern.
+    // Older engines do not support flags for a part of a pattern.
     if (cases.ignored && cases.exact)
       throw new PatternProblem(
         '"(?i)" for a part of a pattern needs ripgrep, which is not here; ignore case for all of it',
@@ -62,7 +62,7 @@ function toRegExp(node: RegexNode, dialect: Dialect): RegExp {
   }
 }
 
-/** Which letters, of those that have two cases, are meant in any case and which as they are. */
+/** Whether the pattern has letters that ignore case, and letters that do not. */
 export function casesIn(node: RegexNode): { ignored: boolean; exact: boolean } {
   switch (node.kind) {
     case 'literal':
@@ -82,7 +82,7 @@ export function casesIn(node: RegexNode): { ignored: boolean; exact: boolean } {
   }
 }
 
-/** Whether a match may contain a newline, as ripgrep sees it. */
+/** Whether a match may contain a newline, by the rules of ripgrep. */
 export function mayCrossLines(node: RegexNode): boolean {
   switch (node.kind) {
     case 'literal':
@@ -104,7 +104,7 @@ export function mayCrossLines(node: RegexNode): boolean {
   }
 }
 
-/** Whether only a newline can match somewhere in it. */
+/** Whether a part of the pattern can match only a newline. */
 export function hasNewline(node: RegexNode): boolean {
   switch (node.kind) {
     case 'literal':
@@ -127,7 +127,7 @@ function isOnlyNewline(set: ClassSet): boolean {
   return set.kind === 'union' && set.sets.length > 0 && set.sets.every(isOnlyNewline)
 }
 
-/** The longest text that stands in every match. */
+/** The longest text that every match contains. */
 export function requiredText(node: RegexNode): string {
   switch (node.kind) {
     case 'literal':

@@ -2,7 +2,7 @@ import { copied, FirstInOrder } from './order.ts'
 import { pathFilter } from './path-filter.ts'
 import { keptOfLine, type SearchEntry, type SearchGaps, type SearchQuery, type SearchResult } from './query.ts'
 
-/** Reads what ripgrep prints as it comes, in the order it comes, and keeps only what the wanted page may need. */
+/** Parses the output of ripgrep as it comes, in any order, and keeps only what the requested page may need. */
 export interface RipgrepOutput {
   take(text: string): void
   result(gaps: SearchGaps): SearchResult
@@ -15,7 +15,7 @@ export function ripgrepOutput(query: SearchQuery): RipgrepOutput {
 
 const wantedOf = ({ skip, take }: SearchQuery): number => skip + take
 
-/** Paths, each with a NUL after it. There may be very many, of which few are wanted. */
+/** Paths, each followed by a NUL. */
 function pathOutput(query: SearchQuery): RipgrepOutput {
   const { acceptsFile, ending } = pathFilter(query.filter)
   const first = new FirstInOrder<undefined>(wantedOf(query))
@@ -41,7 +41,7 @@ function pathOutput(query: SearchQuery): RipgrepOutput {
   }
 }
 
-/** A path, a NUL, a number and a newline for each file. */
+/** A path, a NUL, a number and a newline per file. */
 function countOutput(query: SearchQuery): RipgrepOutput {
   const { acceptsFile } = pathFilter(query.filter)
   const first = new FirstInOrder<number>(wantedOf(query))
@@ -73,19 +73,19 @@ function countOutput(query: SearchQuery): RipgrepOutput {
   }
 }
 
-/** What was printed of one file. */
+/** The output for one file. */
 interface Block {
   readonly path: string
   readonly isKept: boolean
   lines: number
   kept: string
-  /** Nobody wants it, or ripgrep found out too late that it is no text. */
+  /** Filtered out, or found to be binary after its first matches. */
   isLeftOut: boolean
 }
 
 /**
- * A path and a NUL, then lines that begin with their number, or with a dash between lines that are not neighbours; an
- * empty line before the next path.
+ * A path and a NUL, then lines that begin with their number, or a dash between lines that are not adjacent; an empty line
+ * before the next path.
  */
 function contentOutput(query: SearchQuery): RipgrepOutput {
   const { acceptsFile } = pathFilter(query.filter)
@@ -106,7 +106,7 @@ function contentOutput(query: SearchQuery): RipgrepOutput {
     if (isKept) first.add(path, copied(kept))
   }
 
-  /** Reads whole lines of a block; returns where it stopped. */
+  /** Reads whole lines of a block; returns the position where it stopped. */
   function readLines(of: Block, text: string, start: number): number {
     let from = start
     let keptTo = start

@@ -13,7 +13,7 @@ import {
 } from './query.ts'
 import { ripgrepOutput } from './ripgrep-output.ts'
 
-/** Where ripgrep may be, best first. */
+/** Programs to try, best first. */
 export async function ripgrepPrograms({ execution }: ToolContext): Promise<string[]> {
   const own = execution.capabilities.hostPrograms ? await packagedRipgrep() : undefined
   return own === undefined ? ['rg'] : [own, 'rg']
@@ -27,80 +27,80 @@ async function packagedRipgrep(): Promise<string | undefined> {
   }
 }
 
-/** Searches with ripgrep; nothing when there is no such program. */
+/** Searches with ripgrep; undefined if there is no such program. */
 export async function searchWithRipgrep(
   program: string,
   query: SearchQuery,
-  place: SearchRoot,
+  root: SearchRoot,
   { execution, handle, signal }: ToolContext,
 ): Promise<SearchResult | undefined> {
   const output = ripgrepOutput(query)
-  let complaints = ''
-  const ended = await execution.exec(handle, ripgrepCommand(program, query, place), {
-    cwd: place.kind === 'folder' ? place.path : place.path.slice(0, place.path.lastIndexOf('/') + 1),
+  let stderr = ''
+  const ended = await execution.exec(handle, ripgrepCommand(program, query, root), {
+    cwd: root.kind === 'folder' ? root.path : root.path.slice(0, root.path.lastIndexOf('/') + 1),
     timeout: query.limitMs,
     signal,
     onOutput(text, from) {
       if (from === 'stdout') output.take(text)
-      else if (complaints.length < mostComplaints) complaints += text
+      else if (stderr.length < mostStderr) stderr += text
     },
   })
   signal.throwIfAborted()
-  // Some contexts do not tell what comes, and give it at the end.
+  // Some contexts do not stream output, and return it at the end.
   output.take(ended.stdout)
-  complaints += ended.stderr
-  if (isMissing(ended, complaints)) return undefined
-  return output.result(gapsOf(ended, complaints, query))
+  stderr += ended.stderr
+  if (isMissing(ended, stderr)) return undefined
+  return output.result(gapsOf(ended, stderr, query))
 }
 
-const mostComplaints = 65_536
+const mostStderr = 65_536
 
-/** Not there, not to be run, or too old for the options it gets. */
-function isMissing({ exitCode }: ExecResult, complaints: string): boolean {
+/** Missing, not executable, or too old for the options. */
+function isMissing({ exitCode }: ExecResult, stderr: string): boolean {
   if (exitCode === 126 || exitCode === 127) return true
-  return exitCode === 2 && /unrecognized flag|unexpected argument|Found argument/.test(complaints)
+  return exitCode === 2 && /unrecognized flag|unexpected argument|Found argument/.test(stderr)
 }
 
-function gapsOf(ended: ExecResult, complaints: string, query: SearchQuery): SearchGaps {
+function gapsOf(ended: ExecResult, stderr: string, query: SearchQuery): SearchGaps {
   const { exitCode, timedOut, signal } = ended
   if (exitCode === 0 || exitCode === 1) return {}
   if (timedOut) return { stopped: 'time' }
   if (exitCode === null) throw new Error(`ripgrep was ended${signal ? ` by ${signal}` : ''}; try a smaller folder`)
-  // A line of a .gitignore that is no glob counts as a failure, whether it is told or not.
-  const lines = complaints.split('\n').filter((line) => line.trim() !== '' && !line.includes('error parsing glob'))
+  // Ripgrep reports an invalid glob in a .gitignore as a failure.
+  const lines = stderr.split('\n').filter((line) => line.trim() !== '' && !line.includes('error parsing glob'))
   if (lines.length === 0) return {}
   const unreadable = lines.filter((line) => /\(os error \d+\)$/.test(line)).length
   if (unreadable === lines.length) return { unreadable }
-  throw new Error(problemIn(complaints, query))
+  throw new Error(problemIn(stderr, query))
 }
 
-/** What ripgrep has to say, without what only helps at a terminal. */
-function problemIn(complaints: string, { pattern, type }: SearchQuery): string {
-  if (type !== undefined && complaints.includes('unrecognized file type')) return unknownType(type)
-  const [, reason] = /^error: (.*)$/m.exec(complaints) ?? []
+/** The error message of ripgrep, without hints for terminals. */
+function problemIn(stderr: string, { pattern, type }: SearchQuery): string {
+  if (type !== undefined && stderr.includes('unrecognized file type')) return unknownType(type)
+  const [, reason] = /^error: (.*)$/m.exec(stderr) ?? []
   if (reason) return badPattern(pattern, reason)
-  if (complaints.includes('not allowed in a regex')) return badPattern(pattern, newlineInPattern)
-  const [first] = complaints.replace(/^rg: /, '').split('\n')
+  if (stderr.includes('not allowed in a regex')) return badPattern(pattern, newlineInPattern)
+  const [first] = stderr.replace(/^rg: /, '').split('\n')
   return first || 'ripgrep failed without saying why'
 }
 
-/** A command for a shell. No value in it can be taken for an option, and no file in the folder adds any. */
-export function ripgrepCommand(program: string, query: SearchQuery, place: SearchRoot): string {
+/** The shell command. No value can be taken for an option, and no config file adds options. */
+export function ripgrepCommand(program: string, query: SearchQuery, root: SearchRoot): string {
   const { filter, type, mode } = query
   const options = [...always, ...(mode === 'list' ? ['--files'] : searchOptions(query))]
-  if (place.kind === 'folder') {
+  if (root.kind === 'folder') {
     if (filter.depth !== undefined) options.push(`--max-depth=${filter.depth}`)
     if (type !== undefined) options.push(`--type=${type}`)
     else if (mode !== 'list') options.push(...nameOptions(filter))
     for (const glob of [...skippableGlobs(filter), '.git']) options.push(`--glob=!${glob}`)
   }
-  const path = place.kind === 'folder' ? '.' : `./${place.path.slice(place.path.lastIndexOf('/') + 1)}`
+  const path = root.kind === 'folder' ? '.' : `./${root.path.slice(root.path.lastIndexOf('/') + 1)}`
   return `exec ${[program, ...options, '--', path].map(quoted).join(' ')}`
 }
 
 /**
- * So that files are not searched in vain. By a type, because a glob would bring back what .gitignore leaves out. For a
- * list, ripgrep takes longer over types than we over the paths.
+ * Filters by file name, to search fewer files. As a type, because a glob would include files that .gitignore excludes. Not for
+ * lists, for which types are slower than filtering the paths.
  */
 function nameOptions(filter: PathFilterSpec): string[] {
   const globs = nameGlobs(filter)
@@ -125,7 +125,7 @@ function searchOptions({ mode, pattern, ignoreCase, multiline, before, after }: 
   if (multiline) options.push('--multiline', '--multiline-dotall')
   if (mode === 'files') return [...options, '--files-with-matches']
   if (mode === 'count') return [...options, '--count', '--with-filename']
-  // Bytes, of which a character may take four: enough to see that a line is too long, a CR at its end apart.
+  // Bytes, of which a character may take four: enough to see that a line is too long, without a CR at its end.
   options.push('--heading', '--with-filename', '--line-number', `--max-columns=${(longestLine + 2) * 4}`)
   return [...options, '--max-columns-preview', `--before-context=${before}`, `--after-context=${after}`]
 }

@@ -3,13 +3,13 @@ import { messageOf } from '../../core/errors.ts'
 import type { SearchQuery } from './query.ts'
 import type { FromSearchThread, SearchJob, ToSearchThread } from './start-search.ts'
 
-/** What the thread does. Each file takes time to load, so it loads what it needs. */
-async function serve({ query, root: place }: SearchJob): Promise<void> {
+/** The job of the thread. Imports only what it needs, because each file takes time to load. */
+async function serve({ query, root }: SearchJob): Promise<void> {
   const answer = (message: FromSearchThread): void => parentPort?.postMessage(message)
   try {
-    if (!place) await serveTexts(query, answer)
-    else if (query.mode === 'list') answer({ result: (await import('./host-files.ts')).listTree(query, place) })
-    else answer({ result: (await import('./host-search.ts')).searchTree(query, place) })
+    if (!root) await serveTexts(query, answer)
+    else if (query.mode === 'list') answer({ result: (await import('./host-files.ts')).listTree(query, root) })
+    else answer({ result: (await import('./host-search.ts')).searchTree(query, root) })
   } catch (error) {
     answer({ problem: messageOf(error) })
   }

@@ -6,59 +6,59 @@ import { fileProblem } from '../file-problem.ts'
 import type { SearchQuery, SearchResult, SearchRoot } from './query.ts'
 
 export interface SearcherOptions {
-  /** The program to search with; `false` for none. Default: the one of `@vscode/ripgrep`, or `rg` on the PATH. */
+  /** The ripgrep program; `false` for none. Default: the one of `@vscode/ripgrep`, or `rg` on the PATH. */
   readonly ripgrep?: string | false
 }
 
-/** Finds the best way to search in a context, and remembers it. */
-export type Searcher = (query: SearchQuery, place: SearchRoot, ctx: ToolContext) => Promise<SearchResult>
+/** Searches with the best available method, which is remembered per handle. */
+export type Searcher = (query: SearchQuery, root: SearchRoot, ctx: ToolContext) => Promise<SearchResult>
 
 export function createSearcher({ ripgrep }: SearcherOptions = {}): Searcher {
-  /** Of each handle the programs that may be there. */
+  /** The programs to try, per handle. */
   const programs = new WeakMap<ExecutionHandle, string[]>()
 
   const withRipgrep: (...search: Parameters<Searcher>) => Promise<SearchResult | undefined> = async (
     query,
-    place,
+    root,
     ctx,
   ) => {
     if (ripgrep === false || !ctx.execution.capabilities.shell) return undefined
     const { ripgrepPrograms, searchWithRipgrep } = await import('./ripgrep.ts')
     let left = programs.get(ctx.handle) ?? (ripgrep === undefined ? await ripgrepPrograms(ctx) : [ripgrep])
     for (; left.length > 0; left = left.slice(1)) {
-      const result = await searchWithRipgrep(left[0]!, query, place, ctx)
+      const result = await searchWithRipgrep(left[0]!, query, root, ctx)
       programs.set(ctx.handle, result ? left : left.slice(1))
       if (result) return result
     }
     return undefined
   }
 
-  return async (query, place, ctx) => {
-    if (place.kind === 'file' && (await isBinary(place, ctx)))
+  return async (query, root, ctx) => {
+    if (root.kind === 'file' && (await isBinary(root, ctx)))
       return { entries: [], total: 0, sum: 0, gaps: { binary: true } }
-    const found = await withRipgrep(query, place, ctx)
+    const found = await withRipgrep(query, root, ctx)
     if (found) return found
     if (ctx.execution.capabilities.hostPrograms) {
       const { startSearch } = await import('./start-search.ts')
-      return (await startSearch({ query, root: place }, ctx.signal)).result
+      return (await startSearch({ query, root }, ctx.signal)).result
     }
     const { searchThroughContext } = await import('./context-search.ts')
-    return searchThroughContext(query, place, ctx)
+    return searchThroughContext(query, root, ctx)
   }
 }
 
-/** Ripgrep searches a file that is named to it as text of a sort; here binary files are not searched, named or not. */
+/** Ripgrep searches a named file even if it is binary; here binary files are never searched. */
 async function isBinary({ path }: SearchRoot, ctx: ToolContext): Promise<boolean> {
   const { isUtf16 } = await import('./file-text.ts')
   try {
     const head = Buffer.from(await withFile(ctx, path, ({ read }) => read(0, 65_536)))
     return head.includes(0) && !isUtf16(head)
   } catch {
-    return false // whoever searches it will tell why it cannot be read
+    return false // the search reports why it cannot be read
   }
 }
 
-/** Where a path really leads. Contexts refuse here what lies outside of the folders that tools may use. */
+/** Resolves the path to search. Contexts refuse paths outside the allowed folders. */
 export async function resolveRoot(path: string, ctx: ToolContext): Promise<SearchRoot> {
   try {
     return await resolve(path, ctx)
@@ -67,11 +67,11 @@ export async function resolveRoot(path: string, ctx: ToolContext): Promise<Searc
   }
 }
 
-/** A folder below a place; nothing when there is none. */
+/** Resolves a folder; undefined if there is none. */
 export async function resolveFolder(path: string, ctx: ToolContext): Promise<SearchRoot | undefined> {
   try {
-    const place = await resolve(path, ctx)
-    return place.kind === 'folder' ? place : undefined
+    const root = await resolve(path, ctx)
+    return root.kind === 'folder' ? root : undefined
   } catch (error) {
     const code = codeOf(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
@@ -100,7 +100,7 @@ async function resolveByListing(path: string, { execution, handle }: ToolContext
   }
 }
 
-/** Paths of other worlds are POSIX paths, whatever this machine is. */
+/** Paths of execution contexts are POSIX paths on every system. */
 function absoluteOf(cwd: string, path: string): string {
   const parts: string[] = []
   for (const part of (path.startsWith('/') ? path : `${cwd}/${path}`).split('/')) {
@@ -110,9 +110,9 @@ function absoluteOf(cwd: string, path: string): string {
   return `/${parts.join('/')}`
 }
 
-/** A path below another one, as it is shown and used. */
-export function joinPath(path: string, way: string): string {
-  if (way === '') return path
-  if (path === '.' || path === './') return way
-  return path.endsWith('/') ? path + way : `${path}/${way}`
+/** Joins paths, without a leading `./`. */
+export function joinPath(path: string, relative: string): string {
+  if (relative === '') return path
+  if (path === '.' || path === './') return relative
+  return path.endsWith('/') ? path + relative : `${path}/${relative}`
 }

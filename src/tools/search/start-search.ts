@@ -3,7 +3,7 @@ import { messageOf } from '../../core/errors.ts'
 import { startThread } from '../../platform/worker-threads.ts'
 import type { SearchGaps, SearchQuery, SearchResult, SearchRoot } from './query.ts'
 
-/** Without a place the thread waits for texts. */
+/** Without a root the thread waits for texts to search. */
 export interface SearchJob {
   readonly query: SearchQuery
   readonly root?: SearchRoot
@@ -12,27 +12,27 @@ export interface SearchJob {
 export type ToSearchThread = { readonly path: string; readonly text: string } | { readonly gaps: SearchGaps }
 export type FromSearchThread = { readonly result: SearchResult } | { readonly problem: string }
 
-/** A search in a thread of its own: nothing else waits for it, and a pattern that never ends can be ended. */
+/** A search in its own thread: it does not block the process, and can be ended if the pattern never terminates. */
 export interface SearchThread {
   readonly result: Promise<SearchResult>
-  /** In the order of the result. */
+  /** Must be called in the order of the result. */
   addText(path: string, text: string): void
-  /** All texts were given; the thread answers when it has searched them. */
+  /** Marks the end of the texts; the thread answers when it has searched them. */
   finish(gaps: SearchGaps): void
 }
 
-/** How much longer than the search itself the thread may live. */
+/** The time the thread gets beyond the limit of the search. */
 const graceMs = 2000
 const maxMemoryMb = 1024
 
 export async function startSearch(job: SearchJob, signal: AbortSignal): Promise<SearchThread> {
   const code = () => new URL('./search-thread.ts', import.meta.url)
   const worker = await startThread(code, { workerData: job, maxMemoryMb })
-  const tell = (message: ToSearchThread): void => worker.postMessage(message)
+  const send = (message: ToSearchThread): void => worker.postMessage(message)
   return {
     result: answerOf(worker, job.query.limitMs, signal),
-    addText: (path, text) => tell({ path, text }),
-    finish: (gaps) => tell({ gaps }),
+    addText: (path, text) => send({ path, text }),
+    finish: (gaps) => send({ gaps }),
   }
 }
 

@@ -2,13 +2,13 @@ import { type FileText, isUtf16, textBeforeBinary, textOf, textWithLateNuls } fr
 import { createPager, keptOfLine, type SearchGaps, type SearchQuery, type SearchResult } from './query.ts'
 import { compilePattern } from './regex.ts'
 
-/** Searches files that are given to it one by one, in the order of the result. */
+/** Searches given files, one by one in the order of the result. */
 export interface TextSearch {
   addFile(path: string, bytes: Buffer): void
   result(gaps: SearchGaps): SearchResult
 }
 
-/** What ripgrep does in another process, in JavaScript. Throws when it does not understand the pattern. */
+/** The search of ripgrep in JavaScript. Throws if the pattern is invalid or not supported. */
 export function createTextSearch(query: SearchQuery): TextSearch {
   const { mode, before, after } = query
   const pattern = compilePattern(query.pattern, query)
@@ -29,7 +29,7 @@ export function createTextSearch(query: SearchQuery): TextSearch {
     }
   }
 
-  /** Binary files are left out, as far as ripgrep notices that they are binary. */
+  /** Leaves out binary files, if ripgrep would notice that they are binary. */
   function readable(bytes: Buffer): FileText | undefined {
     if (pattern.crossesLines) return textWithLateNuls(bytes)
     return mode === 'files' ? textBeforeBinary(bytes) : textOf(bytes)
@@ -54,7 +54,7 @@ export function createTextSearch(query: SearchQuery): TextSearch {
   }
 }
 
-/** A line of a text, and whether it matches or only stands near one that does. */
+/** A matching line or a context line. */
 export interface FoundLine {
   /** From 1. */
   readonly number: number
@@ -62,7 +62,7 @@ export interface FoundLine {
   readonly isMatch: boolean
 }
 
-/** Where lines that match begin and end, without their newline. */
+/** The range of matching lines, without the last newline. */
 interface Hit {
   readonly start: number
   readonly end: number
@@ -72,7 +72,7 @@ export interface LineSearch {
   readonly text: string
   /** With the flag `g`. */
   readonly regex: RegExp
-  /** A match may contain newlines. */
+  /** Whether a match may contain newlines. */
   readonly crossesLines: boolean
 }
 
@@ -83,7 +83,7 @@ export function hasMatch(search: LineSearch): boolean {
   return regex.test(text) && isOnLine(text, regex.lastIndex)
 }
 
-/** How many lines match; how many matches there are when these may go over lines. */
+/** The number of matching lines, or of matches if these may span lines. */
 export function countMatches(search: LineSearch): number {
   if (!search.crossesLines) return hitsOf(search).length
   let count = 0
@@ -91,14 +91,14 @@ export function countMatches(search: LineSearch): number {
   return count
 }
 
-/** How many lines would be shown. */
+/** The number of lines to show. */
 export function countLines(search: LineSearch, before: number, after: number): number {
   const hits = hitsOf(search)
   if (before + after === 0 && !search.crossesLines) return hits.length
   return shownLines(search.text, hits, before, after).length
 }
 
-/** All lines that match, and those around them. */
+/** All matching lines with their context. */
 export function findLines(search: LineSearch, before: number, after: number): FoundLine[] {
   const { text } = search
   return shownLines(text, hitsOf(search), before, after).map(({ start, end, number, isMatch }) => ({
@@ -108,13 +108,13 @@ export function findLines(search: LineSearch, before: number, after: number): Fo
   }))
 }
 
-/** Whether a line that would be shown holds a NUL. */
+/** Whether a line to show contains a NUL. */
 export function hasNulInLines(search: LineSearch, before: number, after: number): boolean {
   const { text } = search
   return shownLines(text, hitsOf(search), before, after).some(({ start, end }) => text.slice(start, end).includes('\0'))
 }
 
-/** Whether the first lines that match hold a NUL. */
+/** Whether the first match contains a NUL. */
 export function hasNulInFirstHit(search: LineSearch): boolean {
   const [first] = hitsOf(search)
   return first !== undefined && search.text.slice(first.start, first.end).includes('\0')
@@ -127,7 +127,7 @@ function hitsOf(search: LineSearch): Hit[] {
 function lineHits({ text, regex }: LineSearch): Hit[] {
   const hits: Hit[] = []
   regex.lastIndex = 0
-  // Where it ends is enough to know the line, and costs no match object.
+  // The end of the match tells the line, without a match object.
   while (regex.test(text) && isOnLine(text, regex.lastIndex)) {
     const hit = lineAround(text, regex.lastIndex)
     hits.push(hit)
@@ -137,7 +137,7 @@ function lineHits({ text, regex }: LineSearch): Hit[] {
   return hits
 }
 
-/** Matches over lines: those that share a line, or are on neighbouring ones, are one hit. */
+/** Matches over lines; those on the same or adjacent lines are merged. */
 function mergedHits(search: LineSearch): Hit[] {
   const hits: Hit[] = []
   for (const { from, to } of spansOf(search)) {
@@ -157,12 +157,12 @@ function* spansOf({ text, regex }: LineSearch): Generator<{ from: number; to: nu
     const to = regex.lastIndex
     if (!isOnLine(text, from)) return
     yield { from, to }
-    // From between the halves of a character the search would go back to its beginning, and round in a circle.
+    // From inside a surrogate pair the search would go back to its beginning, and never end.
     if (to === from) regex.lastIndex = to + (text.codePointAt(to)! > 0xffff ? 2 : 1)
   }
 }
 
-/** After the last newline there is no line. */
+/** There is no line after the last newline. */
 function isOnLine(text: string, at: number): boolean {
   return at < text.length || (text.length > 0 && !text.endsWith('\n'))
 }
@@ -180,7 +180,7 @@ interface ShownLine extends Hit {
 
 function shownLines(text: string, hits: readonly Hit[], before: number, after: number): ShownLine[] {
   const lines: ShownLine[] = []
-  /** The line that begins at `next` has this number. */
+  /** The number of the line that begins at `next`. */
   let number = 1
   let next = 0
   const add = (until: number, isMatch: boolean): void => {
@@ -201,14 +201,14 @@ function shownLines(text: string, hits: readonly Hit[], before: number, after: n
   return lines
 }
 
-/** Where the line begins that is so many lines before. */
+/** The start of the line that is `lines` lines before. */
 function stepBack(text: string, start: number, lines: number): number {
   let at = start
   for (let i = 0; i < lines && at > 0; i++) at = lineAround(text, at - 1).start
   return at
 }
 
-/** Where the last of so many lines begins; nothing to add is before the beginning. */
+/** The start of the last of the next `lines` lines; before `start` if there is none. */
 function stepOn(text: string, start: number, lines: number): number {
   let at = start - 1
   for (let i = 0; i < lines; i++) {

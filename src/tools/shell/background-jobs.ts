@@ -3,14 +3,14 @@ import type { ExecOptions, ExecResult, ExecutionContext, ExecutionHandle } from 
 import { OutputCollector } from './output-collector.ts'
 import { endOf, joinLines, type ShellToolResult, shortCommand, withTruncationMarker } from './shell-result.ts'
 
-/** The background jobs of one place. They live as long as it does, across runs, and end when it is destroyed. */
+/** The background jobs of an execution handle. They continue across runs, and end when the handle is destroyed. */
 export function jobsOf(handle: ExecutionHandle): Jobs {
   let jobs = jobsByHandle.get(handle)
   if (!jobs) jobsByHandle.set(handle, (jobs = new Jobs()))
   return jobs
 }
 
-/** Held by the handle, so that jobs are forgotten with their place. */
+/** Weak, so that jobs are dropped with their handle. */
 const jobsByHandle = new WeakMap<ExecutionHandle, Jobs>()
 
 const mostRunning = 20
@@ -35,7 +35,7 @@ export class Jobs {
     return [...this.#jobs.values()]
   }
 
-  /** Throws where there is no such job, and says which there are. */
+  /** Throws if there is no such job; the error lists the others. */
   find(id: number): Job {
     const job = this.#jobs.get(id)
     if (!job) throw new Error(`there is no job ${id}; ${this.summary}`)
@@ -54,16 +54,16 @@ export class Jobs {
 export interface JobOptions {
   readonly command: string
   readonly cwd: string | undefined
-  /** How much unread output is kept. */
+  /** Bytes of unread output that are kept. */
   readonly maxBytes: number
   readonly call?: NonNullable<ExecOptions['call']>
 }
 
-/** A command that goes on after the call that started it. */
+/** A command that continues after the call that started it. */
 export class Job {
   readonly id: number
   readonly command: string
-  /** What nobody has read yet. */
+  /** The unread output. */
   readonly output: OutputCollector
   ended: JobEnd | undefined
   readonly #startedAt = performance.now()
@@ -78,7 +78,7 @@ export class Job {
     this.output = new OutputCollector({ maxBytes })
     const onOutput = (text: string, from: 'stdout' | 'stderr'): void => {
       this.output.receive(text, from)
-      this.#tellWatchers()
+      this.#notifyWatchers()
     }
     const { signal } = this.#controller
     const more = { ...(cwd !== undefined && { cwd }), ...(call && { call }) }
@@ -95,13 +95,13 @@ export class Job {
     return this.ended?.elapsedMs ?? Math.round(performance.now() - this.#startedAt)
   }
 
-  /** What it has written since the last look, and how it is. */
+  /** The output since the last report, and the status. */
   report(): ShellToolResult {
     const body = withTruncationMarker(this.output.take()) || '(no new output)'
     return { output: joinLines(body, `(job ${this.id}: ${this.status})`), isError: false, details: this.facts }
   }
 
-  /** For screens. */
+  /** Details for screens. */
   get facts(): Readonly<Record<string, unknown>> {
     const { id, command, status, ended, elapsedMs } = this
     const exitCode = ended?.result?.exitCode
@@ -118,28 +118,28 @@ export class Job {
     return result ? `${endOf(result)} ${after}` : `failed ${after}: ${messageOf(error)}`
   }
 
-  /** Resolves when there is something to read, or at the end; at the latest after `ms`. */
+  /** Resolves when there is output or the job has ended; at the latest after `ms`. */
   async until(what: 'output' | 'end', ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
-    const isSo = (): boolean => this.ended !== undefined || (what === 'output' && !this.output.isEmpty)
-    if (isSo() || ms <= 0) return
+    const isReached = (): boolean => this.ended !== undefined || (what === 'output' && !this.output.isEmpty)
+    if (isReached() || ms <= 0) return
     let done = (): void => {}
     const waiting = new Promise<void>((resolve) => (done = resolve))
-    const look = (): void => void (isSo() && done())
+    const check = (): void => void (isReached() && done())
     const timer = setTimeout(done, ms)
-    this.#watchers.add(look)
+    this.#watchers.add(check)
     signal?.addEventListener('abort', done)
     try {
       await waiting
       signal?.throwIfAborted()
     } finally {
       clearTimeout(timer)
-      this.#watchers.delete(look)
+      this.#watchers.delete(check)
       signal?.removeEventListener('abort', done)
     }
   }
 
-  /** Ends it, the way its place does that. */
+  /** Ends the job. */
   async stop(): Promise<void> {
     if (this.ended) return
     this.#isStopped = true
@@ -150,11 +150,11 @@ export class Job {
   #end(end: JobEnd): void {
     this.ended = end
     this.output.close()
-    this.#tellWatchers()
+    this.#notifyWatchers()
   }
 
-  #tellWatchers(): void {
-    for (const look of this.#watchers) look()
+  #notifyWatchers(): void {
+    for (const check of this.#watchers) check()
   }
 }
 
@@ -164,7 +164,7 @@ export interface JobEnd {
   readonly elapsedMs: number
 }
 
-/** How long a place may take to end a job. */
+/** How long the execution context may take to end a job. */
 const stopTimeoutMs = 5000
 
 /** One line for each. */

@@ -7,9 +7,9 @@ type Source = 'stdout' | 'stderr'
 
 export interface OutputCollectorOptions {
   readonly maxBytes: number
-  /** Only what went to stdout, as it is. */
+  /** Collect only stdout, unchanged. */
   readonly bare?: boolean
-  /** Hears the newest output now and then. */
+  /** Called with the newest output at intervals. */
   readonly progress?: (text: string) => void
 }
 
@@ -21,73 +21,73 @@ export interface CollectedOutput {
   readonly overwritten: number
 }
 
-/** Listens to a command: keeps the end of its output in bounded room, fit to be read, and tells how it goes on. */
+/** Collects the output of a command: keeps its end in bounded memory, made readable, and reports progress. */
 export class OutputCollector {
   readonly #tail: Tail
   readonly #lines = new ProgressLines()
   readonly #bare: boolean
-  readonly #ticker: ProgressReporter | undefined
+  readonly #reporter: ProgressReporter | undefined
   #isClosed = false
-  #hasHeard = false
+  #hasReceived = false
 
   constructor({ maxBytes, bare = false, progress }: OutputCollectorOptions) {
     this.#tail = new Tail(maxBytes > 0 ? Math.min(maxBytes, mostBytes) : mostBytes)
     this.#bare = bare
-    this.#ticker = progress && new ProgressReporter(progress)
+    this.#reporter = progress && new ProgressReporter(progress)
   }
 
   readonly receive = (text: string, from: Source): void => {
     if (this.#isClosed || text === '') return
-    this.#hasHeard = true
-    this.#ticker?.push(text)
+    this.#hasReceived = true
+    this.#reporter?.push(text)
     if (!this.#bare) this.#tail.push(this.#lines.push(text, from))
     else if (from === 'stdout') this.#tail.push(text)
   }
 
-  /** A context that cannot tell output as it comes has it in the result. */
+  /** Takes the output from the result, for contexts that do not stream it. */
   receiveAll({ stdout, stderr }: ExecResult): void {
-    if (this.#hasHeard) return
+    if (this.#hasReceived) return
     this.receive(stdout, 'stdout')
     this.receive(stdout === '' || stdout.endsWith('\n') || stderr === '' ? stderr : `\n${stderr}`, 'stderr')
   }
 
-  /** Nothing unread is there. */
+  /** Whether there is no unread output. */
   get isEmpty(): boolean {
     return this.#tail.seen === 0 && !this.#lines.isHolding
   }
 
-  /** What was heard since the last time. */
+  /** The output since the last call. */
   take(): CollectedOutput {
     this.#tail.push(this.#lines.flush())
     const { overwritten } = this.#lines
     this.#lines.overwritten = 0
     const { text, dropped } = this.#tail.take()
-    // Made visible only now, so that a flood costs nothing; that makes it longer, so it is cut once more.
+    // Control characters are escaped only here, to save work; that makes the text longer, so it is cut again.
     this.#tail.push(visibleText(text))
     const shown = this.#tail.take()
     return { text: shown.text, dropped: dropped + shown.dropped, overwritten }
   }
 
-  /** The last piece of progress is told; what comes later is not heard. */
+  /** Reports the last progress; later output is ignored. */
   close(): void {
     this.#isClosed = true
-    this.#ticker?.close()
+    this.#reporter?.close()
   }
 }
 
-/** Where no limit was wanted: enough for any reader, and the memory still holds it. */
+/** The limit if none was requested. */
 const mostBytes = 10 * 1024 * 1024
 const tickMs = 50
 const tickBytes = 4096
 
-/** Gives on the newest text at most so often, however much there is. */
+/** Reports the newest text at a limited rate. */
 class ProgressReporter {
-  readonly #tell: (text: string) => void
+  readonly #report: (text: string) => void
   readonly #newest = new Tail(tickBytes)
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(tell: (text: string) => void) {
-    this.#tell = tell
+  constructor(report: (text: string) => void) {
+    this.#report = report
   }
 
   push(text: string): void {
@@ -98,22 +98,22 @@ class ProgressReporter {
   close(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#give()
+    this.#flush()
   }
 
   #tick(): void {
-    this.#give()
+    this.#flush()
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       if (this.#newest.seen > 0) this.#tick()
     }, tickMs)
   }
 
-  #give(): void {
+  #flush(): void {
     if (this.#newest.seen === 0) return
     const lines = new ProgressLines()
-    const settled = lines.push(this.#newest.take().text, '') + lines.flush()
-    this.#newest.push(visibleText(settled))
-    this.#tell(this.#newest.take().text)
+    const lastStates = lines.push(this.#newest.take().text, '') + lines.flush()
+    this.#newest.push(visibleText(lastStates))
+    this.#report(this.#newest.take().text)
   }
 }

@@ -2,8 +2,8 @@ import { boundedKey } from '../../platform/digest.ts'
 import { tokensOf } from './shell-words.ts'
 
 /**
- * What an approval of a command is remembered under: its program, with its verb where it has many, if both are known to
- * run nothing else. Any other command is approved only word by word.
+ * The key of an approval: the program, with its subcommand if it has any, if both are known to run nothing else. Any other
+ * command is approved only exactly.
  */
 export function shellApprovalKey(command: string, cwd?: string): string {
   const key = kindOf(command) ?? command.trim()
@@ -25,7 +25,7 @@ function kindOf(command: string): string | undefined {
 
 const longestCommand = 8192
 
-// A list of what is known: whatever is not on it may run something else, and is approved only word by word.
+// Known programs. Others may run something else, and are approved only exactly.
 const plain =
   setOf(`ls cat head tail wc pwd stat du df which whoami uname echo mkdir rmdir touch cp mv rm ln chmod diff cmp
   cut tr uniq basename dirname realpath readlink sleep true false tsc eslint prettier biome ruff mypy gofmt rustfmt`)
@@ -44,7 +44,7 @@ const verbs: Readonly<Record<string, ReadonlySet<string>>> = {
   docker: setOf('ps images logs inspect pull'),
   kubectl: setOf('get describe logs'),
 }
-/** Flags that name no program, no file to write and no setting, whichever of these verbs they follow. */
+/** Flags that name no program, no file to write and no setting, for all of these subcommands. */
 const harmless =
   /^(-[amnqsvDh]|-am|--(message|all|amend|no-edit|quiet|verbose|short|porcelain|oneline|stat|name-only|cached|staged|force|force-with-lease|tags|prune|rebase|ff-only|no-ff|save-dev|release|dry-run|help|version)(=.*)?)$/
 

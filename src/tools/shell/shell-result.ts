@@ -3,39 +3,42 @@ import { visibleName } from '../../platform/visible-text.ts'
 import type { CollectedOutput } from './output-collector.ts'
 import { exitOneMeansNo } from './shell-safety.ts'
 
-/** How a command ended, and all that was heard of it. */
+/** An ended command with its output. */
 export interface EndedCommand {
   readonly command: string
   readonly result: ExecResult
   readonly output: CollectedOutput
   readonly elapsedMs: number
-  /** 0 where there was none. */
+  /** 0 for no limit. */
   readonly timeoutMs: number
-  /** What may be asked for at most; 0 for any. */
+  /** The maximum that may be requested; 0 for no maximum. */
   readonly maxTimeoutMs: number
-  /** Whether what takes longer may go on in the background. */
+  /** Whether background jobs are available. */
   readonly background: boolean
-  /** It was started as a background job itself. */
+  /** Whether it was started as a background job. */
   readonly isJob?: boolean
 }
 
-/** What the model reads of a command that has ended. */
+/** The result of an ended command for the model. */
 export function shellResult(ended: EndedCommand, { metadata }: { readonly metadata: boolean }): ShellToolResult {
-  const { command, result, output: heard, elapsedMs } = ended
+  const { command, result, output, elapsedMs } = ended
   const { exitCode, signal, leftRunning } = result
   const timedOut = isTimedOut(ended)
   const isError = exitCode !== 0 && !(exitCode === 1 && exitOneMeansNo(command))
-  const body = withTruncationMarker(heard)
+  const body = withTruncationMarker(output)
   const details = {
     exitCode,
     durationMs: elapsedMs,
     ...(signal !== undefined && { signal }),
     ...(timedOut && { timedOut }),
-    ...(heard.dropped > 0 && { droppedBytes: heard.dropped }),
+    ...(output.dropped > 0 && { droppedBytes: output.dropped }),
     ...(leftRunning?.length && { leftRunning }),
   }
-  const output = metadata ? joinLines(body || '(no output)', footerOf(ended, timedOut)) : body
-  return { output, isError, details }
+  return {
+    output: metadata ? joinLines(body || '(no output)', footerOf(ended, timedOut)) : body,
+    isError,
+    details,
+  }
 }
 
 export interface ShellToolResult {
@@ -44,12 +47,12 @@ export interface ShellToolResult {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** What was heard, headed by how much was not kept. */
+/** The output, preceded by how much was dropped. */
 export function withTruncationMarker({ text, dropped }: CollectedOutput): string {
   return dropped > 0 ? `…(${dropped} bytes truncated from head)…\n${text}` : text
 }
 
-/** The second text on a line of its own. */
+/** Puts the second text on a new line. */
 export function joinLines(first: string, second: string): string {
   return first === '' || first.endsWith('\n') ? first + second : `${first}\n${second}`
 }
@@ -60,17 +63,17 @@ export function endOf({ exitCode, signal }: ExecResult): string {
   return exitCode === null ? 'killed' : `exit ${exitCode}`
 }
 
-/** Says so even for contexts that do not tell why a command has no exit code. */
+/** Also for contexts that do not report why a command has no exit code. */
 function isTimedOut({ result, elapsedMs, timeoutMs }: EndedCommand): boolean {
   if (result.timedOut !== undefined) return result.timedOut
   return result.exitCode === null && result.signal === undefined && timeoutMs > 0 && elapsedMs >= timeoutMs
 }
 
 function footerOf(ended: EndedCommand, timedOut: boolean): string {
-  const { result, output: heard, elapsedMs, timeoutMs } = ended
+  const { result, output, elapsedMs, timeoutMs } = ended
   const notes = [
     timedOut && afterTimeout(ended),
-    heard.overwritten > 0 && `${heard.overwritten} overwritten progress lines left out`,
+    output.overwritten > 0 && `${output.overwritten} overwritten progress lines left out`,
     leftRunningNote(ended),
   ].filter((note) => typeof note === 'string')
   const end = timedOut ? `timed out after ${timeoutMs}ms` : endOf(result)
@@ -99,7 +102,7 @@ function leftRunningNote({ result, background, isJob }: EndedCommand): string | 
 const mostNamed = 5
 const longestShown = 100
 
-/** A command on one line, for lists. */
+/** A command on one line, shortened. */
 export function shortCommand(command: string): string {
   const line = visibleName(command.trim())
   return line.length > longestShown ? `${line.slice(0, longestShown)}…` : line

@@ -1,8 +1,8 @@
 import { type ShellToken, tokensOf } from './shell-words.ts'
 
 /**
- * Whether a command only looks at things, so that others may run at the same time. Made for speed, not for permission:
- * in doubt it says no, and the command runs alone.
+ * Whether a command only reads, so that others may run at the same time. It serves speed, not security: in doubt the command
+ * runs alone.
  */
 export function canRunConcurrently(command: string): boolean {
   if (command.length > longestCommand || joins.test(command)) return false
@@ -16,15 +16,15 @@ export function canRunConcurrently(command: string): boolean {
   return harmful !== undefined && hasNoHarmfulFlag(harmful, rest)
 }
 
-/** Beyond this, looking closer is not worth the time. */
+/** Longer commands are not analysed. */
 const longestCommand = 8192
 
-/** What joins commands, or files to commands; quoted or not. */
+/** Operators between commands, or commands and files; quoted or not. */
 const joins = /[|><;&`\n]|\$\(/
 
 const alwaysReads = new Set('ls cat head tail wc pwd stat du df which whoami uname echo printf grep'.split(' '))
 
-/** Programs that read, and the arguments with which they write or start something. */
+/** Programs that read, and the arguments with which they write or run something. */
 const harmfulFlags: ReadonlyMap<string, RegExp> = new Map([
   ['find', /^-(exec|ok|delete|fprint|fls)/],
   ['fd', /^(--exec|-[^-]*[xX])/],
@@ -36,7 +36,7 @@ const harmfulFlags: ReadonlyMap<string, RegExp> = new Map([
 
 const gitReads = new Set(['status', 'diff', 'log', 'show', 'blame', 'rev-parse', 'ls-files'])
 const gitHarmful = /^--(ou|ext)/
-/** `git branch` changes branches unless it is asked to list them. */
+/** `git branch` changes branches unless it lists them. */
 const gitListing =
   /^(-[avrli]+|--(all|remotes|list|verbose|show-current|ignore-case|no-color|no-column|(color|column|sort|format|abbrev)(=.*)?))$/
 
@@ -46,7 +46,7 @@ function isReadingGit([verb, ...rest]: readonly ShellToken[]): boolean {
   return isPlain(verb) && gitReads.has(verb.text) && hasNoHarmfulFlag(gitHarmful, rest)
 }
 
-/** No argument is harmful, or could become so: a variable or a file's name may be a flag too. */
+/** No argument is harmful, or could expand to a harmful one: a variable or a file name may be a flag. */
 function hasNoHarmfulFlag(harmful: RegExp, words: readonly ShellToken[]): boolean {
   return words.every(({ text, glob, brace, variable }) => {
     if (brace || variable || harmful.test(text)) return false
@@ -56,7 +56,7 @@ function hasNoHarmfulFlag(harmful: RegExp, words: readonly ShellToken[]): boolea
 
 const isPlain = ({ glob, brace, variable }: ShellToken): boolean => !glob && !brace && !variable
 
-/** Whether exit code 1 only means "nothing found" or "not so", and is no failure. */
+/** Whether exit code 1 only means "nothing found" or "false", and is no failure. */
 export function exitOneMeansNo(command: string): boolean {
   const programs = command.length > longestCommand ? [] : programsThatDecide(command)
   return programs.some((name) => saysNo.has(name)) && programs.every((name) => saysNo.has(name) || neverFails.has(name))
@@ -65,7 +65,7 @@ export function exitOneMeansNo(command: string): boolean {
 const saysNo = new Set(['rg', 'grep', 'diff', 'test', '['])
 const neverFails = new Set(['echo', 'printf', 'true', ':'])
 
-/** The programs whose exit code may have become that of the whole: of the last statement, the end of each pipeline. */
+/** The programs whose exit code may be that of the command: of the last statement, the end of each pipeline. */
 function programsThatDecide(command: string): string[] {
   let programs: string[] = []
   let words: string[] = []

@@ -1,8 +1,8 @@
-/** A word of a command line, its quotes taken off, or an operator such as `|` or `&&`. */
+/** A word of a command line without its quotes, or an operator such as `|` or `&&`. */
 export interface ShellToken {
   readonly text: string
   readonly isOperator: boolean
-  /** What the shell may still make of the word, where nothing quotes it. */
+  /** Unquoted characters that the shell expands. */
   readonly glob: boolean
   readonly brace: boolean
   /** `$name`, also inside double quotes. */
@@ -11,9 +11,9 @@ export interface ShellToken {
   readonly code: boolean
 }
 
-/** Splits a command line the way a POSIX shell does; `undefined` where quotes are left open or a byte has no place. */
+/** Splits a command line like a POSIX shell; `undefined` for open quotes or control characters. */
 export function tokensOf(command: string): readonly ShellToken[] | undefined {
-  if (hasStrayControls.test(command)) return undefined
+  if (hasControlCharacters.test(command)) return undefined
   const tokens: ShellToken[] = []
   let word: Mutable<ShellToken> | undefined
   const open = (): Mutable<ShellToken> => (word ??= blank())
@@ -67,8 +67,8 @@ function operatorAt(command: string, at: number): string {
   return longOperators.includes(pair) ? pair : command[at]!
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
-const hasStrayControls = /[\x00-\x08\x0b-\x1f\x7f]/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are meant
+const hasControlCharacters = /[\x00-\x08\x0b-\x1f\x7f]/
 
 function readBare(command: string, at: number, word: Mutable<ShellToken>): void {
   const character = command[at]!
@@ -80,7 +80,7 @@ function readBare(command: string, at: number, word: Mutable<ShellToken>): void 
   if (character === '$' && /['"]/.test(command[at + 1] ?? '')) word.code = true
 }
 
-/** Gives the place of the closing quote. */
+/** Returns the position of the closing quote. */
 function readDoubleQuoted(command: string, from: number, word: Mutable<ShellToken>): number | undefined {
   for (let i = from; i < command.length; i++) {
     const character = command[i]!

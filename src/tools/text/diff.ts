@@ -3,7 +3,7 @@ import { visibleName } from '../../platform/visible-text.ts'
 export interface DiffOptions {
   /** Lines shown around a change. Default 3. */
   readonly context?: number
-  /** A longer diff is cut at the end of a line, and a line of a sixteenth of it within, with a note. Default 65,536. */
+  /** A longer diff is cut after a line, and a line longer than a sixteenth of it inside, with a note. Default 65,536. */
   readonly maxChars?: number
 }
 
@@ -20,22 +20,22 @@ interface Hunk {
   readonly count: number
 }
 
-/** A diff, and how many lines the whole of it adds and removes. */
+/** A diff with the number of added and removed lines. */
 export interface CountedDiff {
   readonly diff: string
   readonly added: number
   readonly removed: number
-  /** Lines at its end that were too many. */
+  /** Lines that were cut at the end. */
   readonly moreLines?: number
 }
 
-/** More edits than this are not worth telling apart: all between the first and the last is then shown as one change. */
+/** With more edits, everything between the first and the last is shown as one change. */
 const mostEdits = 1000
-/** Nor is it worth the time and memory where what lies between them is longer than this, or has more lines. */
+/** The same for a changed part that is longer than this, or has more lines. */
 const mostCompared = 32 * 1024 * 1024
 const mostLines = 500_000
 
-/** How one text became the other, as a unified diff; empty when nothing changed. Quick for small changes of large texts. */
+/** The unified diff of two texts; empty if they are equal. Fast for small changes of large texts. */
 export async function unifiedDiff(
   path: string,
   before: string,
@@ -45,12 +45,12 @@ export async function unifiedDiff(
   return diffWithNote(await countedDiff(path, before, after, options))
 }
 
-/** A diff with a note of what was cut off. */
+/** A diff with a note about cut lines. */
 export function diffWithNote({ diff, moreLines = 0 }: CountedDiff): string {
   return moreLines > 0 ? `${diff}… (${moreLines} more lines of this diff)\n` : diff
 }
 
-/** The same with its counts. */
+/** The same with counts. */
 export async function countedDiff(
   path: string,
   before: string,
@@ -77,10 +77,10 @@ export async function countedDiff(
   }
 }
 
-/** So many characters are compared at a time, as long as they are the same. */
+/** Characters compared at a time. */
 const stride = 4096
 
-/** What lies between the whole lines that both texts begin with and those that both end with. */
+/** The part between the common whole lines at the beginning and at the end. */
 function changedSpan(before: string, after: string): { start: number; beforeEnd: number; afterEnd: number } {
   const shorter = Math.min(before.length, after.length)
   let same = 0
@@ -95,13 +95,13 @@ function changedSpan(before: string, after: string): { start: number; beforeEnd:
   while (tail + stride <= most && back(before) === back(after)) tail += stride
   while (tail < most && before.charCodeAt(before.length - 1 - tail) === after.charCodeAt(after.length - 1 - tail))
     tail++
-  // The first line of it may be the rest of a line that differs.
+  // The first common line may be the rest of a line that differs.
   const newline = before.indexOf('\n', before.length - tail)
   const kept = newline < 0 ? 0 : before.length - newline - 1
   return { start, beforeEnd: before.length - kept, afterEnd: after.length - kept }
 }
 
-/** Where the line begins that is so many lines above the one that begins at `at`. */
+/** The start of the line that is `lines` lines above the one at `at`. */
 function backLines(text: string, at: number, lines: number): number {
   for (; lines > 0 && at > 0; lines--) at = at === 1 ? 0 : text.lastIndexOf('\n', at - 2) + 1
   return at
@@ -118,7 +118,7 @@ function countLines(text: string, end: number): number {
   return count
 }
 
-/** `undefined` when the texts differ too much. */
+/** `undefined` if the texts differ too much. */
 async function fineHunks(before: string, after: string, context: number): Promise<readonly Hunk[] | undefined> {
   const { structuredPatch } = await import('diff')
   const patch = structuredPatch('', '', before, after, '', '', { context, maxEditLength: mostEdits })
@@ -133,7 +133,7 @@ async function fineHunks(before: string, after: string, context: number): Promis
 const signsIn = (lines: readonly string[], sign: string): number =>
   lines.reduce((sum, line) => sum + (line.startsWith(sign) ? 1 : 0), 0)
 
-/** Its lines are cut out only as far as they are asked for: there may be millions. */
+/** Its lines are generated on demand: there may be millions. */
 function coarseHunk(above: string, removed: string, added: string, below: string): Hunk {
   const parts = [
     { sign: ' ', text: above, size: sizeOf(above) },
@@ -171,7 +171,7 @@ function* signed(sign: string, text: string): Iterable<string> {
 }
 
 function headerOf({ oldStart, oldLines, newStart, newLines }: Hunk, linesAbove: number): string {
-  // A side without lines is named by the line above it.
+  // A side without lines has the number of the line above it.
   const side = (start: number, count: number): string => `${linesAbove + start - (count === 0 ? 1 : 0)},${count}`
   return `@@ -${side(oldStart, oldLines)} +${side(newStart, newLines)} @@`
 }
@@ -197,7 +197,7 @@ function bounded(
   return { diff: `${shown.join('\n')}\n` }
 }
 
-/** A line so long that it would leave no room for others, such as that of a minified file. */
+/** Cuts a line that is too long, such as one of a minified file. */
 function beginningOf(line: string, mostChars: number): string {
   if (line.length <= mostChars) return line
   return `${line.slice(0, mostChars)}… (${line.length - mostChars} more characters of this line)`
@@ -213,11 +213,11 @@ function* linesOfDiff(name: string, hunks: readonly Hunk[], linesAbove: number):
 }
 
 /**
- * The lines of a diff. Where a line is longer than `longest` and another takes its place, both begin shortly before the
- * first character that differs: so the change is seen although the line does not fit.
+ * The lines of a diff. If a line longer than `longest` is replaced, both lines begin shortly before their first difference, so
+ * that the change is visible although the line is cut.
  */
 export function* aroundChanges(lines: Iterable<string>, longest: number): Iterable<string> {
-  /** What was removed and what takes its place. */
+  /** Removed lines and their replacements. */
   let change: string[] = []
   let isAdding = false
   for (const line of lines) {
@@ -232,10 +232,10 @@ export function* aroundChanges(lines: Iterable<string>, longest: number): Iterab
   yield* shortened(change, longest)
 }
 
-/** A longer change is not held back. */
+/** Longer changes are not collected. */
 const mostPaired = 200
-/** Shown of what stands before the change. */
-const kept = 40
+/** Characters shown before the change. */
+const shownBefore = 40
 
 function shortened(change: string[], longest: number): string[] {
   if (change.every((line) => line.length <= longest)) return change
@@ -244,8 +244,8 @@ function shortened(change: string[], longest: number): string[] {
     const after = added[i]
     if (after === undefined) break
     const [old = '', now = ''] = [change[before], change[after]]
-    const cut = sameUntil(old, now) - kept
-    if (cut < kept || Math.max(old.length, now.length) <= longest) continue
+    const cut = sameUntil(old, now) - shownBefore
+    if (cut < shownBefore || Math.max(old.length, now.length) <= longest) continue
     for (const at of [before, after])
       change[at] = `${change[at]![0]}… (${cut - 1} characters as before) …${change[at]!.slice(cut)}`
   }
@@ -255,7 +255,7 @@ function shortened(change: string[], longest: number): string[] {
 const indexesOf = (lines: readonly string[], sign: string): number[] =>
   lines.flatMap((line, i) => (line.startsWith(sign) ? [i] : []))
 
-/** The first place after their signs at which two lines differ. */
+/** The first position after their signs at which two lines differ. */
 function sameUntil(a: string, b: string): number {
   let at = 1
   while (at < a.length && a[at] === b[at]) at++

@@ -2,7 +2,7 @@ import { compile, type HtmlToTextOptions } from 'html-to-text'
 import { answerJob } from '../../platform/worker-threads.ts'
 import { type HtmlJob, mostInput, type ReadablePage, titleOf } from './readable-html.ts'
 
-/** What the thread of `readableHtml` does. */
+/** The job of the thread of `readableHtml`. */
 function convert({ html, url }: HtmlJob): ReadablePage {
   const selectors = options.selectors!.map((rule) =>
     rule.selector === 'a' ? { ...rule, options: { ...rule.options, pathRewrite: whole(url) } } : rule,
@@ -31,7 +31,7 @@ const options: HtmlToTextOptions = {
       format: 'heading',
       options: { uppercase: false },
     })),
-    // The library's own tables make room for every column that a cell says it spans: a short page can take all memory.
+    // The library's table format allocates every column that a cell claims to span: a short page could take all memory.
     { selector: 'table', format: 'block' },
     { selector: 'tr', format: 'block', options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
     { selector: 'td', format: 'cell' },

@@ -6,7 +6,7 @@ import { visibleName } from '../../platform/visible-text.ts'
 
 const mostPdfBytes = 20 * 1024 * 1024
 
-/** An image or a PDF as the model gets it, or why it does not; `undefined` for other files. */
+/** An image or a PDF for the model, or why it cannot be shown; `undefined` for other files. */
 export async function readMedia(file: OpenFile, path: string, head: Uint8Array): Promise<ToolOutput | undefined> {
   const { size } = file.info
   if (startsWith(head, '%PDF-')) return readPdf(file, path)
@@ -31,7 +31,7 @@ async function readPdf(file: OpenFile, path: string): Promise<ToolOutput> {
   if (size > mostPdfBytes)
     return `[${what}: larger than the ${bytesText(mostPdfBytes)} that can be read at once; take out the pages you need, or its text, with a command such as pdftotext]`
   const bytes = Buffer.from(await readAll(file))
-  // Its readers look for the end in the last 1024 bytes.
+  // PDF readers search the end mark in the last 1024 bytes.
   if (!bytes.subarray(-1024).includes('%%EOF')) return `[${what}: damaged or cut off; get it again]`
   const name = path.slice(path.lastIndexOf('/') + 1)
   return [
@@ -49,7 +49,7 @@ export const bytesText = (count: number): string => `${grouped(count)} ${count =
 
 const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',')
 
-/** What kind of file it is, by its first bytes; `undefined` when they do not tell. */
+/** The type of a file by its first bytes; `undefined` if unknown. */
 export function binaryKind(head: Uint8Array): string | undefined {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 512)).toString('latin1')
   return kinds.find(([magic, , at = 0]) => start.startsWith(magic, at))?.[1]

@@ -1,12 +1,12 @@
 import type { OpenFile } from '../../core/execution.ts'
 import { decode, type Encoding } from './encoding.ts'
 
-/** Which part of a text is wanted; 0 means no limit. */
+/** The requested part of a text; 0 means no limit. */
 export interface PageRequest {
   /** The first line, from 1. */
   readonly offset: number
   readonly limit: number
-  /** Of what is shown, line numbers included. */
+  /** Limit of the shown text, line numbers included. */
   readonly maxBytes: number
   readonly isNumbered: boolean
 }
@@ -15,23 +15,23 @@ export interface Page {
   readonly lines: readonly string[]
   readonly first: number
   readonly last: number
-  /** Where the next page begins, unless this is the end. */
+  /** The first line of the next page, unless this is the end. */
   readonly next?: number
-  /** How many lines there are, where that is known. */
+  /** The number of lines, if known. */
   readonly total?: number
-  /** The one line of this page is so many bytes long, too long to be shown as a whole. */
+  /** The size in bytes of the only line of this page, which is too long to be shown as a whole. */
   readonly cutLine?: number
   /** Bytes of the file on this page. */
   readonly bytes: number
   readonly endsWithNewline: boolean
 }
 
-/** Nothing larger is ever shown, whatever was asked for. */
+/** The maximum size of a page. */
 export const mostShown = 32 * 1024 * 1024
-/** In larger files the lines that follow are not counted. */
+/** In larger files the following lines are not counted. */
 const mostCounted = 64 * 1024 * 1024
 
-/** The lines that were asked for, or the number of lines when there are not that many. Holds no more than it shows. */
+/** The requested lines, or the number of lines if there are not that many. Keeps only the shown part in memory. */
 export async function readPage(file: OpenFile, encoding: Encoding, request: PageRequest): Promise<Page | number> {
   const { offset } = request
   const above = await skipLines(file, encoding, encoding.bom, offset - 1)
@@ -49,7 +49,7 @@ export async function readPage(file: OpenFile, encoding: Encoding, request: Page
   return { ...page, next: last + 1, ...total }
 }
 
-/** Where the line after the next so many lines begins; fewer lines when the file ends before. */
+/** Skips `count` lines; `lines` is smaller if the file ends before. */
 async function skipLines(
   file: OpenFile,
   encoding: Encoding,
@@ -85,7 +85,7 @@ interface Extent {
   readonly cutLine?: number
 }
 
-/** How far a page reaches that begins at `start`: whole lines, or a part of one that alone is too long. */
+/** The extent of a page that begins at `start`: whole lines, or a part of one line that is too long. */
 async function measure(file: OpenFile, encoding: Encoding, start: number, request: PageRequest): Promise<Extent> {
   const { offset, isNumbered } = request
   const limit = request.limit || Number.POSITIVE_INFINITY
@@ -95,7 +95,7 @@ async function measure(file: OpenFile, encoding: Encoding, start: number, reques
   let lineStart = start
   const prefix = (): number => (isNumbered ? `${offset + lines}\t`.length : 0)
 
-  /** Takes a line in, or says where the page ends without it. */
+  /** Adds a line, or returns the page without it. */
   function take(lineEnd: number): Extent | undefined {
     const size = lineEnd - lineStart + prefix()
     if (size > room && lines > 0) return { lines, shownTo: lineStart, end: lineStart }
@@ -121,17 +121,17 @@ async function measure(file: OpenFile, encoding: Encoding, start: number, reques
       if (extent) return extent
     }
     position += bytes.length
-    // A further line that is too long already need not be followed to its end.
+    // A further line that is already too long is not read to its end.
     if (lines > 0 && position - lineStart + prefix() > room) return { lines, shownTo: lineStart, end: lineStart }
   }
 }
 
-/** Up to the end of the block, so that blocks are used as they are. */
+/** Reads up to the end of the block, so that blocks are not copied. */
 function nextBytes(file: OpenFile, position: number): Promise<Uint8Array> {
   return file.read(position, blockSize - (position % blockSize))
 }
 
-/** Where a newline ends, or -1. Searched by bytes: lines are found at the same places whatever their text is. */
+/** The end of the next newline, or -1. Searched in bytes, so that invalid text does not matter. */
 function afterNewline(bytes: Uint8Array, from: number, { name }: Encoding): number {
   if (name === 'utf-8') {
     for (let i = from; i < bytes.length; i++) if (bytes[i] === 10) return i + 1
@@ -147,10 +147,10 @@ function linesOf(text: string): { lines: readonly string[]; endsWithNewline: boo
   return { lines: (endsWithNewline ? text.slice(0, -1) : text).split('\n'), endsWithNewline }
 }
 
-/** How much of a file is held at a time. */
+/** How much of a file is in memory at a time. */
 export const blockSize = 1024 * 1024
 
-/** The same file, read in whole blocks, of which the last is kept: a small file is read once, whoever asks how often. */
+/** Reads a file in whole blocks and keeps the last one, so that a small file is read only once. */
 export function readInBlocks(file: OpenFile, signal: AbortSignal): OpenFile {
   let at = -1
   let block: Uint8Array = new Uint8Array()

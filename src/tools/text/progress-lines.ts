@@ -1,9 +1,9 @@
 /**
- * Of a line that overwrites itself (a progress bar) only the last state is worth reading. Text goes in as it comes; what
- * comes out is final. The line that is still being written is held back, up to a limit.
+ * Reduces lines that overwrite themselves (progress bars) to their last state. The returned text is final; an incomplete line
+ * is held back, up to a limit.
  */
 export class ProgressLines {
-  /** How many states were left out. */
+  /** The number of dropped states. */
   overwritten = 0
   #held = ''
   #source = ''
@@ -11,21 +11,21 @@ export class ProgressLines {
   push(text: string, source: string): string {
     const before = source === this.#source ? '' : this.flush()
     this.#source = source
-    return before + this.#hold(this.#settle(this.#held + text))
+    return before + this.#hold(this.#reduce(this.#held + text))
   }
 
   get isHolding(): boolean {
     return this.#held !== ''
   }
 
-  /** The line that is still being written, as far as it is. */
+  /** Returns the incomplete line. */
   flush(): string {
     const rest = this.#held
     this.#held = ''
     return rest.endsWith('\r') ? `${withoutLastReturns(rest)}\n` : rest
   }
 
-  /** Gives all complete lines and keeps the rest back. */
+  /** Returns all complete lines and holds back the rest. */
   #hold(text: string): string {
     const lineStart = text.lastIndexOf('\n') + 1
     const end = text.length - lineStart > longestLine ? text.length : lineStart
@@ -33,7 +33,7 @@ export class ProgressLines {
     return text.slice(0, end)
   }
 
-  #settle(text: string): string {
+  #reduce(text: string): string {
     if (!text.includes('\r')) return text
     const lines = text.split('\n')
     const last = lines.length - 1
@@ -46,12 +46,12 @@ export class ProgressLines {
     const states = written.split('\r')
     const state = states.pop()!
     this.overwritten += states.filter((one) => one !== '').length
-    // Whether the CR at the end of an unfinished line belongs to a CRLF is not known yet.
+    // A CR at the end of an incomplete line may belong to a CRLF.
     return isComplete || written === line ? state : `${state}\r`
   }
 }
 
-/** Nothing that overwrites itself is longer; what is, is given out as it stands. */
+/** Longer lines are no progress bars and are returned unchanged. */
 const longestLine = 4096
 
 function withoutLastReturns(text: string): string {

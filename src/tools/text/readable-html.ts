@@ -1,4 +1,4 @@
-/** More than any page worth reading has; what lies behind is left out rather than worked on for minutes. */
+/** Longer pages are cut, because they could take minutes. */
 export const mostInput = 2 * 1024 * 1024
 
 export interface ReadablePage {
@@ -9,8 +9,8 @@ export interface ReadablePage {
 const timeoutMs = 5_000
 
 /**
- * The words of a page without its furniture; links are kept, relative ones made whole. Worked on in a thread of its own:
- * some pages are made to take minutes, or all memory, and they need not be long for that.
+ * The readable text of a page, with absolute links. Converted in its own thread, because a hostile page, even a short one, may
+ * take minutes or all memory.
  */
 export async function readableHtml(html: string, url: string, signal?: AbortSignal): Promise<ReadablePage> {
   const { runInWorker } = await import('../../platform/worker-threads.ts')
@@ -29,7 +29,7 @@ export interface HtmlJob {
   readonly url: string
 }
 
-/** What is left of a page that cannot be read properly in time. One pass, whatever the page holds. */
+/** A simple fallback: removes tags in one pass. */
 function withoutTags(page: string): string {
   const html = page.slice(0, mostInput)
   const parts: string[] = []

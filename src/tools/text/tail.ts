@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 
 const nothing = Buffer.alloc(0)
 
-/** The end of a text that comes in pieces, in at most so many bytes; it never begins inside a character. */
+/** The end of a text that comes in pieces, of at most `maxBytes`; it never begins inside a character. */
 export class Tail {
   readonly #max: number
   #bytes = nothing
@@ -13,21 +13,21 @@ export class Tail {
     this.#max = maxBytes
   }
 
-  /** How many bytes there were in all. */
+  /** The total number of bytes. */
   get seen(): number {
     return this.#seen
   }
 
   push(text: string): void {
     this.#seen += Buffer.byteLength(text)
-    // No character has fewer bytes than units, so the last units hold at least the last bytes.
+    // Each UTF-16 unit takes at least one byte, so the last `#max` units contain the last `#max` bytes.
     const piece = text.length > this.#max ? text.slice(-this.#max) : text
     const size = Buffer.byteLength(piece)
     if (this.#end + size > this.#bytes.length) this.#makeRoom(size)
     this.#end += this.#bytes.write(piece, this.#end)
   }
 
-  /** What was kept, and how many bytes before it were not. */
+  /** The kept text, and the number of dropped bytes before it. */
   read(): { readonly text: string; readonly dropped: number } {
     let start = Math.max(0, this.#end - this.#max)
     while (start < this.#end && isInsideCharacter(this.#bytes[start]!)) start++
@@ -35,7 +35,7 @@ export class Tail {
     return { text, dropped: this.#seen - (this.#end - start) }
   }
 
-  /** Like `read`, and begins anew. */
+  /** Like `read`, and resets. */
   take(): { readonly text: string; readonly dropped: number } {
     const taken = this.read()
     this.#bytes = nothing
@@ -44,7 +44,7 @@ export class Tail {
     return taken
   }
 
-  /** Moves what is still wanted to the front, and grows only where that is not enough. */
+  /** Moves the needed bytes to the front, and grows the buffer only if that is not enough. */
   #makeRoom(size: number): void {
     const wanted = Math.min(this.#end, Math.max(0, this.#max - size))
     const from = this.#end - wanted
