@@ -66,8 +66,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'core/tool-call.ts',
-        find: `const intent = replay !== 'pure' && `,
-        replace: `const intent = replay === 'keyed' && `,
+        find: `const logging = replay !== 'pure' && `,
+        replace: `const logging = replay === 'keyed' && `,
       },
     ],
     points: [['effect.after:send', 1]],
