@@ -119,7 +119,7 @@ async function showResult({ io, project, terminal }: Demo, stats: AgentStats, en
   line(`\n${paint.bold('Try next')}`)
   const commands = nextCommands(io)
   const width = Math.max(...commands.map((one) => one.line.length))
-  for (const next of commands) line(`  ${paint.cyan(next.line.padEnd(width))}  ${paint.dim(next.says)}`)
+  for (const next of commands) line(`  ${paint.cyan(next.line.padEnd(width))}  ${paint.dim(next.description)}`)
 }
 
 function exitCodeOrError({ error, exitCode }: RunResult): number {
@@ -156,12 +156,12 @@ function createDemoPerson({ terminal, screen }: Demo): Interactor {
 }
 
 /** Commands to try next, with the name by which this program was started. */
-export function nextCommands(io: Pick<Io, 'env'>): { line: string; says: string }[] {
+export function nextCommands(io: Pick<Io, 'env'>): { line: string; description: string }[] {
   const libero = programName(io)
   return [
-    { line: `${libero} login`, says: 'a real model: your key, or a login' },
-    { line: `${libero} "list the files here"`, says: 'a task of your own, in this folder' },
-    { line: `${libero} sessions`, says: 'what was done, and how to continue it' },
-    { line: `${libero} doctor`, says: 'what works on this machine' },
+    { line: `${libero} login`, description: 'a real model: your key, or a login' },
+    { line: `${libero} "list the files here"`, description: 'a task of your own, in this folder' },
+    { line: `${libero} sessions`, description: 'what was done, and how to continue it' },
+    { line: `${libero} doctor`, description: 'what works on this machine' },
   ]
 }

@@ -101,11 +101,11 @@ async function activateSkill(agent: LiberoAgent, skill: string): Promise<void> {
 async function openStoredSession(
   { resume, continue: isContinued, fork }: RunValues,
   config: Config,
-  { io, cwd, pick }: OpenOptions,
+  options: OpenOptions,
 ): Promise<OpenedSession & { readonly store: SessionStore }> {
+  const { io, cwd } = options
   const store = await openStore(sessionsPath(config, io))
-  const wish = { cwd, ...(resume && { resume }), ...(isContinued && { continue: true }), ...(fork && { fork: true }) }
-  const opened = await openSession(store, wish, pick ? { pick } : {})
+  const opened = await openSession(store, { cwd, resume: resume || undefined, continue: isContinued, fork }, options)
   return { ...opened, store }
 }
 
@@ -139,9 +139,9 @@ async function chooseRunModel(
   }
 }
 
-async function defaultModel(wish: ModelRequest, { config, io, mayGoOffline }: ModelOptions): Promise<ChosenModel> {
+async function defaultModel(request: ModelRequest, { config, io, mayGoOffline }: ModelOptions): Promise<ChosenModel> {
   try {
-    return await chooseModel(wish, config, io)
+    return await chooseModel(request, config, io)
   } catch (error) {
     if (!(error instanceof NoModelError) || !(await mayGoOffline?.())) throw error
     const why = 'rules, not a language model; for a real one: libero login'

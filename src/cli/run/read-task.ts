@@ -14,10 +14,10 @@ export async function readTask(
   const words = given.words.filter((word) => word !== '-')
   if (given.prompt !== undefined && words.length > 0)
     throw new UsageError('the task was given twice, with --prompt and as words; give it once')
-  const said = (given.prompt ?? words.join(' ')).trim()
-  const isRequired = given.words.includes('-') || (stdin === 'task' && said === '')
+  const written = (given.prompt ?? words.join(' ')).trim()
+  const isRequired = given.words.includes('-') || (stdin === 'task' && written === '')
   const piped = stdin === 'taken' ? undefined : await readStdin(io, isRequired ? undefined : silentPipeMs)
-  return [said, piped?.trim() ?? ''].filter((text) => text !== '').join('\n\n') || undefined
+  return [written, piped?.trim() ?? ''].filter((text) => text !== '').join('\n\n') || undefined
 }
 
 /** How long to wait for the first byte of a pipe that need not hold anything. */

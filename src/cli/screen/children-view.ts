@@ -10,7 +10,7 @@ interface Child {
   readonly depth: number
   activity: string
   /** The end of its text. */
-  said: string
+  text: string
 }
 
 /** A live line for each child agent, with its current activity. */
@@ -20,7 +20,7 @@ export function createChildrenView(paint: Paint, cwd: string) {
   const childOf = ({ id, depth }: ChildEvent['child']): Child => {
     const known = children.get(id)
     if (known) return known
-    const child = { name: `agent ${++count}`, depth, activity: 'begins', said: '' }
+    const child = { name: `agent ${++count}`, depth, activity: 'begins', text: '' }
     children.set(id, child)
     return child
   }
@@ -28,10 +28,10 @@ export function createChildrenView(paint: Paint, cwd: string) {
     show({ child: info, event }: ChildEvent): void {
       const child = childOf(info)
       if (!event.durable) {
-        if (event.type === 'turn_started' || event.type === 'stream_void') child.said = ''
+        if (event.type === 'turn_started' || event.type === 'stream_void') child.text = ''
         if (event.type === 'tool_start') child.activity = visibleName(event.displayName)
         if (event.type !== 'text' && event.type !== 'thinking') return
-        child.said = (child.said + event.delta).slice(-mostSaid)
+        child.text = (child.text + event.delta).slice(-mostText)
         child.activity = ''
         return
       }
@@ -43,8 +43,8 @@ export function createChildrenView(paint: Paint, cwd: string) {
     },
     live: (spinner: string): string[] =>
       [...children.values()].map(
-        ({ name, depth, activity, said }) =>
-          `${'  '.repeat(Math.min(depth, 4))}${paint.cyan(spinner)} ${name} ${paint.dim(activity || textTail(said))}`,
+        ({ name, depth, activity, text }) =>
+          `${'  '.repeat(Math.min(depth, 4))}${paint.cyan(spinner)} ${name} ${paint.dim(activity || textTail(text))}`,
       ),
     get isBusy(): boolean {
       return children.size > 0
@@ -53,4 +53,4 @@ export function createChildrenView(paint: Paint, cwd: string) {
   }
 }
 
-const mostSaid = 400
+const mostText = 400

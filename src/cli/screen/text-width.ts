@@ -58,7 +58,7 @@ export function graphemeWidth(grapheme: string): number {
 /** Generous, so that only text beyond the right edge is cut off. */
 const longestGrapheme = 16
 
-// biome-ignore-start lint/suspicious/noControlCharactersInRegex: colours of our own making are what this is about
+// biome-ignore-start lint/suspicious/noControlCharactersInRegex: matches colour sequences
 const colour = /\x1b\[[0-9;]*m/g
 const colours = /(\x1b\[[0-9;]*m)/
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above

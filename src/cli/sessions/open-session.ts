@@ -11,11 +11,11 @@ import { type SessionSummary, summarize } from './summary.ts'
 
 interface SessionRequest {
   /** An id or its prefix; `true` lets the person pick, or takes the latest session of this folder. */
-  readonly resume?: string | true
+  readonly resume?: string | true | undefined
   /** The latest session of this folder. */
-  readonly continue?: boolean
+  readonly continue?: boolean | undefined
   /** Continue in a copy. */
-  readonly fork?: boolean
+  readonly fork?: boolean | undefined
   /** The absolute path of the folder in which the agent works. */
   readonly cwd: string
   /** Lets a parked session run again. */

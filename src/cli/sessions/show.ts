@@ -80,12 +80,12 @@ async function childLines(child: TranscriptView, options: LineOptions, indent: s
 }
 
 async function partLines(part: TranscriptPart, options: LineOptions): Promise<string[]> {
-  if (part.type === 'said') return saidLines(part, options)
+  if (part.type === 'said') return messageLines(part, options)
   if (part.type === 'call') return callLines(part, options)
   return ['', ...options.paint.yellow(visibleText(part.text)).split('\n')]
 }
 
-function saidLines({ who, at, model, content }: MessagePart, { paint }: LineOptions): string[] {
+function messageLines({ who, at, model, content }: MessagePart, { paint }: LineOptions): string[] {
   const name = who === 'user' ? paint.green('You') : paint.blue('Assistant')
   const by = model === undefined ? '' : ` ${fullyVisible(model)}`
   const lines = content.flatMap((block) => {

@@ -100,16 +100,16 @@ function previewRows({ diff = '', moreLines = 0 }: FilePreview, terminal: Termin
   // A very long line must leave room for the line that replaces it.
   const mostOfLine = Math.floor(most / 3)
   const rows: string[] = []
-  let whole = 0
+  let shownLines = 0
   for (const line of aroundChanges(lines, (mostOfLine - 1) * Math.max(8, terminal.columns - 3))) {
     const all = boxed([line], terminal, diffStyle)
     const more =
       all.length > mostOfLine ? [...all.slice(0, mostOfLine - 1), ...note('… this line goes on', terminal)] : all
     if (rows.length + more.length > most) break
     rows.push(...more)
-    whole++
+    shownLines++
   }
-  const left = lines.length - whole + moreLines
+  const left = lines.length - shownLines + moreLines
   if (left === 0) return rows
   const what = left === 1 ? 'line of this diff is' : 'lines of this diff are'
   return [...rows, ...note(`… ${left} more ${what} not shown`, terminal)]

@@ -32,7 +32,7 @@ async function partsOf(transcript: TranscriptView): Promise<string[]> {
 }
 
 async function partOf(part: TranscriptPart, transcript: TranscriptView): Promise<string> {
-  if (part.type === 'said') return said(part)
+  if (part.type === 'said') return message(part)
   if (part.type === 'note') return quoted(harmlessMarkdown(visibleText(part.text)))
   const { text } = callStatus(part)
   const summary = `<strong>${html(part.name)}</strong> ${html(describeCall(part))}${text === '' ? '' : ` (${text})`}`
@@ -41,7 +41,7 @@ async function partOf(part: TranscriptPart, transcript: TranscriptView): Promise
   return foldable(summary, inside)
 }
 
-function said({ who, at, model, content }: MessagePart): string {
+function message({ who, at, model, content }: MessagePart): string {
   const name = who === 'user' ? 'You' : `Assistant${model === undefined ? '' : `, ${inCode(model)}`}`
   return [`## ${name}, ${formatDate(at)}`, ...content.flatMap((block) => blockOf(block, who))].join('\n\n')
 }

@@ -102,7 +102,7 @@ function link({ href, text }: Tokens.Link, inside: string): string {
 
 /** Decodes the few entities that people write in Markdown; others stay as they are. */
 function decodedText(text: string): string {
-  return textHtml(text.replace(/&(lt|gt|amp|quot|#39|nbsp);/g, (entity, name: string) => meant[name] ?? entity))
+  return textHtml(text.replace(/&(lt|gt|amp|quot|#39|nbsp);/g, (entity, name: string) => entities[name] ?? entity))
 }
 
-const meant: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'", nbsp: '\u00a0' }
+const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'", nbsp: '\u00a0' }

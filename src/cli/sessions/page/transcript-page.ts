@@ -68,7 +68,7 @@ async function transcriptParts(transcript: TranscriptView, markdown: MarkdownRen
 
 async function partHtml(part: TranscriptPart, transcript: TranscriptView, markdown: MarkdownRenderer): Promise<string> {
   if (part.type === 'note') return `<div class="note">${textHtml(part.text)}</div>\n`
-  if (part.type === 'said') return saidHtml(part, markdown)
+  if (part.type === 'said') return messageHtml(part, markdown)
   const children = transcript.children.filter(({ callId }) => callId === part.id)
   let inside = await callHtml(part)
   for (const child of children) inside += await childHtml(child, markdown)
@@ -78,7 +78,7 @@ async function partHtml(part: TranscriptPart, transcript: TranscriptView, markdo
   return `<details class="call"><summary>${summary}</summary>\n${inside}</details>\n`
 }
 
-async function saidHtml({ who, at, model, content }: MessagePart, markdown: MarkdownRenderer): Promise<string> {
+async function messageHtml({ who, at, model, content }: MessagePart, markdown: MarkdownRenderer): Promise<string> {
   const name = who === 'user' ? 'You' : `Assistant${model === undefined ? '' : ` · ${exactHtml(model)}`}`
   let inside = ''
   for (const block of content) inside += await blockHtml(block, who, markdown)

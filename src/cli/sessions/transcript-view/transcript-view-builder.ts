@@ -25,9 +25,9 @@ export class TranscriptViewBuilder {
     if (model !== undefined) this.models.add(model)
     if (!Array.isArray(content)) return
     const blocks = content as readonly SessionContentBlock[]
-    const said = blocks.filter((block) => block.type !== 'tool_call' && block.type !== 'tool_result')
-    if (said.length > 0)
-      this.parts.push({ type: 'said', seq, at, who: role, content: said, ...(model !== undefined && { model }) })
+    const message = blocks.filter((block) => block.type !== 'tool_call' && block.type !== 'tool_result')
+    if (message.length > 0)
+      this.parts.push({ type: 'said', seq, at, who: role, content: message, ...(model !== undefined && { model }) })
     for (const block of blocks) {
       if (block.type === 'tool_call') this.#call(block, seq, at)
       if (block.type === 'tool_result') this.#result(block.callId, block)
@@ -67,8 +67,8 @@ export class TranscriptViewBuilder {
     const approvals = this.#callOf(callId)?.approvals
     const asked = approvals?.findIndex((one) => one.decision === 'asked') ?? -1
     if (!approvals || asked < 0) return
-    const said = textOf({ role: 'user', content: note })
-    approvals[asked] = { decision, by, ...(said !== '' && { note: said }) }
+    const noteText = textOf({ role: 'user', content: note })
+    approvals[asked] = { decision, by, ...(noteText !== '' && { note: noteText }) }
   }
 
   #rewind({ seq, at, toSeq }: EntryOf<'rewind'>): void {
