@@ -52,12 +52,19 @@ describe('snippets', () => {
 })
 
 describe('links', () => {
-  test.for(['README.md', 'ARCHITECTURE.md', 'AGENTS.md', 'CONTRIBUTING.md', ...docs])(
-    'of %s lead somewhere',
-    (page) => {
-      expect(linksOf(page).filter((link) => !leadsSomewhere(page, link))).toEqual([])
-    },
-  )
+  const pagesOfText = ['README.md', 'ARCHITECTURE.md', 'AGENTS.md', 'CONTRIBUTING.md', ...docs]
+  test.for(pagesOfText)('of %s lead somewhere', (page) => {
+    expect(linksOf(page).filter((link) => !leadsSomewhere(page, link))).toEqual([])
+  })
+
+  test('the source files that a page names exist', () => {
+    const named = pagesOfText.flatMap((page) =>
+      [...read(page).matchAll(/`((?:[\w-]+\/)+[\w.-]+\.ts)`/g)].map(([, file = '']) => ({ page, file })),
+    )
+    expect(named.length).toBeGreaterThan(100)
+    const isThere = (file: string): boolean => ['', 'src'].some((folder) => existsSync(join(root, folder, file)))
+    expect(named.filter(({ file }) => !isThere(file))).toEqual([])
+  })
 
   test('are looked at', () => {
     expect(linksOf('README.md')).toContain('docs/sessions.md#after-a-crash')
