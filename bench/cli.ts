@@ -49,7 +49,7 @@ async function inTurn(contenders: readonly (() => Promise<number>)[]): Promise<n
   return samples.map(median)
 }
 
-/** A user's own folder with a service in it, and a project of his. */
+/** A user's own folder with a service in it, and a project. */
 function prepared(folder: string, port: number): Record<string, string> {
   const home = join(folder, 'home')
   mkdirSync(home, { mode: 0o700 })

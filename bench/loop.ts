@@ -13,7 +13,7 @@ async function ours(shape: Shape, hooks: Handlers = {}): Promise<void> {
   await createAgent({ provider: freeProvider(shape), tools: { echo }, hooks }).run({ prompt: 'go' })
 }
 
-/** The same with arguments in one piece, for whoever wants to know what a call costs by itself. No goal: see decision 0007. */
+/** The same with arguments in one piece, to show what a call costs by itself. No goal: see decision 0007. */
 async function alone(unit: string, shape: Shape, units: number): Promise<void> {
   const contenders = [
     { label: 'floor', run: () => floor(shape) },

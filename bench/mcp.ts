@@ -54,7 +54,7 @@ async function callOverhead(): Promise<Result> {
   const connections = await connectMcpServers([configOf(0, 0)])
   const client = new Client({ name: 'bench', version: '1' })
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [program] }))
-  await client.listTools() // as whoever calls one has to
+  await client.listTools() // required before a call
   const tool = connections.tools.mcp_s0_echo
   const ctx = { callId: 'c', signal: new AbortController().signal, progress() {} } as unknown as ToolContext
   const text = 'a sentence of the usual length, as tools give and take them'
@@ -83,7 +83,7 @@ async function scanSkills(): Promise<Result> {
       mkdirSync(folder, { recursive: true })
       writeFileSync(
         join(folder, 'SKILL.md'),
-        `---\nname: skill-${i}\ndescription: Does thing ${i}, when somebody asks for it.\n---\n\n${'How it is done.\n'.repeat(200)}`,
+        `---\nname: skill-${i}\ndescription: Does thing ${i}, when the user asks for it.\n---\n\n${'How it is done.\n'.repeat(200)}`,
       )
     }
     const samples: number[] = []

@@ -83,7 +83,7 @@ async function compareTask(task: Task, root: string, ctx: ToolContext): Promise<
   ]
 }
 
-/** As somebody would call it who wants to search what our tools search. */
+/** ripgrep with the flags that search what our tools search. */
 function ripgrep(cwd: string, args: readonly string[]): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const child = spawn(rgPath, ['--no-config', '--hidden', '--no-require-git', '-g!.git', ...args, '.'], {

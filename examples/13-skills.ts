@@ -11,7 +11,7 @@ const folder = join(cwd, '.agents/skills/stocktaking')
 await mkdir(join(folder, 'scripts'), { recursive: true })
 const skill = `---
 name: stocktaking
-description: Counts what is in stock. Use it when somebody asks how much there is.
+description: Counts what is in stock. Use it when the user asks how much there is.
 allowed-tools: Read
 ---
 What there is: !\`cat stock.txt\`

@@ -87,7 +87,7 @@ const asciiOnly: Plugin = {
 
 /**
  * What is loaded together is one file, because each file costs time at start: these modules, and what they import at once
- * and no file above has. Whoever loads the root must not get a part of Node with it, nor whoever asks for the version
+ * and no file above has. Loading the root must not load a part of Node, nor must asking for the version
  * anything else.
  */
 const chunks: readonly (readonly [name: string, test: RegExp])[] = [

@@ -61,4 +61,12 @@ An error is one message on stderr, with the next step. \`libero schedules run\` 
 | \`~/.cache/libero\` | compiled code for a faster start; may be deleted |
 | \`.libero/\`, \`.agents/skills\`, \`.mcp.json\`, \`AGENTS.md\` in a project | its settings, tools, skills, servers and instructions; none of it is read before you trust the project |
 
-\`LIBERO_HOME\` moves all of your own files to another folder.`
+\`LIBERO_HOME\` moves all of your own files to another folder.
+
+## Inside a command
+
+1. \`bin/libero.js\` turns on the compile cache and loads \`dist/cli/main.js\` if it was built, else \`cli/main.ts\`, which passes the process as an \`Io\` (\`cli/io.ts\`); nothing below reads \`process\`.
+2. \`cli/libero.ts\` finds the command in \`cli/commands.ts\`, loads only that one, parses its flags (\`cli/parse.ts\`), and turns an error into a sentence and an exit code (\`cli/explain-failure.ts\`). Words that name no command are a task for \`run\`.
+3. \`cli/run/work.ts\` reads the task and opens a screen; \`cli/run/open-agent.ts\` adds a model (\`cli/models/choose-model.ts\`) and a session to what \`cli/assembly/assemble.ts\` made of flags and settings, and calls \`createAgent\`. Every command that runs an agent goes through \`assemble\`: the project if it is trusted, settings, rules, execution, servers, skills.
+4. The screen (\`cli/screen/screen.ts\`) follows the agent's events; questions go to \`cli/screen/person.ts\`, which has one dialog for each kind.
+5. With \`--events\` or \`--json\` there is no screen: \`rpc/event-server.ts\` writes events as they are, \`rpc/zot-projection.ts\` makes zot's frames. Both write through \`rpc/write-lines.ts\`, which makes the agent wait for a slow reader.`

@@ -62,7 +62,7 @@ function readPayload(line: string): Payload | string {
 }
 
 async function isSilent(command: string, { read }: ShellReader): Promise<boolean> {
-  const place = { root: '/clone/work', home: '/home/somebody', isTrusted: false }
+  const place = { root: '/clone/work', home: '/home/user', isTrusted: false }
   return (await explainCommand(command, { layers: { launch: basePolicy }, location: place, read })).verdict === 'allow'
 }
 
