@@ -167,7 +167,7 @@ test('calls that run again look for their children once, all together', async ()
   expect(lists).toBe(1)
 })
 
-test('a child that was made before somebody looked, and has written since, is known', async () => {
+test('a child that was created before the check, and has written since, is known', async () => {
   const session = await createSession()
   await session.open()
   const child = await session.child('one')

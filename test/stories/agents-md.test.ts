@@ -8,7 +8,7 @@ import { createTrustList } from '../../src/authority/trust/trust-list.ts'
 import { systemPrompt } from '../../src/cli/assembly/agent-options.ts'
 import type { InteractionRequest, InteractionResponse } from '../../src/core/interaction.ts'
 
-/** A repository with these files, and somebody who gives one answer to every question. */
+/** A repository with these files, and a person who gives one answer to every question. */
 async function repository(files: Readonly<Record<string, string>>) {
   const base = await realpath(await mkdtemp(join(tmpdir(), 'libero-agents-md-')))
   onTestFinished(() => rm(base, { recursive: true, force: true }))

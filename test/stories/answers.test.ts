@@ -4,7 +4,7 @@ import { call, scripted, texts, tool } from '../../src/testing/index.ts'
 import { createSpawnTool } from '../../src/tools/spawn.ts'
 import type { AgentHookMap, SessionStore } from '../../src/types.ts'
 
-/** Every `deploy` needs somebody's permission. */
+/** Every `deploy` needs an approval. */
 const asking: AgentHookMap = {
   'tool:gate': (ctx) => {
     if (ctx.name !== 'deploy' || ctx.approval?.decision === 'allow') return

@@ -147,7 +147,7 @@ test('a preset cannot take the guards of its parent away', async () => {
   const { tools, ran } = noting('write')
   const spawn = createSpawnTool({ presets: { bold: { authority: { mode: 'yolo', guards: [] } } } })
   const script = [[call('1', 'spawn', { task: 'help', preset: 'bold' })], [call('2', 'write')], 'b', 'a']
-  const guards = [({ tool }: { tool: string }) => (tool === 'write' ? 'nobody writes' : undefined)]
+  const guards = [({ tool }: { tool: string }) => (tool === 'write' ? 'writing is not allowed' : undefined)]
   const { agent } = guarded(script, { mode: 'yolo', guards }, { tools: { ...tools, spawn } })
   await agent.run({ prompt: 'Go.' })
   expect(ran).toEqual([])

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { createAgent, createJsonlStore, createSession, createSqliteStore, loadSession } from '../../src/index.ts'
 import { call, scripted, tool } from '../../src/testing/index.ts'
 
-/** Two calls that a person has to allow. Dies while he is asked about the first, or when that is allowed and has not begun. */
+/** Two calls that need an approval. The process dies while the person is asked about the first, or when that is allowed and has not begun. */
 const [kind = '', folder = '', phase = ''] = process.argv.slice(2)
 
 const isResumed = phase === 'resumed'

@@ -38,7 +38,7 @@ describe.each(['sqlite', 'jsonl'])('a process that is killed, with %s', (kind) =
     expect(await ran(folder)).toBe('ann ')
   })
 
-  test('after the answer and before the call: nobody is asked again, and it runs once', async () => {
+  test('after the answer and before the call: the person is not asked again, and the call runs once', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'crash-'))
     expect(await inProcess(kind, folder, 'allowed')).toBe('SIGKILL')
     expect(await ran(folder)).toBe('')

@@ -47,7 +47,7 @@ describe('what is judged is what runs', () => {
     expect(records[0]).toMatchObject({ tool: 'mail', decision: { verdict: 'deny', by: 'hook' } })
   })
 
-  test('a tool that is taken away or exchanged while somebody thinks is judged as what it was', async () => {
+  test('a tool that is removed or replaced while a person is asked is judged as what it was', async () => {
     const share = { effects: ['net'], isConcurrencySafe: true } as const
     const { tools, ran } = noting('mail', share)
     const more = { ...tools, ...noting('first', share).tools, ...noting('last', share).tools }
@@ -119,7 +119,7 @@ describe('tools that say nonsense about themselves', () => {
   test.each<[string, Partial<ToolDef>]>([
     ['fails later', { effects: failing as never }],
     ['is a text', { effects: (() => 'net') as never }],
-    ['names what nobody knows', { effects: () => ['fs.wriet'] as never }],
+    ['names an unknown effect', { effects: () => ['fs.wriet'] as never }],
   ])('a list of effects that %s may be anything, and is asked about', async (_, more) => {
     const { tools } = noting('mail', more)
     const { agent, prompts } = guarded([[call('1', 'mail')], 'Done.'], { mode: 'ask' }, { tools, answer: () => false })
@@ -221,7 +221,7 @@ describe('files', () => {
 })
 
 describe('people', () => {
-  test('whoever closes a question calls off the run, and that is written down', async () => {
+  test('closing a question cancels the run, and that is recorded', async () => {
     const { tools, ran } = noting('mail')
     const { agent, records, prompts } = guarded(
       [[call('1', 'mail'), call('2', 'mail')], 'Done.'],
@@ -246,17 +246,17 @@ describe('people', () => {
   test('B030 a denial from elsewhere reads like one from here, and names who gave it', async () => {
     const store = createMemoryStore()
     const { tools } = noting('mail')
-    const nobody = { mode: 'ask', interactors: [] } as const
+    const headless = { mode: 'ask', interactors: [] } as const
     const session = await createSession({ store, id: 's' })
-    await guarded([[call('1', 'mail')]], nobody, { tools, session }).agent.run({ prompt: 'Go.' })
+    await guarded([[call('1', 'mail')]], headless, { tools, session }).agent.run({ prompt: 'Go.' })
     await (await loadSession(store, 's')).answer('1', { decision: 'deny', by: 'ann', content: 'not today' })
-    const { agent, results, records } = guarded(['I see.'], nobody, { tools, session: await loadSession(store, 's') })
+    const { agent, results, records } = guarded(['I see.'], headless, { tools, session: await loadSession(store, 's') })
     await agent.run()
     expect(results()[0]).toBe('Blocked: ToolTerminal/ApprovalDenied: ann said no: not today')
     expect(records[0]).toMatchObject({ approver: 'ann', decision: { by: 'person', code: 'ApprovalDenied' } })
   })
 
-  test('PI-13 a forged answer while somebody is being asked changes nothing, and leaves the question whole', async () => {
+  test('PI-13 a forged answer while a person is asked changes nothing, and leaves the question open', async () => {
     const store = createMemoryStore()
     const { tools, ran } = noting('mail')
     const session = await createSession({ store, id: 's' })
@@ -320,7 +320,7 @@ describe('children with rules of their own', () => {
     await own.close()
   })
 
-  test('SH-53 what a child may do by an approval ends with a change of the script, also where its parent asks nobody', async () => {
+  test('SH-53 an approval of a command of a child ends when the script changes, even if its parent never asks', async () => {
     const root = await temporary('npm-')
     const script = (line: string): Promise<void> =>
       writeFile(join(root, 'package.json'), JSON.stringify({ scripts: { test: line } }))

@@ -11,13 +11,13 @@ import { temporary } from '../temporary.ts'
 import { guarded, noting } from './authority-kit.ts'
 
 const tempHome = (): Promise<string> => temporary('home-')
-const nobody = { mode: 'ask', interactors: [] } as const
+const headless = { mode: 'ask', interactors: [] } as const
 
-describe('nobody can be asked', () => {
+describe('without a person to ask', () => {
   test('B044 the run halts, whatever the store: nothing runs, nothing is remembered, and it says what is missing', async () => {
     for (const session of [undefined, await createSession({ store: createMemoryStore() })]) {
       const { tools, ran } = noting('mail')
-      const { agent, records } = guarded([[call('1', 'mail')]], nobody, { tools, ...(session && { session }) })
+      const { agent, records } = guarded([[call('1', 'mail')]], headless, { tools, ...(session && { session }) })
       expect(await agent.run({ prompt: 'Write.' })).toMatchObject({
         status: 'suspended',
         stopReason: 'permission-required',
@@ -36,21 +36,21 @@ describe('nobody can be asked', () => {
     const store = createMemoryStore()
     const session = await createSession({ store, id: 's' })
     const script = [[call('1', 'ask_user', { question: 'Which one?' })]]
-    const { agent } = guarded(script, nobody, { tools: { askUser }, session })
+    const { agent } = guarded(script, headless, { tools: { askUser }, session })
     expect(await agent.run({ prompt: 'Ask.' })).toMatchObject({
       status: 'suspended',
       stopReason: 'permission-required',
     })
 
     await (await loadSession(store, 's')).answer('1', { content: 'the red one' })
-    const again = guarded(['Red it is.'], nobody, { tools: { askUser }, session: await loadSession(store, 's') })
+    const again = guarded(['Red it is.'], headless, { tools: { askUser }, session: await loadSession(store, 's') })
     await again.agent.run()
     expect(again.results()).toEqual(['The user answered: the red one'])
   })
 
   test('B045 a headless yolo answers by itself', async () => {
     const { tools, ran } = noting('mail')
-    const { agent } = guarded([[call('1', 'mail')], 'Done.'], { ...nobody, headless: 'yolo' }, { tools })
+    const { agent } = guarded([[call('1', 'mail')], 'Done.'], { ...headless, headless: 'yolo' }, { tools })
     expect(await agent.run({ prompt: 'Write.' })).toMatchObject({ status: 'completed' })
     expect(ran).toHaveLength(1)
   })
@@ -61,7 +61,7 @@ describe('a question outlives its process', () => {
     const store = createMemoryStore()
     const { tools, ran } = noting('mail')
     const session = await createSession({ store, id: 's' })
-    await guarded([[call('1', 'mail', { to: 'ann' })]], { ...nobody, home }, { tools, session }).agent.run({
+    await guarded([[call('1', 'mail', { to: 'ann' })]], { ...headless, home }, { tools, session }).agent.run({
       prompt: 'Go.',
     })
     return { store, tools, ran }
@@ -74,7 +74,7 @@ describe('a question outlives its process', () => {
     await elsewhere.answer(await loadSession(store, 's'), '1', { decision: 'allow', by: 'ann' })
 
     const session = await loadSession(store, 's')
-    const { agent, records } = guarded(['Sent.'], { ...nobody, home }, { tools, session })
+    const { agent, records } = guarded(['Sent.'], { ...headless, home }, { tools, session })
     expect(await agent.run()).toMatchObject({ text: 'Sent.' })
     expect(ran).toEqual([{ to: 'ann' }])
     expect(records[0]).toMatchObject({ approver: 'ann', decision: { verdict: 'allow', by: 'person' } })
@@ -86,19 +86,19 @@ describe('a question outlives its process', () => {
     const { store, tools, ran } = await halted(home)
     const elsewhere = createAuthority({ home })
     await elsewhere.answer(await loadSession(store, 's'), '1', { decision: 'deny', by: 'ann' })
-    await guarded(['I see.'], { ...nobody, home }, { tools, session: await loadSession(store, 's') }).agent.run()
+    await guarded(['I see.'], { ...headless, home }, { tools, session: await loadSession(store, 's') }).agent.run()
     const late = elsewhere.answer(await loadSession(store, 's'), '1', { decision: 'allow', by: 'bob' })
     await expect(late).rejects.toThrow('no call "1" waits for an answer')
     expect(ran).toEqual([])
     await elsewhere.close()
   })
 
-  test('PI-13 an approval that somebody wrote into the log without the key is none', async () => {
+  test('PI-13 an approval written into the log without the key does not count', async () => {
     const home = await tempHome()
     const { store, tools, ran } = await halted(home)
     const invalid: unknown[] = []
     const goOn = async () => {
-      const { agent } = guarded([], { ...nobody, home }, { tools, session: await loadSession(store, 's') })
+      const { agent } = guarded([], { ...headless, home }, { tools, session: await loadSession(store, 's') })
       return agent.run({ hooks: { 'approval:invalid': ({ by, reason }) => void invalid.push([by, reason]) } })
     }
     const { digest } = (await loadSession(store, 's')).pending[0]!
@@ -142,7 +142,7 @@ describe('a question outlives its process', () => {
     const home = await tempHome()
     const authority = createAuthority({ home })
     const agent = async () =>
-      guarded(['Done.'], { ...nobody, home }, { tools, session: await loadSession(store, 's') }).agent
+      guarded(['Done.'], { ...headless, home }, { tools, session: await loadSession(store, 's') }).agent
     expect(await (await agent()).run()).toMatchObject({ status: 'suspended' })
     await authority.answer(await loadSession(store, 's'), '1', { decision: 'allow', by: 'ann' })
     expect((await (await agent()).run()).text).toBe('Done.')
@@ -156,7 +156,7 @@ describe('a question outlives its process', () => {
     await (await loadSession(store, 's')).answer('1', { decision: 'deny', by: 'ann' })
     const { agent, results } = guarded(
       ['I see.'],
-      { ...nobody, home },
+      { ...headless, home },
       { tools, session: await loadSession(store, 's') },
     )
     await agent.run()
@@ -174,12 +174,12 @@ describe('a question outlives its process', () => {
     expect(signed).toHaveLength(1)
     const session = await loadSession(store, 's')
     const more = [[call('2', 'mail', { to: 'bob' })]]
-    await guarded(more, { ...nobody, home }, { tools, session }).agent.run()
+    await guarded(more, { ...headless, home }, { tools, session }).agent.run()
     const mac = session.log.transcript.approvals.get('1')
     const again = await loadSession(store, 's')
     await again.answer('2', { decision: 'allow', ...(mac && 'mac' in mac && mac.mac && { mac: mac.mac }) })
     expect(
-      await guarded([], { ...nobody, home }, { tools, session: await loadSession(store, 's') }).agent.run(),
+      await guarded([], { ...headless, home }, { tools, session: await loadSession(store, 's') }).agent.run(),
     ).toMatchObject({ status: 'suspended' })
     expect(ran).toEqual([{ to: 'ann' }])
     await elsewhere.close()
@@ -191,7 +191,7 @@ describe('a question outlives its process', () => {
     const { tools, ran } = noting('mail')
     const runIn = async (session: Session, script: [ReturnType<typeof call>][], prompt?: string) => {
       const execution = createProcessContext({ cwd: await temporary('folder-') })
-      const { agent } = guarded(script, { ...nobody, home }, { tools, session, execution })
+      const { agent } = guarded(script, { ...headless, home }, { tools, session, execution })
       return agent.run(prompt === undefined ? {} : { prompt })
     }
     await runIn(await createSession({ store, id: 's' }), [[call('1', 'mail')]], 'Go.')
@@ -200,7 +200,7 @@ describe('a question outlives its process', () => {
     expect(ran).toEqual([])
   })
 
-  test('whoever was asked leaves: what is kept waits, what is not is denied', async () => {
+  test('the person leaves: a call of a session waits, any other is denied', async () => {
     for (const session of [undefined, await createSession({ store: createMemoryStore() })]) {
       const { tools, ran } = noting('mail')
       const authority = createAuthority({ mode: 'ask' })
@@ -214,7 +214,7 @@ describe('a question outlives its process', () => {
     }
   })
 
-  test('an answer that comes from another process while somebody is being asked here closes the dialog', async () => {
+  test('an answer that comes from another process while a person is asked here closes the dialog', async () => {
     const store = createMemoryStore()
     const { tools, ran } = noting('mail')
     const session = await createSession({ store, id: 's' })
@@ -290,7 +290,7 @@ describe('what is remembered', () => {
     expect(kept).toEqual([false, false, true, true, true])
   })
 
-  test('what somebody takes back in another process does not hold any more', async () => {
+  test('a grant that was revoked in another process no longer counts', async () => {
     const home = await tempHome()
     const { tools } = noting('mail', { deriveApprovalKey: () => 'k' })
     const script = [
@@ -306,7 +306,7 @@ describe('what is remembered', () => {
     expect(prompts.map(({ payload }) => (payload.call as { callId: string }).callId)).toEqual(['1', '3'])
   })
 
-  test('a rule that is added while somebody thinks beats his yes', async () => {
+  test('a rule that is added while a person is asked takes precedence over the answer', async () => {
     const { tools, ran } = noting('mail')
     const authority = createAuthority({ mode: 'ask' })
     authority.attach(() => {
@@ -358,7 +358,7 @@ describe('what is remembered', () => {
     expect(prompts).toHaveLength(2)
   })
 
-  test('FS-21 a file that changes while somebody looks at the question is asked about again', async () => {
+  test('FS-21 a file that changes while a person reads the question is asked about again', async () => {
     const root = await temporary('edit-')
     await writeFile(join(root, 'a.txt'), 'old')
     let asked = 0

@@ -9,7 +9,7 @@ import { shell, writeFile as writeFileTool } from '../../src/tools/index.ts'
 import { temporary } from '../temporary.ts'
 import { guarded, noting } from './authority-kit.ts'
 
-const keyed = { deriveApprovalKey: ({ to }: { to?: string }) => to ?? 'nobody' }
+const keyed = { deriveApprovalKey: ({ to }: { to?: string }) => to ?? 'no one' }
 
 describe('the mode ask', () => {
   test('B013 asks once for each tool and key', async () => {
@@ -119,7 +119,7 @@ describe('the mode ask', () => {
     expect(order).toEqual(['ask k1', 'ask k2', 'start 1', 'start 2'])
   })
 
-  test('B043 D020 nobody answers in time: the call is denied, the model reads it, and it is written down', async () => {
+  test('B043 D020 without an answer in time, the call is denied, the model reads it, and it is recorded', async () => {
     const clock = fakeClock(1000)
     const { tools, ran } = noting('mail', keyed)
     const { agent, results, records } = guarded(
@@ -147,7 +147,7 @@ describe('other modes', () => {
     expect(ran).toHaveLength(2)
   })
 
-  test('B019 yolo asks nobody', async () => {
+  test('B019 yolo never asks', async () => {
     const { tools, ran } = noting('mail', keyed)
     const { agent, prompts } = guarded([[call('1', 'mail', { to: 'ann' })], 'Done.'], { mode: 'yolo' }, { tools })
     await agent.run({ prompt: 'Write.' })
@@ -303,7 +303,7 @@ describe('hooks and the authority', () => {
     expect(results()[0]).toBe('Blocked: a gate failed: disk full')
   })
 
-  test('a call with wrong arguments bothers nobody', async () => {
+  test('a person is not asked about a call with wrong arguments', async () => {
     const strict = tool('mail', () => 'sent', {
       spec: {
         name: 'mail',

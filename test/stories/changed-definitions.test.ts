@@ -53,7 +53,7 @@ test('PI-02 an approval for longer holds for this definition, and not for the ne
   expect([prompts.length, next.ran.length]).toEqual([2, 2])
 })
 
-test('PI-02 where nobody can be asked it is denied, also by a program that says yes to everything', async () => {
+test('PI-02 without a person to ask it is denied, even by a program that allows everything', async () => {
   const { ran, tools } = ofServer('new')
   const authority = { mode: 'yolo', headless: 'yolo', interactors: [] } as const
   const { agent, results } = guarded(twice, authority, { tools })

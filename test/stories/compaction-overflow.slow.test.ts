@@ -37,7 +37,7 @@ describe.each(['off', 'tail', 'summary'] as const)(
       },
     )
 
-    test('FP-08 and so it is where nobody says how much would fit', async () => {
+    test('FP-08 the same if it is unknown how much would fit', async () => {
       const options = { tellsWindow: false, tellsCounts: false }
       const { model } = await refused(talk(inBytes * 1.2), { behavior, options })
       expect(model.refused).toHaveLength(1)

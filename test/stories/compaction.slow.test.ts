@@ -72,7 +72,7 @@ describe('a conversation that is too big is summed up', () => {
       ],
     ],
     ['a turn with very many calls', [user('Go.'), assistant(...calls), user(...results)]],
-    ['messages that nobody answered', Array.from({ length: 300 }, (_, i) => user(`${i} ${'z'.repeat(300)}`))],
+    ['unanswered messages', Array.from({ length: 300 }, (_, i) => user(`${i} ${'z'.repeat(300)}`))],
   ])('the next request fits when there is %s', async (_, history) => {
     const prompt = user('And now?')
     const { model, session } = await compacted(history, { prompt })
@@ -102,7 +102,7 @@ describe('a conversation that is too big is summed up', () => {
     expect(big.model.summaries.length).toBeGreaterThan(0)
   })
 
-  test('where nobody knows how much a model can take, 400000 bytes are too much', async () => {
+  test('if the context of a model is unknown, 400000 bytes are the limit', async () => {
     const tellsWindow = false
     const small = await compacted(talk(350_000, 20_000), { model: strictModel({ window: 1e6, tellsWindow }) })
     expect(small.model.summaries).toEqual([])
@@ -127,7 +127,7 @@ describe('a conversation that is too big is summed up', () => {
     expect(dense.summaries).toEqual([])
   })
 
-  test('a picture that nobody has seen yet is shown, however many bytes it has', async () => {
+  test('an image that the model has not seen yet is sent, whatever its size', async () => {
     const photo: SessionContentBlock = { type: 'image', mediaType: 'image/png', data: 'A'.repeat(2_000_000) }
     for (const behavior of [{}, { compactThreshold: 20_000 }]) {
       const { model } = await compacted(talk(inBytes), { prompt: user('What is it?', photo), behavior })
@@ -316,7 +316,7 @@ describe('what is pinned survives word for word', () => {
     expect(allText(next.answers[0]!)).not.toContain('A short summary.')
   })
 
-  test('many of them, through summaries that nobody pins anything for', async () => {
+  test('many of them, through summaries without new pins', async () => {
     const pins = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(inBytes * 0.04)) // together more than a summary may be
     const session = await newSession()
     const hooks: AgentHookMap = { 'compaction:before': (asked) => void asked.pins.push(...pins) }

@@ -36,7 +36,7 @@ describe('side by side', () => {
     expect(bench.peak).toBe(2)
   })
 
-  test('A123 results stand in the order of the calls, whoever is ready first', async () => {
+  test('A123 results have the order of the calls, whichever ends first', async () => {
     const bench = workbench()
     const run = bench.run([call('1', 'safe'), call('2', 'safe'), call('3', 'safe')])
     await bench.started('1', '2', '3')
@@ -202,7 +202,7 @@ describe('a failing shell', () => {
   })
 })
 
-/** Long enough for everything to happen that does not wait for somebody. */
+/** Long enough for everything that does not wait for an external event. */
 const idle = () => new Promise((resolve) => setTimeout(resolve, 5))
 
 type Result = { output: string; isError?: boolean }

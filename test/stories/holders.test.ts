@@ -203,7 +203,7 @@ describe('a handler that never comes back', () => {
   })
 })
 
-test('reset() and addTurns() that nobody waited for come before the run that follows', async () => {
+test('reset() and addTurns() that were not awaited come before the next run', async () => {
   const session = await createSession()
   const agent = createAgent({ provider: scripted('one', 'two', 'three'), session })
   await agent.run({ prompt: 'a' })

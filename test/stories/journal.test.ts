@@ -58,7 +58,7 @@ describe('the journal', () => {
     expect(types).not.toContain('call_started')
   })
 
-  test('nobody is told of a result that could not be written, and the run ends with the store error', async () => {
+  test('no hook is told of a result that could not be written, and the run ends with the store error', async () => {
     const store = createMemoryStore()
     const session = await createSession({ store: failing(store, 5, 'before'), id: 's' })
     const told: string[] = []
@@ -199,7 +199,7 @@ describe('a crash at any write', () => {
     expect(texts(reloaded.turns)).toEqual(['user: go', 'assistant: →echo({})', 'user: ←ok', 'assistant: fin'])
   })
 
-  test('of an opaque call that had begun the model is told that nobody knows', async () => {
+  test('the model is told that the effects of an interrupted opaque call are unknown', async () => {
     const store = createMemoryStore()
     const session = await createSession({ store: failing(store, 5, 'before'), id: 's' })
     const launch = tool('launch', () => 'gone')

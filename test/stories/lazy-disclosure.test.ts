@@ -317,7 +317,7 @@ describe('tool_search', () => {
     expect(specs[0]?.inputSchema).toEqual(enumerated)
   })
 
-  test('is a tool that nobody has to approve, and may run beside others', () => {
+  test('is a tool that needs no approval and may run concurrently', () => {
     expect(createToolSearchTool()).toMatchObject({ gated: false, effects: [], isConcurrencySafe: true, replay: 'pure' })
   })
 

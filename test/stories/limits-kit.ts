@@ -29,7 +29,7 @@ export interface GreedyOptions {
   readonly random: () => number
   /** How often a request goes wrong. */
   readonly trouble?: number
-  /** What the model wants to say; calls are made unique by whoever gives them. */
+  /** The reply of the model; the caller makes its calls unique. */
   readonly say: (request: ModelRequest) => readonly SessionContentBlock[]
   /** Once true, nothing happens any more: the process is dead. */
   readonly isDead?: () => boolean

@@ -121,7 +121,7 @@ describe('limits over a tree', () => {
     }
   })
 
-  test('B3 whoever goes on after crashes goes on with the same meter', { timeout: 60_000 }, async () => {
+  test('B3 a run that continues after crashes continues the same meter', { timeout: 60_000 }, async () => {
     let resumed = 0
     for (let seed = 2001; seed <= rounds(2060, 2200); seed++) {
       const random = seeded(seed + 10_000)

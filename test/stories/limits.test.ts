@@ -243,7 +243,7 @@ describe('what is told', () => {
 })
 
 describe('prices', () => {
-  test('a price that nobody knows ends the run before the first request, and says what to do', async () => {
+  test('an unknown price ends the run before the first request, and the error says what to do', async () => {
     const provider = scripted('never')
     const agent = createAgent({ provider, behavior: { limits: { cost: 1 } } })
     const error = await agent.run({ prompt: 'go' }).catch((error) => error)
@@ -514,7 +514,7 @@ describe('attempts without a reply', () => {
   })
 })
 
-describe('whoever goes on', () => {
+describe('a run that continues earlier work', () => {
   test('without a session: a run without a prompt continues the meter, a prompt starts a new one', async () => {
     const { agent, provider } = agentWith({ turns: 1, warnAt: 1 }, [looks(10, '1'), 'fresh'])
     expect((await agent.run({ prompt: 'go' })).stopReason).toBe('budget')

@@ -146,7 +146,7 @@ describe('abort', () => {
     }
   })
 
-  test('A023 the signal of a run that is over concerns nobody', async () => {
+  test('A023 the signal of a run that has ended has no effect', async () => {
     const { agent } = agentWith('one', 'two')
     const controller = new AbortController()
     await agent.run({ prompt: 'a', signal: controller.signal })

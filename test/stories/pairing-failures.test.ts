@@ -28,7 +28,7 @@ const brokenTools: [string, ToolDef['execute']][] = [
 
 const brokenHooks: [keyof HookContexts, ToolCallBlock, RegExp][] = [
   ['tool:gate', call('c1', 'ok', { n: 1 }), /^Blocked: .*boom/],
-  ['tool:unknown', call('c1', 'nobody'), /^Unknown tool: nobody/],
+  ['tool:unknown', call('c1', 'missing'), /^Unknown tool: missing/],
   ['validation:reject', call('c1', 'picky'), /^Validation error: /],
   ['validation:coerce', call('c1', 'picky', { n: '1' }), /^did 1$/],
   ['tool:before', call('c1', 'ok', { n: 1 }), /^did 1$/],
@@ -73,7 +73,7 @@ describe.each(['in memory', 'in a session'] as const)('a failure leaves no call 
     'a handler of %s that answers nonsense leaves no call unanswered',
     async (name) => {
       for (const nonsense of [() => {}, null, 42, { no: 'output' }, [{ type: 'video' }]]) {
-        const asked = { 'tool:error': 'fatal', 'tool:unknown': 'nobody' }[name as string] ?? 'ok'
+        const asked = { 'tool:error': 'fatal', 'tool:unknown': 'missing' }[name as string] ?? 'ok'
         const { results, status } = await story(kind, {
           calls: [call('c1', asked), call('c2', 'ok', { n: 2 })],
           hooks: () => ({ [name]: first((ctx: object) => void Object.assign(ctx, { result: nonsense })) }),
@@ -95,7 +95,7 @@ describe.each(['in memory', 'in a session'] as const)('a failure leaves no call 
 
   test('unknown tools, invalid input and unreadable arguments are answered', async () => {
     const half = Object.assign(call('c3', 'ok'), { input: '{"n": "hal' })
-    const calls = [call('c1', 'nobody'), call('c2', 'picky', {}), half, call('c4', 'ok', { n: 4 })]
+    const calls = [call('c1', 'missing'), call('c2', 'picky', {}), half, call('c4', 'ok', { n: 4 })]
     const { results } = await story(kind, { calls })
     expect(results.map(kindOf)).toEqual(['Unknown tool', 'Validation error', 'Validation error', 'did 4'])
   })

@@ -110,7 +110,7 @@ describe('a project with tools', () => {
     ['declines', ['decline']],
     ['says something else', ['yes']],
     ['says nothing', []],
-  ])('TR-01 is not imported when somebody %s', async (_, words) => {
+  ])('TR-01 is not imported when a person %s', async (_, words) => {
     const { at, canary } = await place()
     const { start, layers, project } = await open(at, { who: person(words) })
     const agent = start([call('1', 'count')], 'done')
@@ -225,7 +225,7 @@ describe('a project with tools', () => {
     expect(who.about('Approve')).toHaveLength(1)
     await at.write('project/.libero/tools/read.mjs', ungated)
     await before.layers.reload()
-    // Nobody has accepted it yet, so the name stays where it was, with its approval.
+    // It is not accepted yet, so the name still refers to the other tool, with its approval.
     await agent.run({ prompt: 'go on' })
     expect([who.about('Approve').length, resultsOf(agent.turns)]).toEqual([1, ['bundled', 'bundled', 'bundled']])
     const after = await open(at, { who })

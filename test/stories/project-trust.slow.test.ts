@@ -55,13 +55,13 @@ async function world(files: Readonly<Record<string, string>> = everything) {
   const records: AuditRecord[] = []
   const audit = { write: (record: AuditRecord) => void records.push(record) }
 
-  /** Enters the project; the answers are given one after the other, and then nobody is there. */
+  /** Enters the project; the answers are given one after the other; then there is no person. */
   async function enter(...answers: (InteractionResponse | string | readonly string[])[]) {
     asked.length = 0
     const interact = async (request: InteractionRequest): Promise<InteractionResponse> => {
       asked.push(request)
       const answer = answers.shift()
-      if (answer === undefined) throw new Error('nobody is attached')
+      if (answer === undefined) throw new Error('no interactor is attached')
       return typeof answer === 'object' && 'status' in answer ? answer : { status: 'accepted', value: answer }
     }
     const entry = await enterProject(root, { list, interact, audit })
@@ -83,7 +83,7 @@ const things = [
   'AGENTS.md',
 ]
 
-describe('before somebody decides', () => {
+describe('before a person decides', () => {
   test('B037 no file of an unknown project is opened, only names are looked at', async () => {
     const { root, enter, asked } = await world()
     spy.calls.length = 0
@@ -93,7 +93,7 @@ describe('before somebody decides', () => {
     expect(new Set(inside.map(({ verb }) => verb))).toEqual(new Set(['lstat', 'stat', 'realpath', 'access', 'opendir']))
     expect(asked).toHaveLength(1)
     expect(asked[0]?.payload.summary).toContain('- tool: .libero/tools/count.ts')
-    // The spy sees what is opened, once somebody says yes.
+    // The spy sees what is opened, once a person allows it.
     spy.calls.length = 0
     await enter('once')
     expect(spy.calls.filter(({ verb }) => verb === 'open').map(({ path }) => path)).toContain(join(root, 'AGENTS.md'))
@@ -139,7 +139,7 @@ describe('before somebody decides', () => {
     expect(await list.list()).toEqual([])
   })
 
-  test('TR-13 where nobody can be asked the project is off, and the notice says how to grant it by digest', async () => {
+  test('TR-13 without a person to ask the project is off, and the notice says how to grant it by digest', async () => {
     const { root, list } = await world()
     const entry = await enterProject(root, { list })
     expect(entry).toMatchObject({ state: 'restricted', items: [] })
@@ -160,7 +160,7 @@ describe('before somebody decides', () => {
 })
 
 describe('the three answers', () => {
-  test('B038 trust is recorded with what was trusted, and nobody is asked about the project again', async () => {
+  test('B038 trust is recorded with what was trusted, and the person is not asked about the project again', async () => {
     const { root, enter, list, ids, asked, events } = await world()
     const entry = await enter('trust', 'decline')
     expect(entry.state).toBe('trusted')
@@ -174,7 +174,7 @@ describe('the three answers', () => {
     expect(events()).toEqual(['ProjectTrusted', 'ProjectItemsPending', 'ProjectTrustKnown', 'ProjectItemsPending'])
   })
 
-  test('B038 decline is recorded, and nobody is asked again', async () => {
+  test('B038 decline is recorded, and the person is not asked again', async () => {
     const { enter, list, asked, events } = await world()
     expect((await enter('decline')).notice).toContain('was declined')
     expect(JSON.parse(await readFile(list.path, 'utf8')).entries).toMatchObject([{ decision: 'declined' }])
@@ -402,7 +402,7 @@ describe('the gate for MCP servers', () => {
 })
 
 describe('taking trust back', () => {
-  test('TR-19 whoever revokes it, the project is told to stop within 5 s', async () => {
+  test('TR-19 a project whose trust is revoked is told to stop within 5 s', async () => {
     const { root, folder, clock, enter } = await world()
     const entry = await enter('trust', 'trust')
     expect(entry.mayRead('.libero/tools/count.ts')).toBe(true)
@@ -415,7 +415,7 @@ describe('taking trust back', () => {
     expect((await enter()).state).toBe('declined')
   })
 
-  test('a project that is trusted once ends when somebody declines it', async () => {
+  test('a project that is trusted once ends when a person declines it', async () => {
     const { root, clock, list, enter } = await world()
     const entry = await enter('once', 'decline')
     await clock.advance(2000)

@@ -135,7 +135,7 @@ test('a run does not end before the children it gave up on have ended', async ()
   }
 })
 
-describe('whoever hears of the end', () => {
+describe('a handler of the end', () => {
   test.each(['agent:done', 'session:end', 'agent:abort'] as const)(
     'may destroy the agent in %s, or wait for it to be idle',
     async (name) => {

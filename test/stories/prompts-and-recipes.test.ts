@@ -34,14 +34,14 @@ describe('asking a person', () => {
   })
 
   test('A149 a question that cannot be put is an error the model reads', async () => {
-    const { agent, run } = ask(() => Promise.reject(new Error('nobody there')))
+    const { agent, run } = ask(() => Promise.reject(new Error('no person there')))
     await run
     expect(agent.turns[2]!.content).toEqual([
-      { type: 'tool_result', callId: '1', output: 'Tool error: nobody there', isError: true },
+      { type: 'tool_result', callId: '1', output: 'Tool error: no person there', isError: true },
     ])
   })
 
-  test('A149 aborting ends the waiting, and whoever asks is told', async () => {
+  test('A149 aborting ends the wait, and the interaction is cancelled', async () => {
     const signals: AbortSignal[] = []
     const { agent, run } = ask((_, { signal }) => {
       signals.push(signal)

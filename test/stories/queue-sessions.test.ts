@@ -22,7 +22,7 @@ describe('messages from another process', () => {
     expect(await waiting(store)).toEqual([])
   })
 
-  test('a prompt sent through the store while nobody runs is what the next run begins with', async () => {
+  test('a prompt sent through the store while no run is under way is what the next run begins with', async () => {
     const { agent, store } = await setUp('in a session', 'zero', 'one', 'two')
     await agent.run({ prompt: 'go' })
     await store.send('s', letter('k', 'prompt', 'from afar'))
@@ -173,7 +173,7 @@ describe('when a message counts as sent', () => {
     expect(said(agent)).toEqual(['go', 'keep me'])
   })
 
-  test('a message that could not be written says so, to whoever listens', async () => {
+  test('a message that could not be written rejects', async () => {
     const store = createMemoryStore()
     const { agent } = await setUp({ ...store, send: async () => Promise.reject(new Error('disk full')) }, 'one')
     void agent.steer('ignored') // were it unhandled, it would fail this file
@@ -187,7 +187,7 @@ function letter(clientKey: string, mode: InboxItem['mode'], text: string): Inbox
   return { clientKey, mode, content: [{ type: 'text', text }] }
 }
 
-/** What waits in the store for somebody to take it into the log. */
+/** What waits in the store to be moved into the log. */
 async function waiting(store: SessionStore): Promise<string[]> {
   const { inbox } = await store.lease('s', { owner: 'a curious test', ttlMs: 0 })
   return texts(inbox.map(({ content }) => ({ role: 'user', content }) as const)).map((text) => text.slice(6))

@@ -17,7 +17,7 @@ const tooLate: (keyof HookContexts)[] = ['agent:done', 'session:end']
 describe.each(['in memory', 'in a session'] as const)('messages to an agent %s', (kind) => {
   test.each(lastMoments)('steering in %s of the last turn keeps the run alive', async (name) => {
     const { agent } = await setUp(kind, 'done', 'steered')
-    // Not awaited: whoever types into a screen does not wait either.
+    // Not awaited: a screen does not wait either.
     const stats = await agent.run({ prompt: 'go', hooks: { [name]: onTurn(1, () => void agent.steer('wait')) } })
     expect(stats).toMatchObject({ turns: 2, text: 'steered' })
     expect(texts(agent.turns)).toEqual(['user: go', 'assistant: done', 'user: wait', 'assistant: steered'])

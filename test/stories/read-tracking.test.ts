@@ -28,7 +28,7 @@ describe('a file that is read again', () => {
     expect(results['3']).toMatch(/^\[Unchanged|violets/) // a note is never longer than what it stands for
   })
 
-  test('A170 a file that has changed is read, whoever changed it', async () => {
+  test('A170 a changed file is read again, whatever changed it', async () => {
     const { results } = await talk([read('1'), paint('2'), read('3'), read('4')])
     expect(results['3']).toContain('roses are white')
     expect(results['4']).toContain('Unchanged')
@@ -78,7 +78,7 @@ describe('a file that is read again', () => {
   })
 })
 
-describe('an edit of a file that nobody has read', () => {
+describe('an edit of a file that was not read', () => {
   const strict = { requireReadBeforeEdit: true }
 
   test('A171 is refused, and so is a multi_edit', async () => {
@@ -121,7 +121,7 @@ describe('an edit of a file that nobody has read', () => {
     expect(results['2']).not.toContain('Blocked')
   })
 
-  test('a write may replace what nobody has read, but not what has changed since', async () => {
+  test('a write may replace a file that was not read, but not one that changed since it was read', async () => {
     const write = (id: string): Step => [call(id, 'write_file', { path: 'poem.txt', content: 'new' })]
     expect((await talk([write('1')], { behavior: strict })).results['1']).toContain('Updated')
     const { results, files } = await talk([read('1'), write('2')], {
@@ -221,7 +221,7 @@ interface Talk {
   readonly session?: Session
   readonly shareReadState?: boolean
   readonly files?: Readonly<Record<string, string>>
-  /** Somebody else's hand, before the last step. */
+  /** Changes the file from outside, before the last step. */
   readonly between?: (files: Map<string, string>) => void
 }
 

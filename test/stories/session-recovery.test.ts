@@ -7,7 +7,7 @@ import type { AgentHookMap, SessionStore } from '../../src/types.ts'
 
 const said = (text: string) => [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }]
 
-/** Halts calls of this name until somebody allows them. */
+/** Halts calls of this name until a person allows them. */
 const asking = (name: string): AgentHookMap => ({
   'tool:gate': (ctx) => {
     if (ctx.name === name && ctx.approval?.decision !== 'allow') ctx.halt = { reason: 'may I?' }
@@ -103,7 +103,7 @@ describe('answers', () => {
     expect(texts(session.turns)[2]).toBe('user: ←deployed, 1')
   })
 
-  test('a denial holds where nobody asks any more', async () => {
+  test('a denial counts even without a gate', async () => {
     const session = await createSession()
     const tools = { deploy: tool('deploy', () => 'deployed') }
     const provider = scripted([call('1', 'deploy')])
@@ -127,7 +127,7 @@ describe('answers', () => {
 })
 
 describe('FD-23 a session is not parked', () => {
-  test('by runs that somebody else conducts and ends in good order', async () => {
+  test('by runs that the host conducts and ends properly', async () => {
     const session = await createSession()
     for (const runId of ['a', 'b', 'c', 'd']) {
       await session.startRun({ runId, model: 'm' })
@@ -327,7 +327,7 @@ test('a pure tool that asks is found and answered like any other', async () => {
   expect(texts(again.turns)[2]).toBe('user: ←this one')
 })
 
-/** A session whose only call waits for somebody's permission. */
+/** A session whose only call waits for an approval. */
 async function halted() {
   const store = createMemoryStore()
   const ran: string[] = []
@@ -526,7 +526,7 @@ test('of two who create the same session the second is told, and writes nothing'
   expect(texts((await loadSession(store, 's')).turns)).toEqual(['user: mine'])
 })
 
-test('a run that a host conducts himself ends as he says', async () => {
+test('a run that the host conducts ends as the host says', async () => {
   const store = createMemoryStore()
   const session = await createSession({ store, id: 's' })
   await session.startRun({ runId: 'r1', model: 'm' })

@@ -88,7 +88,7 @@ describe('commands in a skill', () => {
   })
 })
 
-describe('commands of a skill that nobody vouches for', () => {
+describe('commands of an untrusted skill', () => {
   const files = { [theirs('evil')]: skill('evil', 'Hi !`touch canary`') }
 
   test('PI-04 do not run when the project is not trusted: the skill is not even there', async () => {
@@ -102,7 +102,7 @@ describe('commands of a skill that nobody vouches for', () => {
 
   test.each([
     ['no longer', () => false],
-    ['nobody can say', () => Promise.reject(new Error('no record'))],
+    ['the record cannot be read', () => Promise.reject(new Error('no record'))],
     ['something that is not yes', () => 'maybe' as never],
   ])('PI-04 do not run when trust is taken back after skills were found: %s', async (_, later) => {
     const { open, at } = await world(files)
@@ -185,7 +185,7 @@ describe('commands of a skill that nobody vouches for', () => {
     await agent.destroy()
   })
 
-  test('PI-04 where somebody has to be asked the run waits, and what ran before is not run again', async () => {
+  test('PI-04 the run waits for a person, and what ran before does not run again', async () => {
     const body = '!`echo first >> runs` !`echo second >> runs; echo both`'
     const { open, at } = await world({ [mine('once')]: skill('once', body) })
     const session = await createSession({ store: createMemoryStore(), id: 's' })

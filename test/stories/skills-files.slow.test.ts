@@ -75,7 +75,7 @@ describe('skills_read', () => {
     expect(answers.at(-1)).toBe('one\ntwo\nthree')
   })
 
-  // Elsewhere nobody can say what was opened.
+  // On other systems it cannot be told what was opened.
   test.skipIf(process.platform !== 'linux')(
     'SK-10 a folder that turns into a link and back opens nothing',
     async () => {

@@ -21,7 +21,7 @@ test('the commands of a skill that a host made active run when the model uses it
   await agent.destroy()
 })
 
-test('nobody is asked about a call that an active skill refuses', async () => {
+test('a person is not asked about a call that an active skill refuses', async () => {
   const { open, root } = await world(narrow)
   const asked: unknown[] = []
   const { agent, results } = open(

@@ -44,7 +44,7 @@ describe('what the model is offered', () => {
     expect(tools()).toEqual(['shell'])
   })
 
-  test('skills:resolve and skills:catalog are told once, whoever comes first, and the catalogue can be changed', async () => {
+  test('skills:resolve and skills:catalog are told once, in any order of calls, and the catalogue can be changed', async () => {
     const { open } = await world({ 'project/.agents/skills/pdf/SKILL.md': skill('pdf', 'x') })
     const seen: string[] = []
     const { agent, provider } = open(['hi', 'ho'], {

@@ -27,7 +27,7 @@ function endless() {
 }
 
 describe('a message that says stop', () => {
-  test('that another process sends aborts the run, and nobody is shown it', async () => {
+  test('that another process sends aborts the run, and is not shown', async () => {
     const { step, asked } = endless()
     const { agent, store, session, provider } = await setUp(step, 'Again.')
     const run = agent.run({ prompt: 'go' })

@@ -127,7 +127,7 @@ describe.each(['sqlite', 'jsonl'])('what the %s store puts on the disk', (name) 
   })
 
   test('SE-04 never holds the key of a provider, not even when the service says it', async () => {
-    const key = 'sk-ant-a-key-that-nobody-may-store'
+    const key = 'sk-ant-a-key-that-must-not-be-stored'
     const store = await stores[name]!()
     const body = JSON.stringify({ type: 'error', error: { type: 'authentication_error', message: `bad key ${key}` } })
     const fetch = async () => new Response(body, { status: 401 })

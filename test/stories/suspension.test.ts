@@ -98,7 +98,7 @@ describe('a suspended run', () => {
 })
 
 describe('what a tool leaves behind', () => {
-  test('ends with the call: a child that nobody waits for is stopped, and none can be started later', async () => {
+  test('ends with the call: a child that is not awaited is stopped, and none can be started later', async () => {
     const provider = scripted([call('1', 'leave')], (_, signal) => hangUntil(signal), 'fin')
     let fork: (() => Promise<unknown>) | undefined
     const leave = tool('leave', async (_, ctx) => {

@@ -57,7 +57,7 @@ test('B006 input is checked, also inside, before the tool runs', async () => {
     execute: `async ({ to }, host) => { await host.audit.write('ran'); return { ok: true, value: to.join() } }`,
   }
   await at.write('home/tools/send.mjs', toolFile('send', fields))
-  const { results } = await runCalls(at.layers(), [['send'], ['send', { to: ['nobody'] }], ['send', { to: ['a@b'] }]])
+  const { results } = await runCalls(at.layers(), [['send'], ['send', { to: ['no one'] }], ['send', { to: ['a@b'] }]])
   expect(results).toEqual([
     'Validation error: missing required property "to"',
     expect.stringMatching(/^Validation error: ToolTerminal\/InputInvalid: .*to\/0/),
@@ -207,19 +207,19 @@ describe('what a tool may use', () => {
   })
 })
 
-test('a question that nobody was there to answer leaves the call open, and its answer comes back to the tool', async () => {
+test('a question without a person to answer leaves the call open, and a later answer comes back to the tool', async () => {
   const at = await world()
   const execute = `async (_, host) => {
       const { status, value } = await host.interaction.request({ kind: 'Ask', payload: { kind: 'Ask', prompt: 'which?' } })
       return { ok: true, value: status + ' ' + value }
     }`
   await at.write('home/tools/asks.mjs', toolFile('asks', { execute }))
-  const nobody = async () => {
+  const noPerson = async () => {
     throw new Suspended('permission-required')
   }
   const session = await createSession()
   const provider = scripted([call('1', 'asks')], 'done')
-  const agent = createAgent({ provider, session, extensions: [at.layers({ interact: nobody })] })
+  const agent = createAgent({ provider, session, extensions: [at.layers({ interact: noPerson })] })
   expect(await agent.run({ prompt: 'go' })).toMatchObject({ status: 'suspended', stopReason: 'permission-required' })
   await session.answer('1', { content: 'the blue one' })
   expect(await agent.run()).toMatchObject({ status: 'completed' })

@@ -337,7 +337,7 @@ describe('a folder that means harm', () => {
     expect(said(layers)).toEqual({ x: 'its tool.json changed while it was read' })
   })
 
-  test('a manifest that nobody accepted switches nothing off', async () => {
+  test('a manifest that was not accepted switches nothing off', async () => {
     const at = await world()
     await at.write('home/tools/guard.mjs', toolFile('guard'))
     const manifest = {

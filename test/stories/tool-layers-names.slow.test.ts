@@ -219,7 +219,7 @@ describe('trust', () => {
     for (const mayReadProject of [
       async () => false,
       async () => {
-        throw new Error('nobody answers')
+        throw new Error('no answer')
       },
     ]) {
       const layers = at.layers({ mayReadProject })
@@ -249,7 +249,7 @@ describe('trust', () => {
     }
   })
 
-  test('a project is not trusted unless somebody says so', async () => {
+  test('a project is not trusted unless a person says so', async () => {
     const at = await world()
     await at.write('project/.libero/tools/a.mjs', toolFile('a'))
     const { layeredTools } = await import('../../src/layers/index.ts')

@@ -37,7 +37,7 @@ describe('the life of a tool', () => {
     expect(at.notes).toEqual([])
   })
 
-  test('is left by whoever fails in it, to the layer below', async () => {
+  test('falls back to the layer below if the tool fails to load', async () => {
     const at = await world()
     await at.write('home/tools/a.mjs', toolFile('a', says('global')))
     await at.write(
@@ -217,9 +217,12 @@ describe('a reload', () => {
     expect((await runCalls(layers, [['a']])).results).toEqual(['a'])
   })
 
-  test('of a name nobody has is an error', async () => {
+  test('of an unknown name is an error', async () => {
     const at = await world()
-    await expect(at.layers().reload('nobody')).rejects.toMatchObject({ class: 'Validation', code: 'ExtensionNotFound' })
+    await expect(at.layers().reload('missing')).rejects.toMatchObject({
+      class: 'Validation',
+      code: 'ExtensionNotFound',
+    })
   })
 
   test('does not let in code that is not accepted: what runs goes on', async () => {

@@ -191,7 +191,7 @@ describe('abort around the start of a call', () => {
     expect(resultsIn(agent.turns)[0]?.output).toMatch(/^Aborted: /)
   })
 
-  test('a gate that nobody answers ends with the run', async () => {
+  test('a gate that is never answered ends with the run', async () => {
     const asked = Promise.withResolvers<void>()
     const save = tool('save', fail)
     const agent = createAgent({ provider: scripted([call('c1', 'save')]), tools: { save } })

@@ -75,7 +75,7 @@ async function fixture() {
 
 type Place = Awaited<ReturnType<typeof fixture>>
 
-/** All that an embedder writes to use what a project brings, as far as somebody trusts it; and one run of it. */
+/** All that an embedder writes to use what a project brings, as far as it is trusted; and one run of it. */
 async function use({ root, home }: Place, folder = '') {
   const list = createTrustList({ folder: home })
   const project = await enterProject(join(root, folder), { list })
@@ -152,7 +152,7 @@ test('F007 the same project, once it is trusted, contributes each of them', asyn
   const seen = opened(place).join('\n')
   for (const name of ['AGENTS.md', '.mcp.json', '.libero/tools/count.mjs', '.agents/skills/review/SKILL.md'])
     expect(seen).toContain(`open ${name}`)
-  // What nobody asked for is not even listed.
+  // What was not requested is not even listed.
   expect(project.items.map(({ id }) => id)).not.toContain('.claude/skills/other')
   expect(seen).not.toContain('.claude')
 })
