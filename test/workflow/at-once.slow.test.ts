@@ -65,7 +65,7 @@ describe('many messages at once', () => {
     ).toContain('m29')
   })
 
-  test('to many agents: each hears its own', async () => {
+  test('to many agents: each receives its own', async () => {
     const { workflow, log } = world(always(60))
     const agents = await Promise.all(Array.from({ length: 20 }, () => workflow.createAgent('helper')))
     await Promise.all(
@@ -74,7 +74,7 @@ describe('many messages at once', () => {
     for (const { id } of agents) expect(userWords(await log(id)).sort()).toEqual([`a ${id}`, `b ${id}`])
   })
 
-  test('one that comes as the run is ending is answered all the same', async () => {
+  test('one that comes as the run is ending is answered', async () => {
     const { workflow, log, provider } = world(always(10))
     const { id } = await workflow.createAgent('helper')
     let late: Promise<unknown> | undefined
@@ -88,7 +88,7 @@ describe('many messages at once', () => {
     expect(texts(provider.requests.at(-1)!.messages).at(-1)).toBe('user: late')
   })
 
-  test('one that comes while a handler does something else is heard after it', async () => {
+  test('one that comes while a handler does something else is delivered after it', async () => {
     const gate = Promise.withResolvers<void>()
     const handler: AgentHandler = async function* ({ execute, prompt }) {
       if (prompt) await gate.promise
@@ -123,7 +123,7 @@ describe('many messages at once', () => {
 })
 
 describe('stopping at the same time', () => {
-  test('what was said to a run that is cancelled stays to be seen, once', async () => {
+  test('a message to a run that is cancelled stays visible, once', async () => {
     const one = held()
     const { workflow, log, provider } = world([one.step, 'Hello again.'])
     const { id } = await workflow.createAgent('helper')
@@ -140,7 +140,7 @@ describe('stopping at the same time', () => {
     expect(userWords(await log(id))).toEqual(['first', 'second', 'third'])
   })
 
-  test('a message while something that waits is being cancelled is not lost, and nobody is told that it is busy', async () => {
+  test('a message during the cancellation of a waiting agent is not lost, and no sender gets a busy error', async () => {
     const ask = call('q', 'ask-question', { question: 'Which?' })
     for (let delay = 0; delay < 6; delay++) {
       const { workflow, log } = world([[ask], ...always(4)], { definitions: [definition('ask-question')] })
@@ -155,7 +155,7 @@ describe('stopping at the same time', () => {
     }
   })
 
-  test('closing an agent at work stops it; who speaks then is told, and what was said before is kept', async () => {
+  test('closing an agent at work stops it; later messages are refused, and earlier ones are kept', async () => {
     const one = held()
     const { workflow, log, provider } = world([one.step, ...always(5)])
     const { id } = await workflow.createAgent('helper')
@@ -177,7 +177,7 @@ describe('stopping at the same time', () => {
     )
   })
 
-  test('an agent that is deleted at work is gone, and nobody hangs', async () => {
+  test('an agent that is deleted at work does not exist any more, and no call hangs', async () => {
     const one = held()
     const { workflow, store } = world([one.step])
     const { id } = await workflow.createAgent('helper')
@@ -189,7 +189,7 @@ describe('stopping at the same time', () => {
     await expect(workflow.sendMsgToAgent(id, 'Hi')).rejects.toThrow(/there is no agent|is closed/)
   })
 
-  test('a handler that does not heed that it was cancelled is left to itself, and what was said is written down', async () => {
+  test('a handler that ignores its cancellation is abandoned, and the message is logged', async () => {
     const clock = fakeClock(0)
     const gate = Promise.withResolvers<void>()
     const refused = Promise.withResolvers<unknown>()
@@ -216,7 +216,7 @@ describe('stopping at the same time', () => {
     expect(provider.requests).toEqual([])
   })
 
-  test('what cannot even begin is said to have failed, and is not passed over in silence', async () => {
+  test('work that cannot begin is reported as failed', async () => {
     const broken = { is: true }
     const execution = { ...(await import('../../src/testing/memory-execution.ts')).memoryExecution() }
     const spawn = execution.spawn.bind(execution)
@@ -239,7 +239,7 @@ describe('stopping at the same time', () => {
 })
 
 describe('closing the workflow', () => {
-  test('twice, during sends, and what is used after it says so; nothing that was accepted is lost or doubled', async () => {
+  test('twice and during sends: later calls are refused, and no accepted message is lost or doubled', async () => {
     for (let delay = 0; delay < 8; delay++) {
       const first = world([...always(1, [call('1', 'look')]), ...always(20)], {
         definitions: [definition('look')],
@@ -266,7 +266,7 @@ describe('closing the workflow', () => {
     }
   })
 
-  test('what waited when it was closed is heard once after it, and what a person cancelled does not go on', async () => {
+  test('messages that waited at the close are delivered once after it, and cancelled work is not continued', async () => {
     const one = held()
     const first = world([one.step])
     const { id } = await first.workflow.createAgent('helper')
@@ -293,7 +293,7 @@ describe('closing the workflow', () => {
     expect(short(await last.workflow.getMessages(other))).toEqual(['user: first', 'user: second'])
   })
 
-  test('one agent that cannot be left does not keep the others', async () => {
+  test('one agent that cannot be shut down does not block the others', async () => {
     const kept = createMemoryStore()
     const broken = { is: false }
     const store: SessionStore = {
@@ -315,7 +315,7 @@ describe('closing the workflow', () => {
     expect((await kept.read('agent-b')).at(-1)).toMatchObject({ value: 'interrupted' })
   })
 
-  test('start twice, together and again, begins nothing twice', async () => {
+  test('start, called twice at once and again, starts nothing twice', async () => {
     const { first, id } = await leftAtWork()
     const second = first.again()
     second.provider.push(...always(5))
@@ -329,7 +329,7 @@ describe('closing the workflow', () => {
 describe('people at the same time', () => {
   const ask = call('q', 'ask-question', { question: 'Which?' })
 
-  test('two answers: the first counts, and the agent goes on once', async () => {
+  test('two answers: the first counts, and the agent continues once', async () => {
     const { workflow, provider } = world([[ask], ...always(4)], { definitions: [definition('ask-question')] })
     const { id } = await workflow.createAgent('helper')
     await workflow.sendMsgToAgent(id, 'Go')
@@ -362,7 +362,7 @@ describe('people at the same time', () => {
     }
   })
 
-  test('settings that change during a run hold from the next call on', async () => {
+  test('settings that change during a run apply from the next call on', async () => {
     const one = held([call('1', 'paint')])
     const done: unknown[] = []
     const { workflow } = world([one.step, 'Not then.'], {
@@ -382,7 +382,7 @@ describe('people at the same time', () => {
     expect(Object.keys(workflow.settings).sort()).toEqual(['approval', 'retry'])
   })
 
-  test('who listens and who is told of errors may fail in any way', async () => {
+  test('listeners and error handlers may fail in any way', async () => {
     const { workflow } = world(always(2), {
       onError: () => {
         throw new Error('nobody home')
@@ -404,7 +404,7 @@ describe('people at the same time', () => {
 })
 
 describe('two workflows over one store', () => {
-  test('an agent that a process left is gone on with by one of them, with one model call', async () => {
+  test('an agent of an ended process is continued by one of them, with one model call', async () => {
     for (let round = 0; round < 5; round++) {
       const { first, id } = await leftAtWork()
       const rivals = [first.again(), first.again(), first.again()]
@@ -418,7 +418,7 @@ describe('two workflows over one store', () => {
     }
   })
 
-  test('messages that both send at the same time are each heard once, and none is left lying', async () => {
+  test('messages that both send at the same time are each delivered once, and none is left', async () => {
     for (let round = 0; round < 8; round++) {
       const one = world(always(20))
       const { id } = await one.workflow.createAgent('helper')
@@ -436,7 +436,7 @@ describe('two workflows over one store', () => {
     }
   })
 
-  test('what is handed over just as the other one comes to its end is not left lying', async () => {
+  test('a message that is handed over just as the other run ends is not left', async () => {
     const kept = createMemoryStore()
     const one = held('First.')
     const first = world([one.step], { store: kept })
@@ -459,7 +459,7 @@ describe('two workflows over one store', () => {
     expect(userWords(await first.log(id))).toEqual(['first', 'second'])
   })
 
-  test('what the one at work had not heard of when it was done is found by it', async () => {
+  test('a process that is done finds a message that its run did not deliver', async () => {
     const kept = createMemoryStore()
     let watches = 0
     const store: SessionStore = {
@@ -480,7 +480,7 @@ describe('two workflows over one store', () => {
     expect(userWords(await first.log(id))).toEqual(['first', 'second'])
   })
 
-  test('what one asks is seen and answered in the other', async () => {
+  test('a question of one is seen and answered in the other', async () => {
     const one = world([[call('q', 'ask-question', { question: 'Which?' })], 'Red it is.'], {
       definitions: [definition('ask-question')],
     })
@@ -493,7 +493,7 @@ describe('two workflows over one store', () => {
     expect((await two.workflow.answerQuestion(id, 'q', 'red')).message?.content).toBe('Red it is.')
   })
 
-  test('an agent whose process does not answer any more is gone on with when its right to write has run out', async () => {
+  test('an agent whose process hangs is continued when its lease has expired', async () => {
     const clock = fakeClock(0)
     const store = createMemoryStore({ clock })
     const one = held()

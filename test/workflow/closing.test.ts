@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import type { AgentHandler } from '../../src/workflow/workflow-contract.ts'
 import { short, world } from './kit.ts'
 
-test('a workflow that is closed in the middle cancels nobody: the sender gets submitted, and the next start goes on', async () => {
+test('a workflow that is closed during work cancels no agent: the sender gets submitted, and the next start continues', async () => {
   const reached = Promise.withResolvers<void>()
   const first = world([
     (_, signal) => {

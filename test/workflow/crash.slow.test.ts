@@ -93,7 +93,7 @@ describe('a process that is killed', { timeout: 180_000 }, () => {
     expect(readFileSync(`${folder}/sent.txt`, 'utf8').trim().split(' ')).toEqual(['1', '2', '3', '4'])
   })
 
-  test('at failpoints: the next one comes to the same messages, and nothing is done or said twice', async () => {
+  test('at failpoints: the next one reaches the same messages, and nothing is done or sent twice', async () => {
     const folder = await temporary('workflow-crash-')
     const points = [9, 31, 17, 43, 23, 37, 29, 41, 19, 47, 53, 26, 34, 61, 67]
     let kills = 0

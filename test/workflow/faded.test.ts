@@ -19,7 +19,7 @@ const plugins = [
   withTool('broken', () => Promise.reject(new Error('no'))),
 ]
 
-test('D011 D012 what a list shows faded is what the next model call is without, in every round', async () => {
+test('D011 D012 the messages that a list shows as faded are those that the next model call leaves out, in every round', async () => {
   const list = createMessageList()
   const rounds: { faded: string[]; unsent: string[] }[] = []
   const compared = (step: Step) => (request: ModelRequest) => {
@@ -70,7 +70,7 @@ function isSent({ role, content, metadata }: AgentInstanceMessage, { messages }:
   return isSaid || blocks.some((block) => block.type === 'tool_result' && block.callId === metadata?.callId)
 }
 
-test('D044 a call that waits for permission is told by its message, until it has a result', async () => {
+test('D044 the message of a call that waits for permission says so, until the call has a result', async () => {
   const kinds = (messages: readonly AgentInstanceMessage[]) =>
     messages.map((message) => (messageKinds.approval.matches as (message: AgentInstanceMessage) => boolean)(message))
   const confirmed = { ...definition('dig'), approval: { dig: { mode: 'confirm' } } } as const
@@ -91,7 +91,7 @@ test('D044 a call that waits for permission is told by its message, until it has
   expect(shown).toEqual(['made', 'permission', 'done'])
 })
 
-test('an answer that broke off, and the word that rounds are used up, are no model calls: nothing fades by them', async () => {
+test('an interrupted answer, and the message that rounds are used up, do not count as model calls: nothing fades by them', async () => {
   const list = createMessageList()
   const said = (id: string, more: Partial<AgentInstanceMessage>): AgentInstanceMessage => ({
     ...{ id, agentId: 'a', role: 'assistant', content: id },

@@ -6,7 +6,7 @@ import { call } from '../../src/testing/scripted.ts'
 import { RollbackError } from '../../src/workflow/index.ts'
 import { definition, withTool, world } from './kit.ts'
 
-test('C05 a follower gets the very entries of the log, what is streamed before them, and those of sub-agents', async () => {
+test('C05 a follower gets the entries of the log, the streamed events before them, and those of sub-agents', async () => {
   const store = createMemoryStore()
   const spawning = call('s', 'spawn-agent', { task: 'Look' })
   const { workflow } = world([[spawning], 'Seen.', [call('1', 'look')], 'Two words.', 'Unheard.'], {
@@ -32,7 +32,7 @@ test('C05 a follower gets the very entries of the log, what is streamed before t
   expect(events).toHaveLength(length)
 })
 
-test('C05 why files do not go back is a code, whatever the words are', async () => {
+test('C05 the reason of a refused rollback is a code, independent of its text', async () => {
   const execution = memoryExecution({ exec: () => ({ stdout: '', exitCode: 127 }) })
   const { workflow } = world(['Hello.'], { execution, snapshots: {} })
   const { id } = await workflow.createAgent('helper')

@@ -36,7 +36,7 @@ const shown = (updates: readonly WorkflowUpdate[]): string[] =>
   updates.flatMap((one) => (one.type === 'message' ? short([one.message]) : []))
 
 describe('a handler that throws', () => {
-  test('D042 before it executes anything loses neither what was said nor why it failed', async () => {
+  test('D042 before it executes anything loses neither the message nor the error', async () => {
     const made = await agentWith('throwing')
     const { workflow, id, updates, errors } = made
     const said = ['user: IMPORTANT', 'error/1: handler broke']
@@ -57,7 +57,7 @@ describe('a handler that throws', () => {
     expect(short(await again.getMessages(id))).toEqual(said)
   })
 
-  test('D042 after it executed has failed, whatever the engine came to', async () => {
+  test('D042 after it executed has failed, with any result of the engine', async () => {
     const made = await agentWith('throwingAfter', ['Hello.'])
     const { workflow, id, updates } = made
     expect((await workflow.sendMsgToAgent(id, 'Hi')).state).toBe('failed')
@@ -76,7 +76,7 @@ describe('a handler that throws', () => {
     expect(short(await workflow.getMessages(id))).toEqual(['user: Hi', 'error/1: no such model'])
   })
 
-  test('D042 with no words to execute keeps what was said, and shows each message once', async () => {
+  test('D042 with an empty prompt keeps the message, and shows each message once', async () => {
     const forgetful: AgentHandler = ({ execute }) => execute()
     const made = await agentWith('forgetful', [], { handlers: { forgetful } })
     const { workflow, id, updates } = made
@@ -105,7 +105,7 @@ describe('a handler that throws', () => {
     expect(errors).toEqual([])
   })
 
-  test('a state that there is not is such an error', async () => {
+  test('an unknown state is such an error', async () => {
     const wrong = async function* () {
       yield { state: 'done', modified: 0 }
     } as unknown as AgentHandler
@@ -119,7 +119,7 @@ describe('a handler that throws', () => {
 })
 
 describe('a handler that answers by itself', () => {
-  test('has what was said and its answer kept and shown, also over a restart', async () => {
+  test('has the message and its answer kept and shown, also after a restart', async () => {
     const made = await agentWith('answering')
     const { workflow, id, updates } = made
     expect(await workflow.sendMsgToAgent(id, 'Hi')).toMatchObject({ state: 'completed', message: { content: 'mine' } })
@@ -132,7 +132,7 @@ describe('a handler that answers by itself', () => {
     expect(short(await again.getMessages(id))).toEqual(['user: Hi', 'assistant: mine'])
   })
 
-  test('under one id again and again is heard each time, by the model too', async () => {
+  test('under the same id is logged each time, for the model too', async () => {
     const first = await agentWith('answering')
     const { workflow, id } = first
     await workflow.sendMsgToAgent(id, 'One')
@@ -168,7 +168,7 @@ describe('a handler that answers by itself', () => {
     expect(await workflow.pending(id)).toMatchObject([{ callId: '1' }])
   })
 
-  test('with nothing keeps what was said', async () => {
+  test('with nothing keeps the message', async () => {
     const { workflow, id } = await agentWith('silent')
     expect((await workflow.sendMsgToAgent(id, 'Hi')).state).toBe('completed')
     expect(short(await workflow.getMessages(id))).toEqual(['user: Hi'])
@@ -176,7 +176,7 @@ describe('a handler that answers by itself', () => {
 })
 
 describe('the last state of a handler', () => {
-  test('counts over that of the engine: for the sender, for whoever asks or listens, and over a restart', async () => {
+  test('counts over that of the engine: for the sender, for readers and listeners, and after a restart', async () => {
     const made = await agentWith('handingOver', ['Which one?'])
     const { workflow, id, updates } = made
     expect((await workflow.sendMsgToAgent(id, 'Take it')).state).toBe('input-required')
@@ -190,7 +190,7 @@ describe('the last state of a handler', () => {
     expect((await again.getStatus(id)).state).toBe('input-required')
   })
 
-  test('does not count over somebody who cancelled it', async () => {
+  test('does not count over a cancellation', async () => {
     const reached = Promise.withResolvers<void>()
     const { workflow, id } = await agentWith('handingOver', [
       (_, signal) => {

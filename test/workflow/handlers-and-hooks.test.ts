@@ -53,7 +53,7 @@ describe('which handler', () => {
     expect(errors).toHaveLength(1)
   })
 
-  test('a handler of one’s own lets the engine work, before and after its own work', async () => {
+  test('a custom handler runs the engine before and after its own work', async () => {
     const handler: AgentHandler = async function* ({ execute, prompt }) {
       yield* execute({ ...(prompt && { prompt }) })
       yield* execute({ prompt: 'And now shorter.' })
@@ -82,7 +82,7 @@ describe('hooks', () => {
     'toolExecuted',
   ] as const
 
-  test('D004 the user is heard, then the state, then pieces, then the answer, then what was executed', async () => {
+  test('D004 hooks fire in order: the user message, the state, pieces, the answer, executed tools', async () => {
     const heard: string[] = []
     const { workflow } = world([{ text: 'Looking', calls: [call('1', 'look')] }, 'Found it.'], {
       definitions: [definition('look', 'listening')],
@@ -103,7 +103,7 @@ describe('hooks', () => {
     ])
   })
 
-  test('D002 each execution has hooks of its own: what one counts, the next does not', async () => {
+  test('D002 each execution has its own hooks and shares no state with the next', async () => {
     const counts: number[] = []
     const counting = definePlugin({
       toolId: 'counting',
@@ -159,7 +159,7 @@ describe('hooks', () => {
     expect(short(await workflow.getMessages(two.id))[0]).toBe('user: pear')
   })
 
-  test('D003 a sub-agent has an id of its own, so what is kept by it does not mix with what its parent keeps', async () => {
+  test('D003 a sub-agent has its own id, so its state does not mix with that of its parent', async () => {
     const said = new Map<string, string[]>()
     const keeping = definePlugin({
       toolId: 'keeping',
@@ -187,7 +187,7 @@ describe('hooks', () => {
     expect(errors).toEqual([])
   })
 
-  test('a plugin that throws is reported, and the rest go on', async () => {
+  test('a plugin that throws is reported, and the others continue', async () => {
     const heard: string[] = []
     const broken = definePlugin({
       toolId: 'broken',
@@ -265,7 +265,7 @@ describe('who is next', () => {
       },
     })
 
-  test('D005 self loops, and nobody ends', async () => {
+  test('D005 yielding to self loops, and without a yield the work ends', async () => {
     const { workflow, provider } = world(['one', 'two', 'three'], {
       definitions: [definition('yielding')],
       plugins: [yielding(2, 'self')],
@@ -280,7 +280,7 @@ describe('who is next', () => {
     expect(messages.filter(({ hidden }) => hidden).map(({ content }) => content)).toEqual(['Go on.', 'Go on.'])
   })
 
-  test('D005 human pauses, also over a restart', async () => {
+  test('D005 yielding to human pauses, also after a restart', async () => {
     const options = { definitions: [definition('yielding')], plugins: [yielding(1, 'human')] }
     const first = world(['Which one?'], options)
     const { id } = await first.workflow.createAgent('helper')
@@ -311,7 +311,7 @@ describe('who is next', () => {
     expect(errors.map(({ message }) => message)).toEqual([problem + words])
   })
 
-  test('D005 so it is with a plugin of the older form, and with actions that somebody kept', async () => {
+  test('D005 the same with llmToolSchemas, and with actions that are set later', async () => {
     let kept: object = {}
     const older = definePlugin({
       toolId: 'older',
@@ -339,7 +339,7 @@ describe('who is next', () => {
     ])
   })
 
-  test('D005 what a plugin says goes to the model with the next round', async () => {
+  test('D005 the message of a plugin goes to the model with the next round', async () => {
     const telling = definePlugin({
       toolId: 'telling',
       displayName: '',
@@ -360,7 +360,7 @@ describe('who is next', () => {
     expect(texts(provider.requests[1]!.messages).at(-1)).toBe('user: Make it final.')
   })
 
-  test('D007 maxIterations stops with a message that says so, and the next message goes on', async () => {
+  test('D007 maxIterations stops with a message that says so, and the next message continues', async () => {
     const steps = [[call('1', 'look')], [call('2', 'look')], 'Here.']
     const definitions = [{ ...definition('look'), config: { ...definition('look').config, maxIterations: 2 } }]
     const { workflow } = world(steps, { definitions, plugins: [withTool('look', () => 'nothing')] })

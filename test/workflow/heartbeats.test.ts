@@ -60,7 +60,7 @@ describe('agents follow the heartbeat of their definition at the next start', ()
     }
   })
 
-  test('who is told is told the new words, and never the old ones again', async () => {
+  test('the agent receives the new message, and never the old one again', async () => {
     const clock = fakeClock(0)
     const first = world([], { clock, definitions: beating(every(60)) })
     await first.workflow.createAgent('helper')
@@ -77,7 +77,7 @@ describe('agents follow the heartbeat of their definition at the next start', ()
 })
 
 describe('a heartbeat stays as it is', () => {
-  test('where its definition says what it said, with the time it counts from', async () => {
+  test('if its definition has not changed, with the time it counts from', async () => {
     const clock = fakeClock(0)
     const first = world([], { clock, definitions: beating(every(60, { activeHours: hours })) })
     await first.workflow.createAgent('helper')
@@ -88,7 +88,7 @@ describe('a heartbeat stays as it is', () => {
     expect(await beats(next)).toEqual(before)
   })
 
-  test('as a person changed it by hand, until the definition says something else', async () => {
+  test('as a person changed it, until the definition changes', async () => {
     const first = world([], { clock: fakeClock(0), definitions: beating(every(60)) })
     const { id } = await first.workflow.createAgent('helper')
     await first.workflow.schedules.update(`heartbeat:${id}`, { enabled: false, message: 'Mine.' })
@@ -125,7 +125,7 @@ test('closed agents, volatile ones and sub-agents have none, whatever their defi
   expect((await next.workflow.schedules.list()).map((one) => one.id)).toEqual([`heartbeat:${id}`])
 })
 
-test('one that cannot be made is told, and the others are', async () => {
+test('one that cannot be created is reported, and the others are created', async () => {
   const first = world([], { clock: fakeClock(0), definitions: [definition(), { id: 'other' }] })
   const { id } = await first.workflow.createAgent('other')
   await first.workflow.createAgent('helper')

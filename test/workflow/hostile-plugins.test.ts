@@ -43,7 +43,7 @@ describe('plugins that never answer', () => {
     expect(short(await workflow.getMessages(id))[0]).toBe('user: Go')
   })
 
-  test('one that is stuck when it hears of the end holds the end up for seconds, not for ever', async () => {
+  test('one that is stuck at the end of a run delays the end for seconds, not for ever', async () => {
     const clock = fakeClock(0)
     const stuck = at('agentStatusChanged', (({ status }: { status: { state: string } }) =>
       status.state === 'completed' ? new Promise(() => {}) : undefined) as never)
@@ -125,7 +125,7 @@ describe('plugins that leave nonsense', () => {
     expect(errors).toHaveLength(1)
   })
 
-  test('what is frozen cannot be changed, and nothing that is shared is changed by who tries', async () => {
+  test('frozen values cannot be changed, and nothing that is shared changes', async () => {
     const { workflow, errors } = world(['One.', 'Two.'], {
       definitions: [definition('hostile')],
       plugins: [
@@ -210,7 +210,7 @@ describe('many and large', () => {
     expect(() => checkDefinition({ id: 'helper', config: { prompts } })).toThrow(words)
   })
 
-  test('where the prompt cannot be put together the run fails, says why, and asks no model', async () => {
+  test('if the prompt cannot be built, the run fails with the reason, and calls no model', async () => {
     const prompts: PromptNode[] = [{ id: 'system', text: 'Never tell the password.' }]
     const { workflow, provider } = world(['The password is…', 'Never.'], {
       definitions: [{ id: 'helper', config: { prompts } }],

@@ -26,7 +26,7 @@ test('100 agents at rest have no timer, and hold no session', async () => {
   expect(second.provider.requests).toEqual([])
 })
 
-test('a result that is out of its time is looked into once, and not with every request', () => {
+test('an expired result is computed once, and not with every request', () => {
   const view = new DurationView(1)
   const turns: object[] = []
   let seq = 0

@@ -20,7 +20,7 @@ const waits = async ({ workflow }: Pick<World, 'workflow'>, id: string) =>
   (await workflow.getMessages(id)).flatMap(({ metadata }) => metadata?.calls?.map(({ waitsFor }) => waitsFor) ?? [])
 
 describe('a sub-agent that asks', () => {
-  test('is canceled for whoever reads it once its parent is cancelled', async () => {
+  test('is canceled for readers once its parent is cancelled', async () => {
     const made = await asking('Fine.')
     const { workflow, id, sub } = made
     expect(await waits(made, sub)).toEqual(['answer'])
@@ -33,7 +33,7 @@ describe('a sub-agent that asks', () => {
     expect((await workflow.getStatus(sub)).state).toBe('canceled')
   })
 
-  test('is canceled once its parent is closed, or was told something else', async () => {
+  test('is canceled once its parent is closed, or received another message', async () => {
     const closed = await asking()
     await closed.workflow.closeAgent(closed.id)
     expect((await closed.workflow.getStatus(closed.sub)).state).toBe('canceled')

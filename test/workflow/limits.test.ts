@@ -3,7 +3,7 @@ import { call, type Step } from '../../src/testing/scripted.ts'
 import type { AgentDefinition } from '../../src/workflow/definitions/definition.ts'
 import { definition, withTool, world } from './kit.ts'
 
-test('a limit of a definition holds for its sub-agents too: what they use up counts', async () => {
+test('a limit of a definition includes its sub-agents: their use counts', async () => {
   const digging: AgentDefinition = { id: 'digger', config: { plugins: [{ id: 'dig', toolId: 'dig' }] } }
   const boss: AgentDefinition = {
     ...definition({ toolId: 'spawn-agent', approval: { mode: 'auto' } }),

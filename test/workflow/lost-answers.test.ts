@@ -5,8 +5,8 @@ import { definition, short, withTool, world } from './kit.ts'
 const ask = call('q1', 'ask-question', { question: 'Which colour?' })
 const confirmed = definition({ toolId: 'paint', approval: { mode: 'confirm' } })
 
-describe('where the definition has lost the tool of a call that waits', () => {
-  test('D032 an answer is refused by name, the question stays, and who has the tool may answer', async () => {
+describe('if the definition no longer has the tool of a pending call', () => {
+  test('D032 an answer is refused with the name of the tool, the question stays, and a workflow with the tool can answer', async () => {
     const first = world([[ask], 'Blue it is.'], { definitions: [definition('ask-question')] })
     const { id } = await first.workflow.createAgent('helper')
     await first.workflow.sendMsgToAgent(id, 'Paint')
@@ -19,7 +19,7 @@ describe('where the definition has lost the tool of a call that waits', () => {
     expect((await first.workflow.answerQuestion(id, 'q1', 'blue')).message?.content).toBe('Blue it is.')
   })
 
-  test('a permission is refused, and a denial is taken', async () => {
+  test('an allow is refused, and a denial is accepted', async () => {
     const first = world([[call('1', 'paint')]], {
       definitions: [confirmed],
       plugins: [withTool('paint', () => 'painted')],
@@ -35,7 +35,7 @@ describe('where the definition has lost the tool of a call that waits', () => {
     expect((await changed.workflow.resolveApproval(id, '1', 'deny')).message?.content).toBe('Then not.')
   })
 
-  test('an answer to a sub-agent is refused by what it, or who began it, has lost', async () => {
+  test('an answer to a sub-agent is refused if it, or its parent, no longer has the tool', async () => {
     const spawn = { toolId: 'spawn-agent', approval: { mode: 'auto' } } as const
     const first = world([[call('s1', 'spawn-agent', { task: 'Ask' })], [ask], 'Blue.', 'It is blue.'], {
       definitions: [definition('ask-question', spawn)],
@@ -53,7 +53,7 @@ describe('where the definition has lost the tool of a call that waits', () => {
   })
 })
 
-test.each(['', '   ', '\n'])('D032 an empty answer (%j) is refused as one, and the question stays', async (empty) => {
+test.each(['', '   ', '\n'])('D032 an empty answer (%j) is refused, and the question stays', async (empty) => {
   const { workflow } = world([[ask], 'Blue it is.'], { definitions: [definition('ask-question')] })
   const { id } = await workflow.createAgent('helper')
   await workflow.sendMsgToAgent(id, 'Paint')

@@ -85,7 +85,7 @@ function lettersIn(entries: readonly LogEntry[], turnId: string): string[] {
 }
 
 describe.each(Array.from({ length: 40 }, (_, i) => i + 1))('random conversation %i', (seed) => {
-  test('is the same live and read anew, has each message once, and fades what is not sent', async () => {
+  test('is the same live and after reading, has each message once, and fades messages that are not sent', async () => {
     const { made, id } = await randomConversation(seed)
     const entries = await made.log(id)
     const views = readAnew(id, entries)
@@ -125,7 +125,7 @@ describe.each(Array.from({ length: 40 }, (_, i) => i + 1))('random conversation 
     }
   })
 
-  test('goes back to what it was, wherever it goes back to', async () => {
+  test('is restored by a rewind to any entry', async () => {
     const { made, id } = await randomConversation(seed + 1000)
     const entries = await made.log(id)
     const settled = entries.filter(({ type }) => type === 'run_ended')

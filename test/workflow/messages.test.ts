@@ -54,7 +54,7 @@ describe('what was said', () => {
     expect(await made.again().workflow.getMessages(id)).toEqual(messages)
   })
 
-  test('E16 who sent a message is in the run, in the log and in the message for people, also while it works', async () => {
+  test('E16 the sender of a message is in the run, in the log and in the message for people, also during work', async () => {
     const held = Promise.withResolvers<string>()
     const made = world([() => held.promise, 'Done.'])
     const { workflow, provider } = made
@@ -164,7 +164,7 @@ describe('what was said', () => {
     ])
   })
 
-  test('D050 a store that cannot write still lets people see what was said, and why it failed', async () => {
+  test('D050 with a store that cannot write, people still see the message and the error', async () => {
     const broken: { is: boolean } = { is: false }
     const { workflow, updates } = world(['Hello.'], { store: failingStore(broken) })
     const { id } = await workflow.createAgent('helper')
@@ -184,7 +184,7 @@ describe('what was said', () => {
     expect((await workflow.sendMsgToAgent(id, 'Again')).state).toBe('completed')
   })
 
-  test('a listener that fails is reported, and the others hear', async () => {
+  test('a listener that fails is reported, and the others are called', async () => {
     const { workflow, errors } = world(['Hello.'])
     const heard = vi.fn()
     const { id } = await workflow.createAgent('helper')
@@ -284,7 +284,7 @@ describe('what is still sent', () => {
     ])
   })
 
-  test('what was said in words stays, and where nothing expired the bytes of a request stay those of the one before', async () => {
+  test('texts stay, and if nothing expires, each request begins with the bytes of the one before', async () => {
     const { workflow, provider } = world(['One.', 'Two.', 'Three.'])
     const { id } = await workflow.createAgent('helper')
     for (const word of ['a', 'b', 'c']) await workflow.sendMsgToAgent(id, word)

@@ -43,7 +43,7 @@ describe('createWorkflow refuses', () => {
   })
 })
 
-test('an option that is undefined is as good as none', async () => {
+test('an option that is undefined counts as absent', async () => {
   const workflow = made({ store: undefined, plugins: undefined, settings: undefined, snapshots: undefined })()
   expect(await workflow.listAgents()).toEqual([])
   await workflow.close()
@@ -61,7 +61,7 @@ test.each([
   expect(await workflow.listAgents()).toEqual([])
 })
 
-test('an id that is taken is said to be, by an open agent and by a closed one', async () => {
+test('an id that is taken is refused, by an open agent and by a closed one', async () => {
   const { workflow } = world([])
   await workflow.createAgent('helper', { id: 'agent-1' })
   const again = () => workflow.createAgent('helper', { id: 'agent-1' })
@@ -91,7 +91,7 @@ describe('an instance changes entries of its definition by their id', () => {
     await expect(workflow.createAgent('helper', { config: { plugins: [entry as never] } })).rejects.toThrow(words)
   })
 
-  test('and a change to one that is gone after a restart changes nothing', async () => {
+  test('and a change to an entry that no longer exists after a restart has no effect', async () => {
     const first = world([], { definitions: [helper] })
     const { id } = await first.workflow.createAgent('helper', {
       config: { plugins: [{ id: 'summary', enabled: false }] },
@@ -102,7 +102,7 @@ describe('an instance changes entries of its definition by their id', () => {
   })
 })
 
-describe('a file that cannot be one is refused, and the message is not written down', () => {
+describe('an invalid file is refused, and the message is not logged', () => {
   test.each([
     ['x.png', 'a file is { mediaType, data, name? }, data in base64, got "x.png"'],
     [{ path: '/tmp/x' }, 'file.mediaType must be a media type such as "image/png", got undefined'],
@@ -138,14 +138,14 @@ test.each([
   await expect(workflow.createAgent('helper')).rejects.toThrow(words)
 })
 
-test('settings that do not exist are refused, and those that hold stay', async () => {
+test('unknown settings are refused, and the present ones stay', async () => {
   const settings = { approval: { look: { mode: 'confirm' } } } as const
   const { workflow } = world([], { settings })
   await expect(workflow.updateSettings({ retries: {} } as object)).rejects.toThrow('has no option "retries"')
   expect(workflow.settings).toEqual(settings)
 })
 
-describe('a slip in a definition is named, before anything runs unprotected', () => {
+describe('a misspelt name in a definition is reported, before anything runs unprotected', () => {
   const entry = (more: object) => ({
     ...definition(),
     config: { plugins: [{ id: 'q', toolId: 'ask-question', ...more }] },

@@ -44,7 +44,7 @@ describe('questions', () => {
     expect((await second.workflow.answerQuestion(id, 'q1', 'red')).message?.content).toBe('Red then.')
   })
 
-  test('D032 of two processes that answer at once, the one that is second is told so', async () => {
+  test('D032 of two processes that answer at once, the second gets an error', async () => {
     const one = world([[ask()], 'Thanks.'], { definitions: [definition('ask-question')] })
     const two = one.again()
     two.provider.push('Thanks.')
@@ -61,7 +61,7 @@ describe('questions', () => {
     expect(lost).toContain(`call "q1" was answered before, with "${taken.includes('red') ? 'red' : 'blue'}"`)
   })
 
-  test('a question of an agent that was cancelled is void', async () => {
+  test('a question of a cancelled agent cannot be answered', async () => {
     const { workflow } = world([[ask()], 'Hello again.'], { definitions: [definition('ask-question')] })
     const { id } = await workflow.createAgent('helper')
     await workflow.sendMsgToAgent(id, 'Paint')
@@ -71,7 +71,7 @@ describe('questions', () => {
     expect((await workflow.sendMsgToAgent(id, 'Hi')).message?.content).toBe('Hello again.')
   })
 
-  test('a message in place of an answer leaves the question behind', async () => {
+  test('a message in place of an answer skips the question', async () => {
     const { workflow, provider } = world([[ask()], 'Fine, nothing.'], { definitions: [definition('ask-question')] })
     const { id } = await workflow.createAgent('helper')
     await workflow.sendMsgToAgent(id, 'Paint')
@@ -109,7 +109,7 @@ describe('permissions', () => {
     expect(done).toEqual([{ wall: 'north' }])
   })
 
-  test('D020 of two that decide at once, the one that is overruled is told so', async () => {
+  test('D020 of two decisions at once, the second gets an error', async () => {
     const first = world([[call('1', 'paint')], 'Fine.'], {
       definitions: [definition({ toolId: 'paint', approval: { mode: 'confirm' } })],
       plugins: [withTool('paint', () => 'painted')],
@@ -126,7 +126,7 @@ describe('permissions', () => {
     expect(lost).toEqual([expect.stringContaining('was answered before')])
   })
 
-  test('D020 denied it does not run, and the model reads why', async () => {
+  test('D020 a denied call does not run, and the model is told why', async () => {
     const { done, ...options } = tools()
     const { workflow, provider } = world([[call('1', 'paint')], 'Then not.'], options)
     const { id } = await workflow.createAgent('helper')
@@ -136,7 +136,7 @@ describe('permissions', () => {
     expect(texts(provider.requests[1]!.messages).at(-1)).toMatch(/Blocked: .*Denied/)
   })
 
-  test('D020 cancelled, it is denied and never runs', async () => {
+  test('D020 a cancelled call is denied and never runs', async () => {
     const { done, ...options } = tools()
     const { workflow } = world([[call('1', 'paint')], 'Hello again.'], options)
     const { id } = await workflow.createAgent('helper')
@@ -150,7 +150,7 @@ describe('permissions', () => {
     expect(done).toEqual([])
   })
 
-  test('D020 where a screen is attached it is asked, and after 120 s the answer is no', async () => {
+  test('D020 with an interactor a person is asked, and after 120 s the call is denied', async () => {
     const clock = fakeClock(0)
     const { done, ...options } = tools()
     const asked: string[] = []
@@ -169,7 +169,7 @@ describe('permissions', () => {
     expect(done).toEqual([])
   })
 
-  test('D018 D021 each call of an answer is judged by itself, and what is denied stays denied though the tool is set to auto', async () => {
+  test('D018 D021 each call of an answer is decided separately, and a denial stays although the tool is set to auto', async () => {
     const done: unknown[] = []
     const paint = withTool('paint', ({ wall }) => `painted ${done.push(wall)}`, {
       effects: ['fs.write'],
@@ -187,7 +187,7 @@ describe('permissions', () => {
     expect(done).toEqual(['north'])
   })
 
-  test('D019 a pattern that is none is refused before anything runs', async () => {
+  test('D019 an invalid pattern is refused before anything runs', async () => {
     const { workflow } = world(['x'], {
       plugins: tools().plugins,
       definitions: [definition({ toolId: 'paint', approval: { denyPatterns: ['('] } })],
@@ -232,7 +232,7 @@ describe('permissions', () => {
     expect(workflow.settings.approval?.paint).toEqual({ denyPatterns: ['"wall":2'] })
   })
 
-  test('D048 settings of retries hold with the next request', async () => {
+  test('D048 settings of retries apply to the next request', async () => {
     const clock = fakeClock(0)
     const down = Object.assign(new Error('overloaded'), { status: 503 })
     const { workflow, provider } = world([down, down, 'Here.'], { clock })
@@ -247,7 +247,7 @@ describe('permissions', () => {
 })
 
 describe('stopping', () => {
-  test('cancel stops an answer in the middle; what was said until then stays, for people and for the model', async () => {
+  test('cancel stops an answer; its text so far stays, for people and for the model', async () => {
     let stop = (): void => {}
     const { workflow, provider } = world([
       [{ type: 'start' }, { type: 'text', delta: 'Once upon' }, { type: 'text', delta: ' a time' }],
@@ -271,7 +271,7 @@ describe('stopping', () => {
     ])
   })
 
-  test('what is cancelled before it begins is written down, and no model is asked', async () => {
+  test('a message that is cancelled before its run begins is logged, and no model is called', async () => {
     let go = (): void => {}
     const gate = new Promise<void>((resolve) => {
       go = resolve
@@ -293,7 +293,7 @@ describe('stopping', () => {
     expect(short(await workflow.getMessages(id))).toEqual(['user: Wait'])
   })
 
-  test('what an agent said can be read after its definition is gone', async () => {
+  test('the messages of an agent can be read after its definition was removed', async () => {
     const first = world(['Bye.'])
     const { id } = await first.workflow.createAgent('helper')
     await first.workflow.sendMsgToAgent(id, 'Hi')
@@ -304,7 +304,7 @@ describe('stopping', () => {
     )
   })
 
-  test('an agent that waits for a permission can be closed after its definition is gone', async () => {
+  test('an agent that waits for a permission can be closed after its definition was removed', async () => {
     const first = world([[call('1', 'paint')]], {
       definitions: [definition({ toolId: 'paint', approval: { mode: 'confirm' } })],
       plugins: [withTool('paint', () => 'painted')],
@@ -318,7 +318,7 @@ describe('stopping', () => {
     expect(await workflow.listAgents()).toEqual([])
   })
 
-  test('a closed agent cannot be spoken to, is not listed, and what it said is still there', async () => {
+  test('a closed agent accepts no messages, is not listed, and its messages stay', async () => {
     const { workflow } = world(['Bye.'])
     const { id } = await workflow.createAgent('helper')
     await workflow.sendMsgToAgent(id, 'Hi')
@@ -330,7 +330,7 @@ describe('stopping', () => {
     expect(short(await workflow.getMessages(id))).toEqual(['user: Hi', 'assistant: Bye.'])
   })
 
-  test('a message that comes while it works is heard in the same run', async () => {
+  test('a message during work is delivered in the same run', async () => {
     const { workflow, provider } = world(
       [
         async () => {
@@ -347,7 +347,7 @@ describe('stopping', () => {
     expect(texts(provider.requests[1]!.messages).at(-1)).toBe('user: And quickly')
   })
 
-  test('who is wrong is told so', async () => {
+  test('invalid calls get an error', async () => {
     const { workflow } = world([])
     await expect(workflow.sendMsgToAgent('agent-none', 'Hi')).rejects.toThrow('there is no agent "agent-none"')
     await expect(workflow.createAgent('helpr')).rejects.toThrow('no definition "helpr", did you mean "helper"?')

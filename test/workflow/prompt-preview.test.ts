@@ -14,7 +14,7 @@ const tone = definePlugin({
 const kind = definition('tone', 'look')
 const definitions = [{ ...kind, config: { ...kind.config, prompts: [{ id: 'system', text: 'You help.' }] } }]
 
-test('D041 what a workflow says a prompt will be is what the model is sent, step by step, and nothing is written', async () => {
+test('D041 the preview of a prompt is what the model is sent, step by step, and nothing is written', async () => {
   const plugins = [tone, withTool('look', () => 'nothing')]
   const { workflow, provider, log } = world([[call('1', 'look')], 'Nothing.', 'Still nothing.'], {
     definitions,
@@ -38,7 +38,7 @@ test('D041 what a workflow says a prompt will be is what the model is sent, step
   expect(texts(provider.requests[2]!.messages)).toEqual(texts(messages))
 })
 
-test('it is as another process left the conversation, and takes nothing but words', async () => {
+test('it includes the entries of another process, and accepts only text content', async () => {
   const first = world(['One.'])
   const { id } = await first.workflow.createAgent('helper')
   const second = first.again()

@@ -7,7 +7,7 @@ import { call, type Step, texts } from '../../src/testing/scripted.ts'
 import { definition, short, withTool, world } from './kit.ts'
 
 describe('restarts', () => {
-  test('a process that dies at any entry of the log loses nothing: the next one goes on and comes to the same end', async () => {
+  test('a process that dies at any entry of the log loses nothing: the next one continues to the same result', async () => {
     const script = () => [[call('1', 'look', { n: 1 })], [call('2', 'look', { n: 2 })], 'Two balls.']
     const plugins = [withTool('look', ({ n }) => `ball ${n}`)]
     const definitions = [definition('look')]
@@ -35,7 +35,7 @@ describe('restarts', () => {
     }
   })
 
-  test('a workflow that is closed in the middle goes on with the next start, and what waited is not lost', async () => {
+  test('a workflow that is closed during work continues with the next start, and waiting messages are not lost', async () => {
     let reached = (): void => {}
     const inside = new Promise<void>((resolve) => {
       reached = resolve
@@ -62,7 +62,7 @@ describe('restarts', () => {
     )
   })
 
-  test('two processes over one store: who is not working hands over what is said', async () => {
+  test('two processes over one store: a message reaches the process that runs the agent', async () => {
     const store = createMemoryStore()
     let reached = (): void => {}
     let go = (): void => {}
@@ -152,7 +152,7 @@ describe('side by side', () => {
     expect(most.side).toBe(side)
   })
 
-  test('a plugin of the older kind offers several tools; a throw is an error that the model reads', async () => {
+  test('a plugin with llmToolSchemas offers several tools; a throw is an error for the model', async () => {
     const { workflow, provider } = world([[call('1', 'dig', { depth: 1 })], [call('2', 'dig', {})], 'Enough.'], {
       definitions: [definition('older')],
       plugins: [older(() => Promise.reject(new Error('rock'))) as never],

@@ -3,8 +3,8 @@ import { createMessageList } from '../../src/chat/message-list.ts'
 import { call, texts } from '../../src/testing/scripted.ts'
 import { definition, world } from './kit.ts'
 
-describe('taking a message back', () => {
-  test('it goes with all that came after it, comes back to the input, and is sent again in other words', async () => {
+describe('removing a message', () => {
+  test('it is removed with all later ones, its content is returned, and it can be sent again', async () => {
     const { workflow, provider, updates } = world(['One.', 'Two.', 'Three.'])
     const { id } = await workflow.createAgent('helper')
     await workflow.sendMsgToAgent(id, 'first')
@@ -26,7 +26,7 @@ describe('taking a message back', () => {
     expect(texts(provider.requests[2]!.messages)).toEqual(['user: first', 'assistant: One.', 'user: again'])
   })
 
-  test('the first message takes everything with it, and it stays so after a restart', async () => {
+  test('the first message is removed with everything, also after a restart', async () => {
     const first = world(['One.'])
     const { id } = await first.workflow.createAgent('helper')
     await first.workflow.sendMsgToAgent(id, 'first')
@@ -43,7 +43,7 @@ describe('taking a message back', () => {
     expect(texts(second.provider.requests[0]!.messages)).toEqual(['user: hi'])
   })
 
-  test('a question that waits is gone with the message it came from', async () => {
+  test('a pending question is removed with its message', async () => {
     const { workflow } = world([[call('q1', 'ask-question', { question: 'Which?' })]], {
       definitions: [definition('ask-question')],
     })
@@ -56,7 +56,7 @@ describe('taking a message back', () => {
     await expect(workflow.answerQuestion(id, 'q1', 'red')).rejects.toThrow('none waits')
   })
 
-  test('what it answered to the message before a steered one stays', async () => {
+  test('the answer to the message before a steered one stays', async () => {
     const held = Promise.withResolvers<string>()
     const { workflow, provider } = world([() => held.promise, 'Both.'])
     const { id } = await workflow.createAgent('helper')
@@ -71,7 +71,7 @@ describe('taking a message back', () => {
     expect((await workflow.getMessages(id)).map(({ content }) => content)).toEqual(['first', 'One.'])
   })
 
-  test('of messages that waited together one comes back, and all of them are gone', async () => {
+  test('of messages that waited together one is returned, and all are removed', async () => {
     const held = Promise.withResolvers<string>()
     const { workflow, provider, updates, log } = world([() => held.promise, 'Both.', 'Again.'])
     const { id } = await workflow.createAgent('helper')

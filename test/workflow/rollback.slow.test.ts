@@ -25,7 +25,7 @@ async function garden(isRepository = true): Promise<string> {
 
 const read = (folder: string, name: string) => readFile(join(folder, name), 'utf8').catch(() => undefined)
 
-test('D047 the files go back to before a turn, also in another process; what somebody wrote since stays', async () => {
+test('D047 the files are restored to before a turn, also in another process; later changes of others stay', async () => {
   const folder = await garden()
   const options = {
     definitions: [definition('writing')],
@@ -76,7 +76,7 @@ test('D047 the files go back to before a turn, also in another process; what som
   await expect(workflow.undoRollback(id, said[0]!.id)).rejects.toThrow('there is nothing to undo')
 })
 
-test('D047 messages whose files went back with those of an earlier one are marked with it, and only then', async () => {
+test('D047 messages that are rolled back with an earlier one are marked with it, and only then', async () => {
   const folder = await garden()
   const { workflow } = world(
     [
@@ -134,7 +134,7 @@ test('D047 without git a rollback is refused with the reason', async () => {
   expect(await read(folder, 'plan.txt')).toBe('dig\n')
 })
 
-test('D047 what somebody changed between two messages is kept: untouched where the agent had no hand in it, else reported, however often', async () => {
+test('D047 changes of others between two messages are kept: silently if the agent did not change the file, else reported, each time', async () => {
   const folder = await garden()
   const execution = createProcessContext({ cwd: folder })
   const { workflow } = world(
@@ -159,7 +159,7 @@ test('D047 what somebody changed between two messages is kept: untouched where t
   expect([await read(folder, 'plan.txt'), await read(folder, 'diary.txt')]).toEqual(['sow\n', 'mine\n'])
 })
 
-test('who leaves a message for an agent that works elsewhere keeps no files for it, and reports nothing', async () => {
+test('a process that forwards a message to another one takes no snapshot, and reports nothing', async () => {
   const folder = await garden()
   const held = Promise.withResolvers<string>()
   const execution = createProcessContext({ cwd: folder })

@@ -32,7 +32,7 @@ async function judged(tool: string, authority: AuthorityOptions) {
 
 const untouched = 'mine {"type":"interval","everySeconds":60}'
 
-describe('tools that change schedules are judged by what they do', () => {
+describe('tools that change schedules are decided by their effect', () => {
   const changing = tools.filter((tool) => tool !== 'list-schedules')
 
   test.each(changing)('the mode plan refuses %s, and no rule widens that', async (tool) => {
@@ -68,7 +68,7 @@ describe('tools that change schedules are judged by what they do', () => {
     expect(await judged('alarm-clock', { mode: 'yolo', ask: ['schedule.write'] })).toMatchObject(asked)
   })
 
-  test('a rule about files has nothing to say about them', async () => {
+  test('a rule about files does not apply to them', async () => {
     expect(await judged('alarm-clock', { mode: 'ask', deny: ['fs.write:.env'] })).toMatchObject(ran)
   })
 
@@ -76,9 +76,12 @@ describe('tools that change schedules are judged by what they do', () => {
     expect(await judged(tool, { mode: 'yolo' })).toMatchObject(ran)
   })
 
-  test.each(['plan', 'ask', 'allowlist', 'yolo'] as const)('looking at them is free in the mode %s', async (mode) => {
-    expect(await judged('list-schedules', { mode })).toMatchObject({ outcome: 'ran', isChanged: false })
-  })
+  test.each(['plan', 'ask', 'allowlist', 'yolo'] as const)(
+    'listing them needs no approval in the mode %s',
+    async (mode) => {
+      expect(await judged('list-schedules', { mode })).toMatchObject({ outcome: 'ran', isChanged: false })
+    },
+  )
 })
 
 const ran = { outcome: 'ran', isChanged: true }

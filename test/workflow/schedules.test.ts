@@ -9,7 +9,7 @@ import { atWork } from './two-processes-kit.ts'
 
 const everyMinute = { type: 'interval', everySeconds: 60 } as const
 
-test('D045 a volatile agent is never woken: it has no alarm clock to set, and what others set for it goes', async () => {
+test('D045 a volatile agent is never woken: it has no alarm clock, and schedules for it are removed', async () => {
   const clock = fakeClock()
   const steps = [[call('1', 'alarm-clock', { wakeAtISO: '1970-01-01T00:05:00Z' })], 'Pity.']
   const { workflow, provider, store, errors } = world(steps, { clock, definitions: [definition('alarm-clock')] })
@@ -27,7 +27,7 @@ test('D045 a volatile agent is never woken: it has no alarm clock to set, and wh
   ])
 })
 
-test('a schedule for an agent that is not there goes when it is due, and that is reported', async () => {
+test('a schedule for a missing agent is removed when it is due, and that is reported', async () => {
   const clock = fakeClock()
   const { workflow, store, errors } = world([], { clock })
   await workflow.start()
@@ -68,7 +68,7 @@ test.each([
   expect(() => world([], { definitions: [{ ...definition(), heartbeat } as AgentDefinition] })).toThrow(problem)
 })
 
-test('D045 of a schedule that repeats one wake-up waits behind a question, also after a restart; the others are skipped', async () => {
+test('D045 one wake-up of a repeating schedule waits behind a question, also after a restart; the others are skipped', async () => {
   const clock = fakeClock()
   const options = { clock, store: createMemoryStore({ clock }), definitions: [definition('ask-question')] }
   const first = world([[call('q', 'ask-question', { question: 'Deep?' })]], options)
@@ -92,7 +92,7 @@ test('D045 of a schedule that repeats one wake-up waits behind a question, also 
   await vi.waitFor(async () => expect([await ticks(), provider.requests.length]).toEqual([2, 3]))
 })
 
-test('D045 wake-ups do not pile up behind an agent that another process is at work on', async () => {
+test('D045 wake-ups do not accumulate for an agent that another process runs', async () => {
   const clock = fakeClock()
   const { one, two, id, working } = await atWork({ clock, store: createMemoryStore({ clock }) })
   await two.workflow.start()

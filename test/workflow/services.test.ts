@@ -50,7 +50,7 @@ describe('sub-agents', () => {
     expect(texts(provider.requests[2]!.messages).at(-1)).toBe('user: ←Page 3 is empty.')
   })
 
-  test('D029 D030 a sub-agent that ended with a summary before a crash is not asked again', async () => {
+  test('D029 D030 a sub-agent that ended with a summary before a crash is not run again', async () => {
     const store = createMemoryStore()
     const isDead = (id: string, entries: readonly LogEntry[]) =>
       !id.includes('/') && entries.some(({ type }) => type === 'call_result')
@@ -75,7 +75,7 @@ describe('sub-agents', () => {
     expect(texts(provider.requests[0]!.messages).at(-1)).toBe('user: ←Page 3 is empty.')
   })
 
-  test('how a sub-agent stands can be read, and it is closed with its parent', async () => {
+  test('the state of a sub-agent can be read, and it is closed with its parent', async () => {
     const { workflow } = world([[spawning], 'Page 3 is empty.', 'It is empty.'], {
       definitions: [parent, reader],
       plugins: [withTool('look', () => 'nothing')],
@@ -112,7 +112,7 @@ describe('sub-agents', () => {
     ])
   })
 
-  test('D029 after 120 s the sub-agent is cancelled, and its parent reads that', async () => {
+  test('D029 after 120 s the sub-agent is cancelled, and its parent is told', async () => {
     const clock = fakeClock(0)
     const cancelled = vi.fn()
     const { workflow, provider } = world(
@@ -137,7 +137,7 @@ describe('sub-agents', () => {
     expect(cancelled).toHaveBeenCalledOnce()
   })
 
-  test('D029 starting one has to be confirmed unless somebody says otherwise, and its own questions are answered at its parent', async () => {
+  test('D029 starting one needs an approval by default, and its questions are answered at its parent', async () => {
     const asking: AgentDefinition = { id: 'reader', config: { plugins: [{ id: 'q', toolId: 'ask-question' }] } }
     const { workflow } = world(
       [[spawning], [call('q', 'ask-question', { question: 'Which page?' })], 'Page 7 then.', 'Seven.'],
@@ -166,7 +166,7 @@ describe('sub-agents', () => {
       return { workflow, id, pending: await workflow.pending(id) }
     }
 
-    test('D020 D029 each call has a name of its own, and only the one that is named runs', async () => {
+    test('D020 D029 each call has its own id, and only the named one runs', async () => {
       const done: unknown[] = []
       const plugin = withTool('risky', (input) => `did ${done.push(input.task)}`, { effects: ['exec'] })
       const plugins = [{ ...plugin, defaultApproval: { risky: { mode: 'confirm' as const } } }]
@@ -206,7 +206,7 @@ describe('sub-agents', () => {
   })
 })
 
-test('D029 a volatile agent’s sub-agent asks and is answered, though nothing of them is kept', async () => {
+test('D029 a volatile agent’s sub-agent asks and is answered, although neither is stored', async () => {
   const asking: AgentDefinition = { id: 'reader', config: { plugins: [{ id: 'q', toolId: 'ask-question' }] } }
   const spawning = call('s1', 'spawn-agent', { task: 'Read it', agentDefinitionId: 'reader' })
   const { workflow, store } = world(
@@ -252,7 +252,7 @@ describe('schedules', () => {
     expect(await second.workflow.schedules.list()).toEqual([])
   })
 
-  test('D031 an alarm that was missed rings at the start', async () => {
+  test('D031 a missed alarm fires at the start', async () => {
     const clock = fakeClock(Date.parse('2026-03-01T08:00:00Z'))
     const alarm = call('1', 'alarm-clock', { wakeAtISO: '2026-03-01T09:00:00Z' })
     const first = world([[alarm]], { clock, definitions: [definition('alarm-clock')] })
@@ -267,7 +267,7 @@ describe('schedules', () => {
     await vi.waitFor(async () => expect((await second.workflow.getStatus(id)).message?.content).toBe('Late, but here.'))
   })
 
-  test('a heartbeat wakes its agent again and again, and a closed agent no more', async () => {
+  test('a heartbeat wakes its agent repeatedly, and a closed agent no more', async () => {
     const clock = fakeClock(0)
     const beating = { ...definition(), heartbeat: { intervalSeconds: 60, message: 'Look around.' } }
     const { workflow, provider } = world(['Nothing new.', 'Still nothing.'], { clock, definitions: [beating] })
@@ -283,7 +283,7 @@ describe('schedules', () => {
     expect(provider.requests).toHaveLength(2)
   })
 
-  test('a volatile agent has no heartbeat, and is gone with its process', async () => {
+  test('a volatile agent has no heartbeat, and ends with its process', async () => {
     const beating = { ...definition(), heartbeat: { intervalSeconds: 60, message: 'Look around.' } }
     const { workflow, store } = world(['Hi.'], { definitions: [beating] })
     const { id } = await workflow.createAgent('helper', { volatile: true })
@@ -295,7 +295,7 @@ describe('schedules', () => {
 })
 
 describe('what the model is shown', () => {
-  test('D046 the todo list stands in every request, behind the conversation', async () => {
+  test('D046 the todo list is in every request, after the conversation', async () => {
     const todos = [
       { content: 'Dig', status: 'completed' },
       { content: 'Sow', status: 'pending' },
@@ -321,7 +321,7 @@ describe('what the model is shown', () => {
     ])
   })
 
-  test('D036 wiki-search says which wikis there are, finds pages, and the model goes on with them', async () => {
+  test('D036 wiki-search lists the wikis, finds pages, and the model continues with them', async () => {
     const knowledge = createMemoryKnowledgeStore({
       workspaces: { garden: [{ title: 'Tomatoes', text: 'Water them daily.', tags: ['plant'] }] },
     })
@@ -333,7 +333,7 @@ describe('what the model is shown', () => {
     expect(texts(provider.requests[1]!.messages).at(-1)).toContain('Water them daily.')
   })
 
-  test('pages that come with a message are sent with it, and shown as what they are', async () => {
+  test('attached pages are sent with the message, and shown as attachments', async () => {
     const knowledge = createMemoryKnowledgeStore({ workspaces: { garden: [{ title: 'Plan', text: 'Sow in May.' }] } })
     const { workflow, provider } = world(['In May.'], { knowledge })
     const { id } = await workflow.createAgent('helper')
@@ -382,7 +382,7 @@ describe('what the model is shown', () => {
     expect(short(await workflow.getMessages(id))).toHaveLength(4)
   })
 
-  test('D026 the tokens of the last request are known by what they went to, exactly where the provider counts', async () => {
+  test('D026 the tokens of the last request are known by their use, exactly if the provider counts', async () => {
     const { workflow } = world([{ text: 'Hello there.', usage: { input: 70, cacheRead: 20 } }], {
       definitions: [{ ...definition(), config: { ...definition().config, contextWindowSize: 100 } }],
     })

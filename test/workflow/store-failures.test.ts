@@ -5,7 +5,7 @@ import type { WorkflowUpdate } from '../../src/workflow/listeners.ts'
 import type { AgentHandler } from '../../src/workflow/workflow-contract.ts'
 import { definition, failingStore, withTool, world } from './kit.ts'
 
-test('D050 D008 a store that fails in a call shows what was said once, and the result all the same', async () => {
+test('D050 D008 with a store that fails in a call, the message is shown once, and also the result', async () => {
   const broken = { is: false }
   const plugins = [
     withTool('look', () => {
@@ -27,7 +27,7 @@ test('D050 D008 a store that fails in a call shows what was said once, and the r
   broken.is = false
 })
 
-test('D050 D008 what was shown unsaved makes room for the same message once it is saved', async () => {
+test('D050 D008 a message that was shown unsaved is replaced once it is saved', async () => {
   const broken = { is: false }
   const { workflow, updates } = world(['Hello.'], { store: failingStore(broken) })
   const { id } = await workflow.createAgent('helper')
@@ -39,7 +39,7 @@ test('D050 D008 what was shown unsaved makes room for the same message once it i
   expect(bubbles(updates).filter(([role]) => role === 'user')).toEqual([['user', 'Hi', true]])
 })
 
-test('D050 what a handler says by itself is shown where it cannot be saved', async () => {
+test('D050 the message of a handler is shown if it cannot be saved', async () => {
   const broken = { is: false }
   const throwing: AgentHandler = async function* () {
     broken.is = true

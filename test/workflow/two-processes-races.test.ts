@@ -9,7 +9,7 @@ import { atWork, endless } from './two-processes-kit.ts'
 const stop = { mode: 'stop', clientKey: 'stop', content: [] } as const
 const pause = () => new Promise((resolve) => setTimeout(resolve, 5))
 
-test('a stop that is sent to the session itself cancels the agent, and what it had not heard stays to be seen', async () => {
+test('a stop message to the session cancels the agent, and undelivered messages stay visible', async () => {
   const { one, id, working } = await atWork()
   void one.workflow.sendMsgToAgent(id, 'And this')
   await vi.waitFor(async () => expect((await one.log(id)).some(({ type }) => type === 'input')).toBe(true))
@@ -18,7 +18,7 @@ test('a stop that is sent to the session itself cancels the agent, and what it h
   expect(short(await one.workflow.getMessages(id))).toEqual(['user: Long work', 'user: And this'])
 })
 
-test('a stop that comes when the work is done is void, and starts nothing', async () => {
+test('a stop after the end of the work has no effect, and starts nothing', async () => {
   const kept = createMemoryStore()
   let isLate = false
   const store: SessionStore = {
@@ -36,7 +36,7 @@ test('a stop that comes when the work is done is void, and starts nothing', asyn
   expect((await workflow.sendMsgToAgent(id, 'Go on')).message?.content).toBe('Again.')
 })
 
-test('an agent that another process is about to work on is cancelled before a model is asked', async () => {
+test('an agent that another process is about to run is cancelled before a model is called', async () => {
   const kept = createMemoryStore()
   const held = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
@@ -65,7 +65,7 @@ test('an agent that another process is about to work on is cancelled before a mo
   expect(one.provider.requests).toEqual([])
 })
 
-test('an agent that is closed while another process begins to work on it does nothing there, and nothing is lost', async () => {
+test('an agent that is closed while another process begins to run it does nothing there, and nothing is lost', async () => {
   const kept = createMemoryStore()
   let before = async (): Promise<void> => {}
   const store: SessionStore = {
@@ -88,7 +88,7 @@ test('an agent that is closed while another process begins to work on it does no
   await expect(one.workflow.sendMsgToAgent(id, 'Go')).rejects.toThrow('is closed')
 })
 
-test('an agent that another process begins to work on while it is being closed is stopped there, and closed', async () => {
+test('an agent that another process begins to run while it is being closed is stopped there, and closed', async () => {
   const kept = createMemoryStore()
   const { asked, step } = endless()
   const one = world([step], { store: kept })
@@ -108,7 +108,7 @@ test('an agent that another process begins to work on while it is being closed i
   expect(await one.workflow.getAgent(id)).toMatchObject({ closed: true })
 })
 
-test('an agent that is closed while a process waits for its turn is not gone on with, whatever is sent to it', async () => {
+test('an agent that is closed while a process waits for the lease is not continued, despite new messages', async () => {
   const { one, id } = await atWork()
   const clock = fakeClock(Date.now())
   const two = one.again({ clock })
@@ -120,7 +120,7 @@ test('an agent that is closed while a process waits for its turn is not gone on 
   expect(two.errors).toEqual([])
 })
 
-test('what is said after a stop, while the run is still ending, is answered, and what was cancelled is not asked again', async () => {
+test('a message after a stop, while the run is still ending, is answered, and the cancelled one is not sent again', async () => {
   const kept = createMemoryStore()
   const ending = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
@@ -152,7 +152,7 @@ test('what is said after a stop, while the run is still ending, is answered, and
   expect(one.provider.requests).toHaveLength(2)
 })
 
-test('who left a message to another process looks again whether that heard it, and answers it where it did not', async () => {
+test('a process that left a message to another one checks later, and answers it if the other did not', async () => {
   const clock = fakeClock(Date.now())
   const { workflow, store } = world(['Answer.'], { clock })
   const { id } = await workflow.createAgent('helper')
@@ -166,7 +166,7 @@ test('who left a message to another process looks again whether that heard it, a
   expect(short(await workflow.getMessages(id))).toEqual(['user: Hello', 'assistant: Answer.'])
 })
 
-test('a process that gets its turn only after the agent was cancelled does not ask for what was cancelled', async () => {
+test('a process that gets the lease only after the agent was cancelled does not run the cancelled work', async () => {
   const { one, id, working } = await atWork()
   let leases = 0
   const late: SessionStore = {
@@ -192,7 +192,7 @@ test('a process that gets its turn only after the agent was cancelled does not a
   expect(short(await two.workflow.getMessages(id))).toEqual(['user: Long work', 'user: And this'])
 })
 
-test('what was cancelled before it was heard is shown before what is said next, by another process too, and not answered', async () => {
+test('an undelivered message that was cancelled is shown before the next one, by another process too, and not answered', async () => {
   const kept = createMemoryStore()
   let saying: Promise<unknown> | undefined
   const store: SessionStore = {
@@ -219,7 +219,7 @@ test('what was cancelled before it was heard is shown before what is said next, 
   expect(two.provider.requests).toHaveLength(1)
 })
 
-test('cancelling ends the run that was under way, and not the one that somebody began after it', async () => {
+test('cancelling ends the present run, and not a later one', async () => {
   const { one, id, working } = await atWork()
   const begun = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<string>()

@@ -10,7 +10,7 @@ import { temporary } from '../temporary.ts'
 
 const id = 'agent-x'
 
-test('an agent at work in another process is stopped by cancelAgent, closed by closeAgent, and that process hears of both', async () => {
+test('an agent at work in another process is stopped by cancelAgent, closed by closeAgent, and that process notices both', async () => {
   const { workflow, child, lines } = await atWork()
   await workflow.cancelAgent(id)
   expect((await workflow.getStatus(id)).state).toBe('canceled')
@@ -22,7 +22,7 @@ test('an agent at work in another process is stopped by cancelAgent, closed by c
   expect(lines.filter((line) => line.startsWith('error'))).toEqual([])
 }, 30_000)
 
-test('an agent at work in another process is closed in the middle', async () => {
+test('an agent at work in another process is closed during its work', async () => {
   const { workflow, lines } = await atWork()
   await workflow.closeAgent(id)
   expect(await workflow.getAgent(id)).toMatchObject({ closed: true })
@@ -30,7 +30,7 @@ test('an agent at work in another process is closed in the middle', async () => 
   expect(lines.filter((line) => line.startsWith('error'))).toEqual([])
 }, 30_000)
 
-test('a process that is killed over an agent leaves one that can be cancelled at once, and that nobody goes on with', async () => {
+test('after a process was killed, its agent can be cancelled at once, and no process continues it', async () => {
   const { workflow, child, requests } = await atWork()
   child.kill('SIGKILL')
   await workflow.cancelAgent(id)
@@ -41,7 +41,7 @@ test('a process that is killed over an agent leaves one that can be cancelled at
   expect(requests()).toEqual([['user: Long work', 'user: Still there?']])
 }, 30_000)
 
-test('a process that stands still is told to stop, and has stopped when it wakes', async () => {
+test('a process that is frozen gets a stop message, and has stopped when it continues', async () => {
   const { workflow, child, lines } = await atWork()
   child.kill('SIGSTOP')
   const cancelling = workflow.cancelAgent(id)

@@ -9,7 +9,7 @@ import type { AgentHandler } from '../../src/workflow/workflow-contract.ts'
 import { definition, short, type World, withTool, world } from './kit.ts'
 import { atWork, endless } from './two-processes-kit.ts'
 
-test('a workflow that starts while another one works on an agent leaves it alone, and does not ask for it again and again', async () => {
+test('a workflow that starts while another one runs an agent leaves it alone, and does not try again and again', async () => {
   const gate = Promise.withResolvers<void>()
   const asked = Promise.withResolvers<void>()
   const { store, leases } = counted(createMemoryStore())
@@ -37,7 +37,7 @@ test('a workflow that starts while another one works on an agent leaves it alone
   expect([...one.errors, ...two.errors]).toEqual([])
 })
 
-test('one agent that cannot be read does not keep the others from going on', async () => {
+test('one agent that cannot be read does not stop the others', async () => {
   const kept = createMemoryStore()
   const first = world([], { store: kept })
   await first.workflow.createAgent('helper', { id: 'agent-broken' })
@@ -73,7 +73,7 @@ describe('an agent at work in another process', () => {
     expect([...one.errors, ...two.errors]).toEqual([])
   })
 
-  test('is cancelled once, however many ask for it, and what was said to it meanwhile stays to be seen', async () => {
+  test('is cancelled once, however many ask for it, and messages meanwhile stay visible', async () => {
     const { one, two, id, working } = await atWork()
     expect((await two.workflow.sendMsgToAgent(id, 'And this')).state).toBe('submitted')
     const three = one.again()
@@ -91,7 +91,7 @@ describe('an agent at work in another process', () => {
     expect(next.provider.requests).toEqual([])
   })
 
-  test('has a handler that does not go on where it was cancelled from elsewhere', async () => {
+  test('has a handler that does not continue if it was cancelled from elsewhere', async () => {
     const { asked, step } = endless()
     const seen: boolean[] = []
     const handlers = {
@@ -127,7 +127,7 @@ describe('an agent at work in another process', () => {
     expect([...one.errors, ...two.errors]).toEqual([])
   })
 
-  test('is deleted by deleteAgent, and is no more for its own process either', async () => {
+  test('is deleted by deleteAgent, also for its own process', async () => {
     const { one, two, id, working } = await atWork()
     const three = one.again()
     expect(await three.workflow.listAgents()).toHaveLength(1)
@@ -141,7 +141,7 @@ describe('an agent at work in another process', () => {
     expect(await one.workflow.listAgents({ closed: true })).toEqual([])
   })
 
-  test('cannot be rewound or rolled back, and whoever tries is told how to stop it', async () => {
+  test('cannot be rewound or rolled back, and the error says how to stop it', async () => {
     const { one, two, id, working } = await atWork({ snapshots: {} })
     const [message] = await two.workflow.getMessages(id)
     const told = `agent ${id} is at work in another process; stop it with cancelAgent("${id}")`
@@ -153,7 +153,7 @@ describe('an agent at work in another process', () => {
     expect(await one.workflow.getMessages(id)).toEqual([])
   })
 
-  test('keeps what it had said when it is closed from elsewhere', async () => {
+  test('keeps its messages when it is closed from elsewhere', async () => {
     const { asked, step } = endless()
     const talking: Provider = {
       meta: { name: 'talking', defaultModel: 'talking-1', capabilities: {} },
@@ -175,7 +175,7 @@ describe('an agent at work in another process', () => {
     expect([...one.errors, ...two.errors]).toEqual([])
   })
 
-  test('and left by it in the middle is cancelled too: nobody goes on with it', async () => {
+  test('and left by it during work is cancelled too: no process continues it', async () => {
     const { one, two, id } = await atWork()
     await one.workflow.close()
     expect((await two.workflow.getStatus(id)).state).toBe('submitted')
@@ -185,7 +185,7 @@ describe('an agent at work in another process', () => {
     expect(two.provider.requests).toEqual([])
   })
 
-  test('that does not stop is said to, and is cancelled when its process turns out to be dead', async () => {
+  test('that does not stop is reported, and is cancelled when its process turns out to be dead', async () => {
     const clock = fakeClock()
     const kept = createMemoryStore({ clock })
     const { asked, step } = endless()

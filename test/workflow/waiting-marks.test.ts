@@ -19,7 +19,7 @@ async function marks({ workflow, updates }: World, id: string): Promise<string[]
   return calls.map(({ callId, waitsFor, outcome }) => `${callId} ${waitsFor ?? outcome ?? 'open'}`)
 }
 
-test('D044 a question that waits says so until it is answered, each in its turn', async () => {
+test('D044 the message of a pending question says so until it is answered, for each question', async () => {
   const made = world([[ask('a'), ask('b')], 'Done.'], both)
   const { workflow } = made
   const { id } = await workflow.createAgent('helper')
@@ -31,7 +31,7 @@ test('D044 a question that waits says so until it is answered, each in its turn'
   expect(await marks(made, id)).toEqual(['a done', 'b done'])
 })
 
-test.each(['cancelAgent', 'closeAgent'] as const)('D044 nothing waits for anybody after %s', async (method) => {
+test.each(['cancelAgent', 'closeAgent'] as const)('D044 no call waits for a person after %s', async (method) => {
   for (const [step, waiting] of [
     [ask('1'), 'answer'],
     [call('1', 'paint'), 'permission'],
@@ -46,7 +46,7 @@ test.each(['cancelAgent', 'closeAgent'] as const)('D044 nothing waits for anybod
   }
 })
 
-test('a call that waits through its sub-agent waits for what that one asks', async () => {
+test('a call whose sub-agent waits is marked with what the sub-agent waits for', async () => {
   const spawn = { toolId: 'spawn-agent', approval: { mode: 'auto' } } as const
   const paint = { toolId: 'paint', approval: { mode: 'confirm' } } as const
   for (const [step, waiting] of [
@@ -63,7 +63,7 @@ test('a call that waits through its sub-agent waits for what that one asks', asy
   }
 })
 
-test('a run that was cancelled has no word of an earlier one', async () => {
+test('the status of a cancelled run has no message of an earlier one', async () => {
   const made = world([() => Promise.reject(new Error('out of order')), [ask('1')]], both)
   const { workflow } = made
   const { id } = await workflow.createAgent('helper')

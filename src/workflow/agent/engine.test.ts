@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { tool } from '../../testing/scripted.ts'
 import { lacksTool } from './engine.ts'
 
-test('a tool is said to be gone only where that is certain', () => {
+test('a tool counts as missing only if that is certain', () => {
   const tools = [tool('paint', () => 'painted')]
   const servers = [{ name: 'files', transport: 'stdio' as const, command: 'serve' }]
   const lacks = (name: string, { mcpServers = [] as typeof servers, authority = {} } = {}): boolean =>

@@ -17,7 +17,7 @@ async function setUp() {
 
 const label = { type: 'label', text: 'noted' } as const
 
-test('an addition waits a moment for another process that is adding something, too', async () => {
+test('an append waits a moment for another process that is appending', async () => {
   const { clock, store, other, writer } = await setUp()
   const noting = writer.append(label)
   await clock.advance(500)
@@ -27,7 +27,7 @@ test('an addition waits a moment for another process that is adding something, t
   expect((await store.read('s')).at(-1)).toMatchObject(label)
 })
 
-test('an addition does not wait for one that is at work', async () => {
+test('an append does not wait for a process that is running the agent', async () => {
   const { clock, store, writer } = await setUp()
   const noting = expect(writer.append(label)).rejects.toThrow(SessionBusyError)
   await clock.advance(3000)

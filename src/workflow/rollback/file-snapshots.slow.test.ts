@@ -33,8 +33,8 @@ afterEach(async () => {
   for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-describe('D047 files go back to before a turn', () => {
-  test('D047 what a turn wrote, changed and removed by a shell is as it was at the commit before it', async () => {
+describe('D047 files are restored to before a turn', () => {
+  test('D047 files that a turn wrote, changed and removed with a shell are restored', async () => {
     const repo = repository({ 'a.txt': 'one', 'src/b.txt': 'two', 'old/c.txt': 'three' })
     const { files, execution } = await open(repo.root)
     const before = await taken(files)
@@ -79,7 +79,7 @@ describe('D047 files go back to before a turn', () => {
     expect(picture(repo.root)).toEqual(state)
   })
 
-  test('a rollback can be taken back', async () => {
+  test('a rollback can be undone', async () => {
     const repo = repository({ a: '1', 'd/b': '2' })
     const { files } = await open(repo.root)
     const before = await taken(files)
@@ -93,8 +93,8 @@ describe('D047 files go back to before a turn', () => {
   })
 })
 
-describe('what somebody changed since', () => {
-  test('is kept and reported: edits, removals, a file put in place; the rest goes back', async () => {
+describe('files that others changed since', () => {
+  test('are kept and reported: edits, removals, new files; the others are restored', async () => {
     const repo = repository({ a: '1', b: '2', c: '3', gone: '4' })
     const { files } = await open(repo.root)
     const before = await taken(files)
@@ -113,7 +113,7 @@ describe('what somebody changed since', () => {
     expect(picture(repo.root)).toEqual({ a: '644 mine', c: '644 3', gone: '644 mine' })
   })
 
-  test('goes back by force, and is in the snapshot that was taken first', async () => {
+  test('are restored by force, and are in the undo snapshot', async () => {
     const repo = repository({ a: '1', b: '2' })
     const { files } = await open(repo.root)
     const before = await taken(files)
@@ -155,7 +155,7 @@ describe('what somebody changed since', () => {
     },
   )
 
-  test('is not forced away where no snapshot can keep it', async () => {
+  test('are not overwritten by force if no snapshot can keep them', async () => {
     const repo = repository({ a: 'small' })
     const { files } = await open(repo.root, { maxFileBytes: 100 })
     const before = await taken(files)
@@ -194,7 +194,7 @@ describe('what somebody changed since', () => {
   })
 })
 
-describe('what files are', () => {
+describe('kinds of files', () => {
   test('modes, links as links, renames, files and folders that change places', async () => {
     const repo = repository({ run: '#!/bin/sh', plain: 'p', 'was-dir/x': 'x', 'was-file': 'f', moved: 'm' })
     const at = (name: string): string => join(repo.root, name)
@@ -286,7 +286,7 @@ describe('what files are', () => {
   })
 })
 
-describe('what is not touched', () => {
+describe('files that are not changed', () => {
   test('the index, HEAD, branches and staged changes, byte for byte', async () => {
     const repo = repository({ a: '1', b: '2' })
     repo.write({ a: 'staged' })
@@ -326,7 +326,7 @@ describe('what is not touched', () => {
     expect(picture(repo.root)).toMatchObject({ a: '644 1', secret: '644 turn', 'node_modules/m/x': '644 mine' })
   })
 
-  test('a file that another process finds ignored is judged by what is there, and not forced: nobody would have it', async () => {
+  test('a file that is ignored for another process is compared as it is, and not overwritten by force, as no snapshot would have it', async () => {
     const repo = repository({ a: '1', b: '1' })
     const before = await taken((await open(repo.root)).files)
     repo.git('rm', '--quiet', '--cached', 'a', 'b')
@@ -339,7 +339,7 @@ describe('what is not touched', () => {
     expect(picture(repo.root)).toEqual({ a: '644 1', b: '644 mine' })
   })
 
-  test('tracked files are taken though they are ignored', async () => {
+  test('tracked files are in a snapshot although they are ignored', async () => {
     const repo = repository({ '.gitignore': 'dist\n', a: '1' })
     repo.write({ 'dist/out': 'tracked' })
     repo.git('add', '-f', 'dist/out')
@@ -371,7 +371,7 @@ describe('what is not touched', () => {
     expect(readFileSync(join(repo.root, 'large\nfile'), 'utf8')).toBe('small now')
   })
 
-  test('what lies behind a link that came later, inside and outside of the folder', async () => {
+  test('files behind a link that was created later, inside and outside of the folder', async () => {
     const repo = repository({ 'dir/a': '1', 'dir/b': '2' })
     const outside = scratch()
     writeFileSync(join(outside, 'a'), 'outside a')
@@ -393,7 +393,7 @@ describe('what is not touched', () => {
     expect(readFileSync(join(outside, 'a'), 'utf8')).toBe('outside a')
   })
 
-  test('a folder that the turn replaced by a link comes back, and where the link led stays', async () => {
+  test('a folder that the turn replaced by a link is restored, and the target of the link stays', async () => {
     const repo = repository({ 'dir/a': '1' })
     const outside = scratch()
     writeFileSync(join(outside, 'a'), 'outside')
@@ -409,7 +409,7 @@ describe('what is not touched', () => {
 })
 
 describe('where a folder is', () => {
-  test('in a mono-repo only its own files are taken and go back; ignore files above it count', async () => {
+  test('in a mono-repo only its own files are saved and restored; ignore files above it count', async () => {
     const repo = repository({ '.gitignore': '*.log\n', 'pkg/one/a': '1', 'pkg/two/b': '2', c: '3' })
     const { files } = await open(join(repo.root, 'pkg/one'))
     const before = await taken(files)
@@ -424,7 +424,7 @@ describe('where a folder is', () => {
     expect(await files.take()).toHaveProperty('tree') // nothing but ignored files is something too
   })
 
-  test('what was taken in another folder of the repository is refused, and nothing is written', async () => {
+  test('a snapshot of another folder of the repository is refused, and nothing is written', async () => {
     const repo = repository({ a: '1', 'sub/b': '2' })
     const { files } = await open(repo.root)
     const before = await taken(files)
@@ -474,7 +474,7 @@ describe('where a folder is', () => {
     expect(await files.take()).toEqual({ unavailable: expect.stringMatching(why) })
   })
 
-  test('without git there is none, and it says so', async () => {
+  test('without git there is no snapshot, and the reason is given', async () => {
     const repo = repository({ a: '1' })
     const bin = scratch()
     for (const name of ['sh', 'tr'])
@@ -483,7 +483,7 @@ describe('where a folder is', () => {
     expect(await files.take()).toEqual({ unavailable: expect.stringContaining('git is not installed') })
   })
 
-  test('of a folder with too many files there is none', async () => {
+  test('a folder with too many files gets no snapshot', async () => {
     const repo = repository({ a: '1', b: '2', c: '3' })
     const { files } = await open(repo.root, { maxFiles: 2 })
     expect(await files.take()).toEqual({ unavailable: expect.stringMatching(/3 files.*maxFiles \(2\)/) })
@@ -491,7 +491,7 @@ describe('where a folder is', () => {
 })
 
 describe('snapshots', () => {
-  test('are kept from gc, the newest of them; one that is gone is said to be', async () => {
+  test('survive gc, the newest of them; a removed one is reported', async () => {
     const repo = repository({ a: '1' })
     const clock = fakeClock(1_700_000_000_000)
     const { files } = await open(repo.root, { keep: 2, clock })
@@ -544,7 +544,7 @@ describe('snapshots', () => {
     expect(trees.size).toBe(2)
   })
 
-  test('a damaged index of ours is made anew', async () => {
+  test('a damaged private index is created again', async () => {
     const repo = repository({ a: '1' })
     const { files } = await open(repo.root)
     const before = await taken(files)
@@ -554,7 +554,7 @@ describe('snapshots', () => {
   })
 })
 
-describe('a repository that came with a folder of ours', () => {
+describe('a repository that contains a folder of our name', () => {
   const ownFolder = (root: string): string => {
     const name = execFileSync('git', ['hash-object', '--stdin'], { input: root, env: gitEnv, encoding: 'utf8' }).trim()
     const folder = join(root, '.git/libero', name)
@@ -562,7 +562,7 @@ describe('a repository that came with a folder of ours', () => {
     return folder
   }
 
-  test('has no program of it run', async () => {
+  test('runs none of its programs', async () => {
     const repo = repository({ a: '1' })
     const evil = scratch()
     const proof = join(evil, 'ran')
@@ -601,7 +601,7 @@ describe('a repository that came with a folder of ours', () => {
   )
 })
 
-test('what takes too long is tried once', async () => {
+test('a snapshot that takes too long is tried once', async () => {
   const repo = repository({ a: '1' })
   const { execution, handle } = await open(repo.root)
   let commands = 0
@@ -617,7 +617,7 @@ test('what takes too long is tried once', async () => {
 })
 
 describe('a rollback that is cut off', () => {
-  test('between any two of its steps can be done again, and ends the same', async () => {
+  test('between any two of its steps can be repeated, with the same result', async () => {
     const repo = repository({ a: '1', 'dir/b': '2', c: '3' })
     chmodSync(join(repo.root, 'dir/b'), 0o755)
     const { files, execution, handle } = await open(repo.root)

@@ -28,14 +28,14 @@ function times(one: Schedule, from: string, count: number): string[] {
 }
 
 describe('intervals', () => {
-  test('D045 an interval counts from when it was made, however late its runs were', () => {
+  test('D045 an interval counts from its creation, however late its runs were', () => {
     const hourly = schedule({ type: 'interval', everySeconds: 3600 })
     expect(nextDue(hourly, { runs: 0 }, made)).toBe(made + hour)
     expect(nextDue(hourly, { runs: 1, lastRunAt: made + hour }, made + hour + 17_000)).toBe(made + 2 * hour)
     expect(nextDue(hourly, { runs: 9, lastRunAt: made + 9 * hour }, made + 9 * hour)).toBe(made + 10 * hour)
   })
 
-  test('D045 what an interval missed does not pile up: it goes on with its next regular time', () => {
+  test('D045 missed times of an interval do not accumulate: it continues with its next regular time', () => {
     const hourly = schedule({ type: 'interval', everySeconds: 3600 })
     expect(nextDue(hourly, { runs: 1, lastRunAt: made + hour }, made + 7.5 * hour)).toBe(made + 8 * hour)
   })
@@ -47,7 +47,7 @@ describe('intervals', () => {
     expect(nextDue(hourly, { runs: 0 }, made + hour + 5000, { graceMs: 4999 })).toBe(made + 2 * hour)
   })
 
-  test('what lies before its times were changed was not meant', () => {
+  test('times before the last change of a schedule do not count', () => {
     const hourly = schedule({ type: 'interval', everySeconds: 3600 })
     expect(nextDue(hourly, { runs: 0, since: made + hour + 1 }, made + hour + 2)).toBe(made + 2 * hour)
   })
@@ -61,7 +61,7 @@ describe('a time', () => {
     expect(times(once, '2026-01-01T00:00:10Z', 3)).toEqual(['2026-01-02T08:00:00.000Z'])
   })
 
-  test('D045 that was missed is made up for, however late, and once', () => {
+  test('D045 that was missed runs once, however late', () => {
     const now = planned + 30 * 24 * hour
     expect(nextDue(once, { runs: 0 }, now)).toBe(planned)
     expect(nextDue(once, { runs: 1, lastRunAt: planned }, now)).toBeUndefined()
@@ -79,7 +79,7 @@ describe('a time', () => {
 })
 
 describe('cron', () => {
-  test('D045 goes by the clock on the wall of its zone when that is put forward', () => {
+  test('D045 uses the local time of its zone when the clock is put forward', () => {
     const nine = schedule({ type: 'cron', expression: '0 9 * * *', timeZone: 'Europe/Berlin' })
     expect(times(nine, '2026-03-27T12:00:00Z', 3)).toEqual([
       '2026-03-28T08:00:00.000Z',
@@ -99,13 +99,13 @@ describe('cron', () => {
     expect(times(odd, '2026-01-05T10:00:00Z', 2)).toEqual(['2026-01-05T10:00:17.000Z', '2026-01-05T10:20:17.000Z'])
   })
 
-  test('goes on with its next regular time', () => {
+  test('continues with its next regular time', () => {
     const nine = schedule({ type: 'cron', expression: '0 9 * * *', timeZone: 'UTC' })
     expect(nextDue(nine, { runs: 0 }, at('2026-01-09T09:30:00Z'), { cron })).toBe(at('2026-01-10T09:00:00Z'))
     expect(nextDue(nine, { runs: 0 }, at('2026-01-09T09:00:30Z'), { cron })).toBe(at('2026-01-09T09:00:00Z'))
   })
 
-  test('says what to install where the package is missing', () => {
+  test('names the package to install if it is missing', () => {
     expect(() => nextDue(schedule({ type: 'cron', expression: '0 9 * * *' }), { runs: 0 }, made)).toThrow(
       'npm install croner',
     )
@@ -143,7 +143,7 @@ describe('active hours', () => {
     ])
   })
 
-  test('D045 a single time waits for them to begin, and when it was missed too', () => {
+  test('D045 a single time waits for them to begin, also if it was missed', () => {
     const hours = { from: '09:00', to: '17:00', timeZone: 'UTC' }
     const once = schedule({ type: 'at', at: '2026-01-05T06:00:00Z' }, { activeHours: hours })
     const planned = at('2026-01-05T09:00:00Z')
@@ -154,7 +154,7 @@ describe('active hours', () => {
     expect(nextDue(once, { runs: 1, lastRunAt: planned }, at('2026-01-06T09:00:00Z'))).toBeUndefined()
   })
 
-  test('they begin by the clock on the wall, on the day it is changed too', () => {
+  test('they begin by local time, also on the day the clock is changed', () => {
     const early = { from: '05:00', to: '06:00', timeZone: 'Europe/Berlin' }
     const once = schedule({ type: 'at', at: '2026-03-29T00:30:00Z' }, { activeHours: early })
     expect(nextDue(once, { runs: 0 }, made)).toBe(at('2026-03-29T03:00:00Z'))
@@ -165,20 +165,20 @@ describe('active hours', () => {
     expect(nextDue(autumn, { runs: 0 }, made)).toBe(at('2026-10-25T01:30:00Z'))
   })
 
-  test('the end of the hours is no longer within', () => {
+  test('the end of the hours is not part of them', () => {
     const hours = { from: '09:00', to: '10:00', timeZone: 'UTC' }
     const one = schedule({ type: 'cron', expression: '0 9,10 * * *', timeZone: 'UTC' }, { activeHours: hours })
     expect(times(one, '2026-01-05T08:00:00Z', 2)).toEqual(['2026-01-05T09:00:00.000Z', '2026-01-06T09:00:00.000Z'])
   })
 
-  test('times that never fall into them are given up', () => {
+  test('a schedule whose times never fall into them is never due', () => {
     const hours = { from: '09:00', to: '10:00', timeZone: 'UTC' }
     const daily = schedule({ type: 'interval', everySeconds: 86_400 }, { activeHours: hours })
     expect(nextDue(daily, { runs: 0 }, made)).toBeUndefined()
   })
 })
 
-test('what is switched off, or has run often enough, is not due', () => {
+test('a schedule that is switched off, or has run often enough, is not due', () => {
   const hourly = schedule({ type: 'interval', everySeconds: 3600 })
   expect(nextDue({ ...hourly, enabled: false }, { runs: 0 }, made)).toBeUndefined()
   expect(times({ ...hourly, maxRuns: 2 }, '2026-01-01T00:00:10Z', 5)).toHaveLength(2)

@@ -25,7 +25,7 @@ describe('a book', () => {
     expect(await book.list()).toEqual([])
   })
 
-  test('knows what was said in another one, before any scheduler ran and after', async () => {
+  test('sees the changes of another book, before and after a scheduler ran', async () => {
     const { book, again, clock, store } = world()
     const other = again()
     expect(await other.list()).toEqual([])
@@ -50,7 +50,7 @@ describe('a book', () => {
     expect(await again().list()).toEqual(await book.list())
   })
 
-  test('the inbox of the log does not grow with what was said', async () => {
+  test('the inbox of the log does not grow with changes', async () => {
     const { book, clock, store } = world()
     const scheduler = createScheduler({ store, clock, wake: () => {}, pollMs: 24 * hour, leaseMs: 24 * hour })
     for (let i = 0; i < 5; i++) await book.add({ ...hourly, id: 'x' })
@@ -62,7 +62,7 @@ describe('a book', () => {
     await scheduler.stop()
   })
 
-  test('the same id again replaces a schedule and begins it anew', async () => {
+  test('the same id replaces a schedule, which starts again', async () => {
     const { book, clock } = world()
     await book.add({ ...hourly, id: 'x', maxRuns: 3 })
     await clock.advance(1000)
@@ -78,7 +78,7 @@ describe('a book', () => {
     })
   })
 
-  test('the same key again changes nothing, however late it comes', async () => {
+  test('the same key changes nothing, however late it comes', async () => {
     const { book, again, clock } = world()
     const once: NewSchedule = { ...hourly, when: { type: 'at', at: '2026-01-05T12:30:00Z' } }
     const first = await book.add(once, { key: 'k' })
@@ -96,7 +96,7 @@ describe('a book', () => {
     expect(await book.list()).toEqual([])
   })
 
-  test('a change says what becomes different, and null what goes', async () => {
+  test('a change sets fields, and null removes them', async () => {
     const { book } = world()
     const { id } = await book.add({ ...hourly, name: 'N', maxRuns: 3, activeHours: { from: '09:00', to: '10:00' } })
     const changed = await book.update(id, { name: null, activeHours: null, maxRuns: 5, enabled: false })
@@ -107,7 +107,7 @@ describe('a book', () => {
     await expect(book.update('other', { name: 'x' })).rejects.toThrow('There is no schedule "other"')
   })
 
-  test('a single time that is over can be named anew, but neither switched on nor limited', async () => {
+  test('a single time that is over can be renamed, but neither switched on nor limited', async () => {
     const { book, clock } = world()
     const { id } = await book.add({ ...hourly, enabled: false, when: { type: 'at', at: '2026-01-05T12:30:00Z' } })
     await clock.advance(hour)
@@ -119,7 +119,7 @@ describe('a book', () => {
     expect(await book.update(id, { enabled: true, when: later })).toMatchObject({ nextRunAt: begin + 2 * hour })
   })
 
-  test('somebody who deletes the log begins anew', async () => {
+  test('after the log was deleted, the book is empty', async () => {
     const { book, store, clock } = world()
     const scheduler = createScheduler({ store, clock, wake: () => {}, pollMs: 24 * hour, leaseMs: 24 * hour })
     await book.add(hourly)
@@ -133,7 +133,7 @@ describe('a book', () => {
     expect(await book.list()).toEqual([added])
   })
 
-  test('what goes from the inbox into the log while it is looked for is found', async () => {
+  test('a change that moves from the inbox into the log during a read is found', async () => {
     const { book, store, clock } = world()
     const scheduler = createScheduler({ store, clock, wake: () => {}, pollMs: 24 * hour, leaseMs: 24 * hour })
     await book.add(hourly)
@@ -151,7 +151,7 @@ describe('a book', () => {
     await scheduler.stop()
   })
 
-  test('all schedules of an agent go with it', async () => {
+  test('all schedules of an agent are removed with it', async () => {
     const { book } = world()
     for (const agentId of ['a', 'a', 'b']) await book.add({ ...hourly, agentId })
     expect(await removeSchedulesOf(book, 'a')).toBe(2)
@@ -159,7 +159,7 @@ describe('a book', () => {
   })
 })
 
-describe('what cannot be meant is refused, with what would be right', () => {
+describe('invalid schedules are refused, with the correct form', () => {
   const at = (at: unknown, more = {}) => ({ when: { type: 'at', at, ...more } })
   const cron = (expression: unknown, timeZone?: unknown) => ({ when: { type: 'cron', expression, timeZone } })
   const hours = (from: unknown, to: unknown, timeZone?: unknown) => ({ activeHours: { from, to, timeZone } })

@@ -8,7 +8,7 @@ import { createScheduler } from './scheduler.ts'
 
 const every = { agentId: 'a', message: 'Do it.', when: { type: 'interval' as const, everySeconds: 60 } }
 
-test('an owner writes a checkpoint now and then, and who starts after it fires each time once', async () => {
+test('an owner writes checkpoints, and the next owner fires each time once', async () => {
   const clock = fakeClock(begin)
   const store = createMemoryStore({ clock })
   const agent = agents(clock)
@@ -46,7 +46,7 @@ test('an owner writes a checkpoint now and then, and who starts after it fires e
   expect(states.find(({ id }) => id === 's4')?.message).toBe('Now 4.')
 })
 
-test('a key that is said again long after changes nothing, though the log is no longer read so far back', async () => {
+test('a key that is sent again much later changes nothing, although the log is no longer read so far back', async () => {
   const clock = fakeClock(begin)
   const store = createMemoryStore({ clock })
   const book = createScheduleBook({ store, clock })

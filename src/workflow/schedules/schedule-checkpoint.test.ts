@@ -67,7 +67,7 @@ function counted(store: SessionStore) {
 }
 
 describe('a long log of schedules', () => {
-  test('is read from its last checkpoint on, and amounts to the same', async () => {
+  test('is read from its last checkpoint on, with the same result', async () => {
     const bodies = [added('x'), added('y'), ...runsOf('x', 6000)]
     const upTo = bodies.length
     const head = foldOf((await written(bodies)).entries)
@@ -82,7 +82,7 @@ describe('a long log of schedules', () => {
     expect(count.entries).toBeLessThan(2600)
   })
 
-  test('what got into it between the moment of a checkpoint and its writing counts', async () => {
+  test('entries between the state of a checkpoint and its writing count', async () => {
     const bodies = [added('x'), added('y'), ...runsOf('x', 3000)]
     const kept = [...foldOf((await written(bodies)).entries).schedules.values()]
     const between = [changed('remove:1', { op: 'remove', id: 'y' }), added('z'), ran('x', 3001)]
@@ -93,7 +93,7 @@ describe('a long log of schedules', () => {
     expect(ledger.schedules.get('x')).toMatchObject({ runs: 3001 })
   })
 
-  test('a checkpoint that was long in coming is no place to begin before all since is read', async () => {
+  test('a late checkpoint is used only if all entries since its state are read', async () => {
     const bodies = [added('x'), added('y'), ...runsOf('x', 100)]
     const kept = [...foldOf((await written(bodies)).entries).schedules.values()]
     const point = checkpointEntry({ upTo: bodies.length, kept })
@@ -101,7 +101,7 @@ describe('a long log of schedules', () => {
     expect((await new ScheduleReader(store).catchUp()).schedules).toEqual(foldOf(entries).schedules)
   })
 
-  test('one without checkpoints is read whole, and gets one from whoever owns it', async () => {
+  test('a log without checkpoints is read completely, and gets one from its owner', async () => {
     const { clock, store, entries } = await written([added('x'), ...runsOf('x', 4000)])
     expect((await new ScheduleReader(store).catchUp()).schedules).toEqual(foldOf(entries).schedules)
     await run({ clock, store }, { wake: () => {} }).start()
@@ -123,7 +123,7 @@ describe('a long log of schedules', () => {
     expect(kept.get('x')).toMatchObject({ runs: 3000 })
   })
 
-  test('wherever checkpoints stand, and whatever was written meanwhile, nothing is lost', async () => {
+  test('with checkpoints at any position, and any entries meanwhile, nothing is lost', async () => {
     const body = fc.oneof(
       { weight: 6, arbitrary: fc.record({ op: fc.constant('ran'), id: fc.constantFrom('a', 'b', 'c') }) },
       { weight: 1, arbitrary: fc.record({ op: fc.constantFrom('add', 'remove'), id: fc.constantFrom('a', 'b', 'c') }) },
@@ -160,7 +160,7 @@ describe('a long log of schedules', () => {
 })
 
 describe('the owner of the schedules', () => {
-  test('a book that is too large for an entry is written down too, less often, and read again', async () => {
+  test('a checkpoint that is too large for an entry is written too, less often, and read again', async () => {
     const big = (id: string): EntryBody =>
       changed(`add:${id}`, { op: 'add', schedule: { ...schedule(id), message: 'x'.repeat(6000) } })
     const ids = Array.from({ length: 60 }, (_, i) => `s${i}`)

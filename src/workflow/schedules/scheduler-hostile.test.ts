@@ -35,7 +35,7 @@ async function dieWhenTold(world: Parameters<typeof mortal>[0], wake: (call: Wak
   await world.clock.advance(after)
 }
 
-describe('a crash after an agent was told, and before that was written down', () => {
+describe('a crash after a wake-up, and before its run was logged', () => {
   test.each([
     ['maxRuns', { maxRuns: 2 }, 2],
     ['deleteAfterRun', { deleteAfterRun: true }, 1],
@@ -56,7 +56,7 @@ describe('a crash after an agent was told, and before that was written down', ()
     )
   })
 
-  test('a run that was begun does not hold a schedule that is given other times, or is switched off', async () => {
+  test('a run that was begun does not block a schedule that gets other times or is switched off', async () => {
     const clock = fakeClock(begin)
     const world = { clock, store: createMemoryStore({ clock }) }
     const agent = agents(clock)
@@ -72,7 +72,7 @@ describe('a crash after an agent was told, and before that was written down', ()
     expect(agent.calls.map(({ message }) => message)).toEqual(['X', 'Y'])
   })
 
-  test('a single time is not told once more under another name when its hours begin again', async () => {
+  test('a single time is not sent again under another key when its hours begin again', async () => {
     const clock = fakeClock(begin)
     const world = { clock, store: createMemoryStore({ clock }) }
     const agent = agents(clock)
@@ -90,7 +90,7 @@ describe('a crash after an agent was told, and before that was written down', ()
 })
 
 describe('a clock that is set', () => {
-  test('back by an hour tells nobody twice, and goes on where it was', async () => {
+  test('back by an hour sends nothing twice, and continues', async () => {
     const clock = settableClock()
     const world = { clock, store: createMemoryStore({ clock }) }
     const agent = agents(clock)
@@ -106,7 +106,7 @@ describe('a clock that is set', () => {
     expect(agent.heard).toHaveLength(12)
   })
 
-  test('right after it was years ahead: what repeats does not wait for those years', async () => {
+  test('right after it was years ahead: a repeating schedule does not wait for those years', async () => {
     const clock = settableClock()
     const world = { clock, store: createMemoryStore({ clock }) }
     const agent = agents(clock)
@@ -124,7 +124,7 @@ describe('a clock that is set', () => {
     expect(agent.heard).toHaveLength(agent.calls.length)
   })
 
-  test('back while a wake-up waits to be tried again does not keep it waiting', async () => {
+  test('back while a wake-up waits for its retry does not delay it', async () => {
     const clock = settableClock()
     const world = { clock, store: createMemoryStore({ clock }) }
     let tries = 0
@@ -168,7 +168,7 @@ test('a time further away than a timer can wait comes when it is due, and not at
   expect(Math.max(...timers)).toBeLessThanOrEqual(longest)
 })
 
-test('a schedule that is changed while its agent is being told is told once, and then by its new times', async () => {
+test('a schedule that is changed during its wake-up fires once, and then by its new times', async () => {
   const clock = fakeClock(begin)
   const world = { clock, store: createMemoryStore({ clock }) }
   const book = createScheduleBook(world)

@@ -117,7 +117,7 @@ describe.each(Object.entries(worlds))('over a store of %s', (_, makeWorld) => {
     )
   })
 
-  test('an owner that dies is followed by another when its time is over, and nothing is fired twice or lost', async () => {
+  test('another scheduler follows an owner that dies when the lease expires, and nothing is fired twice or lost', async () => {
     const world = makeWorld(10_000)
     const { clock } = world
     const agent = agents(clock)
@@ -136,7 +136,7 @@ describe.each(Object.entries(worlds))('over a store of %s', (_, makeWorld) => {
     expect(agent.heard[2]!.at).toBeGreaterThan(begin + 3 * minute) // late, but not lost
   })
 
-  test('a crash after the agent was told, and before that was noted, tells it again under the same key', async () => {
+  test('a crash after a wake-up, and before its run was logged, sends it again under the same key', async () => {
     const world = makeWorld(10_000)
     const { clock } = world
     const agent = agents(clock)

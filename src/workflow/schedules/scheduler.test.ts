@@ -74,7 +74,7 @@ describe('an alarm', () => {
     expect(agent.heard[1]).toMatchObject({ agentId: 'b', at: begin + 100 * hour })
   })
 
-  test('D031 is one per agent: another takes its place', async () => {
+  test('D031 is one per agent: another replaces it', async () => {
     const world = memoryWorld()
     const agent = agents(world.clock)
     const book = createScheduleBook(world)
@@ -109,7 +109,7 @@ describe('what changes while it runs', () => {
     expect(agent.heard).toHaveLength(2)
   })
 
-  test('maxRuns ends a schedule and leaves it at rest', async () => {
+  test('maxRuns ends a schedule without removing it', async () => {
     const world = memoryWorld()
     const agent = agents(world.clock)
     const book = createScheduleBook(world)
@@ -122,7 +122,7 @@ describe('what changes while it runs', () => {
     expect(left).not.toHaveProperty('nextRunAt')
   })
 
-  test('a schedule that is replaced while its agent is being told begins anew', async () => {
+  test('a schedule that is replaced during its wake-up starts again', async () => {
     const world = memoryWorld()
     const book = createScheduleBook(world)
     const every = (everySeconds: number) => ({
@@ -137,7 +137,7 @@ describe('what changes while it runs', () => {
     expect(await book.list()).toMatchObject([{ runs: 0, nextRunAt: begin + minute + 2 * hour }])
   })
 
-  test('an agent that is closed takes its schedule with it', async () => {
+  test('the schedule of a closed agent is removed', async () => {
     const world = memoryWorld()
     const book = createScheduleBook(world)
     let calls = 0
@@ -178,7 +178,7 @@ async function* silence(_: string, { signal }: { readonly signal: AbortSignal })
 }
 
 describe('what goes wrong', () => {
-  test('a schedule whose times change while it is tried again is not tried again for the old one', async () => {
+  test('a schedule whose times change during retries is not retried for the old time', async () => {
     const world = memoryWorld()
     const { clock } = world
     const book = createScheduleBook(world)
@@ -206,7 +206,7 @@ describe('what goes wrong', () => {
     expect(tried).toEqual([1, 2])
   })
 
-  test('what is being told when it stops is still noted', async () => {
+  test('a wake-up that is under way at the stop is still logged', async () => {
     const world = memoryWorld()
     const book = createScheduleBook(world)
     let finish: (() => void) | undefined
@@ -226,7 +226,7 @@ describe('what goes wrong', () => {
     expect(world.clock.pending).toBe(0)
   })
 
-  test('an agent that cannot be told is tried again, later and later, and holds nobody up', async () => {
+  test('a wake-up that fails is retried, later and later, and does not delay others', async () => {
     const world = memoryWorld()
     const { clock } = world
     const agent = agents(clock)
@@ -253,7 +253,7 @@ describe('what goes wrong', () => {
     expect(await book.list()).toMatchObject([{ runs: 1 }, { runs: 1 }])
   })
 
-  test('an agent that never answers holds nobody up', async () => {
+  test('a wake-up that never ends does not delay others', async () => {
     const world = memoryWorld()
     const agent = agents(world.clock)
     const book = createScheduleBook(world)
@@ -269,7 +269,7 @@ describe('what goes wrong', () => {
     await stopping
   })
 
-  test('who loses the schedules fires nothing any more', async () => {
+  test('a scheduler that loses the lease fires nothing any more', async () => {
     const world = memoryWorld()
     const { clock, store } = world
     const agent = agents(clock)
@@ -289,7 +289,7 @@ describe('what goes wrong', () => {
     expect(agent.calls.map(({ dueAt }) => (dueAt - begin) / minute)).toEqual([1, 4, 5])
   })
 
-  test('who slept through the end of his time finds out before he fires', async () => {
+  test('a scheduler that slept past the end of its lease notices before it fires', async () => {
     const world = memoryWorld()
     const { clock, store } = world
     const agent = agents(clock)
@@ -321,7 +321,7 @@ describe('what goes wrong', () => {
     expect(one.isOwner).toBe(false)
   })
 
-  test('a store that fails for a while costs nothing but time', async () => {
+  test('a store that fails for a while only delays wake-ups', async () => {
     const world = memoryWorld()
     const agent = agents(world.clock)
     let isDown = false
@@ -352,7 +352,7 @@ describe('what goes wrong', () => {
     expect(await createScheduleBook(world).list()).toMatchObject([{ runs: 4 }])
   })
 
-  test('what stands in the log and is no schedule is passed over', async () => {
+  test('log entries that are no schedules are ignored', async () => {
     const world = memoryWorld()
     const agent = agents(world.clock)
     const reported: unknown[] = []
@@ -397,7 +397,7 @@ describe('what goes wrong', () => {
     expect(world.clock.pending).toBe(0)
   })
 
-  test('options that cannot work are refused with what would', () => {
+  test('invalid options are refused with the correct form', () => {
     const { store } = memoryWorld()
     const wake: Wake = () => {}
     expect(() => createScheduler({ store: undefined as never, wake })).toThrow('needs a store')
