@@ -4,7 +4,7 @@ import { actionPlugins } from './built-in-plugins.ts'
 
 const services = { agentId: 'a', clock: systemClock, childOf: () => ({}) }
 
-test('each plugin offers one tool of its own name, with all that a tool has to declare', () => {
+test('each plugin offers one tool of its own name, with all required declarations', () => {
   const names = actionPlugins.map((plugin) => {
     const tools = plugin.tools!({ config: {}, entry: { id: '1', toolId: plugin.toolId }, services })
     expect(tools.map(({ spec }) => spec.name)).toEqual([plugin.toolId])
@@ -24,7 +24,7 @@ test('each plugin offers one tool of its own name, with all that a tool has to d
   ])
 })
 
-test('scripts and sub-agents are asked about unless an entry says otherwise, nothing else is', () => {
+test('by default only scripts and sub-agents need an approval', () => {
   const asked = actionPlugins.flatMap(({ defaultApproval = {} }) => Object.entries(defaultApproval))
   expect(asked).toEqual([
     ['zx-script', { mode: 'confirm' }],

@@ -19,7 +19,7 @@ const turn = (role: 'user' | 'assistant', text: string): EntryBody => ({
   turn: { id: text, runId: 'r', role, content: [{ type: 'text', text }], createdAt: 0 },
 })
 
-test('words go back with a rewind, and nothing is under way after it', () => {
+test('a rewind removes messages, and nothing is under way after it', () => {
   const conversation = [started('r1'), turn('user', 'Hi'), turn('assistant', 'Hello.'), ended('r1', 'completed')]
   const { messages, status } = projected(
     ...conversation,
@@ -41,7 +41,7 @@ const delivered = (consumed: readonly string[], ...said: readonly string[]): Ent
 const shown = ({ messages }: MessageProjection): unknown =>
   messages.map(({ id, content, hidden = false }) => [id, content, hidden])
 
-test('what a plugin says in the turn of a message is not put into the mouth of whoever sent it', () => {
+test('the note of a plugin in the turn of a message is not attributed to the sender', () => {
   const conversation = [started('r1'), turn('user', 'Hi'), turn('assistant', 'Hello.')]
   const told = projected(...conversation, letter('And?'), delivered(['e4'], 'And?', 'Be brief.'))
   expect(shown(told)).toEqual([
@@ -58,7 +58,7 @@ test('a turn whose messages are not in the log is one message', () => {
   ])
 })
 
-test('a run that found nothing to do leaves the agent as it stood', () => {
+test('a run without work does not change the state of the agent', () => {
   const asked = [started('r1'), turn('user', 'Hi'), ended('r1', 'aborted')]
   expect(projected(...asked, started('r2'), ended('r2', 'completed')).status).toEqual({
     state: 'canceled',
@@ -66,7 +66,7 @@ test('a run that found nothing to do leaves the agent as it stood', () => {
   })
 })
 
-test('D047 files that went back with those of an earlier message are known by it, until more was done to them', () => {
+test('D047 files that were rolled back with an earlier message are marked with it, until they change again', () => {
   const kept = (messageId: string, note: object): EntryBody => snapshotEntry({ messageId, folder: '.', ...note })
   const said = ['Dig', 'Water'].flatMap((text) => [
     turn('user', text),

@@ -57,7 +57,7 @@ describe('M08 a plugin in the form of TidGi', () => {
     expect(left!.prompts.map(({ id }) => id)).toEqual(['zero', 'one', 'two', 'three'])
   })
 
-  test('M08 that fails, by throwing, rejecting or calling back, is reported by name, and the others go on', async () => {
+  test('M08 that fails, by throwing, rejecting or calling back, is reported by name, and the others continue', async () => {
     let isHeard = false
     const { hooks, errors } = await hooksOf(({ userMessageReceived }) => {
       userMessageReceived.tap('a', () => {
@@ -74,7 +74,7 @@ describe('M08 a plugin in the form of TidGi', () => {
     expect([errors, isHeard]).toEqual([['one', 'two', 'three'].map(failed), true])
   })
 
-  test('M08 runs in a workflow: what it pushes as a result is said to the model, and it hears the call reported', async () => {
+  test('M08 runs in a workflow: a result that it pushes is sent to the model, and its hook gets the reported call', async () => {
     const heard: unknown[] = []
     const dice: HandlerPlugin = (hooks) => {
       hooks.responseComplete.tapAsync('dice', async ({ handlerContext, response, actions }, callback) => {

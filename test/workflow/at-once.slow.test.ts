@@ -385,7 +385,7 @@ describe('people at the same time', () => {
   test('listeners and error handlers may fail in any way', async () => {
     const { workflow } = world(always(2), {
       onError: () => {
-        throw new Error('nobody home')
+        throw new Error('no one home')
       },
     })
     const said = vi.spyOn(console, 'error').mockImplementation(() => {})

@@ -9,7 +9,7 @@ import { createWorkflow } from '../../src/workflow/workflow.ts'
 
 /**
  * One life of a process with a workflow: goes on with what the one before it left, answers what is asked, and prints the
- * messages when all is done. Dies by its own hand at a failpoint, or by that of whoever started it.
+ * messages when all is done. Ends itself at a failpoint, or is killed by its parent.
  */
 const [folder = '', diesAt = '0'] = process.argv.slice(2)
 

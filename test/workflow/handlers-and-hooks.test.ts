@@ -14,7 +14,7 @@ describe('which handler', () => {
   test.each([
     ['the instance', { handlerId: 'ofDefinition' }, { handlerId: 'ofInstance' }, 'ofInstance'],
     ['the definition', { handlerId: 'ofDefinition' }, {}, 'ofDefinition'],
-    ['nobody', {}, {}, 'Hello.'],
+    ['neither', {}, {}, 'Hello.'],
   ])('D001 %s chooses it', async (_, ofDefinition, ofInstance, answer) => {
     const { workflow } = world(['Hello.'], { definitions: [{ ...definition(), ...ofDefinition }], handlers })
     const { id } = await workflow.createAgent('helper', ofInstance)
@@ -321,7 +321,7 @@ describe('who is next', () => {
       async onResponseComplete({ executeToolCall, actions, toolCall }) {
         if (!toolCall) return
         kept = actions
-        Object.assign(actions, { yieldNextRoundTo: 'nobody' })
+        Object.assign(actions, { yieldNextRoundTo: 'no one' })
         await executeToolCall('roll', () => 'a four')
       },
     })
@@ -334,7 +334,7 @@ describe('who is next', () => {
     expect((await workflow.sendMsgToAgent(id, 'Roll')).state).toBe('completed')
     const problem = 'actions.yieldNextRoundTo must be "self" or "human", got'
     expect(errors.map(({ message }) => message)).toEqual([
-      `plugin "older" failed at responseComplete: ${problem} "nobody", which does not count`,
+      `plugin "older" failed at responseComplete: ${problem} "no one", which does not count`,
       `${problem} "later", which does not count`,
     ])
   })

@@ -102,7 +102,7 @@ describe('a heartbeat stays as it is', () => {
     const first = world([], { clock: fakeClock(0), definitions: beating(every(60)) })
     await first.workflow.createAgent('helper')
     await first.workflow.close()
-    const other = first.again({ definitions: [{ id: 'somebody-else' }] })
+    const other = first.again({ definitions: [{ id: 'other' }] })
     await other.workflow.start()
     expect(await beats(other)).toMatchObject([{ every: 60 }])
   })

@@ -40,7 +40,7 @@ describe('questions', () => {
     const second = first.again()
     second.provider.push('Red then.')
     await second.workflow.start()
-    expect(second.provider.requests).toEqual([]) // nobody has answered yet
+    expect(second.provider.requests).toEqual([]) // there is no answer yet
     expect((await second.workflow.answerQuestion(id, 'q1', 'red')).message?.content).toBe('Red then.')
   })
 
@@ -154,7 +154,7 @@ describe('permissions', () => {
     const clock = fakeClock(0)
     const { done, ...options } = tools()
     const asked: string[] = []
-    const { workflow } = world([[call('1', 'paint')], 'Nobody was there.'], {
+    const { workflow } = world([[call('1', 'paint')], 'No one was there.'], {
       ...options,
       clock,
       authority: { interactors: [({ payload }) => void asked.push(String(payload.toolId))] },
@@ -165,7 +165,7 @@ describe('permissions', () => {
     await clock.advance(119_000)
     expect(await workflow.getStatus(id)).toMatchObject({ state: 'working' })
     await clock.advance(2_000)
-    expect((await sending).message?.content).toBe('Nobody was there.')
+    expect((await sending).message?.content).toBe('No one was there.')
     expect(done).toEqual([])
   })
 

@@ -62,7 +62,7 @@ test('D045 two processes over one file: one of them fires, the other takes over 
 /** Three agents, of which one is woken every minute; says from when on. */
 async function makeAgents(store: SqliteStore, clock: ReturnType<typeof fastClock>): Promise<number> {
   const provider = () => {
-    throw new Error('nobody is asked here')
+    throw new Error('no model is called here')
   }
   const workflow = createWorkflow({ store, clock, provider, definitions: [{ id: 'woken' }] })
   for (const id of ['agent-a', 'agent-b', 'agent-c']) await workflow.createAgent('woken', { id })

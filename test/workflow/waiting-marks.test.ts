@@ -8,7 +8,7 @@ const both = {
   plugins: [withTool('paint', () => 'painted')],
 }
 
-/** What the calls of all messages wait for, or came to; as read, and as whoever listens heard it last. */
+/** What the calls of all messages wait for, or their outcomes; as read, and as a listener received them last. */
 async function marks({ workflow, updates }: World, id: string): Promise<string[]> {
   const read = await workflow.getMessages(id)
   for (const message of read.filter(({ metadata }) => metadata?.calls)) {

@@ -10,7 +10,7 @@ const input = {
   actions: {},
 }
 
-test('what is right is put together', async () => {
+test('a valid input gives a prompt', async () => {
   expect(await getFinalPromptResult(concatPrompt(input as never))).toMatchObject({ system: 'You help.' })
 })
 

@@ -57,7 +57,7 @@ describe('the steps', () => {
     expect(complete!.result).toEqual({ system: 'You are kind.', messages: conversation })
   })
 
-  test('D041 a plugin that throws is reported, what it changed does not count, and the rest go on', async () => {
+  test('D041 a plugin that throws is reported, its changes are dropped, and the others continue', async () => {
     const { hooks, errors, tap } = bus()
     tap('first', ({ prompts }) => void prompts.push({ id: 'first', text: 'first' }))
     tap('broken', ({ prompts }) => {
@@ -78,7 +78,7 @@ describe('the steps', () => {
     expect(states.at(-1)!.result!.system).toBe('You are kind.\n\nfirst\n\nthird')
   })
 
-  test('D041 those who finalize see what all others left, and one that throws is reported', async () => {
+  test('D041 finalizing plugins see the result of all others, and one that throws is reported', async () => {
     const { hooks, errors, tap } = bus()
     const seen: string[][] = []
     tap('last', ({ prompts }) => void seen.push(prompts.map(({ id }) => id)), 'finalizePrompts')
@@ -100,7 +100,7 @@ describe('the steps', () => {
     expect(states.at(-1)!.result!.system).toBe('You are kind.\n\nA\n\nZ')
   })
 
-  test('D041 a plugin may answer with another tree', async () => {
+  test('D041 a plugin may return another tree', async () => {
     const { hooks, tap } = bus()
     tap('other', (ctx) => ({ ...ctx, prompts: [{ id: 'other', text: 'Other' }] }))
     expect((await finalOf({ hooks, prompts: [system] })).system).toBe('Other')
@@ -122,7 +122,7 @@ describe('the steps', () => {
     expect(actions).toEqual({ yieldNextRoundTo: 'human' })
   })
 
-  test('D041 states that end too early are no prompt', async () => {
+  test('D041 states that end too early give an error', async () => {
     async function* early(): AsyncGenerator<PromptState> {
       yield { step: 'finalize', progress: 0.8, prompts: [] }
     }
@@ -130,7 +130,7 @@ describe('the steps', () => {
   })
 })
 
-describe('what a model is sent', () => {
+describe('the request', () => {
   const cases: readonly [rule: string, prompts: PromptNode[], messages: Message[], system: string, sent: string[]][] = [
     [
       'system texts that stand first are the system prompt, a blank line between them',
@@ -205,7 +205,7 @@ describe('what a model is sent', () => {
     expect((await finalOf({ prompts })).messages).toBe(conversation)
   })
 
-  test('a plugin may put other words in place of the last question', async () => {
+  test('a plugin may replace the last question', async () => {
     const { hooks, tap } = bus()
     tap('rewrites', ({ prompts, messages }) => {
       findPrompt(prompts, 'history')!.history = [...messages.slice(0, -1), user('THREE')]
@@ -215,7 +215,7 @@ describe('what a model is sent', () => {
     expect((await finalOf({ hooks, prompts: [place] })).messages.map(words)).toEqual(sent.toSpliced(2, 1))
   })
 
-  test('a plugin that leaves out the last question does not silence the user', async () => {
+  test('a plugin that leaves out the last question does not remove it from the request', async () => {
     for (const kept of [0, 1, 2]) {
       const { hooks, tap } = bus()
       tap('cuts', ({ prompts, messages }) => {
@@ -228,7 +228,7 @@ describe('what a model is sent', () => {
     }
   })
 
-  test('what a plugin says behind results stays there', async () => {
+  test('the text of a plugin after results stays there', async () => {
     const { hooks, tap } = bus()
     tap('reminds', ({ prompts, messages }) => {
       findPrompt(prompts, 'history')!.history = [...messages, user('Remember.')]
@@ -241,7 +241,7 @@ describe('what a model is sent', () => {
     expect(messages.map(words).slice(-3)).toEqual(['user: result 1', 'user: Remember.', 'user: Be brief.'])
   })
 
-  test('D028 of a conversation that is too long goes what fits 70 % of the window, and plugins see no more', async () => {
+  test('D028 of a conversation that is too long the part that fits 70 % of the window is sent, and plugins see no more', async () => {
     const messages = [user('x'.repeat(400)), assistant('y'.repeat(40)), user('z'.repeat(40))]
     const { hooks, errors, tap } = bus()
     tap('looks', (ctx) => void expect(ctx.messages).toEqual(messages.slice(1)))
@@ -251,7 +251,7 @@ describe('what a model is sent', () => {
     expect(found.messages[0]).toBe(messages[1])
   })
 
-  test('the tree that was given stays as it is, even a frozen one', async () => {
+  test('the given tree is not changed, and may be frozen', async () => {
     const { hooks, tap } = bus()
     tap('history', putHistory)
     const prompts = deepFreeze(structuredClone([system, place, end]))
@@ -261,7 +261,7 @@ describe('what a model is sent', () => {
   })
 })
 
-test('who changes the tree of a state does not change the definition', async () => {
+test('a change to the tree of a state does not change the definition', async () => {
   const prompts = structuredClone([system, place, end])
   for (const state of await statesOf({ prompts })) for (const node of state.prompts) node.text = 'changed'
   expect(prompts).toEqual([system, place, end])
@@ -288,7 +288,7 @@ describe('over many rounds', () => {
     }
   })
 
-  test('where there is only a system prompt, the conversation is sent as the list it is', async () => {
+  test('with only a system prompt, the conversation is sent as the same list', async () => {
     for (const prompts of [[], [system], [system, place]]) {
       for (const messages of rounds(3)) {
         const { hooks, tap } = bus()
@@ -317,7 +317,7 @@ describe('over many rounds', () => {
     expect(one).not.toBe(two)
   })
 
-  test('a round reads no more of the conversation than its ends, where nothing stands around it', async () => {
+  test('without other messages, a round reads only the ends of the conversation', async () => {
     const { list, reads } = counting(2000)
     const { hooks, tap } = bus()
     tap('history', putHistory)
@@ -325,7 +325,7 @@ describe('over many rounds', () => {
     expect(reads()).toBeLessThan(10)
   })
 
-  test('a round reads each message once where something stands around it, and once more to measure it', async () => {
+  test('with other messages, a round reads each message once, and once more to measure it', async () => {
     const sent = async (contextWindowSize?: number) => {
       const { list, reads } = counting(2000)
       const { hooks, tap } = bus()

@@ -19,7 +19,7 @@ const tree: readonly PromptNode[] = [
 describe('fullReplacement', () => {
   const entry = replace({ targetId: 'history', sourceType: 'historyOfSession' })
 
-  test('D040 puts the conversation in place of a piece and all that is in it', async () => {
+  test('D040 replaces a node and its children by the conversation', async () => {
     const { said, errors } = await put([entry])
     expect(errors).toEqual([])
     expect(said).toEqual(['You are kind.\nTools:', 'one', 'two', 'Be brief.', 'three'])
@@ -32,7 +32,7 @@ describe('fullReplacement', () => {
     expect((await put([small], messages)).said).toEqual(['You are kind.\nTools:', 'newer', 'last', 'Be brief.'])
   })
 
-  test('D040 a target that is not there is reported with those that are, and the conversation comes at the end', async () => {
+  test('D040 a missing target is reported with the existing ones, and the conversation comes at the end', async () => {
     const { said, errors } = await put([replace({ targetId: 'histroy', sourceType: 'historyOfSession' })])
     expect(errors).toEqual([
       'fullReplacement: no prompt has the id "histroy"; there are system, tools, history, old, end. Change targetId, or add the prompt.',
@@ -65,7 +65,7 @@ describe('fullReplacement with the answer of the model', () => {
     expect(said).toContain('here it stands\nold')
   })
 
-  test('D040 puts it in place of a part of the response', async () => {
+  test('D040 replaces a part of the response', async () => {
     const responses = [
       { id: 'head', text: 'Answer:' },
       { id: 'answer', text: '', caption: 'kept' },
@@ -79,7 +79,7 @@ describe('fullReplacement with the answer of the model', () => {
     expect(responses[1]!.text).toBe('')
   })
 
-  test('D040 or in place of a piece of the prompt', async () => {
+  test('D040 or a node of the prompt', async () => {
     const history = replace({ targetId: 'history', sourceType: 'llmResponse' })
     const { value } = await answered([history], { llmResponse: '42', responses: [] })
     expect(value.prompts[1]).toEqual({ id: 'history', role: 'user', text: '42' })
@@ -109,12 +109,12 @@ describe('dynamicPosition', () => {
     expect(said[0]).toBe(system.join('\n\n'))
   })
 
-  test('D040 goes to pieces inside others as well', async () => {
+  test('D040 finds nodes inside others as well', async () => {
     const { said } = await put([place({ targetId: 'tools', position: 'before' })])
     expect(said[0]).toBe('You are kind.\nNew\nTools:')
   })
 
-  test('D040 what it put there is a target for those after it, and says where it comes from', async () => {
+  test('D040 the inserted node is a target for later plugins, and names its origin', async () => {
     const first = place({ targetId: 'system', position: 'relative' })
     const second = { ...place({ targetId: first.id, position: 'before' }), id: 'second', content: 'Newer' }
     const { said, prompts } = await put([first, second])
@@ -127,25 +127,25 @@ describe('dynamicPosition', () => {
     })
   })
 
-  test('D040 beside the conversation it is said by the user, where it stands', async () => {
+  test('D040 beside the conversation it becomes a user message in its place', async () => {
     const history = replace({ targetId: 'history', sourceType: 'historyOfSession' })
     const { said } = await put([history, place({ targetId: 'history', position: 'after' })])
     expect(said).toEqual(['You are kind.\nTools:', 'one', 'two', 'New', 'Be brief.', 'three'])
   })
 
   test('D040 without content it does nothing', async () => {
-    const { content: _, ...empty } = place({ targetId: 'nobody', position: 'after' })
+    const { content: _, ...empty } = place({ targetId: 'missing', position: 'after' })
     const { said, errors } = await put([empty as PluginEntry])
     expect(errors).toEqual([])
     expect(said[0]).toBe('You are kind.\nTools:')
   })
 
-  test('D040 a target that is not there is reported, and the others go on', async () => {
+  test('D040 a missing target is reported, and the others continue', async () => {
     const { said, errors } = await put([
-      place({ targetId: 'nobody', position: 'after' }),
+      place({ targetId: 'missing', position: 'after' }),
       place({ targetId: 'system', position: 'relative' }),
     ])
-    expect(errors).toEqual([expect.stringContaining('dynamicPosition: no prompt has the id "nobody"')])
+    expect(errors).toEqual([expect.stringContaining('dynamicPosition: no prompt has the id "missing"')])
     expect(said[0]).toBe('You are kind.\nTools:\nNew')
   })
 

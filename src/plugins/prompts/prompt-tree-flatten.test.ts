@@ -200,7 +200,7 @@ describe('a flat prompt', () => {
     expect((flattenPrompts([{ id: 'h', history: messages }])[0] as { messages: unknown }).messages).toBe(messages)
   })
 
-  test('D039 a text that is none, as a file may have it, is no text', () => {
+  test('D039 a value that is no text, as from a file, is ignored', () => {
     expect(
       flattenPrompts([
         { id: 'a', text: 5 as unknown as string },

@@ -20,14 +20,14 @@ describe('a piece', () => {
     expect(texts(nodes)).toEqual(['Top\nInner\nChanged', 'Last'])
   })
 
-  test('that is not there is not found', () => {
-    expect(findPrompt(tree(), 'nobody')).toBeUndefined()
+  test('that is missing is not found', () => {
+    expect(findPrompt(tree(), 'missing')).toBeUndefined()
     expect(findPrompt([], 'top')).toBeUndefined()
   })
 })
 
 describe('a text', () => {
-  test('D046 goes before, after or into a piece at the top', () => {
+  test('D046 goes before, after or into a node at the top', () => {
     const put = (position: 'before' | 'after' | 'child') => {
       const nodes = tree()
       expect(injectContent(nodes, { targetId: 'top', position, content: 'New' })).toBe(true)
@@ -38,7 +38,7 @@ describe('a text', () => {
     expect(put('child')).toEqual(['Top\nInner\nDeep\nNew', 'Last'])
   })
 
-  test('D046 goes before, after or into a piece inside', () => {
+  test('D046 goes before, after or into an inner node', () => {
     const put = (position: 'before' | 'after' | 'child') => {
       const nodes = tree()
       injectContent(nodes, { targetId: 'inner', position, content: 'New' })
@@ -62,9 +62,9 @@ describe('a text', () => {
     ])
   })
 
-  test('without a target goes nowhere, and says so', () => {
+  test('without a target is not inserted, and false is returned', () => {
     const nodes = tree()
-    expect(injectContent(nodes, { targetId: 'nobody', position: 'child', content: 'New' })).toBe(false)
+    expect(injectContent(nodes, { targetId: 'missing', position: 'child', content: 'New' })).toBe(false)
     expect(nodes).toEqual(tree())
   })
 })

@@ -32,7 +32,7 @@ describe('any split of a text', () => {
     )
   })
 
-  test('loses nothing: texts, gaps and calls together are what was said', () => {
+  test('loses nothing: texts, gaps and calls together are the whole text', () => {
     const text = fc.array(fc.constantFrom(...fragments), { maxLength: 14 }).map((parts) => parts.join(''))
     fc.assert(
       fc.property(text, (said) => {

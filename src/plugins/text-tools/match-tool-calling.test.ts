@@ -29,7 +29,7 @@ describe('D013 parameters', () => {
     expect(parametersOf(body)).toEqual(parameters)
   })
 
-  test('D013 of what nobody can read 1000 characters are kept, and never half a character', () => {
+  test('D013 of unreadable parameters 1000 characters are kept, and never half a character', () => {
     expect(parametersOf('x'.repeat(1000))).toEqual({ input: 'x'.repeat(1000) })
     expect(parametersOf('x'.repeat(1001))).toEqual({ input: 'x'.repeat(1000) })
     expect(parametersOf(`${'x'.repeat(999)}😀`)).toEqual({ input: 'x'.repeat(999) })

@@ -50,7 +50,7 @@ test.each([
   expect((await say(body)).ran).toEqual([{ path: 'x', dry_run: true }])
 })
 
-test('Q02 a program that looks for calls is told which cannot be read', () => {
+test('Q02 unreadable calls are marked for a program that looks for calls', () => {
   const call = matchToolCalling('<tool_use name="t">{"a": "\\;"}</tool_use>')
   expect(call?.parameters).toEqual({ input: '{"a": "\\;"}' })
   expect(call?.unreadable).toBe('at position 7: \\; is no escape of JSON; write \\\\ for a backslash')

@@ -16,7 +16,7 @@ function sentBack(content: readonly TextBlock[]): readonly SessionContentBlock[]
   return messagesAsText()([{ role: 'assistant', content: stored(readReplyBlocks(content, options)) }])[0]!.content
 }
 
-describe('a thought of which only the end is marked', () => {
+describe('a thought with only its closing tag', () => {
   test.each(thoughtReplies)('is thinking: $title', ({ text, thought, said: words, calls }) => {
     const [first, ...rest] = readReplyBlocks([said(text)], options)
     expect(first).toMatchObject({ type: 'thinking', text: thought })
@@ -26,7 +26,7 @@ describe('a thought of which only the end is marked', () => {
     expect(sentBack([said(text)])).toEqual([said(text)])
   })
 
-  test('takes the texts before it along, but neither native calls nor what a provider said of its texts', () => {
+  test('includes the texts before it, but neither native calls nor texts with provider data', () => {
     const native = { type: 'tool_call', id: 'n', name: 'b', input: {} } as const
     const own = { ...said('Hm. <tool_use name="a">{}</tool_use>'), providerData: { wire: { id: 7 } } }
     const content = [own, said('So'), said('or</think>Yes.'), said('<tool_use name="b"/>')]
@@ -54,7 +54,7 @@ describe('an answer put together at random', () => {
     fc.assert(property, { numRuns: 2000, seed: 9 })
   })
 
-  test('is streamed as it is read in the end, but for what turns out to be thought', () => {
+  test('is streamed as it is read at the end, except for thoughts', () => {
     const property = fc.property(text, fc.integer({ min: 1, max: 9 }), (one, size) => {
       const read = readReplyBlocks([said(one)], options)
       if (read.some(({ type }) => type === 'thinking')) return

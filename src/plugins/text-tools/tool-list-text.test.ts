@@ -26,7 +26,7 @@ const search = {
   },
 }
 
-test('the list says of each tool its name, title, description, parameters and an example', () => {
+test('the list has the name, title, description, parameters and an example of each tool', () => {
   expect(
     toolListText([search, { name: 'now', description: '', inputSchema: { type: 'object' } }]),
   ).toBe(`## wiki-search (Search the wiki)
@@ -48,7 +48,7 @@ Parameters: none
 Example: <tool_use name="now">{}</tool_use>`)
 })
 
-test('the example is a call that we would understand', () => {
+test('the example is a call that the scanner finds', () => {
   const [, example] = toolListText([search]).split('Example: ')
   expect(matchToolCalling(example!)).toMatchObject({
     toolId: 'wiki-search',

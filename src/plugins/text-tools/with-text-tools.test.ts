@@ -13,7 +13,7 @@ const text = (said: string): SessionContentBlock => ({ type: 'text', text: said 
 const result = (callId: string, output: string): SessionContentBlock => ({ type: 'tool_result', callId, output })
 
 describe('the request', () => {
-  test('tells of tools in the prompt and has none itself', async () => {
+  test('describes tools in the prompt and has none itself', async () => {
     const { request } = await ask('ok', { system: 'Be kind.', messages: [user('Hi')] })
     expect(request.tools).toEqual([])
     expect(request.system).toMatch(/^Be kind\.\n\n# Tools\n[\s\S]+\n## write\nDoes write\./)
@@ -70,7 +70,7 @@ describe('the request', () => {
     expect(messages[1]!.content[0]).toEqual(result('1', 'x'.repeat(50_000)))
   })
 
-  test('says in a sentence what must or must not be called, and leaves the beginning as it is', async () => {
+  test('says at its end what must or must not be called, and leaves the beginning as it is', async () => {
     const messages = [user('Hi')]
     const provider = scripted('ok', 'ok', 'ok')
     const wrapped = withTextTools(provider)
@@ -88,7 +88,7 @@ describe('the request', () => {
     expect(messages[0]!.content).toHaveLength(1)
   })
 
-  test('makes the same of a message every time, however long the list', async () => {
+  test('converts a message the same way every time, however long the list', async () => {
     const provider = scripted('ok', 'ok', 'ok')
     const wrapped = withTextTools(provider)
     const messages: Message[] = [assistant(call('1', 'a')), { role: 'user', content: [result('1', 'one')] }]
@@ -101,7 +101,7 @@ describe('the request', () => {
     for (const [i, message] of second!.messages.entries()) expect(third!.messages[i]).toBe(message)
   })
 
-  test('a result whose call is another one is written anew, one without a call says so', async () => {
+  test('a result whose call has changed is converted again, one without a call says so', async () => {
     const provider = scripted('ok', 'ok', 'ok')
     const wrapped = withTextTools(provider)
     const answer: Message = { role: 'user', content: [result('1', 'one')] }
@@ -182,7 +182,7 @@ describe('the reply', () => {
     },
   )
 
-  test('a thought does not make whole what was cut off', async () => {
+  test('a thought does not complete a call that was cut off', async () => {
     const cut = { ...call('n', 'b'), input: '{"x": "ha' as never }
     const content = [text('Hm.</think>So.'), cut] as never
     const { reply } = await ask([{ type: 'reply', content, usage: { input: 1, output: 1 }, stop: 'length' }])
@@ -231,7 +231,7 @@ describe('the reply', () => {
     ])
   })
 
-  test('a call that was cut off is none, and its text is kept', async () => {
+  test('a call that was cut off does not count, and its text is kept', async () => {
     const { reply, events } = await ask({ text: 'So.\n\n<tool_use name="a">{"x": "ha', stop: 'length' })
     expect(reply).toMatchObject({ stop: 'length', content: [text('So.\n\n<tool_use name="a">{"x": "ha')] })
     expect(joined(events).slice(1)).toEqual([
@@ -248,7 +248,7 @@ describe('the reply', () => {
     expect(reply).toMatchObject({ stop: 'tool_use', content: [call('id1', 'a', { x: 1 })] })
   })
 
-  test('fenced calls count only for tools that are there', async () => {
+  test('fenced calls count only for known tools', async () => {
     const fenced = (name: string): string => `\`\`\`xml\n<tool_use name="${name}">{}</tool_use>\n\`\`\``
     expect((await ask(fenced('a'))).reply.content).toMatchObject([{ type: 'tool_call', name: 'a' }])
     expect((await ask(fenced('tool_name'))).reply.content).toEqual([text(fenced('tool_name'))])
@@ -263,7 +263,7 @@ describe('the reply', () => {
     expect(reply).toMatchObject({ stop: 'end', content: [text(said)] })
   })
 
-  test('keeps native calls, thinking and what a provider said of its texts', async () => {
+  test('keeps native calls, thinking and provider data of texts', async () => {
     const signed = {
       type: 'text',
       text: '<tool_use name="a">{}</tool_use>',
@@ -304,7 +304,7 @@ describe('the reply', () => {
     expect(provider.requests[1]!.messages[0]).toEqual(assistant(...content))
   })
 
-  test('a retry makes void what was streamed', async () => {
+  test('a retry drops the streamed calls', async () => {
     const events: ModelEvent[] = [
       { type: 'text', delta: 'Half <tool_use name="a">{"x":' },
       { type: 'retry', attempt: 2, reason: 'cut' },
@@ -334,7 +334,7 @@ describe('the reply', () => {
     expect(reply.content).toEqual([call('id1', 'b')])
   })
 
-  test('what is no reply goes on to whoever complains', async () => {
+  test('an invalid reply is passed on to the engine', async () => {
     const broken = { type: 'reply', content: null, usage: {}, stop: 'end' } as never
     expect((await ask([{ type: 'text', delta: 3 as never }, broken])).events).toEqual([{ type: 'text', delta: 3 }])
   })
@@ -358,7 +358,7 @@ describe('names', () => {
 })
 
 describe('the history', () => {
-  test('a block that was changed since is written as it is now', async () => {
+  test('a block that was changed is sent as it is now', async () => {
     const { reply, wrapped, provider } = await ask('<tool_use name="a">{"x": 1}</tool_use>')
     const [said] = reply.content as [ToolCallBlock]
     expect(said.providerData).toEqual({
@@ -374,7 +374,7 @@ describe('the history', () => {
     ])
   })
 
-  test('what stands in a log where our data should be does no harm', async () => {
+  test('invalid provider data in a log does no harm', async () => {
     for (const textTools of [
       null,
       3,
@@ -390,7 +390,7 @@ describe('the history', () => {
 })
 
 describe('the provider', () => {
-  test('says that it calls tools in text, and otherwise what it said before', () => {
+  test('declares tools in text, and otherwise its own properties', () => {
     const structuredOutput = (): boolean => true
     const inner = scripted({
       options: { name: 'n', capabilities: { vision: false, structuredOutput }, contextWindow: () => 7 },
@@ -410,7 +410,7 @@ describe('the provider', () => {
     expect(new Set(ids).size).toBe(6)
   })
 
-  test('what a service says of its blocks is told of those that were given', async () => {
+  test('positions in errors of a service are translated to the given blocks', async () => {
     const image = { type: 'image', mediaType: 'image/png', data: 'AAAA' } as const
     const messages: Message[] = [
       assistant(text('I look.'), call('1', 'a'), call('2', 'b')),

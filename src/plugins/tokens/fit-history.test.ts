@@ -50,11 +50,11 @@ test('D028 without a window everything is kept', () => {
   expect(fitHistory([], 10)).toEqual([])
 })
 
-test.each([-5, Number.NaN])('D028 a window that cannot be meant is refused: %s', (size) => {
+test.each([-5, Number.NaN])('D028 an invalid window is refused: %s', (size) => {
   expect(() => fitHistory([user(1)], size)).toThrow(`contextWindowSize must be a number of tokens above 0`)
 })
 
-test('D028 what no longer fits is not looked at', () => {
+test('D028 messages that no longer fit are not read', () => {
   const messages = Array.from({ length: 1000 }, () => user(10))
   const looked = new Set<string>()
   const watched = new Proxy(messages, {

@@ -116,7 +116,7 @@ describe('how full a context is', () => {
   )
 })
 
-describe('what a provider reported', () => {
+describe('the total of a provider', () => {
   const estimate = tokenBreakdown({ system: 's'.repeat(400), tools: [read], messages: conversation }, 10_000)
 
   test.each([1, 7, 333, 9_000, 123_457])('D026 is the total, and the parts still sum to it: %i', (input) => {
@@ -144,7 +144,7 @@ describe('what a provider reported', () => {
     expect(withReported(estimate, { input: Number.NaN, output: 5 })).toBe(estimate)
   })
 
-  test('goes to the system prompt where there is nothing to share it out by', () => {
+  test('goes to the system prompt if there are no estimates', () => {
     const found = withReported(tokenBreakdown({ system: '', tools: [], messages: [] }), { input: 12, output: 0 })
     expect(found).toMatchObject({ system: 12, total: 12 })
   })

@@ -3,7 +3,7 @@ import { assistant, calling, result, user } from '../../../test/workflow/token-k
 import type { Message } from '../../core/turn.ts'
 import { trimMessages } from './trim-messages.ts'
 
-test('the oldest messages go until the target is met, and no more than that', () => {
+test('the oldest messages are removed until the target is met, and no more', () => {
   const messages = [user(10), assistant(10), user(10), assistant(10)]
   expect(trimMessages(messages, 39)).toEqual(messages.slice(1))
   expect(trimMessages(messages, 30)).toEqual(messages.slice(1))
@@ -33,7 +33,7 @@ test('results that came one by one go with their call too', () => {
   expect(trimMessages(messages, 29)).toEqual([])
 })
 
-test('everything goes where even the last message is too long', () => {
+test('everything is removed if even the last message is too long', () => {
   expect(trimMessages([user(5), user(50)], 10)).toEqual([])
 })
 
@@ -42,7 +42,7 @@ test('what is kept are the messages themselves', () => {
   expect(trimMessages(messages, 10)[0]).toBe(messages[1])
 })
 
-test.each([-1, Number.NaN])('a target that cannot be meant is refused: %s', (target) => {
+test.each([-1, Number.NaN])('an invalid target is refused: %s', (target) => {
   expect(() => trimMessages([], target)).toThrow(`a target of 0 tokens or more, got ${target}`)
 })
 

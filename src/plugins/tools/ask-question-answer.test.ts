@@ -28,7 +28,7 @@ describe('an answer', () => {
     expect(read.value.selected).toEqual(selected)
   })
 
-  test('that fits no option, where nothing else is allowed, is told as that', () => {
+  test('that fits no option is refused if free text is not allowed', () => {
     const strict = { ...one, allowFreeform: false }
     const none =
       'The user answered: green. But that is none of the options (red, Dark Blue, a, b); ask again, or offer what was meant.'
@@ -37,13 +37,13 @@ describe('an answer', () => {
     expect(readAnswer(strict, 'red').output).toBe('The user chose: red')
   })
 
-  test('of several to a question for one is told as that', () => {
+  test('with several options to a single-select question is refused', () => {
     const { output, value } = readAnswer(one, '{"selected":["red","Dark Blue"]}')
     expect(output).toContain('The user answered: red, Dark Blue. But only one option may be chosen')
     expect(value).toEqual({ text: 'red, Dark Blue' })
   })
 
-  test('that is empty leaves the model to an assumption', () => {
+  test('that is empty tells the model to assume', () => {
     expect(readAnswer(one, ' \n').output).toMatch(/^The user gave an empty answer\. Go on with the assumption/)
   })
 })

@@ -45,7 +45,7 @@ describe('a question', () => {
     })
   })
 
-  test('without options is one for a text', async () => {
+  test('without options asks for text', async () => {
     const { told, details } = await asked({ question: 'Your name?' }, ' {"selected":["Ann"]} ')
     expect(told).toBe('The user answered: {"selected":["Ann"]}')
     expect(details.inputType).toBe('text')
@@ -67,7 +67,7 @@ describe('a question', () => {
     expect(texts(agent.turns)[2]).toContain(error)
   })
 
-  test('declares that it asks, may be put again, and waits without limit', () => {
+  test('declares the effect ask, may be repeated, and has no time limit', () => {
     expect(ask).toMatchObject({ replay: 'keyed', effects: ['ask'], timeoutMs: 0, isConcurrencySafe: false })
   })
 })

@@ -95,21 +95,21 @@ describe('git-log', () => {
     expect(subjects((await log({ ref: 'many' })).output)).toHaveLength(20)
   })
 
-  test('is about the folder of a wiki where one is named', async () => {
+  test('uses the folder of a wiki if one is named', async () => {
     await commit({ 'a.txt': '1' }, 'in the wiki')
     expect(subjects((await log({ workspaceName: 'notes' }, { cwd: join(root, 'plain') })).output)).toEqual([
       'in the wiki',
     ])
   })
 
-  test('makes names that do something to a terminal visible, and cuts long ones', async () => {
+  test('makes control characters in names visible, and cuts long names', async () => {
     await commit({ 'a.txt': '1' }, `\x1b[2J${'s'.repeat(5000)}`)
     const [subject] = subjects((await log()).output)
     expect(subject).toMatch(/^␛\[2Js+…$/)
     expect(subject!.length).toBeLessThan(310)
   })
 
-  test('says where there is no repository, no commit, no such ref, no shell', async () => {
+  test('reports a missing repository, commit, ref or shell', async () => {
     expect((await log({}, { cwd: join(root, 'plain') })).output).toContain('not in a git repository')
     git('init', '-q')
     expect((await log()).output).toContain('the repository has no commits yet')
@@ -124,7 +124,7 @@ describe('git-read-file', () => {
   const lines = (from: number, to: number): string =>
     Array.from({ length: to - from + 1 }, (_, i) => `line ${from + i}`).join('\n')
 
-  test('gives a file as it was, 500 lines at most, and says how to go on', async () => {
+  test('reads a file at a commit, at most 500 lines, with a note on how to read on', async () => {
     const old = await commit({ 'sub/a.txt': 'old\n', 'long.txt': `${lines(1, 1200)}\n` }, 'first')
     await commit({ 'sub/a.txt': 'new\n' }, 'second')
     await writeFile(join(repo, 'sub/a.txt'), 'not committed')
@@ -151,7 +151,7 @@ describe('git-read-file', () => {
     )
   })
 
-  test('says what is binary, empty, a link, a folder, long, or not there', async () => {
+  test('reports binary, empty, linked, long and missing files, and folders', async () => {
     await mkdir(join(repo, 'folder'), { recursive: true })
     await symlink('/etc/passwd', join(repo, 'link'))
     const wide = `${'w'.repeat(10_000)}\n`.repeat(100)
@@ -258,7 +258,7 @@ describe('a hostile repository or call', () => {
     for (const [cwd, path] of Object.entries(folders)) expect((await read({ path }, { cwd })).output).toBe('text')
   })
 
-  test('no program that its settings name is run', async () => {
+  test('no configured program is run', async () => {
     const proof = join(root, 'pwned')
     const program = join(root, 'evil.sh')
     await writeFile(program, `#!/bin/sh\ntouch '${proof}'\ncat "$@" 2>/dev/null\n`)
@@ -301,7 +301,7 @@ describe('a hostile repository or call', () => {
   })
 })
 
-test('both only read: alone in the workspace quietly, elsewhere not', () => {
+test('both only read: without an approval in the workspace, elsewhere with one', () => {
   const services = { agentId: 'a', clock: systemClock }
   for (const plugin of [gitLogPlugin, gitReadFilePlugin]) {
     const [tool] = plugin.tools!({ config: {}, entry: { id: '1', toolId: plugin.toolId }, services })

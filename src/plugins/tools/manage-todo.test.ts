@@ -36,7 +36,7 @@ const tree = (): PromptNode[] => [
   { id: 'history', history: [] },
 ]
 
-test('D046 the list that a call wrote into the log stands behind the conversation in every round', async () => {
+test('D046 the list that a call logged follows the conversation in every round', async () => {
   const todos = [
     { content: 'read', status: 'completed' },
     { content: 'write', status: 'in_progress' },

@@ -43,7 +43,7 @@ function execute(services: PluginServices, name: string, input: object, attempt 
   return tool.execute(input, { idempotencyKey: `session/${name}`, attempt } as ToolContext)
 }
 
-test('each plugin offers one tool of its own name, with all that a tool has to declare', () => {
+test('each plugin offers one tool of its own name, with all required declarations', () => {
   const { services } = world()
   const tools = toolsFor(services)
   expect(tools.map(({ spec }) => spec.name)).toEqual(schedulePlugins.map(({ toolId }) => toolId))
@@ -52,7 +52,7 @@ test('each plugin offers one tool of its own name, with all that a tool has to d
       expect(tool, `${tool.spec.name} ${field}`).toHaveProperty(field)
 })
 
-test('D031 alarm-clock stores the alarm and leaves the loop', async () => {
+test('D031 alarm-clock stores the alarm and ends the loop', async () => {
   const { services } = world()
   const { text, details } = await use(services, 'alarm-clock', {
     wakeAtISO: '2026-01-05T15:00:00+01:00',
@@ -95,7 +95,7 @@ test('D031 alarm-clock wakes with its message, repeats, and survives a restart',
   await second.stop()
 })
 
-test('an alarm that cannot be set is said so, and the loop goes on', async () => {
+test('an invalid alarm is an error for the model, and the loop continues', async () => {
   const { services } = world()
   for (const [input, words] of [
     [{ wakeAtISO: '2026-01-05T11:00:00Z' }, 'lies in the past; it is now 2026-01-05T12:00:00.000Z'],
@@ -132,7 +132,7 @@ test('an agent makes, lists, changes and removes its schedules', async () => {
   expect((await use(services, 'list-schedules', {})).text).toContain('You have no schedules.')
 })
 
-test('times that contradict each other, or are missing, are refused with what would be right', async () => {
+test('contradicting or missing times are refused with the correct form', async () => {
   const { services } = world()
   const words = async (input: object) => (await use(services, 'schedule-task', { message: 'x', ...input })).text
   expect(await words({})).toContain('give one of "everySeconds", "at" and "cron"')
@@ -143,7 +143,7 @@ test('times that contradict each other, or are missing, are refused with what wo
   expect(await services.schedules.list()).toEqual([])
 })
 
-test('the schedules of other agents are neither shown nor touched', async () => {
+test('the schedules of other agents are neither listed nor changed', async () => {
   const { services } = world()
   const other = await services.schedules.add({
     id: 'theirs',
@@ -209,7 +209,7 @@ test('an agent has at most a hundred schedules', async () => {
   expect(text).toContain('has 100 schedules already; remove some with remove-schedule first')
 })
 
-test('where there are no schedules the model is told so', async () => {
+test('without the schedules service the model gets an error', async () => {
   const { clock } = world()
   for (const [name, input] of [
     ['alarm-clock', { wakeAtISO: '2026-01-05T15:00:00Z' }],

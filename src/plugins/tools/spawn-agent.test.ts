@@ -61,7 +61,7 @@ describe('a sub-agent', () => {
     expect(told).toMatch(new RegExp(`^Tool error: .*${limit}`))
   })
 
-  test('that waits for a person leaves the call open, and goes on where it was, in another process', async () => {
+  test('that waits for a person leaves the call open, and continues in another process', async () => {
     const store = createMemoryStore()
     const ask = tool('ask', (_, { answer, suspend }) => (answer ? 'answered' : suspend('question')), {
       replay: 'keyed',
@@ -91,7 +91,7 @@ describe('a sub-agent', () => {
     expect(told).toContain(words)
   })
 
-  test('is asked about, and is not offered three levels down', () => {
+  test('needs an approval, and is not offered three levels down', () => {
     expect(spawnAgentPlugin.defaultApproval).toEqual({ 'spawn-agent': { mode: 'confirm' } })
     expect(spawnTool()).toMatchObject({ maxDepth: 3, replay: 'keyed', effects: ['spawn'], isConcurrencySafe: true })
     expect(spawnTool().deriveApprovalKey?.({ task: 'x', agentDefinitionId: 'finder' })).toBe('finder')

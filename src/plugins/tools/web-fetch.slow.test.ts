@@ -47,7 +47,7 @@ describe('web-fetch', () => {
     expect((await fetchPage({ url: at, extractText: false })).output).toContain('<p>Hello <b>you</b></p>')
   })
 
-  test('D033 cuts a text at 50,000 characters and says how to go on', async () => {
+  test('D033 cuts a text at 50,000 characters with a note on how to read on', async () => {
     const at = await serve((_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' }).end('x'.repeat(60_000))
     })
@@ -62,7 +62,7 @@ describe('web-fetch', () => {
     expect(output).toContain('only http and https')
   })
 
-  test('D033 does not reach this machine, nor is it led there', async () => {
+  test('D033 does not reach this machine, also not by redirects', async () => {
     let asked = 0
     const hidden = await serve((_, response) => response.end(`secret ${++asked}`))
     expect((await fetchPage({ url: hidden }, webFetchPlugin)).output).toContain('not on the public internet')
@@ -71,7 +71,7 @@ describe('web-fetch', () => {
     expect(asked).toBe(0)
   })
 
-  test('has the limit that its entry says', () => {
+  test('has the limit of its entry', () => {
     const of = (entry: object) => webFetchPlugin.tools!({ ...setup, entry: { ...setup.entry, ...entry } })[0]
     expect(of({})).toMatchObject({ timeoutMs: 30_000, effects: ['net'] })
     expect(of({ timeoutMs: 5000 })).toMatchObject({ timeoutMs: 5000 })

@@ -14,6 +14,6 @@ test.each([
   expect(() => createWebFetchTool(options as never)).toThrow(words)
 })
 
-test('options that are undefined are as good as none', () => {
+test('options that are undefined count as absent', () => {
   expect(createWebFetchPlugin({ allow: undefined, timeoutMs: undefined } as object).toolId).toBe('web-fetch')
 })

@@ -74,7 +74,7 @@ describe.skipIf(process.platform === 'win32')('a real script', () => {
     expect(existsSync(join(root, '..', 'evil.mjs'))).toBe(false)
   })
 
-  test('that fails says where and why; one that works is no error', async () => {
+  test('that fails reports where and why; one that works is no error', async () => {
     const failed = await run('await $`exit 3`')
     expect(failed).toMatchObject({ isError: true, output: expect.stringContaining('exit code: 3') })
     expect(await run('const a = ;')).toMatchObject({ isError: true, output: expect.stringContaining('SyntaxError') })
@@ -101,7 +101,7 @@ describe.skipIf(process.platform === 'win32')('a real script', () => {
     }
   })
 
-  test('that hangs, and will not be told, is ended at its limit with all it started', async () => {
+  test('that hangs and ignores signals is ended at its limit with all processes it started', async () => {
     await writeFile(join(root, 'child.mjs'), `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)`)
     const script = `import { spawn } from 'node:child_process'
       process.on('SIGTERM', () => {})

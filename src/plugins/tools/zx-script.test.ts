@@ -74,7 +74,7 @@ describe('a script', () => {
     expect(details).toMatchObject({ exitCode: 3, fileName: '../../etc/cron.mjs' })
   })
 
-  test('neither it nor what it is called is part of the line that is run', async () => {
+  test('neither its text nor its name is part of the command line', async () => {
     const { execution, ran } = runner(() => ({}))
     const hostile = `'; touch /tmp/x; '$(id)`
     await use(execution, { script: hostile, fileName: hostile })
@@ -84,7 +84,7 @@ describe('a script', () => {
     expect(ran[1]!.command).toContain('zx')
   })
 
-  test('that never ends is ended by the runner, and told as that', async () => {
+  test('that never ends is ended by the runner, with an error', async () => {
     const { execution } = runner(({ onOutput }) => {
       onOutput?.('tick\n', 'stdout')
       return { exitCode: null, timedOut: true }
@@ -94,7 +94,7 @@ describe('a script', () => {
     )
   })
 
-  test('is given up where the runner does not keep its limit', async () => {
+  test('is abandoned if the runner does not keep its limit', async () => {
     const clock = fakeClock()
     let signal: AbortSignal | undefined
     const { execution } = runner((ran) => {
@@ -117,7 +117,7 @@ describe('a script', () => {
     expect(told.length).toBeLessThan(33_000)
   })
 
-  test('runs with the zx of another place where that is not this machine', async () => {
+  test('runs with the zx of the execution context if that is not this machine', async () => {
     const { execution, ran } = runner(() => ({}), false)
     await use(execution, { script })
     expect(ran[0]!.command).toContain('\nzx "$dir/script.mjs"')
@@ -141,7 +141,7 @@ describe('a script', () => {
     expect(ran).toEqual([])
   })
 
-  test('needs a place with a shell', async () => {
+  test('needs an execution context with a shell', async () => {
     expect((await use(memoryExecution(), { script })).told).toContain('the execution context "memory" has no shell')
   })
 })
@@ -172,11 +172,14 @@ describe('permission', () => {
     return { asked, ran: ran.map(({ input }) => input), told: texts(agent.turns)[2] }
   }
 
-  test.each(['ask', 'yolo'] as const)('D034 is asked for in the mode %s, and a no runs nothing', async (mode) => {
-    const { asked, ran } = await under(mode, [false, true], ['a', 'b'])
-    expect(asked).toHaveLength(2)
-    expect(ran).toEqual(['b'])
-  })
+  test.each(['ask', 'yolo'] as const)(
+    'D034 is needed in the mode %s, and a denied script does not run',
+    async (mode) => {
+      const { asked, ran } = await under(mode, [false, true], ['a', 'b'])
+      expect(asked).toHaveLength(2)
+      expect(ran).toEqual(['b'])
+    },
+  )
 
   test('is refused in the mode plan without a question', async () => {
     const { asked, ran, told } = await under('plan', [true], ['a'])
@@ -184,7 +187,7 @@ describe('permission', () => {
     expect(told).toContain('the mode is plan')
   })
 
-  test('for good holds for this very script, in this place, whatever it is called', async () => {
+  test('granted for good covers exactly this script in this folder, under any name', async () => {
     const { asked, ran } = await under('ask', ['session', false], ['a', 'a', 'a '])
     expect(asked).toHaveLength(2)
     expect(ran).toEqual(['a', 'a'])

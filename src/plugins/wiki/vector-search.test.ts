@@ -39,7 +39,7 @@ async function wikiOf(pages: readonly Tiddler[] = seed, info: Partial<Wiki['info
 const indexFile = (folder: string): string => join(folder, '.libero', 'vectors.json')
 const titles = ({ matches }: { matches: readonly { title: string }[] }): string[] => matches.map(({ title }) => title)
 
-test('pages are found by what they mean, the nearest first, above the threshold and up to the limit', async () => {
+test('pages are found by meaning, the nearest first, above the threshold and up to the limit', async () => {
   const index = createVectorIndex({ wiki: await wikiOf(), embed: bagOfWords() })
   expect(titles(await index.search('red rose'))).toEqual(['Flower'])
   const low = await index.search('red rose by the sea', { threshold: 0.1 })
@@ -57,7 +57,7 @@ test('the end of a long page is found too', async () => {
   expect(titles(await index.search('rose thorn red'))).toEqual(['Long'])
 })
 
-test('an index survives, and only what changed is embedded again', async () => {
+test('an index survives, and only changed pages are embedded again', async () => {
   const folder = await temporary('vectors-')
   const wiki = await wikiOf()
   const file = indexFile(folder)
@@ -105,7 +105,7 @@ test.each([
   expect(JSON.parse(readFileSync(indexFile(folder), 'utf8'))).toMatchObject({ model: 'bag', dimension: 8 })
 })
 
-test('a vector that is longer than any of ours does not win', async () => {
+test('a forged vector that is too long does not win', async () => {
   const folder = await temporary('vectors-')
   const wiki = await wikiOf()
   await createVectorIndex({ wiki, embed: bagOfWords(), file: indexFile(folder) }).search('red rose')
@@ -118,7 +118,7 @@ test('a vector that is longer than any of ours does not win', async () => {
   expect(titles(await index.search('red rose'))).toEqual(['Flower'])
 })
 
-test('a page with more vectors than any of ours has is not believed', async () => {
+test('a forged page with too many vectors is ignored', async () => {
   const folder = await temporary('vectors-')
   const wiki = await wikiOf()
   await createVectorIndex({ wiki, embed: bagOfWords(), file: indexFile(folder) }).search('red rose')
@@ -131,7 +131,7 @@ test('a page with more vectors than any of ours has is not believed', async () =
   expect(embed.asked).toHaveLength(1 + 3)
 })
 
-test('titles that are names of JavaScript are titles', async () => {
+test('titles such as __proto__ are ordinary titles', async () => {
   const folder = await temporary('vectors-')
   const pages = ['__proto__', 'constructor', 'toString'].map((title) => ({ title, text: 'rose' }))
   for (let round = 0; round < 2; round++) {
@@ -140,7 +140,7 @@ test('titles that are names of JavaScript are titles', async () => {
   }
 })
 
-test('an embedding function that never ends is left, and holds nobody else up', async () => {
+test('an embedding function that never ends is abandoned, and does not block other searches', async () => {
   const inner = bagOfWords()
   let calls = 0
   const embed: Embed = (texts, signal) => (++calls === 1 ? new Promise<never>(() => {}) : inner(texts, signal))
@@ -153,7 +153,7 @@ test('an embedding function that never ends is left, and holds nobody else up', 
   expect(titles(await next)).toEqual(['Flower'])
 })
 
-test('a link in the place of the file or its folder leads nowhere', async () => {
+test('a link in place of the file or its folder is not followed', async () => {
   const folder = await temporary('vectors-')
   const outside = await temporary('outside-')
   writeFileSync(join(outside, 'precious'), 'precious')
@@ -178,7 +178,7 @@ test('nothing is written into a wiki that is read-only', async () => {
   expect(existsSync(join(folder, '.libero'))).toBe(false)
 })
 
-test('what was embedded before a search was stopped is kept', async () => {
+test('pages that were embedded before a search was stopped are kept', async () => {
   const folder = await temporary('vectors-')
   const pages = Array.from({ length: 100 }, (_, i) => ({ title: `P${i}`, text: `rose ${i}` }))
   const wiki = await wikiOf(pages)
@@ -202,7 +202,7 @@ test('what was embedded before a search was stopped is kept', async () => {
   expect(again.asked).toHaveLength(1 + 36)
 })
 
-test('texts are sent in batches, and no more pages are held than there is room for', async () => {
+test('texts are sent in batches, and pages beyond the limit are left out', async () => {
   const pages = Array.from({ length: 150 }, (_, i) => ({ title: `P${String(i).padStart(3, '0')}`, text: 'rose' }))
   const inner = bagOfWords()
   const sizes: number[] = []
@@ -254,14 +254,14 @@ async function storeIn(folder?: string): Promise<KnowledgeStore> {
   return { workspaces: async () => [wiki.info], open: async () => wiki }
 }
 
-test('wiki-search finds by meaning where the host can embed', async () => {
+test('wiki-search finds by meaning if the host has an embedding function', async () => {
   const found = await search({ knowledge: await storeIn(), embed: bagOfWords() }, { query: 'red rose' })
   expect(found).toMatch(/^1 page of "notes"\n\n1\. "Flower" \(similarity 0\.82\)\n<page-text \w+>\nA rose is red/)
   const none = await search({ knowledge: await storeIn(), embed: bagOfWords() }, { query: 'red rose', threshold: 0.99 })
   expect(none).toBe('No page of "notes" was found.\n(the nearest page has 0.82, below the threshold of 0.99)')
 })
 
-test('the index lies beside the wiki, or is kept by the host', async () => {
+test('the index is stored beside the wiki, or kept by the host', async () => {
   const folder = await temporary('vectors-')
   const knowledge = await storeIn(folder)
   const first = bagOfWords()

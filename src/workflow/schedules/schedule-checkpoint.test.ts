@@ -37,7 +37,7 @@ const ran = (id: string, runs: number): EntryBody => ({
 })
 const runsOf = (id: string, count: number): EntryBody[] => Array.from({ length: count }, (_, i) => ran(id, i + 1))
 
-/** A log that somebody wrote. */
+/** A log with given entries. */
 async function written(bodies: readonly EntryBody[]) {
   const clock = fakeClock(begin + 600 * 24 * 60 * minute)
   const store = createMemoryStore({ clock })

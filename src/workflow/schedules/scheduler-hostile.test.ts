@@ -39,7 +39,7 @@ describe('a crash after a wake-up, and before its run was logged', () => {
   test.each([
     ['maxRuns', { maxRuns: 2 }, 2],
     ['deleteAfterRun', { deleteAfterRun: true }, 1],
-  ])('is no further run for %s, however long nobody is there', async (_, bound, told) => {
+  ])('is no further run for %s, however long the scheduler is down', async (_, bound, told) => {
     const clock = fakeClock(begin)
     const world = { clock, store: createMemoryStore({ clock }) }
     const agent = agents(clock)

@@ -22,7 +22,7 @@ import { createScheduleBook } from './schedule-book.ts'
 import type { Wake } from './schedule-owner.ts'
 import { createScheduler, type Scheduler, type SchedulerOptions } from './scheduler.ts'
 
-/** A dead one cannot be stopped, so nobody tries to. */
+/** Without those that died, which cannot be stopped. */
 function process(world: World) {
   const { kill, ...seen } = mortal(world)
   return {

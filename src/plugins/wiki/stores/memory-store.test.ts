@@ -12,7 +12,7 @@ async function wikiOf(...tiddlers: Tiddler[]): Promise<Wiki> {
   return createMemoryKnowledgeStore({ workspaces: { w: tiddlers }, clock: fakeClock(0) }).open('w')
 }
 
-test('what its filters do not know is refused by name, never guessed', async () => {
+test('unknown filter operators are refused by name', async () => {
   const wiki = await wikiOf({ title: 'A', text: 'x' })
   for (const [filter, named] of [
     ['[foo[bar]]', 'foo'],
@@ -30,7 +30,7 @@ test('what its filters do not know is refused by name, never guessed', async () 
     await expect(wiki.filter(filter)).rejects.toThrow(named)
 })
 
-test('a run with ~ counts only where nothing was found', async () => {
+test('a run with ~ counts only if nothing was found', async () => {
   const wiki = await wikiOf({ title: 'A', tags: ['t'] })
   expect((await wiki.filter('[tag[t]] ~[[none]]')).titles).toEqual(['A'])
   expect((await wiki.filter('[tag[u]] ~[[none]]')).titles).toEqual(['none'])
@@ -45,7 +45,7 @@ test('tagged pages come in the order of the list of their tag', async () => {
   expect((await wiki.tagTree('T')).children.map(({ title }) => title)).toEqual(['B two', 'C', 'A'])
 })
 
-test('a wiki that nobody may change is not changed', async () => {
+test('a read-only wiki is not changed', async () => {
   const store = createMemoryKnowledgeStore({ workspaces: { w: [{ title: 'A' }] }, readOnly: ['w'] })
   const wiki = await store.open('w')
   expect(wiki.info).toEqual({ name: 'w', isReadOnly: true })
@@ -54,7 +54,7 @@ test('a wiki that nobody may change is not changed', async () => {
   expect((await wiki.filter('[all[tiddlers]]')).titles).toEqual(['A'])
 })
 
-test('what is given out is a copy', async () => {
+test('returned values are copies', async () => {
   const wiki = await wikiOf({ title: 'A', tags: ['t'] })
   const { tags } = (await wiki.get('A'))!
   ;(tags as string[]).push('u')
@@ -69,7 +69,7 @@ test('pages that multiply each other end at a bound', async () => {
   expect(problems.length).toBeGreaterThan(0)
 })
 
-test('a million marks that open nothing are looked at once each', async () => {
+test('a million unclosed marks are read once each', async () => {
   const wiki = await wikiOf({ title: 'A', text: '<< <!--`` '.repeat(300_000) })
   expect((await wiki.render('A')).problems).toEqual([])
 })

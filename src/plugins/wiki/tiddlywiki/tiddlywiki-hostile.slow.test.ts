@@ -59,7 +59,7 @@ const tid = (title: string, text: string, fields = ''): string => `title: ${titl
 const code = (mark: string): string =>
   `require('fs').writeFileSync(${JSON.stringify(mark)}, 'ran'); exports.startup = function() {};`
 
-describe('what never ends is ended, and the next call is answered', () => {
+describe('an endless call is ended, and the next one is answered', () => {
   const never: Record<string, (wiki: Wiki) => Promise<unknown>> = {
     'a filter of nested ranges': (wiki) =>
       wiki.filter('[range[9999]] :map[range[9999]count[]] :map[range[9999]count[]] :map[range[9999]count[]]'),
@@ -90,7 +90,7 @@ describe('what never ends is ended, and the next call is answered', () => {
     expect(next).toMatchObject({ status: 'fulfilled', value: { title: 'functions' } })
   })
 
-  test('what takes too much memory breaks its thread, not the process', async () => {
+  test('a call that takes too much memory ends its thread, not the process', async () => {
     const { wiki } = await sceneOf({})
     const doubled = ':map[addsuffix<currentTiddler>] '.repeat(17)
     const wanted = wiki.filter(
@@ -100,7 +100,7 @@ describe('what never ends is ended, and the next call is answered', () => {
     expect((await wiki.filter('[[x]]')).titles).toEqual(['x'])
   }, 90_000)
 
-  test('a call that is called off ends its thread at once', async () => {
+  test('an aborted call ends its thread at once', async () => {
     const { wiki } = await sceneOf(files)
     await wiki.get('functions')
     const stop = new AbortController()
@@ -112,7 +112,7 @@ describe('what never ends is ended, and the next call is answered', () => {
     expect((await wiki.get('functions'))!.title).toBe('functions')
   })
 
-  test('what TiddlyWiki itself refuses to do is an error, no title', async () => {
+  test('a filter error of TiddlyWiki is an error, and not a title', async () => {
     const { wiki } = await sceneOf({})
     for (const filter of ['[range[1,99999999]]', '[all[tiddlers]regexp[(]]', '[[x]search:title:regexp[(]] [is[foo]]'])
       await expect(wiki.filter(filter)).rejects.toThrow('is wrong')
@@ -141,7 +141,7 @@ test('a tiddler of 5 MB is kept whole, shown in part', async () => {
   await expect(wiki.put({ title: 'bigger', text: text.repeat(4) })).rejects.toThrow('use at most')
 })
 
-test('a file that is too large to be read is told of, and neither changed nor taken away', async () => {
+test('a file that is too large to be read is reported, and neither changed nor removed', async () => {
   const { wiki, at } = await sceneOf({
     'tiddlers/film.mp4': '',
     'tiddlers/film.mp4.meta': 'title: Film\ntype: video/mp4',
@@ -238,7 +238,7 @@ describe('nothing is written outside of the folder of tiddlers', () => {
     expect(await readdir(at('tiddlers'))).toEqual([])
   })
 
-  test('whatever the wiki’s own settings make of the title', async () => {
+  test('with any path settings of the wiki', async () => {
     const paths =
       '[prefix[out]addprefix[../../]]\n[prefix[info]then[../tiddlywiki.info]]\n[prefix[abs]addprefix[/]]\n[prefix[hid]then[.git/config]]\n[prefix[cvs]addprefix[CVS/]]\n[prefix[in]addprefix[sub/deep/]]'
     const { wiki, outside, at } = await sceneOf({
@@ -350,13 +350,13 @@ describe('code in a wiki', () => {
     expect(await marks()).toEqual([])
   })
 
-  test('is run where the wiki is trusted', async () => {
+  test('is run if the wiki is trusted', async () => {
     const { wiki, marks } = await sceneWithCode(true)
     expect((await wiki.get('Other'))!.text).toBe('included')
     expect(await marks()).toEqual(expect.arrayContaining(['js', 'packed', 'plugin', 'tid']))
   })
 
-  test('is not written, for a person’s own TiddlyWiki would run it', async () => {
+  test('is not written, as a person’s own TiddlyWiki would run it', async () => {
     const { wiki, at } = await sceneOf({})
     for (const field of ['module-type', 'plugin-type']) {
       const tiddler = { title: '$:/x.js', type: 'application/javascript', text: 'x', fields: { [field]: 'startup' } }
@@ -428,7 +428,7 @@ describe('a process', () => {
     await expect(lstat(mark)).rejects.toThrow('ENOENT')
   })
 
-  test('without the package is told how to get it', async () => {
+  test('without the package gets an error with the install command', async () => {
     const { at, outside } = await sceneOf({})
     const copy = join(outside, 'src')
     for (const folder of ['core', 'platform', 'plugins/wiki'])

@@ -62,7 +62,7 @@ async function wikiOf(
 
 const tid = (title: string, text: string): string => `title: ${title}\n\n${text}`
 
-describe('what another program does to the folder', () => {
+describe('a change of the folder by another program', () => {
   test('is seen by the next call: changed, new and removed files', async () => {
     const { wiki, at } = await wikiOf({ 'a.tid': tid('A', 'one'), 'b.tid': tid('B', 'two') })
     expect((await wiki.get('A'))!.text).toBe('one')
@@ -74,7 +74,7 @@ describe('what another program does to the folder', () => {
     expect((await wiki.backlinks('A')).titles).toEqual(['C'])
   })
 
-  test('is not overwritten: a file that holds something else by now is left alone', async () => {
+  test('is not overwritten: a file that has changed is left alone', async () => {
     const { wiki, at } = await wikiOf({ 'a.tid': tid('A', 'one') })
     expect((await wiki.get('A'))!.text).toBe('one')
     await writeFile(at('a.tid'), tid('Other', 'of a person'))
@@ -107,7 +107,7 @@ describe('what another program does to the folder', () => {
     for (const title of titles.flat()) expect((await wiki.get(title))?.text).toBe(`of ${title}`)
   })
 
-  test('a folder that vanishes is told of in words, and is used again when it is back', async () => {
+  test('a missing folder is an error, and is used again when it is back', async () => {
     const { wiki, folder } = await wikiOf({ 'a.tid': tid('A', 'one') })
     await wiki.get('A')
     await rename(folder, `${folder}-away`)
@@ -135,7 +135,7 @@ describe('files are rewritten in the form they have', () => {
     expect((await readFile(at('picture.png'))).toString('hex')).toBe('89504e470d0a1a0a')
   })
 
-  test('one of several in a .json, with the others as they were', async () => {
+  test('one of several in a .json, with the others unchanged', async () => {
     const others = [
       { title: 'B', text: 'two', custom: ' kept ' },
       { title: 'C', tags: '[[x y]] z' },
@@ -149,7 +149,7 @@ describe('files are rewritten in the form they have', () => {
     expect((await wiki.get('B'))!.fields).toEqual({ custom: ' kept ' })
   })
 
-  test('a .multids is refused in words, and stays as it is', async () => {
+  test('a .multids is refused with an error, and stays as it is', async () => {
     const text = 'title: $:/x/\n\nA: one\nB: two\n'
     const { wiki, at } = await wikiOf({ 'some.multids': text })
     await expect(wiki.put({ title: '$:/x/A', text: 'ONE' })).rejects.toThrow('change it by hand')
@@ -166,7 +166,7 @@ describe('files are rewritten in the form they have', () => {
     expect(await readdir(at(''))).toEqual([])
   })
 
-  test('what does not fit its old form gets a new file, and the old one goes', async () => {
+  test('a tiddler that does not fit its old form gets a new file, and the old one is removed', async () => {
     const { wiki, at } = await wikiOf({ 'a.tid': tid('A', 'one') })
     await wiki.put({ title: 'A', text: 'two', fields: { lines: 'x\ny' } })
     expect(await readdir(at(''))).toEqual(['A.json'])
@@ -207,7 +207,7 @@ describe('rendering the example wiki', () => {
     await expect(wiki.delete('Beds')).rejects.toThrow('read-only')
   })
 
-  test('tells of widgets that are none, and of filters in attributes', async () => {
+  test('reports unknown widgets, and errors of filters in attributes', async () => {
     const { wiki } = await wikiOf({
       'a.tid': tid('A', '<$nosuch/> <$text text={{{ [is[nonsense]] }}}/> `<$other/>` <<list-links "[[x]]">>'),
     })

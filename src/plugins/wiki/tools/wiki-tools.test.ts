@@ -83,7 +83,7 @@ const garden = (): KnowledgeStore =>
     other: [],
   })
 
-test('D035 backlinks are listed up to the limit, with how many there are', async () => {
+test('D035 backlinks are listed up to the limit, with their number', async () => {
   expect(await use(wikiBacklinks, garden(), { title: 'Thorn' })).toBe('2 pages link to "Thorn":\n- "Blood"\n- "Rose"')
   const cut = await use(wikiBacklinks, garden(), { title: 'Thorn', limit: 1 })
   expect(cut).toBe('2 pages link to "Thorn":\n- "Blood"\n(1 more: ask again with a higher limit)')
@@ -102,7 +102,7 @@ test('D035 the table of contents goes three levels deep, or as deep as is asked 
   expect(await use(wikiToc, garden(), { rootTitle: 'Plants', depth: 1 })).toBe('- "Plants"\n  - "Rose" (1 more below)')
 })
 
-test('D035 a circle of tags is shown once, and a tag that is no page has contents too', async () => {
+test('D035 a cycle of tags is shown once, and a tag that is no page has contents too', async () => {
   const round = wikis({ notes: [page('A', '', { tags: ['B'] }), page('B', '', { tags: ['A'] })] })
   expect(await use(wikiToc, round, { rootTitle: 'A', depth: 9 })).toBe(
     '- "A"\n  - "B"\n    - "A" (a circle: it stands above already)',
@@ -112,7 +112,7 @@ test('D035 a circle of tags is shown once, and a tag that is no page has content
   expect(await use(wikiToc, tagged, { rootTitle: 'nothing' })).toMatch(/^ERROR .*there is no page "nothing"/)
 })
 
-test('D035 recent pages come newest first, without those of the system, and only of so many days', async () => {
+test('D035 recent pages come newest first, without system pages, limited by days', async () => {
   const all = await use(wikiRecent, garden(), {})
   expect(all.match(/"\w+"/g)).toEqual(['"notes"', '"Blood"', '"Thorn"', '"Rose"', '"Plants"'])
   const late = await use(wikiRecent, garden(), { daysAgo: 2.5 })
@@ -122,7 +122,7 @@ test('D035 recent pages come newest first, without those of the system, and only
   expect(await use(wikiRecent, garden(), { workspaceName: 'other' })).toBe('No page of "other" was changed.')
 })
 
-test('D035 pages are listed 50 at a time, 200 at most, with the total and where to go on', async () => {
+test('D035 pages are listed 50 at a time, at most 200, with the total and the next offset', async () => {
   const store = wikis({ notes: many(450) })
   const first = await use(wikiListTiddlers, store, {})
   expect(first).toMatch(/^Pages 1-50 of 450 in "notes":\n\{"title":"Page 0000"\}\n/)
@@ -143,7 +143,7 @@ test('D035 a list shows the fields that are asked for, and no others', async () 
   expect(await only(['title'])).toMatch(/\n\{"title":"Thorn"\}$/)
 })
 
-test('D035 a list of huge pages stays bounded and says where to go on', async () => {
+test('D035 a list of huge pages stays bounded and has the next offset', async () => {
   const store = wikis({ notes: many(200).map((one) => ({ ...one, text: 'x'.repeat(100_000) })) })
   const listed = await use(wikiListTiddlers, store, { limit: 200, fields: ['text'] })
   expect(listed.length).toBeLessThan(32_000)
@@ -151,7 +151,7 @@ test('D035 a list of huge pages stays bounded and says where to go on', async ()
   expect(listed).toContain(`go on with offset=${shown})`)
 })
 
-test('D035 errors of a page are what rendering it finds', async () => {
+test('D035 errors of a page are the problems of its rendering', async () => {
   const store = wikis({ notes: [page('Good', 'fine'), page('Bad', '{{Bad}}')] })
   expect(await use(wikiGetErrors, store, { title: 'Good' })).toBe('"Good" renders without errors (4 characters).')
   expect(await use(wikiGetErrors, store, { title: 'Bad' })).toMatch(/^"Bad" has 1 problem:\n- recursion: /)
@@ -160,7 +160,7 @@ test('D035 errors of a page are what rendering it finds', async () => {
   )
 })
 
-test('a search by filter gives texts, and says how to go on', async () => {
+test('a search by filter returns texts, with a note on how to read on', async () => {
   const store = wikis({ notes: [...many(12), page('Long', 'y'.repeat(70_000), { tags: ['big'] })] })
   const found = await use(wikiSearch, store, { filter: '[search[text]sort[title]]' })
   expect(found).toMatch(/^1-10 of 12 pages of "notes"/)
@@ -180,8 +180,8 @@ test.each([
   [{ searchType: 'vector' }, /searchType vector needs "query"/],
   [{ searchType: 'magic', filter: 'x' }, /must be "filter" or "vector", got "magic"/],
   [{ searchType: 'vector', query: 'red' }, /no embedding function .*use searchType "filter"/],
-  [{ filter: '[tag[nobody]]' }, /^No page of "notes" was found\.$/],
-  [{ filter: '[[Nobody]]' }, /\(there is no such page\)/],
+  [{ filter: '[tag[missing]]' }, /^No page of "notes" was found\.$/],
+  [{ filter: '[[Missing]]' }, /\(there is no such page\)/],
   [
     { workspaceName: 'note', filter: 'x' },
     /there is no wiki "note", did you mean "notes"\? There are: "notes", "other"/,
@@ -190,7 +190,7 @@ test.each([
   expect(await use(wikiSearch, garden(), input)).toMatch(words)
 })
 
-test('every tool says by name which service is missing', async () => {
+test('every tool names a missing service', async () => {
   const inputs: Record<string, Record<string, unknown>> = {
     'wiki-search': { filter: 'x' },
     'wiki-toc': { rootTitle: 'x' },
@@ -234,7 +234,7 @@ test('a title, a tag or a field cannot begin a line of its own', async () => {
   }
 })
 
-test('what comes back stays bounded whatever a store gives', async () => {
+test('results stay bounded with any store', async () => {
   const long = 't'.repeat(5000)
   const titles = Array.from({ length: 500 }, (_, i) => `${i}${long}`)
   const lying: Partial<Wiki> = {
@@ -294,14 +294,14 @@ test.each<[string, string, Record<string, unknown>, RegExp, string]>([
   expect(now).toMatchObject({ text: after, tags: ['t'], fields: { f: '1' } })
 })
 
-test('half a character is refused, which no file could keep', () => {
+test('half a character is refused, as no file can store it', () => {
   const { check } = toolOf(editTiddler, servicesOf())
   const input = { workspaceName: 'notes', title: 'P', oldText: 'b', newText: '\ud800' }
   expect(check!(input)).toMatchObject({ valid: false, error: expect.stringContaining('"newText" has half') })
   expect(check!({ ...input, newText: '😀' })).toBeUndefined()
 })
 
-test('an edit shows what changed, and a page that is not there is named', async () => {
+test('an edit shows the change, and a missing page is named', async () => {
   const store = wikis({ notes: [page('P', 'a\nb\nc')] })
   const said = await use(editTiddler, store, { title: 'P', oldText: 'b', newText: 'B' })
   expect(said).toContain('@@ -1,3 +1,3 @@\n a\n-b\n+B\n c')
@@ -310,7 +310,7 @@ test('an edit shows what changed, and a page that is not there is named', async 
   )
 })
 
-test('an edit loses nothing of a page that somebody else changes meanwhile', async () => {
+test('an edit loses nothing of a page that another writer changes meanwhile', async () => {
   let puts = 0
   const store = wikis(
     { notes: [page('P', 'mine')] },
@@ -318,28 +318,28 @@ test('an edit loses nothing of a page that somebody else changes meanwhile', asy
       around: (wiki) => ({
         async put(tiddler, options) {
           // After the last look, a person adds a line and a tag.
-          if (++puts === 1) await wiki.put(page('P', 'mine\nhis', { tags: ['his'] }))
+          if (++puts === 1) await wiki.put(page('P', 'mine\ntheirs', { tags: ['theirs'] }))
           return wiki.put(tiddler, options)
         },
       }),
     },
   )
   await use(editTiddler, store, { title: 'P', oldText: 'mine', newText: 'ours' })
-  expect(await (await store.open('notes')).get('P')).toMatchObject({ text: 'ours\nhis', tags: ['his'] })
+  expect(await (await store.open('notes')).get('P')).toMatchObject({ text: 'ours\ntheirs', tags: ['theirs'] })
 })
 
-test('a rename takes along what somebody else writes meanwhile, and overwrites no page', async () => {
+test('a rename includes changes of another writer meanwhile, and overwrites no page', async () => {
   let deletes = 0
   const store = wikis(
     { notes: [page('P', 'mine')] },
     {
       around: (wiki) => ({
         async delete(title, options) {
-          if (++deletes === 1) await wiki.put(page('P', 'his'))
+          if (++deletes === 1) await wiki.put(page('P', 'theirs'))
           return wiki.delete(title, options)
         },
         async put(tiddler, options) {
-          if (tiddler.title === 'R') await wiki.put(page('R', 'his own'))
+          if (tiddler.title === 'R') await wiki.put(page('R', 'their own'))
           return wiki.put(tiddler, options)
         },
       }),
@@ -348,9 +348,9 @@ test('a rename takes along what somebody else writes meanwhile, and overwrites n
   const rename = (title: string, newTitle: string) =>
     use(wikiOperation, store, { operation: 'rename', title, newTitle })
   expect(await rename('P', 'Q')).toMatch(/^Renamed "P"/)
-  expect([await textIn(store, 'P'), await textIn(store, 'Q')]).toEqual([undefined, 'his'])
+  expect([await textIn(store, 'P'), await textIn(store, 'Q')]).toEqual([undefined, 'theirs'])
   expect(await rename('Q', 'R')).toMatch(/^ERROR there is a page "R"/)
-  expect([await textIn(store, 'Q'), await textIn(store, 'R')]).toEqual(['his', 'his own'])
+  expect([await textIn(store, 'Q'), await textIn(store, 'R')]).toEqual(['theirs', 'their own'])
 })
 
 test('a page that changes all the time is left alone', async () => {
@@ -371,7 +371,7 @@ test('a page that changes all the time is left alone', async () => {
   expect(await textIn(store, 'P')).toBe('mine 3')
 })
 
-test('add makes a page and refuses a title that is taken', async () => {
+test('add creates a page and refuses a title that is taken', async () => {
   const store = garden()
   const added = await use(wikiOperation, store, {
     operation: 'add',
@@ -392,7 +392,7 @@ test('add makes a page and refuses a title that is taken', async () => {
   expect(await textIn(store, 'Rose')).toBe('A [[Thorn]]')
 })
 
-test('set replaces what is given and keeps the rest; an empty field is taken away', async () => {
+test('set replaces the given fields and keeps the rest; an empty field is removed', async () => {
   const store = garden()
   await use(wikiOperation, store, { operation: 'set', title: 'Thorn', text: 'Sharp' })
   const wiki = await store.open('notes')
@@ -415,7 +415,7 @@ test('append puts text on a line of its own and adds tags', async () => {
   expect(await (await store.open('notes')).get('Thorn')).toMatchObject({ text: 'Ouch\nAgain', tags: ['Rose', 'new'] })
 })
 
-test('delete and rename say who still links there; rename refuses a title that is taken', async () => {
+test('delete and rename list the pages that still link there; rename refuses a title that is taken', async () => {
   const store = garden()
   const rename = (newTitle: string) => use(wikiOperation, store, { operation: 'rename', title: 'Thorn', newTitle })
   expect(await rename('Rose')).toMatch(/^ERROR there is a page "Rose" .*"Thorn" keeps its title/)
@@ -456,7 +456,7 @@ test('a wiki that is read-only refuses to be written', async () => {
   expect(await textIn(store, 'P')).toBe('a')
 })
 
-test('in mode ask, looking into a wiki is not asked about and writing is, once for each page', async () => {
+test('in mode ask, reading a wiki needs no approval and writing does, once for each page', async () => {
   const store = garden()
   const tools = Object.fromEntries(
     wikiPlugins.map((plugin) => [plugin.toolId, toolOf(plugin, servicesOf(store))] as const),
@@ -488,7 +488,7 @@ test('in mode ask, looking into a wiki is not asked about and writing is, once f
   expect(results()).toHaveLength(7)
 })
 
-test('in mode plan a wiki can be looked into, and not written', async () => {
+test('in mode plan a wiki can be read, and not written', async () => {
   const store = garden()
   const tools = { a: toolOf(wikiSearch, servicesOf(store)), b: toolOf(editTiddler, servicesOf(store)) }
   const edit = { workspaceName: 'notes', title: 'Thorn', oldText: 'Ouch', newText: 'x' }
@@ -504,7 +504,7 @@ test('in mode plan a wiki can be looked into, and not written', async () => {
   expect(await textIn(store, 'Thorn')).toBe('Ouch')
 })
 
-test('approvals go by workspace and page; deleting and what runs have keys of their own', () => {
+test('approvals are by workspace and page; deletions and code have keys of their own', () => {
   const tool = toolOf(wikiOperation, servicesOf())
   const samples = [
     { workspaceName: 'n', title: 'a/b', operation: 'set' },
@@ -547,7 +547,7 @@ test('a call that died after it wrote does not write again, and says so', async 
   const again = (await tool.execute(input, ctx(2))) as { output: string }
   expect(again.output).toContain('done before the interruption')
   expect(await textIn(store, 'Thorn')).toBe('Ouch\nmore')
-  await (await store.open('notes')).put(page('Thorn', 'somebody else'))
+  await (await store.open('notes')).put(page('Thorn', 'another writer'))
   await expect(tool.execute(input, ctx(2))).rejects.toThrow('was changed while the call was interrupted')
 })
 
@@ -574,7 +574,7 @@ test('a rename that died between its steps is finished', async () => {
   expect([await wiki.get('A'), (await wiki.get('B'))?.text]).toEqual([undefined, 'text'])
 })
 
-test('pages that come with a message are bounded each and together, and what is missing is said', async () => {
+test('attached pages are limited each and together, and missing ones are reported', async () => {
   const store = wikis({
     notes: [page('A', 'a'.repeat(60_000)), page('B', 'short'), page('I', 'AAAA', { type: 'image/png' })],
   })
@@ -617,7 +617,7 @@ async function prompted(config: Record<string, unknown>, workspaces: readonly Wo
   return { prompts, errors }
 }
 
-test('D036 the model is told which wikis there are, before the conversation', async () => {
+test('D036 the wikis are listed in the prompt, before the conversation', async () => {
   const { prompts } = await prompted({})
   expect(prompts.map(({ id }) => id)).toEqual(['role', 'rules', 'w1-workspaces', 'talk', 'late'])
   const [, , { role, text } = {}] = prompts
@@ -638,7 +638,7 @@ test.each([
   if (inside.length > 0) expect(prompts[0]?.children?.map(({ id }) => id)).toEqual(inside)
 })
 
-test('D036 a piece that is not there is reported, and without wikis there is no list', async () => {
+test('D036 a missing target is reported, and without wikis there is no list', async () => {
   const { prompts, errors } = await prompted({ targetId: 'nowhere' })
   expect(prompts).toHaveLength(4)
   expect(String(errors[0])).toMatch(/no prompt has the id "nowhere"; there are role, deep/)
