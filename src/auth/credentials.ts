@@ -1,5 +1,6 @@
 import { AgentError } from '../core/errors.ts'
 import { isRecord } from '../core/is-record.ts'
+import { createEntriesFile } from './entries-file.ts'
 import type { OAuthTokens } from './oauth.ts'
 
 export interface ApiKeyCredential {
@@ -36,22 +37,15 @@ export class CredentialsError extends AgentError {}
 
 /** Stores credentials in one JSON file, readable only by its owner. Default: `~/.libero/credentials.json`. */
 export function createCredentialStore({ path = defaultPath() }: { readonly path?: string } = {}): CredentialStore {
-  /** Unknown entries stay in the file. */
-  async function change(edit: (entries: Map<string, unknown>) => boolean): Promise<boolean> {
-    const { withLock } = await import('../platform/lock.ts')
-    const { writeFileAtomic } = await import('../platform/files.ts')
-    return withLock(`${path}.lock`, async () => {
-      const entries = await read(path)
-      if (!edit(entries)) return false
-      await writeFileAtomic(path, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`)
-      return true
-    })
-  }
-
+  const file = createEntriesFile(path, {
+    title: 'The credentials file',
+    readText: async (at) => (await import('../platform/files.ts')).readTextIfThere(at),
+    error: (message) => new CredentialsError(message),
+  })
   return {
     path,
     async get(name) {
-      const entry = (await read(path)).get(name)
+      const entry = (await file.read()).get(name)
       if (entry === undefined || isCredential(entry)) return entry
       throw new CredentialsError(
         `The entry ${JSON.stringify(name)} in ${path} is no credential that this version knows; log in again, or correct it by hand`,
@@ -62,14 +56,14 @@ export function createCredentialStore({ path = defaultPath() }: { readonly path?
         throw new CredentialsError(
           `Cannot store the credential ${JSON.stringify(name)}: pass { type: 'api_key', key } or { type: 'oauth', access, refresh, expires }`,
         )
-      await change((entries) => {
+      await file.change((entries) => {
         entries.set(name, { ...unknownFields(entries.get(name), credential.type), ...credential })
         return true
       })
     },
-    remove: (name) => change((entries) => entries.delete(name)),
+    remove: (name) => file.change((entries) => entries.delete(name)),
     async list() {
-      return [...(await read(path))].flatMap(([name, entry]) => (isCredential(entry) ? [summaryOf(name, entry)] : []))
+      return [...(await file.read())].flatMap(([name, entry]) => (isCredential(entry) ? [summaryOf(name, entry)] : []))
     },
   }
 }
@@ -77,27 +71,6 @@ export function createCredentialStore({ path = defaultPath() }: { readonly path?
 function defaultPath(): string {
   const home = process.getBuiltinModule('node:os').homedir()
   return process.getBuiltinModule('node:path').join(home, '.libero', 'credentials.json')
-}
-
-/** A map, because a name may be `__proto__`. */
-async function read(path: string): Promise<Map<string, unknown>> {
-  const { readTextIfThere } = await import('../platform/files.ts')
-  const text = await readTextIfThere(path)
-  if (text === undefined) return new Map()
-  const value = parse(text)
-  if (isRecord(value)) return new Map(Object.entries(value))
-  throw new CredentialsError(
-    `The credentials file ${path} is not a JSON object, so it is neither used nor changed; correct it by hand, or delete it and log in again`,
-  )
-}
-
-/** The parser's error is dropped, because it quotes the secret text. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function isCredential(value: unknown): value is Credential {

@@ -5,7 +5,7 @@ import { digestOf } from '../../platform/digest.ts'
 import { fullyVisible, withoutHidden } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
 import type { PatternBudget } from './pattern-problem.ts'
-import { boundsProblem, schemaProblem } from './schema-problem.ts'
+import { schemaBoundsProblem, schemaProblem } from './schema-problem.ts'
 import { cutBytes } from './untrusted-data.ts'
 
 /** The usable part of a server's tool description. The server's hints about its own tools are left out. */
@@ -108,7 +108,7 @@ function readDefinition(tool: unknown, { server, i, budget, note }: Reading): Mc
       description: text(tool.description),
       inputSchema,
       outputSchema: rawOutput,
-      annotations: boundsProblem(tool.annotations) === undefined ? tool.annotations : undefined,
+      annotations: schemaBoundsProblem(tool.annotations) === undefined ? tool.annotations : undefined,
     }),
   }
 }

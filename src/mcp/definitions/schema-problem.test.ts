@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { boundsProblem, schemaProblem } from './schema-problem.ts'
+import { schemaBoundsProblem, schemaProblem } from './schema-problem.ts'
 
 const withDefs = ($defs: object, rest: object) => ({ type: 'object', $defs, ...rest })
 
@@ -139,7 +139,7 @@ test('MC-06 judging visits no more parts than the limit, however many there are'
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 400 }), (lists, width) => {
       looks = 0
-      boundsProblem({ allOf: Array.from({ length: lists }, () => ({ properties: counted(width) })) })
+      schemaBoundsProblem({ allOf: Array.from({ length: lists }, () => ({ properties: counted(width) })) })
       expect(looks).toBeLessThanOrEqual(Math.min(lists * width, 10_000))
     }),
     { numRuns: 30 },
@@ -154,6 +154,6 @@ test('MC-06 of an object with very many keys only as many are read as the limit 
       return Reflect.get(target, key, self)
     },
   })
-  expect(boundsProblem(wide)).toContain('10000 parts')
+  expect(schemaBoundsProblem(wide)).toContain('10000 parts')
   expect(reads).toBeLessThanOrEqual(10_000)
 })

@@ -1,6 +1,7 @@
 import { isRecord } from '../../core/is-record.ts'
 import { type Checkable, checkableSchema, UnusableSchema } from './checkable-schema.ts'
 import type { PatternBudget } from './pattern-problem.ts'
+import { boundsProblem, type JsonBounds } from './untrusted-data.ts'
 
 /**
  * Why a schema of a server must not be used, such as "it has more than 10000 parts"; undefined if it may be used. `budget`
@@ -17,7 +18,7 @@ export function readSchema(
   budget: PatternBudget = { steps: mostPatternSteps },
 ): { readonly problem: string } | { readonly checkable: Checkable; readonly draft: Draft } {
   if (!isRecord(schema)) return { problem: 'it is not an object' }
-  const problem = boundsProblem(schema)
+  const problem = schemaBoundsProblem(schema)
   if (problem !== undefined) return { problem }
   const own = { steps: Math.min(budget.steps, mostPatternSteps) }
   budget.steps -= own.steps
@@ -45,42 +46,16 @@ function draftOf({ $schema }: Readonly<Record<string, unknown>>): Draft {
   return /\/2019-09\/schema#?$/.test($schema) ? '2019-09' : '2020-12'
 }
 
-const deepestSchema = 64
-const mostSchemaNodes = 10_000
-const mostSchemaCharacters = 256 * 1024
+/** Why a value is too large for a schema, or no JSON. */
+export const schemaBoundsProblem = (value: unknown): string | undefined => boundsProblem(value, schemaBounds)
 
-/**
- * Why a value is too large for a schema, or no JSON. The number of steps is bounded for any value.
- */
-export function boundsProblem(value: unknown): string | undefined {
-  let nodes = 0
-  let characters = 0
-  const waiting: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }]
-  for (let top = waiting.pop(); top; top = waiting.pop()) {
-    const { value: inner, depth } = top
-    if (++nodes > mostSchemaNodes) return tooMany
-    if (typeof inner === 'string') characters += inner.length
-    else if (typeof inner === 'object' && inner !== null) {
-      if (depth > deepestSchema) return `it is more than ${deepestSchema} levels deep`
-      if (Array.isArray(inner) && inner.length > mostSchemaNodes) return tooMany
-      for (const key in inner) {
-        if (!Object.hasOwn(inner, key)) continue
-        if (key === '__proto__') return 'it has a part named "__proto__"'
-        if (!Array.isArray(inner)) characters += key.length
-        // Waiting values count too, so that a list of millions is not copied.
-        if (nodes + waiting.length > mostSchemaNodes) return tooMany
-        waiting.push({ value: (inner as Record<string, unknown>)[key], depth: depth + 1 })
-      }
-    } else if (!isPlain(inner)) return 'it is not JSON'
-    if (characters > mostSchemaCharacters) return `it has more than ${mostSchemaCharacters} characters`
-  }
-  return undefined
+const schemaBounds: JsonBounds = {
+  depth: 64,
+  nodes: 10_000,
+  characters: 256 * 1024,
+  keyProblem: (key) => (key === '__proto__' ? '' : undefined),
+  mustBeJson: true,
 }
-
-const tooMany = `it has more than ${mostSchemaNodes} parts`
-
-const isPlain = (value: unknown): boolean =>
-  value === null || value === undefined || typeof value === 'boolean' || Number.isFinite(value)
 
 const mostBranches = 10_000
 const longestChain = 200

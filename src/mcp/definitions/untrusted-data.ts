@@ -2,35 +2,58 @@ import { byteLength, headBytes } from '../../core/text.ts'
 
 /** Bounds on the JSON of calls and answers, so that code can walk it. */
 const mostJsonNodes = 100_000
-const mostJsonCharacters = 1024 * 1024
 const deepestJson = 100
 
-/** Why JSON is refused: it is too large, or has a key that reaches a prototype. */
-export function jsonProblem(value: unknown): string | undefined {
+/** Why the JSON of a call or an answer is refused: it is too large, or has a key that reaches a prototype. */
+export const jsonProblem = (value: unknown): string | undefined =>
+  boundsProblem(value, {
+    depth: deepestJson,
+    nodes: mostJsonNodes,
+    characters: 1024 * 1024,
+    keyProblem: (key, inner) => (isPrototypeKey(key, inner) ? ', which is never passed on' : undefined),
+  })
+
+export interface JsonBounds {
+  readonly depth: number
+  readonly nodes: number
+  readonly characters: number
+  /** Why a key is refused: the end of a sentence about it. */
+  keyProblem(key: string, value: unknown): string | undefined
+  /** Refuses values that are no JSON, such as functions. */
+  readonly mustBeJson?: boolean
+}
+
+/** Why a value exceeds bounds. The number of steps is bounded for any value. */
+export function boundsProblem(value: unknown, bounds: JsonBounds): string | undefined {
+  const tooMany = `it has more than ${bounds.nodes} parts`
   let nodes = 0
   let characters = 0
   const waiting: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }]
   for (let top = waiting.pop(); top; top = waiting.pop()) {
     const { value: inner, depth } = top
-    nodes++
+    if (++nodes > bounds.nodes) return tooMany
     if (typeof inner === 'string') characters += inner.length
     else if (typeof inner === 'object' && inner !== null) {
-      if (depth > deepestJson) return `it is more than ${deepestJson} levels deep`
-      // Checked before its entries are listed, which would copy a list of millions.
-      if (Array.isArray(inner) && inner.length > mostJsonNodes) return tooMany
-      for (const [key, one] of Object.entries(inner)) {
-        if (isPrototypeKey(key, one)) return `it has a part named "${key}", which is never passed on`
-        characters += Array.isArray(inner) ? 0 : key.length
-        waiting.push({ value: one, depth: depth + 1 })
+      if (depth > bounds.depth) return `it is more than ${bounds.depth} levels deep`
+      if (Array.isArray(inner) && inner.length > bounds.nodes) return tooMany
+      for (const key in inner) {
+        if (!Object.hasOwn(inner, key)) continue
+        // Waiting values count too, so that a list of millions is not copied.
+        if (nodes + waiting.length > bounds.nodes) return tooMany
+        const part = (inner as Record<string, unknown>)[key]
+        const problem = bounds.keyProblem(key, part)
+        if (problem !== undefined) return `it has a part named "${key}"${problem}`
+        if (!Array.isArray(inner)) characters += key.length
+        waiting.push({ value: part, depth: depth + 1 })
       }
-    }
-    if (nodes + waiting.length > mostJsonNodes) return tooMany
-    if (characters > mostJsonCharacters) return `it has more than ${mostJsonCharacters} characters`
+    } else if (bounds.mustBeJson && !isPlain(inner)) return 'it is not JSON'
+    if (characters > bounds.characters) return `it has more than ${bounds.characters} characters`
   }
   return undefined
 }
 
-const tooMany = `it has more than ${mostJsonNodes} parts`
+const isPlain = (value: unknown): boolean =>
+  value === null || value === undefined || typeof value === 'boolean' || Number.isFinite(value)
 
 /** A key that reaches the prototype of an object it is merged into. A text named `constructor` is harmless. */
 function isPrototypeKey(key: string, value: unknown): boolean {

@@ -1,5 +1,5 @@
+import { createEntriesFile } from '../../auth/entries-file.ts'
 import { AgentError, codeOf } from '../../core/errors.ts'
-import { isRecord } from '../../core/is-record.ts'
 import { isMcpCredential } from './credential.ts'
 import type { McpCredentialStore } from './credential-store.ts'
 
@@ -14,27 +14,16 @@ export function createFileMcpCredentialStore(directory: string): McpCredentialSt
     )
   const path = process.getBuiltinModule('node:path').join(directory, 'mcp', 'credentials.json')
 
-  /** Unknown entries stay in the file. */
-  async function change(edit: (entries: Map<string, unknown>) => boolean): Promise<boolean> {
-    const { withLock } = await import('../../platform/lock.ts')
-    const { writeFileAtomic } = await import('../../platform/files.ts')
-    return withLock(`${path}.lock`, async () => {
-      const entries = await read(path)
-      if (!edit(entries)) return false
-      const text = `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`
-      if (Buffer.byteLength(text) > mostBytes)
-        throw new McpCredentialsError(
-          `The file of MCP logins ${path} would be bigger than ${mostBytes} bytes, so it is left as it is; log out of servers that are not used`,
-        )
-      await writeFileAtomic(path, text)
-      return true
-    })
-  }
-
+  const file = createEntriesFile(path, {
+    title: 'The file of MCP logins',
+    mostBytes,
+    readText: readPrivateText,
+    error: (message) => new McpCredentialsError(message),
+  })
   return {
     path,
     async get(key) {
-      const entry = (await read(path)).get(key)
+      const entry = (await file.read()).get(key)
       return isMcpCredential(entry) ? entry : undefined
     },
     async set(key, credential) {
@@ -43,14 +32,14 @@ export function createFileMcpCredentialStore(directory: string): McpCredentialSt
         throw new McpCredentialsError(
           `The login to the MCP server "${credential.name}" is too big to be kept (more than ${mostLetters} characters); ask who runs its authorization server`,
         )
-      await change((entries) => {
+      await file.change((entries) => {
         entries.set(key, credential)
         return true
       })
     },
-    delete: (key) => change((entries) => entries.delete(key)),
+    delete: (key) => file.change((entries) => entries.delete(key)),
     async list() {
-      return [...(await read(path)).values()].filter(isMcpCredential)
+      return [...(await file.read()).values()].filter(isMcpCredential)
     },
     async exclusively(key, work) {
       const { withLock } = await import('../../platform/lock.ts')
@@ -59,17 +48,6 @@ export function createFileMcpCredentialStore(directory: string): McpCredentialSt
       return withLock(`${path}.${digestOfJson(key).slice(0, 16)}.lock`, work, { waitMs: 120_000 })
     },
   }
-}
-
-/** A map, because a key may be `__proto__`. */
-async function read(path: string): Promise<Map<string, unknown>> {
-  const text = await readPrivateText(path)
-  if (text === undefined) return new Map()
-  const value = parse(text)
-  if (isRecord(value)) return new Map(Object.entries(value))
-  throw new McpCredentialsError(
-    `The file of MCP logins ${path} is not a JSON object, so it is neither used nor changed; correct it by hand, or delete it and log in again`,
-  )
 }
 
 /** Reads a regular file that no other user can access. Checks the open file, not its path. */
@@ -106,13 +84,4 @@ const mostLetters = 256 * 1024
 
 function unusable(path: string, what: string, remedy: string): McpCredentialsError {
   return new McpCredentialsError(`The file of MCP logins ${path} ${what}, so it is not used; ${remedy}`)
-}
-
-/** The parser's error is dropped, because it quotes the secret text. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
