@@ -36,10 +36,10 @@ async function resolveCommand(args: readonly string[], io: Io): Promise<Called |
   }
   if (first !== undefined && help.includes(first)) return showHelp(rest, io)
   if (first === undefined) return (await import('./start.ts')).start(io)
-  const listed = find(aliases[first] ?? first)
+  const listed = findCommand(aliases[first] ?? first)
   if (listed) return { command: await listed.load(), args: rest }
   const meant = await misspelledCommand(first, rest)
-  if (meant === undefined) return { command: await named('run').load(), args }
+  if (meant === undefined) return { command: await requireCommand('run').load(), args }
   const kind = rest.length === 0 ? 'a task of one word' : 'a task'
   const task = `libero run ${[first, ...rest].join(' ')}`
   io.err(`libero: there is no command "${first}"; did you mean: libero ${meant}? (for ${kind}: ${task})`)
@@ -54,7 +54,7 @@ async function misspelledCommand(first: string, rest: readonly string[]): Promis
   const names = commands.map(({ name }) => name)
   const [meant] = nearest(first, names, 1)
   if (meant === undefined || rest.length === 0) return meant
-  const { commands: own = [] } = await named(meant).load()
+  const { commands: own = [] } = await requireCommand(meant).load()
   if (own.some(({ name }) => name === rest[0])) return [meant, ...rest].join(' ')
   return rest.length === 1 && takesName.includes(meant) ? [meant, ...rest].join(' ') : undefined
 }
@@ -62,12 +62,12 @@ async function misspelledCommand(first: string, rest: readonly string[]): Promis
 /** Commands that take a name as their argument. */
 const takesName = ['login', 'logout', 'completion']
 
-const find = (name: string): CommandEntry | undefined => commands.find((one) => one.name === name)
-const named = (name: string): CommandEntry => find(name)!
+const findCommand = (name: string): CommandEntry | undefined => commands.find((one) => one.name === name)
+const requireCommand = (name: string): CommandEntry => findCommand(name)!
 
 async function showHelp([topic, ...path]: readonly string[], io: Io): Promise<number> {
   const { helpOf, overview } = await import('./help.ts')
-  const listed = topic === undefined ? undefined : find(aliases[topic] ?? topic)
+  const listed = topic === undefined ? undefined : findCommand(aliases[topic] ?? topic)
   if (!listed) {
     io.out(overview(commands))
     return exitCodes.done

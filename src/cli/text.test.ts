@@ -8,6 +8,6 @@ test('the program name is the command that started it', () => {
   expect(programName({ env: {} }, repository)).toBe('libero')
   expect(programName({ env: {} }, installed)).toBe('libero')
   expect(programName({ env: { npm_command: 'exec' } }, installed)).toBe('npx libero')
-  // A script of somebody's own that is called start does not start this.
+  // A script named start in another project does not start this program.
   expect(programName({ env: { npm_lifecycle_event: 'start' } }, installed)).toBe('libero')
 })

@@ -387,7 +387,7 @@ registerHooks({ load(url, ctx, next) { if (url.includes('/src/')) process.stderr
   const loaded = (args: string[]): string[] =>
     [...from(args).matchAll(/^loaded ((?:cli\/)?mcp\/.*)$/gm)].map(([, file = '']) => file).sort()
   const run = ['--provider', 'offline', '--no-session', 'list the files']
-  const few = ['cli/mcp/servers-here.ts', 'cli/mcp/servers-view.ts', 'mcp/config.ts', 'mcp/connections.ts']
+  const few = ['cli/mcp/servers.ts', 'mcp/config.ts', 'mcp/connections.ts']
   expect(loaded(run).filter((file) => !few.includes(file))).toEqual([])
   expect(loaded([...flag('left'), ...run]).length).toBeGreaterThan(20) // the hook works
 })

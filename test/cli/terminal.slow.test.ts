@@ -27,7 +27,7 @@ interface Sitting {
   readonly shell?: string
 }
 
-/** Somebody at a terminal types `libero …`. */
+/** A person at a terminal types `libero …`. */
 function sit(desk: Desk, args: readonly string[], { env, shell, ...size }: Sitting = {}): PseudoTerminal {
   const libero = [process.execPath, main, ...args] as const
   const line = shell === undefined ? libero : (['/bin/sh', '-c', shell, 'sh', ...libero] as const)
@@ -208,7 +208,7 @@ describe('a project with instructions of its own', () => {
     desk.write('AGENTS.md', 'Say APPLE.')
     const once = sit(desk, ['x'])
     await once.until(question)
-    desk.write('AGENTS.md', 'Say BANANA.') // whoever read it before the answer has the apple
+    desk.write('AGENTS.md', 'Say BANANA.') // a run that read it before the answer still has the apple
     once.type('o')
     expect(await once.ended).toBe(0)
     const forGood = sit(desk, ['x'])

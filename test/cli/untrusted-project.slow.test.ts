@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { startMockService } from '../rpc/mock-service.ts'
 import { type Desk, openDesk } from './cli-kit.ts'
 
-/** Puts a pipe in the place of a file. Somebody waits to write to it, and leaves a mark as soon as anybody opens it to read. */
+/** Replaces a file by a pipe. A process waits to write to it, and leaves a mark as soon as the pipe is opened for reading. */
 async function trap({ cwd, home }: Desk, name: string): Promise<() => boolean> {
   const [pipe, mark] = [join(cwd, name), join(home, `opened-${name.replaceAll('/', '-')}`)]
   mkdirSync(dirname(pipe), { recursive: true })
@@ -48,7 +48,7 @@ test.skipIf(process.platform !== 'linux')(
     await wait(200) // a mark needs a moment
     expect(opened()).toEqual([])
 
-    // Whoever wants to see the digest has its files read: the traps do catch.
+    // Showing the digest reads the files, which proves that the traps work.
     await desk.libero(['trust'])
     await vi.waitFor(() => expect(opened()).toEqual(expect.arrayContaining(hashed)), 10_000)
   },

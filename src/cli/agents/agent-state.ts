@@ -19,10 +19,10 @@ export interface AgentSummary {
   readonly nextWake?: number
 }
 
-type Opened = Pick<OpenedWorkflow, 'workflow' | 'store'>
+type WorkflowAndStore = Pick<OpenedWorkflow, 'workflow' | 'store'>
 
 /** The current state of an agent. An agent whose process died is `interrupted`, not `working`. */
-export async function summaryOf(instance: AgentInstance, { workflow, store }: Opened): Promise<AgentSummary> {
+export async function summaryOf(instance: AgentInstance, { workflow, store }: WorkflowAndStore): Promise<AgentSummary> {
   const { id, definitionId, name, created, modified, closed, isSubAgent, parentAgentId } = instance
   const wakes =
     closed || isSubAgent ? [] : (await workflow.schedules.list(id)).flatMap(({ nextRunAt }) => nextRunAt ?? [])
@@ -36,19 +36,19 @@ export async function summaryOf(instance: AgentInstance, { workflow, store }: Op
   }
 }
 
-async function stateOf(instance: AgentInstance, { workflow, store }: Opened): Promise<AgentSummary['state']> {
+async function stateOf(instance: AgentInstance, { workflow, store }: WorkflowAndStore): Promise<AgentSummary['state']> {
   const { id, isSubAgent } = instance
   const { state } = await workflow.getStatus(id)
   if (state === 'submitted' && (isSubAgent || (await workflow.getMessages(id)).length === 0)) return 'new'
   if (state !== 'working') return state
-  const holder = await holderOf(instance, workflow)
+  const holder = await topLevelAgent(instance, workflow)
   return holder && (await isBeingWritten(store, holder.id)) ? 'working' : 'interrupted'
 }
 
 const maxParents = 50
 
 /** The top-level agent, whose lease a sub-agent works under; `undefined` if it was deleted. */
-async function holderOf(instance: AgentInstance, workflow: Workflow): Promise<AgentInstance | undefined> {
+async function topLevelAgent(instance: AgentInstance, workflow: Workflow): Promise<AgentInstance | undefined> {
   let holder: AgentInstance | undefined = instance
   for (let i = 0; i < maxParents && holder?.isSubAgent; i++)
     holder = holder.parentAgentId === undefined ? undefined : await workflow.getAgent(holder.parentAgentId)

@@ -10,8 +10,8 @@ import type { Io } from '../io.ts'
 import { jsonText } from '../text.ts'
 import { findTopLevelAgent, requireAgent } from './find-agent.ts'
 import { withWorkflow } from './open-workflow.ts'
-import { nameOfCall, requireAskedFolder, waitingJson, waitingLines } from './waiting-words.ts'
-import { workWithAgent } from './work-with-agent.ts'
+import { nameOfCall, requireAskedFolder, waitingJson, waitingLines } from './pending-calls.ts'
+import { runAgent } from './run-agent.ts'
 
 interface AnswerValues extends Omit<WorkValues, 'allow' | 'deny'> {
   readonly allow?: boolean
@@ -28,7 +28,7 @@ export async function answer({ values, words }: Args<AnswerValues>, io: Io): Pro
   checkFlags(values)
   const hasPerson = io.stdin.isTTY === true && io.stderr.isTTY === true && !values.json
   if (given.length === 0 && !allow && !deny && !hasPerson) return showWaiting(asked, values, io)
-  return workWithAgent({
+  return runAgent({
     values: working,
     io,
     async begin({ workflow }) {
@@ -36,9 +36,9 @@ export async function answer({ values, words }: Args<AnswerValues>, io: Io): Pro
       const waiting = await workflow.pending(id)
       if (waiting.length === 0) throw new CliError(`Agent ${fullyVisible(id)} waits for nothing`)
       if (given.length === 0 && !allow && !deny) return { agentId: id }
-      const { call, text } = meant({ agentId: id, waiting }, given, values)
+      const { call, text } = chosenCall({ agentId: id, waiting }, given, values)
       if (allow) requireAskedFolder(call, io.cwd)
-      const work = () => give(workflow, id, call, { text, ...values })
+      const work = () => submitAnswer(workflow, id, call, { text, ...values })
       return { agentId: id, work, ...(allow && { allowed: call }) }
     },
   })
@@ -60,14 +60,14 @@ async function showWaiting(asked: string, { json }: { readonly json?: boolean },
   })
 }
 
-interface Asked {
+interface WaitingAgent {
   readonly agentId: string
   readonly waiting: readonly PendingApproval[]
 }
 
 /** Reads the words: one is the answer or, with --allow or --deny, the call; of two, the first is the call. */
-function meant(
-  asked: Asked,
+function chosenCall(
+  asked: WaitingAgent,
   words: readonly string[],
   { allow, deny }: AnswerValues,
 ): { readonly call: PendingApproval; readonly text: string | undefined } {
@@ -95,7 +95,7 @@ function meant(
 
 const quoting = 'Put an answer of several words in quotes'
 
-function notWaiting(word: string, asked: Asked, hint: string): UsageError {
+function notWaiting(word: string, asked: WaitingAgent, hint: string): UsageError {
   const there = namesOf(asked.waiting, asked)
   return new UsageError(`no call "${fullyVisible(word.slice(0, 100))}" waits; waiting: ${there}${hint}`)
 }
@@ -106,10 +106,10 @@ function wrongKind({ isQuestion, name }: PendingApproval): UsageError {
     : new UsageError(`${fullyVisible(name)} waits for an approval; add --allow or --deny`)
 }
 
-const namesOf = (calls: readonly PendingApproval[], { agentId, waiting }: Asked): string =>
+const namesOf = (calls: readonly PendingApproval[], { agentId, waiting }: WaitingAgent): string =>
   calls.map((call) => `${fullyVisible(nameOfCall(call, agentId, waiting))} (${fullyVisible(call.name)})`).join(', ')
 
-function give(
+function submitAnswer(
   workflow: Workflow,
   agentId: string,
   { approvalId }: PendingApproval,

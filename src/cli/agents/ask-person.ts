@@ -7,7 +7,7 @@ import type { Workflow } from '../../workflow/workflow.ts'
 import { interactWith } from '../assembly/workspace.ts'
 import { CliError } from '../cli-error.ts'
 import type { OpenedWorkflow } from './open-workflow.ts'
-import { folderLines, questionIn, reasonText, requireAskedFolder } from './waiting-words.ts'
+import { folderLines, questionIn, reasonText, requireAskedFolder } from './pending-calls.ts'
 
 /** The person's reply to a waiting call. */
 interface Reply {

@@ -13,10 +13,11 @@ export async function findAgent(workflow: Pick<Workflow, 'listAgents'>, asked: s
   const exact = all.find(({ id }) => id === asked || id === agentPrefix + asked)
   if (exact) return exact
   const named = all.filter(({ name, isSubAgent }) => name === asked && !isSubAgent)
-  const begun = asked === '' ? [] : all.filter(({ id }) => id.startsWith(asked) || id.startsWith(agentPrefix + asked))
-  const meant = preferred(named.length > 0 ? named : begun)
-  if (meant.length === 1) return meant[0]!
-  throw meant.length > 1 ? ambiguous(asked, meant) : unknown(asked, all)
+  const prefixed =
+    asked === '' ? [] : all.filter(({ id }) => id.startsWith(asked) || id.startsWith(agentPrefix + asked))
+  const matches = preferOpen(named.length > 0 ? named : prefixed)
+  if (matches.length === 1) return matches[0]!
+  throw matches.length > 1 ? ambiguous(asked, matches) : unknown(asked, all)
 }
 
 /** The same for an agent to send a message to. Throws for a sub-agent: only its parent sends messages to it. */
@@ -40,7 +41,7 @@ export function requireAgent(words: readonly string[], command: string): string 
 }
 
 /** Of several matches, open top-level agents are preferred. */
-function preferred(agents: readonly AgentInstance[]): readonly AgentInstance[] {
+function preferOpen(agents: readonly AgentInstance[]): readonly AgentInstance[] {
   const open = agents.filter(({ closed, isSubAgent }) => !closed && !isSubAgent)
   return open.length > 0 ? open : agents
 }

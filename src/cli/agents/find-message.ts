@@ -21,17 +21,17 @@ export function findMessage(
   asked: string | undefined,
   agentId: string,
 ): AgentInstanceMessage {
-  const said = messages.filter(isUserMessage)
-  const last = said.at(-1)
+  const candidates = messages.filter(isUserMessage)
+  const last = candidates.at(-1)
   const agent = fullyVisible(agentId)
   if (!last) throw new CliError(`Agent ${agent} has no messages yet; there is nothing to go back to`)
   if (asked === undefined) return last
-  const meant = said.filter(({ id }) => id === asked || messageName(id) === asked)
-  const begun = meant.length > 0 || asked === '' ? meant : said.filter(({ id }) => id.startsWith(asked))
-  const [first, ...more] = begun
+  const exact = candidates.filter(({ id }) => id === asked || messageName(id) === asked)
+  const matches = exact.length > 0 || asked === '' ? exact : candidates.filter(({ id }) => id.startsWith(asked))
+  const [first, ...more] = matches
   const shown = fullyVisible(asked.slice(0, 100))
   if (more.length > 0) {
-    const names = begun.slice(0, 5).map(({ id }) => (meant.length > 0 ? fullyVisible(id) : messageName(id)))
+    const names = matches.slice(0, 5).map(({ id }) => (exact.length > 0 ? fullyVisible(id) : messageName(id)))
     throw new CliError(`"${shown}" may be ${names.join(', ')}; type more of it`)
   }
   if (first) return first

@@ -3,14 +3,14 @@ import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import { exitCodes } from '../cli-error.ts'
 import type { Args } from '../command.ts'
 import type { Io } from '../io.ts'
-import { timeIn } from '../schedules/schedule-words.ts'
+import { timeIn } from '../schedules/schedule-text.ts'
 import { timeAgo } from '../screen/format.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
 import { jsonText } from '../text.ts'
 import { type AgentSummary, agentStateLabels, summaryOf } from './agent-state.ts'
 import { withWorkflow } from './open-workflow.ts'
-import { waitingJson, waitingTitle } from './waiting-words.ts'
+import { waitingJson, waitingTitle } from './pending-calls.ts'
 
 /** `libero agents list`. */
 export async function list(

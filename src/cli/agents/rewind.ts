@@ -34,7 +34,7 @@ export async function rewind(
     }
     const content = await workflow.rewind(agentId, message.id)
     if (values.json) io.out(jsonText({ agentId, messageId: message.id, content, removed: after + 1 }))
-    else tell({ content, message, after, agentId }, io)
+    else printUndone({ content, message, after, agentId }, io)
     return exitCodes.done
   })
 }
@@ -51,7 +51,7 @@ interface Undone {
   readonly agentId: string
 }
 
-function tell({ content, message, after, agentId }: Undone, io: Io): void {
+function printUndone({ content, message, after, agentId }: Undone, io: Io): void {
   const { text, file, wikiTiddlers = [] } = content
   const id = fullyVisible(agentId)
   if (text !== '') io.out(io.stdout.isTTY ? fullyVisible(text, { lines: 'kept' }) : text)

@@ -136,20 +136,20 @@ function conflictLines(
 
 /** Rewords an error of the API, which names methods, for the command line. */
 function rollbackFailure(error: unknown): CliError {
-  const said = fullyVisible(messageOf(error).slice(0, 600))
-  const told = (text: string): CliError => new CliError(text, undefined, { cause: error })
-  if (!(error instanceof RollbackError)) return told(`${said}; run this in the folder where the agent worked`)
+  const message = fullyVisible(messageOf(error).slice(0, 600))
+  const failure = (text: string): CliError => new CliError(text, undefined, { cause: error })
+  if (!(error instanceof RollbackError)) return failure(`${message}; run this in the folder where the agent worked`)
   switch (error.code) {
     case 'already_back':
-      return told(`the files were already restored to their state before that message; ${byForce}`)
+      return failure(`the files were already restored to their state before that message; ${byForce}`)
     case 'cut_off':
-      return told(`the work on the last message was cut off, so its changes are unknown; ${byForce}`)
+      return failure(`the work on the last message was cut off, so its changes are unknown; ${byForce}`)
     case 'not_kept':
-      return told(
-        `${said}; snapshots are taken in a git repository, if an agent can change files (libero agents rollback --help)`,
+      return failure(
+        `${message}; snapshots are taken in a git repository, if an agent can change files (libero agents rollback --help)`,
       )
     default:
-      return told(said)
+      return failure(message)
   }
 }
 

@@ -9,7 +9,7 @@ import { newSessionId } from '../sessions/session-id.ts'
 import { findTopLevelAgent, requireAgent } from './find-agent.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
 import { checkPages, type MessageValues, readMessage } from './read-message.ts'
-import { workWithAgent } from './work-with-agent.ts'
+import { runAgent } from './run-agent.ts'
 
 type SendValues = WorkValues & MessageValues & { readonly json?: boolean }
 
@@ -18,7 +18,7 @@ export async function send({ values, words }: Args<SendValues>, io: Io): Promise
   const asked = requireAgent(words, 'agents send')
   const content = await readMessage(words.slice(1), values, io)
   if (!content) throw new UsageError('agents send needs a message, as in: libero agents send bafitu "thank you"')
-  return workWithAgent({
+  return runAgent({
     values,
     io,
     async begin({ workflow, knowledge }) {
@@ -45,7 +45,7 @@ export async function create(
       io.out(values.json ? JSON.stringify({ agentId: id }) : id)
       return exitCodes.done
     })
-  return workWithAgent({
+  return runAgent({
     values,
     io,
     async begin(opened) {

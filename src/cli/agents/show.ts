@@ -2,7 +2,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { exitCodes } from '../cli-error.ts'
 import type { Args } from '../command.ts'
 import type { Io } from '../io.ts'
-import { timeIn } from '../schedules/schedule-words.ts'
+import { timeIn } from '../schedules/schedule-text.ts'
 import { formatDate } from '../screen/format.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { jsonText } from '../text.ts'
@@ -10,7 +10,7 @@ import { agentStateLabels, summaryOf } from './agent-state.ts'
 import { findAgent, requireAgent } from './find-agent.ts'
 import { messageLines } from './message-lines.ts'
 import { withWorkflow } from './open-workflow.ts'
-import { waitingJson, waitingLines } from './waiting-words.ts'
+import { waitingJson, waitingLines } from './pending-calls.ts'
 
 /** `libero agents show`. */
 export async function show(

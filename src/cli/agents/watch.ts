@@ -17,8 +17,8 @@ import { untilUnread } from '../until-stopped.ts'
 import { findAgent, requireAgent } from './find-agent.ts'
 import { callLine, messageLines } from './message-lines.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
+import { waitingLines } from './pending-calls.ts'
 import { usageSince } from './usage-since.ts'
-import { waitingLines } from './waiting-words.ts'
 
 interface WatchValues {
   readonly full?: boolean

@@ -13,7 +13,7 @@ import type { Config } from '../config/config.ts'
 import { defaultTurns } from '../config/tighten.ts'
 import { realFolder } from '../sessions/session-folder.ts'
 import type { Assembly } from './assemble.ts'
-import { loadPreset } from './preset-of.ts'
+import { loadPreset } from './preset.ts'
 import { ruleTypos } from './rule-typos.ts'
 
 /** The options of one command, in addition to the common ones. */

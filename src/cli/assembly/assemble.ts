@@ -13,9 +13,9 @@ import type { RunValues } from '../commands/run.ts'
 import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
 import type { OpenedServers } from '../mcp/open-servers.ts'
-import { openServersIfAny, parseMcpFlags, type ServersView } from '../mcp/servers-here.ts'
+import { openServersIfAny, parseMcpFlags, type ServersView } from '../mcp/servers.ts'
 import type { ChosenModel } from '../models/choose-model.ts'
-import { type PresetName, presetName } from './preset-of.ts'
+import { type PresetName, presetName } from './preset.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
 /** The flags that configure an agent. Each command has some of them; settings complete the rest. */

@@ -7,7 +7,7 @@ import { codeOf } from '../../core/errors.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
-import { localTime } from '../schedules/schedule-words.ts'
+import { localTime } from '../schedules/schedule-text.ts'
 import { cutToWidth } from '../screen/text-width.ts'
 import { auditFolder } from './open-audit.ts'
 
@@ -37,7 +37,7 @@ export async function list({ values }: Listing, io: Io): Promise<number> {
   const limit = Number(values.limit ?? usualLimit)
   const shown = calls.slice(-limit)
   for (const call of shown) {
-    const line = lineOf(call)
+    const line = callLine(call)
     io.out(io.stdout.isTTY ? cutToWidth(line, io.stdout.columns ?? 80) : line)
   }
   if (calls.length === 0) io.err('No matching calls in the audit')
@@ -75,7 +75,7 @@ const outcomes: Readonly<Record<string, string>> = {
   ToolInvocationSubstituted: 'answered by a hook',
 }
 
-function lineOf({ decided, outcome }: AuditedCall): string {
+function callLine({ decided, outcome }: AuditedCall): string {
   const { at, command = '?', sessionId = '?', tool = '?', origin, key, decision } = decided
   return [
     localTime(Date.parse(at)),

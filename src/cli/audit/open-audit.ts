@@ -6,7 +6,7 @@ import { messageOf } from '../../core/errors.ts'
 import { version } from '../../core/version.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { Io } from '../io.ts'
-import type { ServersView } from '../mcp/servers-here.ts'
+import type { ServersView } from '../mcp/servers.ts'
 
 interface AuditOptions {
   readonly io: Pick<Io, 'home' | 'env'>

@@ -47,7 +47,7 @@ export const command = defineCommand({
     const checked = check(values)
     if (checked.http !== undefined) return (await import('../mcp-serve/serve.ts')).overHttp(checked, io)
     // Before anything else is loaded: its output must not mix with the messages.
-    const { reserveStdout } = await import('../rpc/own-stdout.ts')
+    const { reserveStdout } = await import('../rpc/reserve-stdout.ts')
     const { frames, restore: giveBack } = reserveStdout(io)
     try {
       return await (await import('../mcp-serve/serve.ts')).overStdio(checked, io, frames)

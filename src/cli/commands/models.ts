@@ -23,7 +23,7 @@ export const command = defineCommand({
   ],
   async run({ values: { all = false, json = false }, words: [provider] }, io) {
     const { config } = await (await import('../config/config.ts')).loadConfig({ home: io.home })
-    const names = provider === undefined ? await usable(config, io, all) : [provider]
+    const names = provider === undefined ? await usableProviders(config, io, all) : [provider]
     const { listModels } = await import('../models/model-list.ts')
     const models = (await Promise.all(names.map((name) => listModels(name, config, io, { all })))).flat()
     const chosen = await chosenOf(provider, config, io)
@@ -31,14 +31,14 @@ export const command = defineCommand({
     else {
       const { modelTable } = await import('../models/model-list.ts')
       for (const line of modelTable(models)) io.out(line)
-      if (models.length === 0) io.err(await nothing(provider ?? ''))
-      else if (chosen) io.err(await sentence(chosen))
+      if (models.length === 0) io.err(await noModelsMessage(provider ?? ''))
+      else if (chosen) io.err(await defaultModelMessage(chosen))
     }
     return models.length === 0 && !json ? exitCodes.error : exitCodes.done
   },
 })
 
-async function usable(config: Config, io: Io, all: boolean): Promise<string[]> {
+async function usableProviders(config: Config, io: Io, all: boolean): Promise<string[]> {
   const [{ knownProviders }, { storedNames, variableOf }] = await Promise.all([
     import('../models/providers.ts'),
     import('../models/credentials.ts'),
@@ -70,12 +70,12 @@ async function chosenOf(provider: string | undefined, config: Config, io: Io): P
   }
 }
 
-async function sentence({ provider, model, why }: Chosen): Promise<string> {
+async function defaultModelMessage({ provider, model, why }: Chosen): Promise<string> {
   const { fullyVisible } = await import('../../platform/visible-text.ts')
   return fullyVisible(`used by default: ${provider}/${model} (${why})`)
 }
 
-async function nothing(provider: string): Promise<string> {
+async function noModelsMessage(provider: string): Promise<string> {
   const { fullyVisible } = await import('../../platform/visible-text.ts')
   const name = fullyVisible(provider)
   return name === 'ollama' || name === 'lmstudio'

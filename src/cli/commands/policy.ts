@@ -24,7 +24,7 @@ const explain = defineCommand({
     project.dispose()
     const { mayRead } = project
     const layers = values.rules
-      ? { launch: await loadRulesFile(values.rules).catch(refuse) }
+      ? { launch: await loadRulesFile(values.rules).catch(asUsageError) }
       : (await (await import('../config/config.ts')).loadConfig({ home, projectRoot: cwd, mayRead })).layers
     const place = { root: cwd, home: io.userHome, isTrusted: project.isTrusted() }
     const explanation = await explainCommand(words.join(' '), { layers, location: place, own: [home] })
@@ -49,7 +49,7 @@ const test = defineCommand({
   async run({ words: [path] }, io) {
     if (path === undefined) throw new UsageError('policy test takes one file')
     const { loadRulesFile } = await import('../../authority/rules/load-settings.ts')
-    const { allow = [], ask = [], deny = [], allowlist = [] } = await loadRulesFile(path).catch(refuse)
+    const { allow = [], ask = [], deny = [], allowlist = [] } = await loadRulesFile(path).catch(asUsageError)
     const { visibleName } = await import('../../platform/visible-text.ts')
     io.out(`${visibleName(path)}: ${[allow, ask, deny, allowlist].flat().length} rules, all examples pass`)
     return exitCodes.done
@@ -57,7 +57,7 @@ const test = defineCommand({
 })
 
 /** Rules that cannot be read are a usage error; rules that fail their own examples are a failure. */
-async function refuse(error: unknown): Promise<never> {
+async function asUsageError(error: unknown): Promise<never> {
   const { CodedError } = await import('../../core/errors.ts')
   const isFinding = error instanceof CodedError && error.code === 'RuleTestFailed'
   if (!(error instanceof CodedError) || isFinding) throw error

@@ -51,7 +51,7 @@ export const command = defineCommand({
   helpOnUsageError: true, // as programs that were written for zot expect
   async run({ values }, io) {
     // Before anything else is loaded: its output must not mix with the frames.
-    const { reserveStdout } = await import('../rpc/own-stdout.ts')
+    const { reserveStdout } = await import('../rpc/reserve-stdout.ts')
     const { frames, restore: giveBack } = reserveStdout(io)
     try {
       const { rpc } = await import('../rpc/rpc.ts')

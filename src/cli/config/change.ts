@@ -19,10 +19,10 @@ export async function setSetting([name, ...words]: readonly string[], io: Io): P
   if (words.length === 0) throw new UsageError(`${name} needs a value: libero config set ${name} <value>`)
   const value = valueFrom(setting, words)
   const alone: Settings = {}
-  put(alone, setting, value)
+  setValue(alone, setting, value)
   checkConfig(alone, 'config set')
-  await change(io, async (settings, path) => {
-    put(settings, setting, value)
+  await editConfig(io, async (settings, path) => {
+    setValue(settings, setting, value)
     checkConfig(settings, path)
     await checkMeaning(setting, settings, { path, home: io.home })
     return true
@@ -41,7 +41,7 @@ function shownSetting({ key, member }: NamedSetting, value: unknown): unknown {
 /** `libero config unset`: also removes an unknown key, which makes the file invalid. */
 export async function unsetSetting(name: string | undefined, io: Io): Promise<number> {
   let isKnown = false
-  await change(io, async (settings) => {
+  await editConfig(io, async (settings) => {
     isKnown = name !== undefined && Object.hasOwn(settings, name)
     if (isKnown) return delete settings[name!]
     const { key, member } = namedSetting(name)
@@ -58,7 +58,7 @@ export async function unsetSetting(name: string | undefined, io: Io): Promise<nu
 type Settings = Record<string, unknown>
 
 /** Writes the settings that `edit` changed, if it returns true. If the file is a link, its target is written. */
-export async function change(
+export async function editConfig(
   io: Pick<Io, 'home'>,
   edit: (settings: Settings, path: string) => Promise<boolean>,
 ): Promise<void> {
@@ -76,7 +76,7 @@ export async function change(
   })
 }
 
-function put(settings: Settings, { key, member }: NamedSetting, value: unknown): void {
+function setValue(settings: Settings, { key, member }: NamedSetting, value: unknown): void {
   if (member === undefined) settings[key] = value
   else settings[key] = { ...(isRecord(settings[key]) && settings[key]), [member]: value }
 }

@@ -19,17 +19,18 @@ interface ConfigLocation {
 
 function check(value: unknown, schema: JsonSchema, place: ConfigLocation): void {
   const { type, items, pattern } = schema
-  const isFine = schema.enum ? (schema.enum as unknown[]).includes(value) : kinds[type as string]?.(value, schema)
+  const isFine = schema.enum ? (schema.enum as unknown[]).includes(value) : typeChecks[type as string]?.(value, schema)
   // Rules are checked by the code that compiles them.
   if (schema.$ref) return
-  if (!isFine) throw wrong(value, schema, place)
-  if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(value as string)) throw wrong(value, schema, place)
+  if (!isFine) throw invalidValue(value, schema, place)
+  if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(value as string))
+    throw invalidValue(value, schema, place)
   if (isRecord(value)) checkFields(value, schema, place)
   if (Array.isArray(value))
     for (const [i, item] of value.entries()) check(item, items as JsonSchema, { ...place, key: `${place.key}[${i}]` })
 }
 
-const kinds: Readonly<Record<string, (value: unknown, schema: JsonSchema) => boolean>> = {
+const typeChecks: Readonly<Record<string, (value: unknown, schema: JsonSchema) => boolean>> = {
   string: (value, { minLength = 0 }) => typeof value === 'string' && value.length >= (minLength as number),
   boolean: (value) => typeof value === 'boolean',
   integer: (value, { minimum }) => Number.isInteger(value) && (value as number) >= (minimum as number),
@@ -58,7 +59,7 @@ function unknownKey(name: string, known: readonly string[], place: ConfigLocatio
   return new ConfigError(`${shown(place)} has an unknown key "${fullyVisible(name).slice(0, 80)}"${hint}`)
 }
 
-function wrong(value: unknown, schema: JsonSchema, { file, key }: ConfigLocation): ConfigError {
+function invalidValue(value: unknown, schema: JsonSchema, { file, key }: ConfigLocation): ConfigError {
   if (key === '') return new ConfigError(`${shown({ file, key })} is not an object; put the settings in { and }`)
   // The value is not quoted where a pattern is expected: it may be a secret in the wrong place.
   const got = schema.pattern || isRecord(value) ? '' : ` ${fullyVisible(JSON.stringify(value)).slice(0, 80)}`

@@ -15,7 +15,7 @@ import { defaultTurns } from './tighten.ts'
 
 /** `libero config show`: every setting that applies in this folder, with the file it comes from. */
 export async function showConfig({ json = false }: { readonly json?: boolean }, io: Io): Promise<number> {
-  const { config, origins, warnings } = await effective(io)
+  const { config, origins, warnings } = await effectiveConfig(io)
   const usual = defaults(io)
   const settings = configKeys.map((key) => {
     const value = withoutSecrets(key, config[key] ?? usual[key])
@@ -39,7 +39,7 @@ export async function showConfig({ json = false }: { readonly json?: boolean }, 
 /** `libero config get`: prints only the value. */
 export async function printSetting(name: string | undefined, io: Io): Promise<number> {
   const { key, member } = namedSetting(name)
-  const { config, warnings } = await effective(io)
+  const { config, warnings } = await effectiveConfig(io)
   for (const warning of warnings) io.err(warning)
   const whole = withoutSecrets(key, config[key] ?? defaults(io)[key])
   const value = member === undefined ? whole : memberOf(whole, member)
@@ -62,7 +62,7 @@ export async function printPath(io: Io): Promise<number> {
 }
 
 /** The settings that apply in this folder. Does not ask whether to trust the project. */
-async function effective(io: Io) {
+async function effectiveConfig(io: Io) {
   const { loaded, project } = await openWorkspace(io.cwd, { io })
   project.dispose()
   const { config, origins, layers } = loaded

@@ -26,7 +26,7 @@ export function tighten(user: ConfigFile | undefined, project: ConfigFile | unde
   for (const [name, value] of Object.entries(project?.config ?? {})) {
     const key = name as keyof Config
     if (isDeepStrictEqual(value, config[key]) || key in rules) continue
-    const verdict = merged[key]?.(user?.config[key], value) ?? { why: refused[key] ?? 'only you can choose it' }
+    const verdict = merges[key]?.(user?.config[key], value) ?? { why: refused[key] ?? 'only you can choose it' }
     if ('why' in verdict) {
       warnings.push(
         `${fullyVisible(project!.path)}: ${key} was left out: ${verdict.why}; if you want it, set it in your own config.json`,
@@ -47,7 +47,7 @@ type Merge = (own: unknown, wanted: unknown) => Verdict
 
 const loosens = { why: 'a project can only make things stricter' }
 
-const merged: Partial<Record<keyof Config, Merge>> = {
+const merges: Partial<Record<keyof Config, Merge>> = {
   profile: (own, wanted) => (wanted === 'plan' || own !== 'plan' ? { value: wanted } : loosens),
   sandbox: (own, wanted) => (wanted === true || own !== true ? { value: wanted } : loosens),
   maxTurns: (own = defaultTurns, wanted) => smaller(own, wanted),
@@ -59,19 +59,19 @@ function smaller(own: unknown, wanted: unknown): Verdict {
   return own === undefined || (wanted as number) <= (own as number) ? { value: wanted } : loosens
 }
 
-const traffic = 'a project must not choose where your files and keys are sent'
-const place = 'a project must not choose where its commands run'
+const trafficReason = 'a project must not choose where your files and keys are sent'
+const folderReason = 'a project must not choose where its commands run'
 
 /** Why a project cannot set these. */
 const refused: Partial<Record<keyof Config, string>> = {
-  provider: traffic,
-  providers: traffic,
+  provider: trafficReason,
+  providers: trafficReason,
   model: 'a project must not choose what you pay for',
   thinking: 'a project must not choose what you pay for',
   system: 'a project must not replace your instructions (its own belong in AGENTS.md)',
   preset: 'a project must not choose your tools (withoutTools leaves some out)',
-  context: place,
-  image: place,
+  context: folderReason,
+  image: folderReason,
   mcpServers: 'a project configures its servers in .mcp.json, where you are asked about each',
   toolDisclosure: 'a project must not choose what the model is shown',
   claudeSkills: 'a project must not choose your skills',

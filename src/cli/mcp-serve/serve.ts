@@ -18,10 +18,10 @@ import { untilStopped } from '../until-stopped.ts'
 /** Opens the MCP server for the agent that flags and settings ask for. Throws if they are invalid, before a client connects. */
 export async function openAgentServer(values: McpServeValues, io: Io): Promise<McpAgentServer> {
   const cwd = await resolveCwd(values.cwd, io)
-  const said = new Set<string>()
-  const say = (text: string): void => {
-    if (said.has(text) || said.size >= maxNotices) return
-    said.add(text)
+  const notices = new Set<string>()
+  const notify = (text: string): void => {
+    if (notices.has(text) || notices.size >= maxNotices) return
+    notices.add(text)
     io.err(`libero: ${visibleText(text)}`)
   }
   // Tools can be offered without a model.
@@ -34,7 +34,7 @@ export async function openAgentServer(values: McpServeValues, io: Io): Promise<M
       ...noModel,
       ...(person && { person }),
     })
-    for (const notice of opened.notices) say(notice)
+    for (const notice of opened.notices) notify(notice)
     const { agent, thinking, chosen, close } = opened
     return { agent, run: { model: chosen.model, ...(thinking !== undefined && { thinking }) }, close }
   }
@@ -45,7 +45,7 @@ export async function openAgentServer(values: McpServeValues, io: Io): Promise<M
     version,
     agent: make,
     expose: { agent: !values['tools-only'], tools: !values['agent-only'] },
-    onError: say,
+    onError: notify,
   })
 }
 

@@ -5,11 +5,11 @@ import { createRedactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { exitCodes, UsageError } from '../cli-error.ts'
 import type { ParsedArgs } from '../command.ts'
-import { change } from '../config/change.ts'
+import { editConfig } from '../config/change.ts'
 import { checkConfig } from '../config/check-config.ts'
 import { jsonProblem } from '../config/json-problem.ts'
 import type { Io } from '../io.ts'
-import { listOf } from './find-servers.ts'
+import { namesNote } from './find-servers.ts'
 import { checkEntry, shownServer } from './server-entry.ts'
 
 /** The flags of `libero mcp add`. */
@@ -31,7 +31,7 @@ export async function add({ values, words }: ParsedArgs, io: Io): Promise<number
   if (name === undefined) throw new UsageError('the server needs a name, as in: libero mcp add docs https://…', see)
   const entry = json === undefined ? entryOf(rest, what) : entryIn(json, rest, what)
   const { config, unset } = checkEntry(name, entry, { env: io.env })
-  await change(io, async (settings, path) => {
+  await editConfig(io, async (settings, path) => {
     checkConfig(settings, path)
     const servers = isRecord(settings.mcpServers) ? settings.mcpServers : {}
     if (Object.hasOwn(servers, name) && !force)
@@ -109,13 +109,13 @@ export async function remove(
   io: Io,
 ): Promise<number> {
   const shown = fullyVisible(name ?? '')
-  await change(io, async (settings) => {
+  await editConfig(io, async (settings) => {
     const servers = isRecord(settings.mcpServers) ? settings.mcpServers : {}
     const names = Object.keys(servers)
-    if (name === undefined) throw new UsageError(`name an MCP server; ${listOf(names)}`)
+    if (name === undefined) throw new UsageError(`name an MCP server; ${namesNote(names)}`)
     if (!Object.hasOwn(servers, name))
       throw new UsageError(
-        `there is no MCP server "${shown}" in your config.json${didYouMean(name, names) || `; ${listOf(names)}`} (one of a project is removed from its .mcp.json)`,
+        `there is no MCP server "${shown}" in your config.json${didYouMean(name, names) || `; ${namesNote(names)}`} (one of a project is removed from its .mcp.json)`,
       )
     const { [name]: _, ...left } = servers
     if (Object.keys(left).length > 0) settings.mcpServers = left

@@ -8,7 +8,7 @@ import { CliError, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { resolveCwd } from '../run/flag-files.ts'
 import { gatherServers, type ServerEntry } from './gather-servers.ts'
-import { parseMcpFlags } from './servers-here.ts'
+import { parseMcpFlags } from './servers.ts'
 
 /** All configured servers, used or not. */
 interface FoundServers {
@@ -64,11 +64,11 @@ export function requireServer(name: string | undefined, { entries, pending }: Fo
   if (entry?.config) return entry.config
   if (entry) throw unusable(entry)
   const names = entries.map((one) => one.name)
-  if (name === undefined) throw new UsageError(`name an MCP server; ${listOf(names)}`)
+  if (name === undefined) throw new UsageError(`name an MCP server; ${namesNote(names)}`)
   const shown = fullyVisible(name)
   const waiting = pending.find((one) => one.name === name)
   if (waiting) throw new CliError(`the MCP server "${shown}" is not used: ${waiting.why}`)
-  const which = didYouMean(name, names) || `; ${listOf(names)}`
+  const which = didYouMean(name, names) || `; ${namesNote(names)}`
   throw new UsageError(`there is no MCP server "${shown}"${which}${unopenedNote(pending)}`)
 }
 
@@ -85,7 +85,7 @@ export const unopenedNote = (pending: FoundServers['pending']): string =>
     .join('')
 
 /** The end of a message: the names of the servers. */
-export const listOf = (names: readonly string[]): string =>
+export const namesNote = (names: readonly string[]): string =>
   names.length > 0
     ? `there are ${[...new Set(names)].map((one) => fullyVisible(one)).join(', ')}`
     : 'there are none yet; see: libero mcp add --help'

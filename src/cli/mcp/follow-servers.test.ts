@@ -20,7 +20,7 @@ beforeEach(() => {
   followServers(hooks, configs, {
     waiting: (text) => void heard.push(`wait ${text}`),
     failed: (text) => void heard.push(`fail ${text}`),
-    said: (text) => void heard.push(`say ${text}`),
+    notice: (text) => void heard.push(`say ${text}`),
   })
   return () => vi.useRealTimers()
 })

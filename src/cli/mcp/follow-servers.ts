@@ -3,10 +3,10 @@ import type { HookContexts } from '../../core/hook-map.ts'
 import type { Hooks } from '../../core/hooks.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
 import { secretsOf, toErrorText } from '../../mcp/error-text.ts'
-import type { ServersView } from './servers-here.ts'
+import type { ServersView } from './servers.ts'
 
 /** The state of a server that the person was last told. */
-type ServerState = 'coming' | 'there' | 'lost' | 'missing'
+type ServerState = 'connecting' | 'connected' | 'lost' | 'missing'
 
 /** Reports to the view when a server is waited for, not available, lost or connected again. Each state once. */
 export function followServers(
@@ -15,48 +15,48 @@ export function followServers(
   view: ServersView,
 ): void {
   const states = new Map<string, ServerState>()
-  const wantLogin = new Set<string>()
+  const needLogin = new Set<string>()
   const waiting = createWaitNotice(view)
 
-  const missing = (name: string, why: string): void => {
+  const reportMissing = (name: string, why: string): void => {
     states.set(name, 'missing')
     const login = `MCP server "${name}" needs a login: libero mcp login ${name}`
     view.failed(
-      wantLogin.has(name) ? login : `MCP server "${name}" is not available: ${why}; continuing without its tools`,
+      needLogin.has(name) ? login : `MCP server "${name}" is not available: ${why}; continuing without its tools`,
     )
   }
 
   hooks.hook('mcp:bootstrap:start', ({ name }) => {
-    states.set(name, 'coming')
+    states.set(name, 'connecting')
     waiting.add(name)
   })
   hooks.hook('mcp:bootstrap:end', ({ name, ok, error }) => {
     waiting.delete(name)
-    if (ok) states.set(name, 'there')
+    if (ok) states.set(name, 'connected')
     else if (isClosing(error)) states.set(name, 'missing')
-    else missing(name, reasonOf(name, error, configs))
+    else reportMissing(name, reasonOf(name, error, configs))
   })
   hooks.hook('mcp:auth:required', ({ name }) => {
-    const isNews = !wantLogin.has(name) && states.get(name) !== 'coming' // else the end of its bootstrap reports it
-    wantLogin.add(name)
-    if (isNews) missing(name, '')
+    const isNew = !needLogin.has(name) && states.get(name) !== 'connecting' // else the end of its bootstrap reports it
+    needLogin.add(name)
+    if (isNew) reportMissing(name, '')
   })
   hooks.hook('mcp:connect', ({ name }) => {
     const before = states.get(name)
-    if (before === 'coming') return
-    states.set(name, 'there')
-    wantLogin.delete(name)
-    if (before !== 'there') view.said(`MCP server "${name}" is connected${before === 'lost' ? ' again' : ' now'}`)
+    if (before === 'connecting') return
+    states.set(name, 'connected')
+    needLogin.delete(name)
+    if (before !== 'connected') view.notice(`MCP server "${name}" is connected${before === 'lost' ? ' again' : ' now'}`)
   })
   hooks.hook('mcp:reconnect', ({ name, reason }) => {
-    if (states.get(name) !== 'there') return
+    if (states.get(name) !== 'connected') return
     states.set(name, 'lost')
-    view.said(`MCP server "${name}" ${withoutServerName(name, reason)}; connecting again`)
+    view.notice(`MCP server "${name}" ${withoutServerName(name, reason)}; connecting again`)
   })
   hooks.hook('mcp:error', ({ name, error }) => {
-    const standing = states.get(name)
-    if (standing === 'lost') missing(name, reasonOf(name, error, configs))
-    else if (standing === 'there') view.said(`MCP server "${name}": ${reasonOf(name, error, configs)}`)
+    const state = states.get(name)
+    if (state === 'lost') reportMissing(name, reasonOf(name, error, configs))
+    else if (state === 'connected') view.notice(`MCP server "${name}": ${reasonOf(name, error, configs)}`)
   })
 }
 
@@ -67,7 +67,7 @@ function createWaitNotice(view: ServersView) {
   const names = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   let isShown = false
-  const tell = (): void => {
+  const show = (): void => {
     const [first, ...more] = names
     const others = more.length > 0 ? ` and ${more.length} more` : ''
     view.waiting(`waiting for MCP server "${first}"${others}…`)
@@ -76,12 +76,12 @@ function createWaitNotice(view: ServersView) {
   return {
     add(name: string): void {
       names.add(name)
-      timer ??= setTimeout(tell, noticeDelayMs).unref()
+      timer ??= setTimeout(show, noticeDelayMs).unref()
     },
     delete(name: string): void {
       names.delete(name)
       if (names.size > 0) {
-        if (isShown) tell()
+        if (isShown) show()
         return
       }
       clearTimeout(timer)

@@ -39,14 +39,14 @@ export async function list({ json, ...query }: ListValues, io: Io): Promise<numb
     .catch((error: unknown) => messageOf(error))
   const known = typeof logins === 'string' ? [] : logins
   const servers = [...entries.map((entry) => listed(entry, known)), ...pending.map(listedPending)]
-  const said = [...notices, ...(typeof logins === 'string' ? [fullyVisible(logins)] : [])]
+  const allNotices = [...notices, ...(typeof logins === 'string' ? [fullyVisible(logins)] : [])]
   if (json) {
-    io.out(jsonText({ servers, notices: said }))
+    io.out(jsonText({ servers, notices: allNotices }))
     return exitCodes.done
   }
   if (servers.length === 0) io.err('There are no MCP servers in this folder; add one with: libero mcp add <name> …')
   else for (const line of table(['server', 'transport', 'from', 'state'], servers, { row, below })) io.out(line)
-  for (const notice of said) io.err(notice)
+  for (const notice of allNotices) io.err(notice)
   return exitCodes.done
 }
 

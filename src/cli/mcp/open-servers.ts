@@ -7,7 +7,7 @@ import { ConfigError } from '../config/check-config.ts'
 import { userConnector } from './connector.ts'
 import { followServers } from './follow-servers.ts'
 import { gatherServers, type ServerEntry } from './gather-servers.ts'
-import type { ServersContext } from './servers-here.ts'
+import type { ServersContext } from './servers.ts'
 
 /** The MCP servers of an agent. None is started yet. */
 export interface OpenedServers {

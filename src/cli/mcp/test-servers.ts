@@ -12,7 +12,7 @@ import type { Io } from '../io.ts'
 import { jsonText, shortLine } from '../text.ts'
 import { onStop } from '../until-stopped.ts'
 import { connectorFor } from './connector.ts'
-import { findServers, listOf, requireServer, unopenedNote, usableServers } from './find-servers.ts'
+import { findServers, namesNote, requireServer, unopenedNote, usableServers } from './find-servers.ts'
 
 /** The result of connecting to a server. */
 interface TestResult {
@@ -40,7 +40,7 @@ export async function testServers({ values, words }: ParsedArgs, io: Io): Promis
   const { json, ...query } = values as TestValues
   const around = await findServers(query, io)
   const all = usableServers(around)
-  if (words.length === 0) throw new UsageError(`name an MCP server, or all; ${listOf(all.map(({ name }) => name))}`)
+  if (words.length === 0) throw new UsageError(`name an MCP server, or all; ${namesNote(all.map(({ name }) => name))}`)
   const isAll = words.length === 1 && words[0] === 'all' && !all.some(({ name }) => name === 'all')
   const unusable: string[] = []
   const named = (name: string): McpServerConfig[] => {
@@ -54,7 +54,7 @@ export async function testServers({ values, words }: ParsedArgs, io: Io): Promis
   }
   const configs = isAll ? all : [...new Set(words.flatMap(named))]
   for (const problem of unusable) io.err(`! ${fullyVisible(problem)}`)
-  if (configs.length === 0) throw new UsageError(`${listOf([])}${unopenedNote(around.pending)}`)
+  if (configs.length === 0) throw new UsageError(`${namesNote([])}${unopenedNote(around.pending)}`)
   const stop = onStop(io)
   try {
     const result = await connectAll(configs, io, stop.signal)

@@ -35,7 +35,7 @@ export interface ChosenModel {
  */
 export async function chooseModel(request: ModelRequest, config: Config, io: ModelIo): Promise<ChosenModel> {
   const known = knownProviders(config)
-  const named = namedBy(request, config, known)
+  const named = namedProvider(request, config, known)
   if (named) return create(named, request, io)
   if (request.apiKey !== undefined || request.baseURL !== undefined)
     throw new UsageError(
@@ -62,22 +62,27 @@ export class NoModelError extends CliError {
 
 export type ModelIo = Pick<Io, 'env' | 'home' | 'fetch'>
 
-interface Found {
+interface ProviderChoice {
   readonly provider: KnownProvider
   readonly model?: string
   readonly why: string
 }
 
-function namedBy(request: ModelRequest, config: Config, known: ReadonlyMap<string, KnownProvider>): Found | undefined {
+function namedProvider(
+  request: ModelRequest,
+  config: Config,
+  known: ReadonlyMap<string, KnownProvider>,
+): ProviderChoice | undefined {
   if (request.provider !== undefined) {
     const provider = requireKnown(request.provider, known)
     const model = request.model ?? (config.provider === provider.name ? config.model : undefined)
-    return { provider, why: `--provider ${provider.name}`, ...ownName(provider, model) }
+    return { provider, why: `--provider ${provider.name}`, ...withoutProvider(provider, model) }
   }
   const usual = config.provider === undefined ? undefined : requireKnown(config.provider, known, 'config')
   const meant = request.model !== undefined && !usual?.vendors ? splitName(request.model, known) : undefined
   if (meant) return { ...meant, why: `--model ${fullyVisible(request.model ?? '')}` }
-  if (usual) return { provider: usual, why: 'provider in the config', ...ownName(usual, request.model ?? config.model) }
+  if (usual)
+    return { provider: usual, why: 'provider in the config', ...withoutProvider(usual, request.model ?? config.model) }
   const configured = request.model === undefined && config.model !== undefined && splitName(config.model, known)
   return configured ? { ...configured, why: 'model in the config' } : undefined
 }
@@ -98,20 +103,20 @@ export function requireKnown(
 }
 
 /** `openai/gpt-5.5` names both, if the part before the first slash is a provider. */
-function splitName(name: string, known: ReadonlyMap<string, KnownProvider>): Omit<Found, 'why'> | undefined {
+function splitName(name: string, known: ReadonlyMap<string, KnownProvider>): Omit<ProviderChoice, 'why'> | undefined {
   const slash = name.indexOf('/')
   const provider = slash > 0 ? known.get(name.slice(0, slash)) : undefined
-  return provider && { provider, ...ownName(provider, name) }
+  return provider && { provider, ...withoutProvider(provider, name) }
 }
 
 /** The name of a model without the provider before it; `openrouter/auto` is a complete name. */
-function ownName({ name, vendors }: KnownProvider, model: string | undefined): { readonly model?: string } {
+function withoutProvider({ name, vendors }: KnownProvider, model: string | undefined): { readonly model?: string } {
   if (model === undefined) return {}
   const rest = model.startsWith(`${name}/`) ? model.slice(name.length + 1) : model
   return { model: rest === '' || (vendors === 'always' && !rest.includes('/')) ? model : rest }
 }
 
-async function findByKey(known: ReadonlyMap<string, KnownProvider>, io: ModelIo): Promise<Found | undefined> {
+async function findByKey(known: ReadonlyMap<string, KnownProvider>, io: ModelIo): Promise<ProviderChoice | undefined> {
   const rented = [...known.values()].filter(({ isFree }) => !isFree)
   for (const provider of rented) {
     const variable = variableOf(provider, io)
@@ -126,7 +131,7 @@ async function findLocally(
   known: ReadonlyMap<string, KnownProvider>,
   model: string | undefined,
   io: ModelIo,
-): Promise<Found | undefined> {
+): Promise<ProviderChoice | undefined> {
   const local = await findLocal(
     [...known.values()].filter(({ isLocal }) => isLocal),
     io,
@@ -139,7 +144,7 @@ async function findLocally(
 }
 
 async function create(
-  { provider: known, model, why }: Found,
+  { provider: known, model, why }: ProviderChoice,
   { apiKey, baseURL }: ModelRequest,
   io: ModelIo,
 ): Promise<ChosenModel> {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { fakeIo } from '../../../test/cli/fake-io.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import { command } from '../commands/rpc.ts'
-import { reserveStdout } from './own-stdout.ts'
+import { reserveStdout } from './reserve-stdout.ts'
 
 describe('libero rpc', () => {
   test('without credentials it ends before the first frame, with the next step', async () => {

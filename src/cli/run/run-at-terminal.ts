@@ -44,7 +44,7 @@ export async function runAtTerminal(
     const servers = {
       waiting: screen.waitFor,
       failed: (text: string) => screen.notice(text, 'failure'),
-      said: (text: string) => screen.notice(text),
+      notice: (text: string) => screen.notice(text),
     }
     const interactor = person?.interactor
     const mayConverse = isFullTerminal(terminal, io, values)

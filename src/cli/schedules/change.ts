@@ -18,7 +18,7 @@ import type { ChangeValues, WhenValues } from '../commands/schedules.ts'
 import type { Io } from '../io.ts'
 import { withStore } from '../sessions/open-store.ts'
 import { newSessionId } from '../sessions/session-id.ts'
-import { nextWords, whenWords } from './schedule-words.ts'
+import { nextWords, whenWords } from './schedule-text.ts'
 import { isSchedulerRunning, noSchedulerNotice } from './scheduler-state.ts'
 
 /** `libero schedules add`: prints the id of the new schedule. */
@@ -36,9 +36,9 @@ export async function add({ values, words }: Args<WhenValues>, io: Io): Promise<
         `Agent ${fullyVisible(agentId)} is ${closed ? 'closed' : 'a sub-agent'} and cannot be woken; name another`,
       )
     const schedule = { ...fields, id: newSessionId(), agentId, message } as NewSchedule
-    const added = await workflow.schedules.add(schedule).catch(refused)
+    const added = await workflow.schedules.add(schedule).catch(scheduleError)
     io.out(added.id)
-    tell(added, io)
+    printSchedule(added, io)
     if (!(await isSchedulerRunning(store))) io.err(noSchedulerNotice)
     return exitCodes.done
   })
@@ -93,12 +93,12 @@ async function change(
   return withStore(io, async (store) => {
     const book = createScheduleBook({ store })
     const { id } = await findSchedule(book, asked)
-    tell(await book.update(id, fields).catch(refused), io)
+    printSchedule(await book.update(id, fields).catch(scheduleError), io)
     return exitCodes.done
   })
 }
 
-function tell(schedule: ScheduleState, io: Pick<Io, 'err'>): void {
+function printSchedule(schedule: ScheduleState, io: Pick<Io, 'err'>): void {
   io.err(`${fullyVisible(schedule.id)}: ${whenWords(schedule)}; next ${nextWords(schedule, Date.now())}`)
 }
 
@@ -110,7 +110,7 @@ const flagOf: readonly (readonly [RegExp, string])[] = [
   [/\bactiveHours\b/g, '--hours'],
 ]
 
-function refused(error: unknown): never {
+function scheduleError(error: unknown): never {
   let text = messageOf(error).replace(/^This cannot be (?:scheduled|changed): /, '')
   for (const [field, flag] of flagOf) text = text.replace(field, flag)
   throw new CliError(`This cannot be scheduled: ${fullyVisible(text.slice(0, 500))}`, exitCodes.usage, { cause: error })

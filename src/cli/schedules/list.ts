@@ -7,7 +7,7 @@ import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
 import { withStore } from '../sessions/open-store.ts'
 import { jsonText } from '../text.ts'
-import { messageLine, nextWords, whenWords } from './schedule-words.ts'
+import { messageLine, nextWords, whenWords } from './schedule-text.ts'
 import { isSchedulerRunning, noSchedulerNotice } from './scheduler-state.ts'
 
 /** `libero schedules list`: the next one first. */

@@ -6,13 +6,13 @@ import type { WorkflowUpdate } from '../../workflow/listeners.ts'
 import { agentStateLabels } from '../agents/agent-state.ts'
 import { messageLines } from '../agents/message-lines.ts'
 import { type OpenedWorkflow, openWorkflow } from '../agents/open-workflow.ts'
-import { waitingLines } from '../agents/waiting-words.ts'
+import { waitingLines } from '../agents/pending-calls.ts'
 import { exitCodes } from '../cli-error.ts'
 import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { untilUnread } from '../until-stopped.ts'
-import { localTime, nextWords } from './schedule-words.ts'
+import { localTime, nextWords } from './schedule-text.ts'
 
 /** `libero schedules run`: wakes agents on schedule and prints what they do, until Ctrl-C. */
 export async function run({ values }: { readonly values: WorkValues }, io: Io): Promise<number> {

@@ -6,15 +6,15 @@ import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { type RunSupervisor, restoringTerminal, superviseRuns } from '../run/supervise-run.ts'
 import type { TerminalUser } from '../run/terminal-user.ts'
-import { timeIn } from '../schedules/schedule-words.ts'
+import { timeIn } from '../schedules/schedule-text.ts'
 import { isSchedulerRunning, noSchedulerNotice } from '../schedules/scheduler-state.ts'
 import { createScreen, type Screen } from '../screen/screen.ts'
 import { createTerminal } from '../screen/terminal.ts'
 import { jsonText } from '../text.ts'
 import { askUntilAnswered } from './ask-person.ts'
 import { type OpenedWorkflow, openWorkflow } from './open-workflow.ts'
+import { waitingJson, waitingLines } from './pending-calls.ts'
 import { usageSince, type WorkSpan } from './usage-since.ts'
-import { waitingJson, waitingLines } from './waiting-words.ts'
 
 /** An agent and the work to start; without `work`, the person is only asked about what the agent waits for. */
 interface AgentTask {
@@ -31,7 +31,7 @@ interface WorkOptions {
 }
 
 /** Runs an agent in the foreground, as `libero run` start: the answer goes to stdout, the rest to stderr. Ctrl-C stops it. */
-export async function workWithAgent({ values, io, begin }: WorkOptions): Promise<number> {
+export async function runAgent({ values, io, begin }: WorkOptions): Promise<number> {
   const terminal = createTerminal(io)
   const screen = createScreen({ terminal, cwd: io.cwd, ...(values.json && { isQuiet: true }) })
   let opened: OpenedWorkflow | undefined

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PendingApproval } from '../../workflow/index.ts'
-import { waitingJson, waitingLines } from './waiting-words.ts'
+import { waitingJson, waitingLines } from './pending-calls.ts'
 
 const waits = (sessionId: string, callId: string): PendingApproval => ({
   ...{ sessionId, callId, approvalId: `${sessionId}/${callId}`, name: 'shell', input: {} },

@@ -32,10 +32,10 @@ export interface ServersView {
   waiting(text: string | undefined): void
   /** Reports that something is missing in this run, even with `--quiet`. */
   failed(text: string): void
-  said(text: string): void
+  notice(text: string): void
 }
 
 /** A view that prints lines, for commands without a screen. */
 export function linesView(say: (line: string) => void): ServersView {
-  return { waiting: (text) => text !== undefined && say(text), failed: say, said: say }
+  return { waiting: (text) => text !== undefined && say(text), failed: say, notice: say }
 }
