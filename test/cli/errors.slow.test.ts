@@ -99,7 +99,7 @@ describe('keys, models and services', () => {
       1,
       expect.stringMatching(/^mock does not accept connections at 127\.0\.0\.1:9 .*: start it, or /),
     ])
-    expect(ended.err).toMatch(/session \w+-\w+; go on with: libero --continue/)
+    expect(ended.err).toMatch(/session \w+-\w+; continue with: libero --continue/)
   })
 
   test('an address without TLS is explained in plain words, not in those of OpenSSL', async () => {

@@ -54,7 +54,7 @@ test('R03 with a home that everyone may write, the suggested --continue finds th
   chmodSync(desk.home, 0o1777)
   const { status, stderr } = desk.libero('never', 'hello')
   expect(status).toBe(1)
-  expect(stderr).toContain('go on with: libero --continue')
+  expect(stderr).toContain('continue with: libero --continue')
   expect(stderr).toContain(`chmod 700 ${desk.home}`)
   chmodSync(desk.home, 0o700)
   expect(await desk.continued()).toEqual(['user'])

@@ -76,7 +76,8 @@ src/add.ts  mended
 
 Done: see the docs (https://docs.test/a).
 
-3 turns · 12,345 in · 678 out · $0.0123 · 4.2 s · session 1a2b3c4d…; go on with: libero --continue`)
+3 turns · 12,345 in · 678 out · $0.0123 · 4.2 s
+session 1a2b3c4d…; continue with: libero --continue`)
     expect(pty.raw).toContain('\x1b[32m+return a + b')
     expect(pty.raw.lastIndexOf('\x1b[?25h')).toBeGreaterThan(pty.raw.lastIndexOf('\x1b[?25l'))
     expect(foreignIn(pty.raw)).toEqual([])

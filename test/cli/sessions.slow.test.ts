@@ -250,7 +250,7 @@ describe('libero sessions answer', () => {
     const given = await desk.libero(['answer', id, 'allow'])
     expect([given.code, given.err]).toEqual([
       0,
-      `Allowed, for this once: shell (1); go on with: libero sessions resume ${id}\n`,
+      `Allowed, for this once: shell (1); continue with: libero sessions resume ${id}\n`,
     ])
     expect((await desk.libero([])).out).toContain('answered, resume it')
     const again = await desk.libero(['answer', id, 'deny'])

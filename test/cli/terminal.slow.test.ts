@@ -90,7 +90,7 @@ test('a whole task: streamed text, rendered when complete, a diff, and every way
   const left = terminal.text()
   expect(left).toContain('✗ not allowed (use make, bitte schön): shell touch never')
   expect(left.match(/use make/g)).toHaveLength(1)
-  expect(left).toMatch(/\nDone\n\n• two is TWO\n\n5 turns .*\nsession \S+; go on with: libero --continue$/)
+  expect(left).toMatch(/\nDone\n\n• two is TWO\n\n5 turns .*\nsession \S+; continue with: libero --continue$/)
   expect(left).not.toMatch(/▸|[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/)
   expect(said()).toContain('use make, bitte schön')
   expect([existsSync(join(desk.cwd, 'made')), existsSync(join(desk.cwd, 'never'))]).toEqual([true, false])
@@ -245,7 +245,7 @@ test('without a task a conversation starts, which Ctrl-D ends; --resume lets the
   terminal.type('\x04')
   expect(await terminal.ended).toBe(0)
   expect(terminal.text()).toMatch(/you › remember blue\n.*you › which colour\?\n/s)
-  expect(terminal.text().match(/go on with: libero --continue/g)).toHaveLength(1)
+  expect(terminal.text().match(/continue with: libero --continue/g)).toHaveLength(1)
   expect(said()).toMatch(/remember blue.*which colour\?/)
   expect(foreignIn(terminal.raw)).toEqual([])
 

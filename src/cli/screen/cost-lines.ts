@@ -18,7 +18,7 @@ export interface RunEnding {
 export function costLines({ stats, provider, sessionId, program = 'libero' }: RunEnding, columns: number): string[] {
   // Without a request to a model there is nothing to count.
   const facts = stats && stats.turns > 0 ? [[...factsOf(stats, provider)].join(' · ')] : []
-  if (sessionId !== undefined) facts.push(`session ${shortId(sessionId)}; go on with: ${program} --continue`)
+  if (sessionId !== undefined) facts.push(`session ${shortId(sessionId)}; continue with: ${program} --continue`)
   const line = facts.join(' · ')
   return textWidth(line) <= columns ? [line].filter((text) => text !== '') : facts
 }
@@ -38,7 +38,9 @@ export function endingLine({ stats, sessionId, program = 'libero' }: RunEnding):
 function suspended(reason: string, sessionId: string | undefined, program: string): string {
   const why =
     reason === 'permission-required' ? 'a call needs approval' : `the run is suspended: ${visibleName(reason)}`
-  return sessionId === undefined ? why : `${why}; answer and go on with: ${program} --resume ${visibleName(sessionId)}`
+  return sessionId === undefined
+    ? why
+    : `${why}; answer and continue with: ${program} --resume ${visibleName(sessionId)}`
 }
 
 function* factsOf(

@@ -58,7 +58,7 @@ describe('into a pipe', () => {
 ✗ frobnicate {"level":3,"deep":{"yes":true}}  not allowed
   You may not do that.
 a notice
-3 turns · 12,345 in · 678 out · $0.0123 · 4.2 s · session 1a2b3c4d…; go on with: libero --continue
+3 turns · 12,345 in · 678 out · $0.0123 · 4.2 s · session 1a2b3c4d…; continue with: libero --continue
 `)
   })
 
@@ -368,7 +368,7 @@ describe('the end', () => {
     [{ stopReason: 'max_turns' }, 'stopped after 3 turns'],
     [{ stopReason: 'budget' }, 'the budget is used up'],
     [{ status: 'aborted' }, 'stopped before it was done'],
-    [{ status: 'suspended', stopReason: 'permission-required' }, 'go on with: libero --resume abc'],
+    [{ status: 'suspended', stopReason: 'permission-required' }, 'continue with: libero --resume abc'],
   ])('%j is named as the reason', (stats, words) => {
     expect(end(stats, { sessionId: 'abc' })).toContain(words)
   })

@@ -30,7 +30,7 @@ export async function answer({ values, words }: AnswerArgs, io: Io): Promise<num
     const call = findCall(waiting, id, callId)
     await sendAnswer(store, call, { ...values, decision }, io)
     io.err(
-      `${decision === undefined ? 'Answered' : decisionLabels[decision]}: ${fullyVisible(call.name)} (${fullyVisible(call.callId)}); go on with: libero sessions resume ${fullyVisible(id)}`,
+      `${decision === undefined ? 'Answered' : decisionLabels[decision]}: ${fullyVisible(call.name)} (${fullyVisible(call.callId)}); continue with: libero sessions resume ${fullyVisible(id)}`,
     )
     return exitCodes.done
   })

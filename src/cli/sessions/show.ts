@@ -51,7 +51,7 @@ export async function show(
 function nextStep({ id, state }: TranscriptView): string | undefined {
   const name = fullyVisible(id)
   if (state === 'waiting') return `It waits for you: libero sessions answer ${name}`
-  if (state === 'answered') return `It was answered; go on with: libero sessions resume ${name}`
+  if (state === 'answered') return `It was answered; continue with: libero sessions resume ${name}`
   return state === 'parked' ? `libero sessions resume ${name} --unpark tries it again` : undefined
 }
 
