@@ -1,10 +1,11 @@
 import { LeaseLostError } from './errors.ts'
+import { estimateTokens } from './estimate-tokens.ts'
 import type { Draft } from './model-attempts.ts'
 import { wellFormed } from './plain-json.ts'
 import type { ModelRequest } from './provider.ts'
 import type { Run } from './run.ts'
 import type { Message, SessionTurn, TurnUsage } from './turn.ts'
-import { countUsage, estimatedTokens, spend } from './usage.ts'
+import { countUsage, spend } from './usage.ts'
 
 /**
  * Logs the text of an interrupted reply as a turn, marked as such. Unfinished calls and thinking are dropped. Its usage
@@ -42,7 +43,7 @@ export async function keepInterrupted(run: Run, request: ModelRequest, draft: Dr
 async function estimateOf({ provider }: Run, request: ModelRequest, draft: Draft): Promise<TurnUsage> {
   const { model } = request
   const counted = draft.counted ?? { input: inputOf(request), output: 0, model }
-  const written = estimatedTokens(draft.text) + estimatedTokens(draft.thinking) + estimatedTokens(draft.args)
+  const written = estimateTokens(draft.text) + estimateTokens(draft.thinking) + estimateTokens(draft.args)
   const usage: TurnUsage = { ...counted, output: Math.max(counted.output, written), estimated: true }
   try {
     const cost = await provider.costOf?.(model, usage)
@@ -54,7 +55,7 @@ async function estimateOf({ provider }: Run, request: ModelRequest, draft: Draft
 
 function inputOf({ system, tools, messages }: ModelRequest): number {
   const contents = messages.map(({ content }) => content)
-  return estimatedTokens(system + JSON.stringify(tools) + JSON.stringify(contents, withoutMedia))
+  return estimateTokens(system + JSON.stringify(tools) + JSON.stringify(contents, withoutMedia))
 }
 
 /** The base64 of an image is much longer than what the model reads of it. */

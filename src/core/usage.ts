@@ -1,6 +1,5 @@
 import type { EntryOf, Log, RunStatus } from './log.ts'
 import type { Run, RunProgress } from './run.ts'
-import { toolOutputByteLength } from './tool-output.ts'
 import { type TurnUsage, textOf } from './turn.ts'
 
 /** What a run did and cost. Totals include all descendants; `turns` and `turnUsage` do not. */
@@ -127,10 +126,6 @@ export function countedPrompt(reported: TurnUsage | undefined, model: string): T
   const usage = readUsage(reported, model)
   return usage.input + (usage.cacheRead ?? 0) + (usage.cacheCreation ?? 0) > 0 ? usage : undefined
 }
-
-/** The approximate number of tokens of a text, by its length. */
-export const estimatedTokens = (text: string): number => Math.ceil(toolOutputByteLength(text) / bytesPerToken)
-const bytesPerToken = 4
 
 const count = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined

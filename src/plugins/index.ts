@@ -2,6 +2,7 @@
 
 export type { Clock } from '../core/clock.ts'
 export type { AgentError } from '../core/errors.ts'
+export { estimateTokens } from '../core/estimate-tokens.ts'
 export type { LogEntry } from '../core/log.ts'
 export type { Provider } from '../core/provider.ts'
 export type { Extension } from '../core/run.ts'
@@ -11,7 +12,6 @@ export type { PublicWebOptions } from '../platform/public-web.ts'
 export type { WebFetchOptions } from '../tools/web-fetch.ts'
 export { batchLimitMs } from './batch-clock.ts'
 export { builtInPlugins } from './built-in-plugins.ts'
-
 export {
   createHooksWithPlugins,
   createPluginHooks,
@@ -85,7 +85,6 @@ export {
 export type { TextCallPattern } from './text-tools/text-call-pattern.ts'
 export { toolListText } from './text-tools/tool-list-text.ts'
 export { type TextToolsOptions, withTextTools } from './text-tools/with-text-tools.ts'
-export { estimateTokens } from './tokens/estimate-tokens.ts'
 export {
   type CountedRequest,
   type TokenBreakdown,

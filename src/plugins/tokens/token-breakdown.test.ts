@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { estimateTokens } from '../../core/estimate-tokens.ts'
 import type { Message, SessionContentBlock } from '../../core/turn.ts'
-import { estimateTokens, messageTokens } from './estimate-tokens.ts'
+import { messageTokens } from './message-tokens.ts'
 import { type TokenBreakdown, tokenBreakdown, tokenLevel, withReported } from './token-breakdown.ts'
 
 const read = { name: 'read', description: 'Reads a file.', inputSchema: { type: 'object', properties: {} } }

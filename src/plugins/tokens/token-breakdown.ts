@@ -1,6 +1,7 @@
+import { estimateTokens } from '../../core/estimate-tokens.ts'
 import type { ToolSpec } from '../../core/tool.ts'
 import type { Message, TurnUsage } from '../../core/turn.ts'
-import { estimateTokens, messageTokens } from './estimate-tokens.ts'
+import { messageTokens } from './message-tokens.ts'
 
 /** What the tokens of a request are used for. The five parts sum to the total. */
 export interface TokenBreakdown {

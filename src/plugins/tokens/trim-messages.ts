@@ -1,5 +1,5 @@
 import type { Message } from '../../core/turn.ts'
-import { messageTokens } from './estimate-tokens.ts'
+import { messageTokens } from './message-tokens.ts'
 
 /**
  * Leaves out the oldest messages until the rest fits into this number of tokens, if necessary all. A result goes with its

@@ -1,3 +1,4 @@
+import { estimateTokens } from '../../core/estimate-tokens.ts'
 import { isRecord } from '../../core/is-record.ts'
 import type { ModelReply, ModelRequest } from '../../core/provider.ts'
 import { headBytes } from '../../core/text.ts'
@@ -17,7 +18,7 @@ export function replyTo(request: ModelRequest): ModelReply {
       ? [{ type: 'tool_call' as const, id: callId(request.messages), name: call.name, input }]
       : []),
   ]
-  const usage = { input: tokens(sizeOf(request)), output: tokens(text.length + (input?.length ?? 0)), cost: 0 }
+  const usage = { input: tokens(textOfRequest(request)), output: tokens(text + (input ?? '')), cost: 0 }
   return { type: 'reply', content, usage, stop: call ? 'tool_use' : 'end' }
 }
 
@@ -42,22 +43,17 @@ function forcedCall(name: string, messages: ModelRequest['messages'], tools: Mod
 const callId = (messages: readonly Message[]): string =>
   `offline_${messages.length}_${messages.reduce((sum, { content }) => sum + content.length, 0)}`
 
-const tokens = (characters: number): number => Math.max(1, Math.ceil(characters / 4))
+const tokens = (text: string): number => Math.max(1, estimateTokens(text))
 
-function sizeOf({ system, messages, tools }: ModelRequest): number {
-  let size = system.length
-  for (const { name, description } of tools) size += name.length + description.length
-  for (const { content } of messages)
-    for (const block of content) {
-      if (block.type === 'text' || block.type === 'thinking') size += block.text.length
-      else if (block.type === 'tool_call') size += JSON.stringify(block.input).length
-      else if (block.type === 'tool_result')
-        size +=
-          typeof block.output === 'string'
-            ? block.output.length
-            : textOf({ role: 'user', content: block.output }).length
-    }
-  return size
+function textOfRequest({ system, messages, tools }: ModelRequest): string {
+  const blocks = messages.flatMap(({ content }) => content)
+  const texts = blocks.map((block) => {
+    if (block.type === 'text' || block.type === 'thinking') return block.text
+    if (block.type === 'tool_call') return JSON.stringify(block.input)
+    if (block.type !== 'tool_result') return ''
+    return typeof block.output === 'string' ? block.output : textOf({ role: 'user', content: block.output })
+  })
+  return [system, ...tools.map(({ name, description }) => name + description), ...texts].join('')
 }
 
 /** Whether this is a request of compaction for a summary. */

@@ -1,6 +1,6 @@
+import { estimateTokens } from '../../core/estimate-tokens.ts'
 import type { ModelEvent, ModelReply, StopReason } from '../../core/provider.ts'
 import type { TurnUsage } from '../../core/turn.ts'
-import { estimatedTokens } from '../../core/usage.ts'
 import { type Decoder, StreamError, type WireReply } from '../wire.ts'
 import { streamFailure, tokenCount, withProviderData } from './payload.ts'
 
@@ -51,7 +51,7 @@ export class AnthropicDecoder implements Decoder {
     if (this.#isOutputCounted) return counted
     let received = ''
     for (const { text } of this.#blocks.values()) received += text
-    return { ...counted, output: Math.max(counted.output, estimatedTokens(received)) }
+    return { ...counted, output: Math.max(counted.output, estimateTokens(received)) }
   }
 
   end(): void {
