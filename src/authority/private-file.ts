@@ -3,17 +3,11 @@ import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AgentError, codeOf } from '../core/errors.ts'
 
-/** The text of a file that only its owner can have written, and a stamp that changes with the file. */
-interface PrivateText {
-  readonly text: string
-  readonly stamp: string
-}
-
 /** A file that decides about permissions is not protected as it must be, so it is ignored. Only its owner can fix that. */
 export class PrivateFileError extends AgentError {}
 
-/** Reads a file that other users can neither read nor replace; undefined if there is none. */
-export async function readPrivateFile(path: string): Promise<PrivateText | undefined> {
+/** Reads a file that other users can neither read nor replace; undefined if there is none. `stamp` changes with the file. */
+export async function readPrivateFile(path: string): Promise<{ text: string; stamp: string } | undefined> {
   await refuseOpenFolder(dirname(path))
   const file = await ifThere(() => openUnlinked(path))
   if (!file) return undefined

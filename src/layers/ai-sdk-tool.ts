@@ -62,13 +62,8 @@ const configSchema: JsonSchema = {
 
 type Parsed = { readonly value: unknown } | { readonly problem: string }
 
-interface ParsedBy {
-  readonly jsonSchema: JsonSchema
-  parse(input: unknown): Promise<Parsed>
-}
-
 /** Accepts a Standard Schema, the result of `jsonSchema()`, a function that returns one of them, or a JSON Schema. */
-async function schemaOf(given: unknown): Promise<ParsedBy> {
+async function schemaOf(given: unknown): Promise<{ jsonSchema: JsonSchema; parse(input: unknown): Promise<Parsed> }> {
   if (isStandard(given)) {
     const { jsonSchema, validate } = readSchema(given, 'its inputSchema')
     return { jsonSchema, parse: async (input) => parsed(await validate!(input)) }

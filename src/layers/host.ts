@@ -171,11 +171,5 @@ function stateSlot(
 export const slotOf = ({ stateSlot }: ToolContract): StateSlot | undefined =>
   stateSlot === 'none' || stateSlot === null ? undefined : stateSlot
 
-interface Kept {
-  readonly slotVersion: string | number
-  readonly layer: string
-  readonly value: unknown
-}
-
-const isKept = (kept: unknown): kept is Kept =>
+const isKept = (kept: unknown): kept is { slotVersion: string | number; layer: string; value: unknown } =>
   typeof kept === 'object' && kept !== null && 'slotVersion' in kept && 'layer' in kept && 'value' in kept

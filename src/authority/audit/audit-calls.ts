@@ -4,26 +4,11 @@ import type { Run } from '../../core/run.ts'
 import type { ToolHookContext } from '../../core/tool-hooks.ts'
 import type { Judged } from '../gate.ts'
 
-interface CallAudit {
-  /** Before the tool runs. A failing write stops the call. */
-  decided(ctx: ToolHookContext, judged: Judged): Promise<void>
-  /** The run was stopped before a decision. */
-  cancelled(ctx: ToolHookContext): Promise<void>
-  started(ctx: HookContexts['tool:before']): Promise<void>
-  ended(ctx: HookContexts['tool:after']): Promise<void>
-  /** The run has ended: calls that started and did not end were cancelled. */
-  left(): Promise<void>
-}
-
-/** Creates the recorder for one run. */
-export function auditCalls(run: Run, audit: AuditSink): CallAudit {
+/** Records the decisions about the calls of one run, and their outcomes. */
+export function auditCalls(run: Run, audit: AuditSink) {
   const about = new Map<string, Partial<AuditRecord>>()
   const running = new Map<string, number>()
-  const ofRun = {
-    sessionId: run.log.id,
-    runId: run.id,
-    ...(run.parent && { parentRunId: run.parent.id }),
-  }
+  const ofRun = { sessionId: run.log.id, runId: run.id, ...(run.parent && { parentRunId: run.parent.id }) }
 
   const invocation = async (event: string, callId: string, details?: AuditRecord['details']): Promise<void> => {
     const known = about.get(callId)
@@ -39,7 +24,9 @@ export function auditCalls(run: Run, audit: AuditSink): CallAudit {
   }
 
   return {
-    async decided({ callId, name, input, parentCallId }, { call, decision, approver }) {
+    /** Before the tool runs. A failing write stops the call. */
+    async decided(ctx: ToolHookContext, { call, decision, approver }: Judged): Promise<void> {
+      const { callId, name, input, parentCallId } = ctx
       const { origin, key, digest } = call ?? {}
       const facts = { tool: name, ...(call && { origin, key, digest }) } as Partial<AuditRecord>
       if (decision.verdict !== 'deny') about.set(callId, facts)
@@ -53,19 +40,21 @@ export function auditCalls(run: Run, audit: AuditSink): CallAudit {
         },
       })
     },
-    async cancelled({ callId, name }) {
+    /** The run was stopped before a decision. */
+    async cancelled({ callId, name }: ToolHookContext): Promise<void> {
       await audit.write({ class: 'Approval', event: 'ApprovalCancelled', ...ofRun, callId, tool: name })
     },
-    async started({ callId }) {
+    async started({ callId }: HookContexts['tool:before']): Promise<void> {
       running.set(callId, run.clock.now())
       await invocation('ToolInvocationStarted', callId)
     },
-    async ended({ callId, isError, outputBytes }) {
+    async ended({ callId, isError, outputBytes }: HookContexts['tool:after']): Promise<void> {
       // A hook may have answered instead of the tool.
       if (!running.has(callId)) return invocation('ToolInvocationSubstituted', callId, { outputBytes })
       await ending(isError ? 'ToolInvocationFailed' : 'ToolInvocationSucceeded', callId, { outputBytes })
     },
-    async left() {
+    /** The run has ended: calls that started and did not end were cancelled. */
+    async left(): Promise<void> {
       for (const callId of [...running.keys()]) await ending('ToolInvocationCancelled', callId)
     },
   }

@@ -25,13 +25,9 @@ export interface AnswerKey {
   verify(answer: SignedAnswer, mac: string | undefined): boolean
 }
 
-interface KeyOptions {
-  readonly answerSecret?: Uint8Array
-  readonly home?: string
-}
-
 /** The key of an authority: from its secret, else from its home, else one that ends with this process. */
-export async function answerKeyFor({ answerSecret, home }: KeyOptions): Promise<AnswerKey> {
+export async function answerKeyFor(options: { answerSecret?: Uint8Array; home?: string }): Promise<AnswerKey> {
+  const { answerSecret, home } = options
   if (answerSecret !== undefined) return answerKeyFromSecret(answerSecret)
   if (home !== undefined) return openAnswerKey(home)
   const { sign, verify } = answerKeyFromSecret(randomBytes(32))

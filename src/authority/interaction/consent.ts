@@ -1,4 +1,4 @@
-import type { Decision, ToolOrigin } from '../../core/authority.ts'
+import type { Decision } from '../../core/authority.ts'
 import type { ToolPreview } from '../../core/tool.ts'
 import type { Redactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
@@ -95,7 +95,7 @@ export interface ApprovePayload extends Readonly<Record<string, unknown>> {
   readonly toolId: string
   readonly approvalKey: string
   readonly description: string
-  readonly call: AskedCallInfo
+  readonly call: Pick<JudgedCall, 'tool' | 'origin' | 'effects'> & { readonly callId: string }
   readonly consent: Omit<Consent, 'text'>
   /** The changes it would make, if the tool reports them: a bounded diff per file. */
   readonly preview?: ToolPreview
@@ -103,13 +103,6 @@ export interface ApprovePayload extends Readonly<Record<string, unknown>> {
   /** Identifies exactly what is approved. */
   readonly digest: string
   readonly scopes: readonly ApprovalScope[]
-}
-
-interface AskedCallInfo {
-  readonly callId: string
-  readonly tool: string
-  readonly origin: ToolOrigin
-  readonly effects: JudgedCall['effects']
 }
 
 interface ApproveOptions extends ConsentOptions {

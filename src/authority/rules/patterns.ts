@@ -44,35 +44,32 @@ interface PatternMatches {
  */
 export async function testPatterns({ text, deny, allow, budgetMs = 100 }: PatternTest): Promise<PatternMatches> {
   if (deny.length === 0 && allow.length === 0) return {}
-  const hold = acquireThread()
+  const thread = acquireThread()
   try {
-    const denied = await firstMatch(hold, { text, patterns: deny, budgetMs, whenLate: true })
-    const allowed = await firstMatch(hold, { text, patterns: allow, budgetMs, whenLate: false })
+    const denied = await firstMatch(thread, { text, patterns: deny, budgetMs, isLateMatch: true })
+    const allowed = await firstMatch(thread, { text, patterns: allow, budgetMs, isLateMatch: false })
     return { ...(denied !== undefined && { deny: denied }), ...(allowed !== undefined && { allow: allowed }) }
   } finally {
-    await hold.release()
+    await thread.release()
   }
 }
 
-interface Search {
-  readonly text: string
-  readonly patterns: readonly string[]
-  readonly budgetMs: number
-  readonly whenLate: boolean
-}
-
-async function firstMatch(hold: ThreadReference, search: Search): Promise<string | undefined> {
-  const { text, patterns, budgetMs, whenLate } = search
+/** `isLateMatch`: whether a pattern that exceeds its time counts as a match. */
+async function firstMatch(
+  thread: ThreadReference,
+  search: { text: string; patterns: readonly string[]; budgetMs: number; isLateMatch: boolean },
+): Promise<string | undefined> {
+  const { text, patterns, budgetMs, isLateMatch } = search
   if (patterns.length === 0) return undefined
   try {
-    return patterns[await hold.ask<number>({ text, patterns }, budgetMs)]
+    return patterns[await thread.ask<number>({ text, patterns }, budgetMs)]
   } catch (error) {
     // A pattern that the engine fails on is treated like one that takes too long.
     if (!(error instanceof JobTimeout || error instanceof JobFailed)) throw error
   }
-  if (patterns.length === 1) return whenLate ? patterns[0] : undefined
+  if (patterns.length === 1) return isLateMatch ? patterns[0] : undefined
   // One of them takes too long. Bisecting finds it without a job per pattern.
   const half = patterns.length >> 1
-  const first = await firstMatch(hold, { ...search, patterns: patterns.slice(0, half) })
-  return first ?? (await firstMatch(hold, { ...search, patterns: patterns.slice(half) }))
+  const first = await firstMatch(thread, { ...search, patterns: patterns.slice(0, half) })
+  return first ?? (await firstMatch(thread, { ...search, patterns: patterns.slice(half) }))
 }

@@ -118,7 +118,10 @@ function resolveMode(
 }
 
 function joinLists(layers: SettingsLayers, warnings: string[]): RuleLists {
-  const lists = Object.fromEntries(ruleLists.map((list) => [list, new Map<string, Rule>()])) as Lists
+  const lists = Object.fromEntries(ruleLists.map((list) => [list, new Map<string, Rule>()])) as Record<
+    RuleList,
+    Map<string, Rule>
+  >
   for (const layer of ruleLayers) {
     for (const list of ruleLists) {
       for (const [index, entry] of (layers[layer]?.[list] ?? []).entries()) {
@@ -132,8 +135,6 @@ function joinLists(layers: SettingsLayers, warnings: string[]): RuleLists {
   const sorted = ruleLists.map((list) => [list, Object.freeze([...lists[list].values()].sort(byText))])
   return Object.freeze(Object.fromEntries(sorted))
 }
-
-type Lists = Record<RuleList, Map<string, Rule>>
 
 /** Compares code units, for the same order everywhere. */
 function byText(a: Rule, b: Rule): number {

@@ -18,16 +18,13 @@ export interface StageRun {
   update(change: Partial<StageState>): Promise<void>
 }
 
-interface StageRunOptions {
-  readonly definition: Stages
-  readonly newId: () => string
-  readonly audit: AuditSink
-}
-
 const section = 'stage'
 
 /** Resumes at the session's stage, or enters the first one. */
-export async function runStages(run: Run, { definition, newId, audit }: StageRunOptions): Promise<StageRun> {
+export async function runStages(
+  run: Run,
+  { definition, newId, audit }: { definition: Stages; newId: () => string; audit: AuditSink },
+): Promise<StageRun> {
   const { id: machine = '', start } = definition
   let state: StageState
   let stage: Stage

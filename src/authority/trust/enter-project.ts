@@ -2,15 +2,8 @@ import type { AuditSink } from '../../core/authority.ts'
 import { CodedError, messageOf } from '../../core/errors.ts'
 import type { Interact } from '../../core/interaction.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import {
-  askAboutItems,
-  askAboutProject,
-  digestsById,
-  type GateResult,
-  type PendingItem,
-  passGate,
-} from './item-gate.ts'
-import { createEntry, type ProjectEntry } from './project-entry.ts'
+import { askAboutItems, askAboutProject, digestsById, type GateResult, passGate } from './item-gate.ts'
+import { createEntry, type EntryFacts, type ProjectEntry } from './project-entry.ts'
 import { identifyProject, isSameProject, type ProjectIdentity } from './project-identity.ts'
 import { digestOfItems, listItems, type ProjectItem } from './project-items.ts'
 import { isProject, type ProjectSearchOptions, projectNames } from './project-names.ts'
@@ -120,18 +113,12 @@ async function restricted(options: EnterOptions, root: string, notice: string): 
   return { state: 'restricted', notice }
 }
 
-interface Passed {
-  readonly items: readonly ProjectItem[]
-  readonly pending: readonly PendingItem[]
-  readonly notices: readonly string[]
-}
-
 /** The second and third gate: the project's items, then its MCP servers. */
 async function passGates(
   project: ProjectIdentity,
   { state, known, shown }: TrustState,
   options: EnterOptions,
-): Promise<Passed> {
+): Promise<Required<Pick<EntryFacts, 'items' | 'pending' | 'notices'>>> {
   const root = project.canonicalPath
   const { notes } = await projectNames(root, options)
   const items = await listItems(root, options)

@@ -45,7 +45,7 @@ interface Wanted {
   readonly digest: string
 }
 
-interface EntryFacts {
+export interface EntryFacts {
   readonly state: ProjectEntry['state']
   readonly notice?: string
   readonly notices?: readonly string[]

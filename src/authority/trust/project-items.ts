@@ -71,12 +71,12 @@ export async function boundaryOf(root: string, kind: ItemKind): Promise<string> 
   return kind === 'instructions' ? repositoryOf(root) : root
 }
 
-interface ItemFiles extends SourceFiles {
-  readonly problem?: string
-}
-
 /** Hashes the files of an item. If one cannot be read, says why. */
-export async function itemFiles(root: string, path: string, budget: ReadingBudget): Promise<ItemFiles> {
+export async function itemFiles(
+  root: string,
+  path: string,
+  budget: ReadingBudget,
+): Promise<SourceFiles & { readonly problem?: string }> {
   try {
     return await sourceFiles(root, path, budget)
   } catch (error) {

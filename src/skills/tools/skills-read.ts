@@ -6,7 +6,7 @@ import { boundedKey } from '../../platform/digest.ts'
 import { imageInfo, isCompleteImage, maxImageBase64, maxImageSide } from '../../platform/image-info.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import { activeSkill, findSkill, type RunSkills } from '../active-skills.ts'
-import { pathProblem, withSkillFile } from '../inside-skill.ts'
+import { pathProblem, withSkillFile } from '../skill-files.ts'
 
 const description = `Reads a file that comes with an active skill, such as references/forms.md. Images are shown.`
 

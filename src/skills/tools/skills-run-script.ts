@@ -5,8 +5,8 @@ import { boundedKey } from '../../platform/digest.ts'
 import { visibleText } from '../../platform/visible-text.ts'
 import { requireTrust } from '../activation.ts'
 import { activeSkill, findSkill, type RunSkills } from '../active-skills.ts'
-import { pathProblem, withSkillFile } from '../inside-skill.ts'
 import type { Skill } from '../skill.ts'
+import { pathProblem, withSkillFile } from '../skill-files.ts'
 
 const description = `Runs a script that comes with an active skill, such as scripts/check.py, in the working directory. Gives back its output and exit code.`
 
