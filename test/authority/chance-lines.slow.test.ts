@@ -108,16 +108,16 @@ function inserted(text: string, { at, bit, pad }: { at: number; bit: string; pad
 /** Runs lines in bash to find what our reading misses: a line that needs no approval must change nothing. */
 test('no random line that needs no approval changes a file', { timeout: 240_000 }, async () => {
   // As `explainCommand` would judge it, with the rules compiled once for all lines.
-  const place = { root: '/clone/work', home: '/home/other', isTrusted: false }
+  const location = { root: '/clone/work', home: '/home/other', isTrusted: false }
   const context = {
-    ...resolveSettings({ launch: basePolicy }, place),
-    root: place.root,
-    protect: createProtection(place),
+    ...resolveSettings({ launch: basePolicy }, location),
+    root: location.root,
+    protect: createProtection(location),
   }
   let silent = 0
   layOut()
   const property = fc.asyncProperty(line, async (command) => {
-    if (decide(shellCall(command, shellFacts(readShell(command), place)), context).verdict !== 'allow') return
+    if (decide(shellCall(command, shellFacts(readShell(command), location)), context).verdict !== 'allow') return
     silent++
     const env = { PATH: '/usr/bin:/bin', HOME: folder }
     const options = { cwd: folder, env, timeout: 5_000, stdio: 'ignore' } as const

@@ -7,8 +7,8 @@ const reader = createShellReader()
 afterAll(() => reader.close())
 
 async function verdict(line: string, launch: AuthoritySettings): Promise<string> {
-  const place = { root: '/desk/Project', home: '/home/me', isTrusted: true }
-  const { verdict, by } = await explainCommand(line, { layers: { launch }, location: place, read: reader.read })
+  const location = { root: '/desk/Project', home: '/home/me', isTrusted: true }
+  const { verdict, by } = await explainCommand(line, { layers: { launch }, location, read: reader.read })
   return `${verdict} ${by}`
 }
 

@@ -104,8 +104,8 @@ async function questions(
 
 function judge(command: string, isTrusted: boolean, more: readonly string[] = []) {
   const launch = { ...basePolicy, allow: [...basePolicy.allow, ...more] }
-  const place = { root: '/clone/work', home: '/home/other', isTrusted }
-  return explainCommand(command, { layers: { launch }, location: place, read: reader.read })
+  const location = { root: '/clone/work', home: '/home/other', isTrusted }
+  return explainCommand(command, { layers: { launch }, location, read: reader.read })
 }
 
 const shown = (line: string): string => JSON.stringify(line.length > 200 ? `${line.slice(0, 200)}…` : line)

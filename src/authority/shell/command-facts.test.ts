@@ -496,6 +496,7 @@ describe('effects', () => {
     ['cp a /tmp/b', ['exec cp', 'fs.read /tmp/b (outside)', 'fs.write /tmp/b (outside)']],
     ['dd if=a.img of=/dev/sda', ['exec dd', 'fs.read a.img', 'fs.write /dev/sda (outside)']],
     ['sed -i s/a/b/ f', ['exec sed', 'fs.read s/a/b', 'fs.write f', 'unknown ?']],
+    ['sed --in-place s/a/b/ f', ['exec sed', 'fs.read s/a/b', 'fs.write f', 'unknown ?']],
     ['rm .git/conf*', ['exec rm', 'fs.read .git/conf*', 'fs.write .git/conf* (outside)']],
     ['mktemp', ['exec mktemp', 'fs.write ? (outside)']],
     ['git push', ['exec git', 'fs.write .', 'net ?', 'unknown ?']],

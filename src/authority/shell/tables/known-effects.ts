@@ -56,7 +56,7 @@ function writtenBy(program: string, texts: readonly string[]): string[] | undefi
   if (/^(chmod|chown|chgrp)$/.test(program))
     return texts.some((text) => text.startsWith('--reference')) ? plain : plain.slice(1)
   if (program === 'dd') return texts.filter((text) => text.startsWith('of=')).map((text) => text.slice(3))
-  if (program === 'sed' && texts.some((text) => /^(-[nErsuz]*i|--in-location)/.test(text))) return plain.slice(1)
+  if (program === 'sed' && texts.some((text) => /^(-[nErsuz]*i|--in-place)/.test(text))) return plain.slice(1)
   if (program === 'sort' && texts.some((text) => /^(-[a-zA-Z]*o|--o)/.test(text)))
     return after(/^(-[a-zA-Z]*?o|--output)/)
   if (program === 'uniq' || program === 'xxd') return plain.length > 1 ? plain.slice(-1) : undefined

@@ -3,7 +3,7 @@ import type { FlagTable } from './flags.ts'
 const digest = {
   short: 'bctwz',
   long: 'check binary text tag quiet status warn strict ignore-missing zero',
-  isTame: true,
+  hasOnlyReadFlags: true,
 } as const
 
 /** Programs that read text and print text. */
@@ -64,12 +64,12 @@ export const textPrograms: Readonly<Record<string, FlagTable>> = {
     hasOnlyReadFlags: true,
   },
   cmp: { short: 'bi:ln:s', long: 'print-bytes ignore-initial: verbose bytes: quiet silent', hasOnlyReadFlags: true },
-  // Not tame: -l starts pr.
+  // Without hasOnlyReadFlags: -l starts pr.
   diff: {
     short: 'abBcC:dEiI:L:nNpqrstTuU:wW:x:X<yZ',
     long: 'brief unified? context? recursive new-file side-by-side width: label: color? text ignore-case ignore-all-space ignore-space-change ignore-blank-lines ignore-trailing-space ignore-matching-lines: strip-trailing-cr suppress-common-lines exclude: exclude-from< report-identical-files minimal normal show-c-function show-function-line: expand-tabs no-dereference left-column',
   },
-  // Not tame: -o writes, --compress-program runs, -T chooses where temporary files go.
+  // Without hasOnlyReadFlags: -o writes, --compress-program runs, -T chooses where temporary files go.
   sort: {
     short: 'bcCdfghik:mMnrRst:uVz',
     long: 'ignore-leading-blanks dictionary-order ignore-case general-numeric-sort numeric-sort human-numeric-sort month-sort random-sort version-sort sort: reverse check? merge key: field-separator: stable unique zero-terminated debug parallel:',
