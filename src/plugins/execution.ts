@@ -240,13 +240,13 @@ export class Execution {
 
   /** Who is next, at the end of a round. A result that ends the loop takes precedence. */
   next(): { readonly to: 'self' | 'human' | 'end' | undefined; readonly say?: string } {
-    const left = this.#results.splice(0).map(({ leavesTo }) => leavesTo)
+    const leavesTo = this.#results.splice(0).map((marks) => marks.leavesTo)
     const problem = resetInvalidYield(this.#actions)
     if (problem) this.#options.onError(problem) // set after its hook had returned
     const { yieldNextRoundTo: to, newUserMessage: say } = this.#actions
     this.#actions = {}
-    if (left.includes('human')) return { to: 'human' }
-    if (left.includes('end')) return { to: 'end' }
+    if (leavesTo.includes('human')) return { to: 'human' }
+    if (leavesTo.includes('end')) return { to: 'end' }
     return { to: to === 'self' || to === 'human' ? to : undefined, ...(say !== undefined && { say }) }
   }
 

@@ -279,10 +279,10 @@ const usedTypes: ReadonlySet<string> = new Set([
 
 /** As in the conversation itself, a turn is removed too if not all its calls have results. */
 function entriesUpTo(entries: readonly LogEntry[], toSeq: number): LogEntry[] {
-  const left = entries.filter(({ seq }) => seq <= toSeq)
-  const last = left.findLast((entry) => entry.type === 'turn')
+  const remaining = entries.filter(({ seq }) => seq <= toSeq)
+  const last = remaining.findLast((entry) => entry.type === 'turn')
   const calls = last ? toolCallsOf(last.turn).map(({ id }) => id) : []
-  const answered = new Set(left.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : [])))
-  if (calls.every((id) => answered.has(id))) return left
-  return left.filter((entry) => entry !== last && !(entry.type === 'call_result' && calls.includes(entry.callId)))
+  const answered = new Set(remaining.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : [])))
+  if (calls.every((id) => answered.has(id))) return remaining
+  return remaining.filter((entry) => entry !== last && !(entry.type === 'call_result' && calls.includes(entry.callId)))
 }

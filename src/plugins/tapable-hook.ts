@@ -64,13 +64,13 @@ function tapableHook(name: PluginHookName, hooks: PluginHooks, taps: PluginTaps)
     tapPromise: (by, handler) => add(by, handler, handler),
     tapAsync: (by, handler) => add(by, handler, (ctx) => calledBack(handler, ctx)),
     promise,
-    callAsync: (ctx, callback) => void promise(ctx).then((left) => callback(null, left), callback),
+    callAsync: (ctx, callback) => void promise(ctx).then((result) => callback(null, result), callback),
   }
 }
 
 function calledBack(handler: (ctx: Ctx, callback: TapCallback<Ctx>) => unknown, ctx: Ctx): Promise<Ctx | undefined> {
   return new Promise((resolve, reject) => {
-    const returned = handler(ctx, (error, left) => (error ? reject(error) : resolve(left)))
+    const returned = handler(ctx, (error, result) => (error ? reject(error) : resolve(result)))
     if (isThenable(returned)) returned.then(undefined, reject) // a handler that rejects never calls back
   })
 }
@@ -81,10 +81,10 @@ async function inOlderNames(
 ): Promise<unknown> {
   const { context, pushed } = withOwnMessages(given.agentFrameworkContext)
   const older = { handlerContext: context, agentFrameworkContext: context, pluginConfig: given.toolConfig }
-  const left = await handle(Object.assign(given, older))
+  const result = await handle(Object.assign(given, older))
   const said = [given.actions.newUserMessage, ...pushed().map(({ content }) => content)].filter(Boolean)
   if (said.length > 0) given.actions.newUserMessage = said.join('\n\n')
-  return left
+  return result
 }
 
 /** The conversation as a list that a plugin may push into; copied on first use. */

@@ -61,11 +61,11 @@ async function* promptStates(input: ConcatPromptInput): AsyncGenerator<PromptSta
     messages,
     prompts: copyTree(input.prompts),
   }
-  for await (const { value: left, plugin, done, of } of hooks.waterfall('processPrompts', value)) {
-    value = left
+  for await (const { value: next, plugin, done, of } of hooks.waterfall('processPrompts', value)) {
+    value = next
     yield { step: 'plugin', plugin, progress: (done / of) * 0.7, prompts: value.prompts }
   }
-  for await (const { value: left } of hooks.waterfall('finalizePrompts', value)) value = left
+  for await (const { value: next } of hooks.waterfall('finalizePrompts', value)) value = next
   const { prompts } = value
   yield { step: 'finalize', progress: 0.8, prompts }
   const flat = withHistory(flattenPrompts(prompts), value.messages)

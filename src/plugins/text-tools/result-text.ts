@@ -1,3 +1,4 @@
+import { headOf } from '../../core/text.ts'
 import type { ToolOutput, ToolResultContent } from '../../core/turn.ts'
 
 /** The result of a call, for a model that reads only text. */
@@ -44,8 +45,7 @@ function partText(part: ToolResultContent): string {
 
 function cut(text: string, most: number): string {
   if (text.length <= most) return text
-  const shown = text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '')
-  return `${shown}\n[cut: these are the first ${most} of ${text.length} characters]`
+  return `${headOf(text, most)}\n[cut: these are the first ${most} of ${text.length} characters]`
 }
 
 /** Escapes tags, so that a result cannot pretend to end, or to be another one. */

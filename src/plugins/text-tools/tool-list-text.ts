@@ -1,4 +1,5 @@
 import { isRecord } from '../../core/is-record.ts'
+import { oneLine } from '../../core/text.ts'
 import type { JsonSchema, ToolSpec } from '../../core/tool.ts'
 import { setOwn } from '../../core/turn.ts'
 import { callText } from './written-call.ts'
@@ -55,8 +56,6 @@ function parameterLine(
   const head = `${name} (${typeOf(shape, root)}, ${isRequired ? 'required' : 'optional'})`
   return said.length > 0 ? `${head}: ${said.join(' ')}` : head
 }
-
-const oneLine = (text: string): string => text.trim().replace(/\s+/g, ' ')
 
 const withStop = (text: string): string => (/[.!?:]$/.test(text) ? text : `${text}.`)
 

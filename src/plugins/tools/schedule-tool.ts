@@ -1,3 +1,4 @@
+import { oneLine } from '../../core/text.ts'
 import type { JsonSchema, ToolDef, ToolResult } from '../../core/tool.ts'
 import type { PluginServices } from '../plugin.ts'
 import type { ActiveHours, ScheduleBook, ScheduleState, ScheduleTime } from '../schedule.ts'
@@ -66,7 +67,7 @@ export function describeSchedule(state: ScheduleState): string {
     `ran ${runs}${maxRuns === undefined ? '' : ` of ${maxRuns}`} times`,
     lastRunAt !== undefined && `last ${isoOf(lastRunAt)}`,
     state.deleteAfterRun && 'removed after its next run',
-    `message: ${shortened(state.message)}`,
+    `message: ${oneLine(state.message, 200)}`,
   ]
   return parts.filter(Boolean).join('; ')
 }
@@ -84,11 +85,6 @@ function nextRunText(nextRunAt: number | undefined): string {
 
 export function isoOf(at: number): string {
   return new Date(at).toISOString()
-}
-
-function shortened(text: string): string {
-  const line = text.replace(/\s+/g, ' ')
-  return line.length > 200 ? `${line.slice(0, 199)}…` : line
 }
 
 /** The fields with which a model says when a schedule runs. */

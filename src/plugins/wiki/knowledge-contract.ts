@@ -121,7 +121,7 @@ const cases: Record<string, (proof: Proof) => Promise<void>> = {
     same(await wiki.backlinks('Missing'), { titles: [], total: 0 }, 'backlinks of what is not there')
   },
 
-  async 'D035 the tag tree goes as deep as it may and counts what it leaves out'({ wiki }) {
+  async 'D035 the tag tree has the given depth and counts what it leaves out'({ wiki }) {
     same(shapeOf(await wiki.tagTree('Garden', { depth: 1 })), 'Garden 2(North bed 1, South bed 0)', 'depth 1')
     same(shapeOf(await wiki.tagTree('Garden', { depth: 0 })), 'Garden 2', 'depth 0')
     const whole = 'Garden 2(North bed 1(Leek 1(Blue leek 0)), South bed 0)'
@@ -160,7 +160,7 @@ const cases: Record<string, (proof: Proof) => Promise<void>> = {
     await fails(wiki.render('Missing'), 'rendering what is not there')
   },
 
-  async 'D035 rendering tells of what is missing, unclosed, or goes round in a circle'({ wiki }) {
+  async 'D035 rendering reports missing, unclosed and recursive markup'({ wiki }) {
     const missing = await wiki.render('Broken')
     same(
       missing.problems.map(({ kind }) => kind),

@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { SessionBusyError } from '../../core/errors.ts'
 import type { EntryBody } from '../../core/log.ts'
 import type { Session } from '../../core/store.ts'
+import { sleep } from '../../core/waiting.ts'
 
 /** How long, and how often, an append is tried again while another process holds the lease: that may be a short append. */
 const retryForMs = 2000
@@ -35,7 +36,7 @@ export class SerialWriter {
         return await work()
       } catch (error) {
         if (!(error instanceof SessionBusyError) || this.#clock.now() >= until) throw error
-        await new Promise<void>((resolve) => this.#clock.timer(retryEveryMs, resolve))
+        await sleep(retryEveryMs, { clock: this.#clock })
       }
     }
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import type { EntryBody, LogEntry } from '../../core/log.ts'
+import { within } from '../../core/waiting.ts'
 import { DueTimes } from './due-times.ts'
 import {
   checkpointEntry,
@@ -87,7 +88,7 @@ export class ScheduleOwner {
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#cancelTimer?.()
-    await atMost(Promise.all(this.#firing.values()), stopTimeoutMs, this.#options.clock)
+    await within(stopTimeoutMs, Promise.all(this.#firing.values()), () => {}, this.#options.clock)
     this.#close()
   }
 
@@ -252,13 +253,4 @@ function countsRuns(record: ScheduleRecord): boolean {
 
 function isRepeating({ schedule: { when } }: ScheduleRecord): boolean {
   return when.type !== 'at' || when.repeatEveryMinutes !== undefined
-}
-
-async function atMost(work: Promise<unknown>, ms: number, clock: Clock): Promise<void> {
-  let cancelTimer: (() => void) | undefined
-  const timeUp = new Promise<void>((done) => {
-    cancelTimer = clock.timer(ms, done)
-  })
-  await Promise.race([work, timeUp])
-  cancelTimer?.()
 }

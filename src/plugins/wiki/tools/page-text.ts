@@ -1,3 +1,4 @@
+import { cutText } from '../../../core/text.ts'
 import { digestOf } from '../../../platform/digest.ts'
 import { visibleName, visibleText } from '../../../platform/visible-text.ts'
 import type { Tiddler } from '../knowledge-store.ts'
@@ -16,12 +17,7 @@ export function fenced(text: string): string {
 export const quoted = (name: string): string => `"${line(name, 200)}"`
 
 /** On one line, cut at so many characters. */
-export const line = (text: string, most: number): string => cut(visibleName(cut(text, most)), most)
-
-/** Cut with a sign that it was, never through a character. */
-export function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, endWithin(text, 0, most - 1))}…`
-}
+export const line = (text: string, most: number): string => cutText(visibleName(cutText(text, most)), most)
 
 /** A part of a text, and its end index. */
 export function partOf(text: string, from: number, most: number): { readonly part: string; readonly end: number } {

@@ -1,7 +1,8 @@
+import { cutText } from '../../../core/text.ts'
 import { visibleText } from '../../../platform/visible-text.ts'
 import { definePlugin } from '../../plugin.ts'
 import type { TagNode, Tiddler } from '../knowledge-store.ts'
-import { cut, headOf, line, linesWithin, maxOutputCharacters, quoted } from './page-text.ts'
+import { headOf, line, linesWithin, maxOutputCharacters, quoted } from './page-text.ts'
 import { filtered, type InWorkspace, pageOf, readingTool, within } from './wiki-tool.ts'
 
 interface ListInput extends InWorkspace {
@@ -77,15 +78,15 @@ function lineOf(page: Tiddler, fields: readonly string[]): string {
       const value = shownValue(page, name)
       return value === undefined ? [] : [[line(name, 100), value]]
     })
-  return line(JSON.stringify(Object.fromEntries([['title', cut(title, 500)], ...shown])), 4000)
+  return line(JSON.stringify(Object.fromEntries([['title', cutText(title, 500)], ...shown])), 4000)
 }
 
 function shownValue(page: Tiddler, name: string): unknown {
-  if (name === 'tags') return page.tags?.slice(0, 50).map((tag) => cut(tag, 100))
+  if (name === 'tags') return page.tags?.slice(0, 50).map((tag) => cutText(tag, 100))
   const { text, type, created, modified, fields = {} } = page
   const known: Readonly<Record<string, string | undefined>> = { ...fields, text, type, created, modified }
   const value = Object.hasOwn(known, name) ? known[name] : undefined
-  return value === undefined ? undefined : cut(visibleText(cut(value, 300)), 300)
+  return value === undefined ? undefined : cutText(visibleText(cutText(value, 300)), 300)
 }
 
 interface BacklinksInput extends InWorkspace {
