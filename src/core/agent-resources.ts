@@ -4,7 +4,7 @@ import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { Extension, ExtensionHost } from './run.ts'
 import type { Session } from './store.ts'
 
-export interface AgentResourcesOptions {
+interface AgentResourcesOptions {
   readonly execution: ExecutionContext | undefined
   /** The parent's handle, which the child shares and does not destroy. */
   readonly handle: ExecutionHandle | undefined

@@ -7,7 +7,7 @@ import { checkRunOptions, readPrompt } from './run-options.ts'
 import type { SessionContentBlock } from './turn.ts'
 import type { AgentStats } from './usage.ts'
 
-export interface AgentRunsOptions {
+interface AgentRunsOptions {
   readonly dependencies: RunDependencies
   readonly resources: AgentResources
   readonly extensions: readonly Extension[]

@@ -54,7 +54,7 @@ export type AroundHandler<Kind extends AroundKind> = (
 ) => unknown
 
 /** What `runWrapped` needs of the hooks. */
-export interface WrapHost {
+interface WrapHost {
   /** Waits for a handler until the run is cancelled. */
   waitFor(wait: PromiseLike<unknown>): Promise<unknown>
   report(hook: string, error: unknown): void

@@ -2,7 +2,7 @@ import { type Cancellation, waitCancelled } from './cancellation.ts'
 import type { Clock } from './clock.ts'
 
 /** Work that the timer can give up on. */
-export interface Cancellable {
+interface Cancellable {
   cancel(reason: unknown): void
 }
 

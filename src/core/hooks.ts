@@ -14,7 +14,7 @@ export type Unhook = () => void
 
 /** The order in which handlers are called: those of the agent, of the run, of extensions. */
 export const tier = { agent: 0, run: 1, framework: 2 } as const
-export type Tier = (typeof tier)[keyof typeof tier]
+type Tier = (typeof tier)[keyof typeof tier]
 
 // biome-ignore lint/suspicious/noExplicitAny: the map's types are checked where handlers are added and hooks are fired
 type AnyHandler = Handler<any>

@@ -7,9 +7,9 @@ import type { MaybePromise } from './waiting.ts'
 export type * from './log-entry.ts'
 
 /** Makes entries durable, all or none. */
-export type Commit = (entries: readonly LogEntry[]) => Promise<void>
+type Commit = (entries: readonly LogEntry[]) => Promise<void>
 
-export interface LogOptions {
+interface LogOptions {
   /** The id of the session. It is part of the idempotency keys of calls. */
   readonly id?: string
   readonly commit?: Commit

@@ -7,7 +7,7 @@ import type { Run } from './run.ts'
 import { runToolBatch } from './tool-batch.ts'
 
 /** How the loop ended, unless it threw. */
-export interface LoopEnd {
+interface LoopEnd {
   readonly status: 'completed' | 'suspended'
   readonly stopReason: string
 }

@@ -6,7 +6,7 @@ import { copyJson } from './turn.ts'
 export type Meta = Readonly<Record<string, unknown>>
 
 /** In bytes of JSON: enough for a trace with its baggage, too little for content. */
-export const mostMetaBytes = 8192
+const mostMetaBytes = 8192
 
 /** A copy of a `meta`; throws if it is no small object of plain JSON. */
 export function readMeta(meta: unknown, where: string): Meta | undefined {

@@ -1,8 +1,25 @@
 import { show } from './behavior.ts'
 import { orCancelled } from './cancellation.ts'
-import { AgentProviderError } from './errors.ts'
-import { failure, nameFailure } from './model-failure.ts'
-import { type EventIterator, type ModelEvent, type ModelReply, type ModelRequest, shownName } from './provider.ts'
+import {
+  AgentAbortedError,
+  AgentAuthError,
+  AgentBudgetError,
+  AgentContextExceededError,
+  AgentError,
+  AgentProviderError,
+  AgentQuotaError,
+  AgentRateLimitError,
+  messageOf,
+  type ProviderErrorOptions,
+} from './errors.ts'
+import {
+  type ClassifiedError,
+  type EventIterator,
+  type ModelEvent,
+  type ModelReply,
+  type ModelRequest,
+  shownName,
+} from './provider.ts'
 import { admitReply, CallIds, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
 import { originOf } from './tool.ts'
@@ -28,7 +45,7 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
       reply = admitReply(streamed, request.model, draft.ids)
     } catch (cause) {
       draft.discard('failed attempt', (cause as { usage?: unknown } | null)?.usage, request.model)
-      const error = nameFailure(run, cause)
+      const error = classifyFailure(run, cause)
       const mayTryAgain = error instanceof AgentProviderError && error.retryable && draft.hasContent && !wasCut
       if (!mayTryAgain) throw error
       wasCut = true
@@ -37,11 +54,11 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
     }
     if (reply.content.length > 0) return reply
     draft.discard('empty reply', reply.usage, request.model)
-    if (reply.stop === 'refusal') throw failure(run, 'the model refused to answer', { providerCode: 'refusal' })
+    if (reply.stop === 'refusal') throw providerError(run, 'the model refused to answer', { providerCode: 'refusal' })
     if (reply.stop === 'length' && reply.usage.output === 0)
-      throw failure(run, 'there is no room left for an answer', { kind: 'context_exceeded', retryable: false })
+      throw providerError(run, 'there is no room left for an answer', { kind: 'context_exceeded', retryable: false })
     if (wasEmpty)
-      throw failure(run, 'the model sent an empty reply twice', { providerCode: 'empty_reply', retryable: true })
+      throw providerError(run, 'the model sent an empty reply twice', { providerCode: 'empty_reply', retryable: true })
     wasEmpty = true
     await draft.retry({ attempt: draft.attempt + 1, reason: 'the reply was empty' })
   }
@@ -191,4 +208,56 @@ function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draf
 function deltaOf({ type, delta }: { type: string; delta: unknown }): string {
   if (typeof delta !== 'string') throw new TypeError(`it yielded a ${type} event whose delta is ${show(delta)}`)
   return delta
+}
+
+/** Turns any error of a model call into an `AgentError` of the class that callers can act on. */
+export function classifyFailure(run: Run, cause: unknown): AgentError {
+  if (cause instanceof AgentAbortedError || cause instanceof AgentBudgetError) return cause
+  if (run.cancellation.reason instanceof AgentBudgetError) return run.cancellation.reason
+  if (run.cancellation.isCancelled) return new AgentAbortedError('The run was aborted', { cause })
+  // A log that cannot be written is not the provider's failure.
+  if (run.log.isBroken && !(cause instanceof AgentError)) throw cause
+  // It has its class already.
+  if (cause instanceof AgentError) return cause
+  const known = classify(run, cause)
+  const message = known?.message ?? messageOf(cause)
+  if (known?.kind === 'aborted') return new AgentAbortedError(message, { cause })
+  return providerError(run, message, { cause, ...known })
+}
+
+/** If `classifyError` itself throws, the failure stays unclassified. */
+function classify({ provider }: Run, cause: unknown): ClassifiedError | null | undefined {
+  try {
+    return provider.classifyError?.(cause)
+  } catch {
+    return null
+  }
+}
+
+function providerError(
+  run: Run,
+  why: string,
+  known: ErrorOptions & Partial<Omit<ClassifiedError, 'message'>>,
+): AgentProviderError {
+  const provider = run.provider.meta.name
+  const { kind = 'provider_error', providerCode, retryable, refused, retryAfterMs, cause } = known
+  const options: ProviderErrorOptions = {
+    provider,
+    cause,
+    ...(providerCode !== undefined && { providerCode }),
+    ...(retryable !== undefined && { retryable }),
+    ...(refused && { refused }),
+  }
+  const error = new classes[kind](`Provider "${provider}" failed: ${why}`, options)
+  if (error instanceof AgentRateLimitError && retryAfterMs !== undefined) error.retryAt = run.clock.now() + retryAfterMs
+  return error
+}
+
+const classes: Readonly<Record<ClassifiedError['kind'], typeof AgentProviderError>> = {
+  provider_error: AgentProviderError,
+  context_exceeded: AgentContextExceededError,
+  rate_limited: AgentRateLimitError,
+  auth_failed: AgentAuthError,
+  quota_exceeded: AgentQuotaError,
+  aborted: AgentProviderError, // never used: `classifyFailure` handles it before
 }

@@ -2,8 +2,7 @@ import { AgentAbortedError, AgentBudgetError, AgentContextExceededError, AgentPr
 import type { HookContexts } from './hook-map.ts'
 import { tellTurns } from './inbox.ts'
 import { keepInterrupted } from './interrupted-turn.ts'
-import { Draft, replyTo } from './model-attempts.ts'
-import { nameFailure } from './model-failure.ts'
+import { classifyFailure, Draft, replyTo } from './model-attempts.ts'
 import { buildRequest } from './model-request.ts'
 import type { ModelRequest } from './provider.ts'
 import type { Reply } from './reply.ts'
@@ -112,7 +111,7 @@ async function logReply(
 
 /** Logs what was streamed before the failure, tells the hooks and returns the error to throw. */
 async function failTurn(run: Run, turn: number, request: ModelRequest, draft: Draft, cause: unknown): Promise<Error> {
-  const error = nameFailure(run, cause)
+  const error = classifyFailure(run, cause)
   if (error instanceof AgentBudgetError && !draft.isStarted) run.progress.turn-- // the request was never sent
   const interrupted = await keepInterrupted(run, request, draft)
   await draft.logDiscarded()

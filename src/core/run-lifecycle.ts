@@ -21,7 +21,7 @@ import { abortedResult, syntheticResult } from './tool-result.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
 
-export interface RunPlan {
+interface RunPlan {
   /** Absent if the session has something to answer. */
   readonly prompt: readonly SessionContentBlock[] | undefined
   readonly extensions: readonly Extension[]

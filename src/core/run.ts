@@ -74,7 +74,7 @@ export interface Run {
 }
 
 /** The configuration of a run: its options, and what follows from them. */
-export interface RunSettings {
+interface RunSettings {
   readonly options: RunOptions
   readonly model: string
   readonly behavior: ResolvedBehavior
@@ -83,7 +83,7 @@ export interface RunSettings {
 }
 
 /** What the host program provides: where tools run, and how to ask a person. */
-export interface RunHost {
+interface RunHost {
   readonly execution: ExecutionContext | undefined
   /** Present once the agent is ready. */
   readonly handle: ExecutionHandle | undefined
@@ -91,7 +91,7 @@ export interface RunHost {
 }
 
 /** The child agents of a run. */
-export interface RunChildren {
+interface RunChildren {
   /** Of the children that ended, in that order. */
   readonly stats: ChildRunStats[]
   /** The children at work, by name. */
@@ -115,7 +115,7 @@ export interface RunProgress {
 }
 
 /** How a run ends. */
-export interface RunResult {
+interface RunResult {
   stopReason: string
   /** The answer, if it is not the last text of the model: for instance a tool result that ended the run. */
   text: string

@@ -1,6 +1,6 @@
 import { orCancelled } from './cancellation.ts'
 import { AgentProviderError } from './errors.ts'
-import { nameFailure } from './model-failure.ts'
+import { classifyFailure } from './model-attempts.ts'
 import type { ModelRequest } from './provider.ts'
 import { admitReply, CallIds, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
@@ -47,7 +47,7 @@ async function replyAside(run: Run, turnId: string, cause: string, request: Mode
   try {
     reply = await orCancelled(lastEvent(run, request), run.cancellation)
   } catch (error) {
-    throw nameFailure(run, error)
+    throw classifyFailure(run, error)
   }
   await spend(run, turnId, cause, reply.usage)
   return reply

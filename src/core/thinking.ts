@@ -11,7 +11,7 @@ export interface ThinkingRequest {
   readonly maxTokens: number
 }
 
-export interface ThinkingWish {
+interface ThinkingWish {
   readonly level: ThinkingLevel | undefined
   readonly budget: number | undefined
   readonly maxTokens: number

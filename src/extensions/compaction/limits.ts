@@ -19,7 +19,7 @@ export interface Limits {
   readonly room?: Room
 }
 
-export type PromptRequest = Pick<ModelRequest, 'model' | 'messages' | 'tools'>
+type PromptRequest = Pick<ModelRequest, 'model' | 'messages' | 'tools'>
 
 /** The configured threshold, else three quarters of the model's context, else a size that most models accept. */
 export async function limitsOf(run: Run, request: PromptRequest): Promise<Limits> {

@@ -14,7 +14,7 @@ export interface Plan {
 
 export type ContextEdit = Extract<EntryBody, { type: 'context_edit' }>
 
-export interface PlanOptions {
+interface PlanOptions {
   readonly turns: readonly ShownTurn[]
   /** A turn whose calls have no results yet; it stays, with all that follows. */
   readonly openTurnId?: string | undefined

@@ -74,7 +74,7 @@ export class Disclosure implements Disclosed {
   }
 }
 
-export interface CatalogueOptions {
+interface CatalogueOptions {
   /** The name of the search tool for the model, if there is one. */
   readonly searchTool?: string
 }

@@ -35,7 +35,7 @@ export function lazyToolsOf(run: Run): LazyToolEntry[] {
 }
 
 /** The setting of its server counts, else that of the run. */
-export const isLazy = ({ mcp }: ToolDef, { settings: { behavior } }: Run): boolean =>
+const isLazy = ({ mcp }: ToolDef, { settings: { behavior } }: Run): boolean =>
   mcp !== undefined && (mcp.disclosure ?? behavior.toolDisclosure) === 'lazy'
 
 export const byName = (a: LazyToolEntry, b: LazyToolEntry): number => compareTexts(a.name, b.name)

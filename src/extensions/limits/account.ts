@@ -2,7 +2,7 @@ import type { LimitState } from '../../core/feature-hooks.ts'
 import { type Amounts, billionths, type Meter, type Quote } from './meter.ts'
 
 /** The most that a request may use. */
-export interface RequestBounds {
+interface RequestBounds {
   readonly input: number
   /** Thinking included. */
   readonly output: number
@@ -22,7 +22,7 @@ export interface Reservation {
 }
 
 /** Why a request does not fit. */
-export interface Refused {
+interface Refused {
   readonly refused: LimitState
   /** The least that it would need, as far as known. */
   readonly needs: number

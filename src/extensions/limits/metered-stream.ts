@@ -313,7 +313,7 @@ function withOutput(request: ModelRequest, output: number): ModelRequest {
 }
 
 /** With less output than this a request is not worth sending. */
-export const leastOutput = (request: ModelRequest): number =>
+const leastOutput = (request: ModelRequest): number =>
   leastAnswer(request) + Math.min(thinkingTokens(request), smallestThinking)
 
 const leastAnswer = ({ maxTokens }: ModelRequest): number => Math.min(maxTokens, 256)

@@ -21,7 +21,7 @@ export interface RunTally {
   timeMs: number
 }
 
-export interface Used {
+interface Used {
   readonly usage: TurnUsage
   readonly model: string
 }
@@ -32,7 +32,7 @@ export interface RequestState {
 }
 
 export const stateOwner = 'limits'
-export const failedCauses: ReadonlySet<string> = new Set(['failed attempt', 'aborted attempt'])
+const failedCauses: ReadonlySet<string> = new Set(['failed attempt', 'aborted attempt'])
 
 /** The tallies of all runs of a log. Calls are identified by the log's id; that of a child is in its log. */
 export function tallyLog(entries: readonly LogEntry[], logId = ''): RunTally[] {
@@ -147,7 +147,7 @@ const isWrittenLater = (entry: LogEntry): boolean =>
   (entry.type === 'call_result' && entry.outcome === 'unknown')
 const endedByOthers: ReadonlySet<string> = new Set(['crashed', 'forked'])
 
-export function newTally(runId: string, parentRunId: string | undefined, hasPrompt: boolean): RunTally {
+function newTally(runId: string, parentRunId: string | undefined, hasPrompt: boolean): RunTally {
   return { runId, parentRunId, hasPrompt, replies: [], failed: [], lost: [], calls: new Set(), timeMs: 0 }
 }
 
@@ -180,7 +180,7 @@ export async function spentBefore(run: Run, { since = 'prompt' }: Limits): Promi
 }
 
 /** Whether this run has a new message to answer. */
-export function hasPrompt({ id, log: { transcript } }: Run): boolean {
+function hasPrompt({ id, log: { transcript } }: Run): boolean {
   const { turns, runs, inbox, isAnswered } = transcript
   const newest = turns.at(-1)
   if (newest?.role === 'user' && newest.runId === id) return true
