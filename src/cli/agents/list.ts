@@ -44,25 +44,26 @@ export function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io,
   const paint = createPaint({ colours: hasColours(stdout, env) })
   const now = Date.now()
   const fitted = (line: string): string => (stdout.isTTY ? cutToWidth(line, stdout.columns ?? 80) : line)
-  const rows = agents.map((one) => [
-    visibleName(one.id),
-    visibleName(one.definition),
-    timeAgo(one.modified, now),
-    agentStateLabels[one.state],
-    ...[
-      [one.name === undefined ? '' : visibleName(one.name), ...more(one, now)].filter((text) => text !== '').join(', '),
-    ],
-  ])
+  const rows = agents.map(({ id, definition, modified, state, name, parent, nextWake }) => {
+    const details = [
+      name && visibleName(name),
+      parent && `of ${visibleName(parent)}`,
+      nextWake && `wakes ${timeIn(nextWake, now)}`,
+    ]
+    const cells = [visibleName(id), visibleName(definition), timeAgo(modified, now), agentStateLabels[state]]
+    return [...cells, details.filter(Boolean).join(', ')]
+  })
   const widths = [0, 1, 2, 3].map((i) => Math.max(0, ...rows.map((row) => textWidth(row[i]!))))
   const isNarrow = stdout.isTTY && widths.reduce((sum, width) => sum + width + 2, 0) > (stdout.columns ?? 80)
-  const looks = [paint.bold, (text: string) => text, paint.dim, paint.dim]
+  const plain = (text: string): string => text
+  const styles = [paint.bold, plain, paint.dim, paint.dim]
   return rows.flatMap((row, n) => {
     const { state, waiting } = agents[n]!
     const cells = row.map((cell, i) => {
       const wide = isNarrow ? cell : cell + ' '.repeat(Math.max(0, (widths[i] ?? 0) - textWidth(cell)))
       if (i === 3 && state === 'input-required') return paint.yellow(wide)
       if (i === 3 && (state === 'failed' || state === 'interrupted')) return paint.red(wide)
-      return (looks[i] ?? ((text: string) => text))(wide)
+      return (styles[i] ?? plain)(wide)
     })
     const lines = isNarrow ? stacked(cells) : [cells.join('  ').trimEnd()]
     return [...lines.map(fitted), ...waiting.map((call) => fitted(paint.yellow(`    ${waitingTitle(call)}`)))]
@@ -70,13 +71,6 @@ export function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io,
 }
 
 /** For a narrow terminal: state and name first, then id, definition and time on their own lines. */
-function stacked([id, definition, when, state, about]: readonly string[]): string[] {
-  return [about === '' ? `${state}  ${definition}` : `${state}  ${about}`, `  ${id}`, `  ${definition}  ${when}`]
-}
-
-function more({ nextWake, parent }: AgentSummary, now: number): string[] {
-  return [
-    ...(parent === undefined ? [] : [`of ${visibleName(parent)}`]),
-    ...(nextWake === undefined ? [] : [`wakes ${timeIn(nextWake, now)}`]),
-  ]
+function stacked([id, definition, when, state, details]: readonly string[]): string[] {
+  return [`${state}  ${details || definition}`, `  ${id}`, `  ${definition}  ${when}`]
 }

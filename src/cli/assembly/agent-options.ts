@@ -37,7 +37,7 @@ interface CommandOptions {
 interface AssembledAgent {
   readonly options: Omit<AgentOptions, 'provider' | 'session'>
   readonly authority: Authority
-  /** For a person, before it starts. */
+  /** Messages for a person at the start. */
   readonly notices: readonly string[]
   close(): Promise<void>
 }
@@ -48,13 +48,13 @@ export async function agentOptions(assembly: Assembly, own: CommandOptions): Pro
   const { cwd, project, loaded } = workspace
   const preset = await loadPreset(assembly.preset)
   const authority = createAuthority(assembly.authority)
-  const usual = systemPrompt(cwd, project.instructions, joined(preset.system, config.system))
+  const defaultPrompt = systemPrompt(cwd, project.instructions, joined(preset.system, config.system))
   const known = Object.values(preset.tools ?? {}).map(({ spec }) => spec.name)
   return {
     options: {
       ...(preset.name !== undefined && { name: preset.name }),
-      system: joined(own.prompt ?? usual, own.system) ?? '',
-      tools: toolsOf(own.tools ?? preset.tools ?? {}, { known, own, config: config.withoutTools }),
+      system: joined(own.prompt ?? defaultPrompt, own.system) ?? '',
+      tools: toolsOf(own.tools ?? preset.tools ?? {}, known, { ...own, excluded: config.withoutTools }),
       ...(own.toolAliases && { toolAliases: own.toolAliases }),
       behavior: {
         ...preset.behavior,
@@ -67,7 +67,7 @@ export async function agentOptions(assembly: Assembly, own: CommandOptions): Pro
       authority,
       ...(skills && { skills }),
       ...servers?.options,
-      hooks: { 'hook:error': ({ hook, error }) => tellFailure(assembly, hook, error) },
+      hooks: { 'hook:error': ({ hook, error }) => reportFailure(assembly, hook, error) },
       extensions: [...(own.extensions ?? []), ...(own.withoutFiles ? [] : await toolsInFiles(assembly, authority))],
     },
     authority,
@@ -93,17 +93,15 @@ const numberOf = (text: string | undefined): number | undefined => (text === und
 /** The tools that the preset has, except those that the settings exclude by name or alias. */
 function toolsOf(
   tools: Readonly<Record<string, ToolDef>>,
-  { known, own: { toolAliases = {} }, config = [] }: ToolFilter,
+  known: readonly string[],
+  {
+    toolAliases = {},
+    excluded = [],
+  }: Pick<CommandOptions, 'toolAliases'> & { excluded?: readonly string[] | undefined },
 ): Record<string, ToolDef> {
   const isWanted = (name: string): boolean =>
-    known.includes(name) && !config.includes(name) && !config.includes(toolAliases[name] ?? name)
+    known.includes(name) && !excluded.includes(name) && !excluded.includes(toolAliases[name] ?? name)
   return Object.fromEntries(Object.entries(tools).filter(([, { spec }]) => isWanted(spec.name)))
-}
-
-interface ToolFilter {
-  readonly known: readonly string[]
-  readonly own: CommandOptions
-  readonly config: readonly string[] | undefined
 }
 
 function rulesIn({ authority: { allow = [], deny = [] }, config }: Assembly) {
@@ -117,7 +115,7 @@ function projectNotices({ workspace: { project }, io }: Assembly): string[] {
 }
 
 /** Reports a failed hook handler. The audit itself reports that it cannot be written. */
-function tellFailure({ view }: Assembly, hook: string, error: unknown): void {
+function reportFailure({ view }: Assembly, hook: string, error: unknown): void {
   if (error instanceof CodedError && error.code === 'AuditWriteFailed') return
   view.failed(`A handler of "${fullyVisible(hook)}" failed: ${fullyVisible(messageOf(error).slice(0, 600))}`)
 }

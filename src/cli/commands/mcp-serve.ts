@@ -48,11 +48,11 @@ export const command = defineCommand({
     if (checked.http !== undefined) return (await import('../mcp-serve/serve.ts')).overHttp(checked, io)
     // Before anything else is loaded: its output must not mix with the messages.
     const { reserveStdout } = await import('../rpc/reserve-stdout.ts')
-    const { frames, restore: giveBack } = reserveStdout(io)
+    const { frames, restore } = reserveStdout(io)
     try {
       return await (await import('../mcp-serve/serve.ts')).overStdio(checked, io, frames)
     } catch (error) {
-      giveBack()
+      restore()
       throw error
     }
   },

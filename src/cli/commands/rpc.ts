@@ -52,12 +52,12 @@ export const command = defineCommand({
   async run({ values }, io) {
     // Before anything else is loaded: its output must not mix with the frames.
     const { reserveStdout } = await import('../rpc/reserve-stdout.ts')
-    const { frames, restore: giveBack } = reserveStdout(io)
+    const { frames, restore } = reserveStdout(io)
     try {
       const { rpc } = await import('../rpc/rpc.ts')
       return await rpc(values, io, frames)
     } catch (error) {
-      giveBack()
+      restore()
       throw error
     }
   },

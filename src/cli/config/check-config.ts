@@ -17,17 +17,18 @@ interface ConfigLocation {
   readonly key: string
 }
 
-function check(value: unknown, schema: JsonSchema, place: ConfigLocation): void {
+function check(value: unknown, schema: JsonSchema, location: ConfigLocation): void {
   const { type, items, pattern } = schema
   const isFine = schema.enum ? (schema.enum as unknown[]).includes(value) : typeChecks[type as string]?.(value, schema)
   // Rules are checked by the code that compiles them.
   if (schema.$ref) return
-  if (!isFine) throw invalidValue(value, schema, place)
+  if (!isFine) throw invalidValue(value, schema, location)
   if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(value as string))
-    throw invalidValue(value, schema, place)
-  if (isRecord(value)) checkFields(value, schema, place)
+    throw invalidValue(value, schema, location)
+  if (isRecord(value)) checkFields(value, schema, location)
   if (Array.isArray(value))
-    for (const [i, item] of value.entries()) check(item, items as JsonSchema, { ...place, key: `${place.key}[${i}]` })
+    for (const [i, item] of value.entries())
+      check(item, items as JsonSchema, { ...location, key: `${location.key}[${i}]` })
 }
 
 const typeChecks: Readonly<Record<string, (value: unknown, schema: JsonSchema) => boolean>> = {
@@ -39,24 +40,24 @@ const typeChecks: Readonly<Record<string, (value: unknown, schema: JsonSchema) =
   object: isRecord,
 }
 
-function checkFields(value: Record<string, unknown>, schema: JsonSchema, place: ConfigLocation): void {
+function checkFields(value: Record<string, unknown>, schema: JsonSchema, location: ConfigLocation): void {
   const { properties = {}, required = [], additionalProperties } = schema
   const known = properties as Record<string, JsonSchema>
   for (const [name, field] of Object.entries(value)) {
-    const key = place.key === '' ? name : `${place.key}.${name}`
-    if (Object.hasOwn(known, name)) check(field, known[name]!, { ...place, key })
-    else if (isRecord(additionalProperties)) check(field, additionalProperties, { ...place, key })
-    else throw unknownKey(name, Object.keys(known), place)
+    const key = location.key === '' ? name : `${location.key}.${name}`
+    if (Object.hasOwn(known, name)) check(field, known[name]!, { ...location, key })
+    else if (isRecord(additionalProperties)) check(field, additionalProperties, { ...location, key })
+    else throw unknownKey(name, Object.keys(known), location)
   }
   for (const name of required as string[])
     if (!Object.hasOwn(value, name))
-      throw new ConfigError(`${shown(place)} has no ${name}; add ${wantedOf(known[name]!)}`)
+      throw new ConfigError(`${shown(location)} has no ${name}; add ${wantedOf(known[name]!)}`)
 }
 
-function unknownKey(name: string, known: readonly string[], place: ConfigLocation): ConfigError {
+function unknownKey(name: string, known: readonly string[], location: ConfigLocation): ConfigError {
   const names = known.filter((one) => one !== '$schema')
   const hint = didYouMean(name, names) || `; the known keys are ${names.join(', ')}`
-  return new ConfigError(`${shown(place)} has an unknown key "${fullyVisible(name).slice(0, 80)}"${hint}`)
+  return new ConfigError(`${shown(location)} has an unknown key "${fullyVisible(name).slice(0, 80)}"${hint}`)
 }
 
 function invalidValue(value: unknown, schema: JsonSchema, { file, key }: ConfigLocation): ConfigError {

@@ -40,12 +40,12 @@ describe('libero rpc', () => {
 describe('reserved stdout', () => {
   test('FC-15 carries only frames, and other output goes to stderr', async () => {
     const { stdout, stderr, said } = fakeIo()
-    const { frames, restore: giveBack } = reserveStdout({ stdout, stderr })
+    const { frames, restore } = reserveStdout({ stdout, stderr })
     stdout.write('noise\n')
     stdout.end('more noise\n')
     await new Promise((done) => frames.write('{"type":"done"}\n', done))
     expect(said).toEqual({ out: '{"type":"done"}\n', err: 'noise\n' })
-    giveBack()
+    restore()
     stdout.write('again\n')
     expect(said.out).toBe('{"type":"done"}\nagain\n')
   })

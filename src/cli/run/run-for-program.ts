@@ -20,7 +20,7 @@ export async function runForProgram(
 ): Promise<number> {
   if (values.json && task === undefined)
     throw new UsageError('there is no task; write it as in: libero --json "list the files here"')
-  const { frames, restore: giveBack } = reserveStdout(io)
+  const { frames, restore } = reserveStdout(io)
   let opened: OpenedAgent | undefined
   const stopping = new AbortController()
   const supervisor = superviseRuns(io, () => stopping.abort(), io.err)
@@ -35,7 +35,7 @@ export async function runForProgram(
   } finally {
     await opened?.close()
     supervisor.close()
-    giveBack()
+    restore()
   }
 }
 

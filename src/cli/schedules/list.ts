@@ -2,6 +2,7 @@ import { visibleName } from '../../platform/visible-text.ts'
 import type { ScheduleState } from '../../plugins/schedule.ts'
 import { createScheduleBook } from '../../workflow/schedules/schedule-book.ts'
 import { exitCodes } from '../cli-error.ts'
+import type { Args } from '../command.ts'
 import type { Io } from '../io.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
@@ -11,7 +12,7 @@ import { messageLine, nextWords, whenWords } from './schedule-text.ts'
 import { isSchedulerRunning, noSchedulerNotice } from './scheduler-state.ts'
 
 /** `libero schedules list`: the next one first. */
-export async function list({ values }: { values: { readonly json?: boolean } }, io: Io): Promise<number> {
+export async function list({ values }: Args<{ readonly json?: boolean }>, io: Io): Promise<number> {
   return withStore(io, async (store) => {
     const all = [...(await createScheduleBook({ store }).list())].sort(
       (a, b) => (a.nextRunAt ?? Number.POSITIVE_INFINITY) - (b.nextRunAt ?? Number.POSITIVE_INFINITY),
@@ -37,12 +38,12 @@ function table(schedules: readonly ScheduleState[], { stdout, env }: Pick<Io, 's
     whenWords(one),
     one.name === undefined ? messageLine(one) : `${visibleName(one.name)}: ${messageLine(one)}`,
   ])
+  const styles = [paint.bold, undefined, paint.dim, paint.dim]
   const widths = [0, 1, 2, 3].map((i) => Math.max(0, ...rows.map((row) => textWidth(row[i]!))))
   return rows.map((row) => {
     const cells = row.map((cell, i) => {
       const wide = cell + ' '.repeat(Math.max(0, (widths[i] ?? 0) - textWidth(cell)))
-      if (i === 0) return paint.bold(wide)
-      return i === 2 || i === 3 ? paint.dim(wide) : wide
+      return styles[i]?.(wide) ?? wide
     })
     const line = cells.join('  ').trimEnd()
     return stdout.isTTY ? cutToWidth(line, stdout.columns ?? 80) : line
