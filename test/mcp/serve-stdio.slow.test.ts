@@ -84,7 +84,7 @@ test.for([
   [['--host', '0.0.0.0'], 'add --http'],
   [['--http', '--host', '0.0.0.0'], '--allowed-host'],
   [['--http', '--allowed-host', '*.example'], '--allowed-host must be a name'],
-  [['--max-cost', 'x'], 'must be dollars'],
+  [['--max-cost', 'x'], 'must be an amount in dollars'],
 ] as const)('SV-14 libero mcp-serve %j is refused', async ([args, says]) => {
   const { code, err } = await openDesk().libero(['mcp-serve', '--provider', 'offline', ...args])
   expect([code, err]).toEqual([2, expect.stringContaining(says)])
