@@ -58,7 +58,7 @@ export interface Snapshot {
   readonly answered: ReadonlySet<string>
 }
 
-/** A message that nobody has moved into its log yet. */
+/** A message that is not in the log yet. */
 export interface Waiting {
   readonly session: string
   readonly clientKey: string

@@ -77,7 +77,7 @@ export const childPlan: readonly (readonly PlannedCall[])[] = [
   [{ id: 'k1a', name: 'ask', input: {} }],
 ]
 
-/** The text of a turn says which calls it makes, so that whoever reads it later can tell whether it is whole. */
+/** The text of a turn names its calls, so that a reader can tell whether it is complete. */
 export function wordsOf(step: number, calls: readonly PlannedCall[]): string {
   return `Step ${step}: ${calls.map(({ id }) => id).join(' ')}. Over.`
 }

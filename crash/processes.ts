@@ -28,7 +28,7 @@ const running = new Set<ChildProcess>()
 const worldFile = fileURLToPath(new URL('world.ts', import.meta.url))
 const mutateFile = new URL('mutate.ts', import.meta.url).href
 
-// Whatever becomes of us: nobody is left behind, those who were stopped neither.
+// At the end of this process all children are ended, also stopped ones.
 process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })

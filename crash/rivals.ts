@@ -51,7 +51,7 @@ interface Race {
   readonly size: number
   /** There is none yet, a process died over it, or it waits for an answer. */
   readonly state: (typeof states)[number]
-  /** Somebody takes the session from the one who writes. */
+  /** A process takes the session from its writer. */
   readonly takesOver: boolean
 }
 
@@ -107,7 +107,7 @@ async function allButOne(worlds: readonly World[]): Promise<{ writer: string; ex
   return (await ended) ? [...over] : undefined
 }
 
-/** Whoever is refused is told who writes. */
+/** The error of a refused process names the writer. */
 function checkNames(voyage: Voyage): void {
   const notes = readLedger(voyage.folder)
   const holders = new Set(notesOf(notes, 'lease').map(({ writer }) => writer))

@@ -67,7 +67,7 @@ export function oneWriter({ root, sessions, notes }: Evidence): Violation[] {
     for (const { seq, id } of entries) {
       const epoch = epochs.get(`${session} ${id}`)
       if (epoch === undefined)
-        found.push({ id: 'I6', what: `entry ${seq} of ${session} was written by nobody we know` })
+        found.push({ id: 'I6', what: `entry ${seq} of ${session} was written by an unknown process` })
       else if (epoch < latest)
         found.push({ id: 'I6', what: `entry ${seq} of ${session} is of epoch ${epoch}, after one of ${latest}` })
       else latest = epoch

@@ -2,7 +2,7 @@ import type { LogEntry } from '../src/core/log.ts'
 import { textOf } from '../src/core/turn.ts'
 import { type Evidence, entriesOf, type NoteOf, notesOf, type Violation } from './evidence.ts'
 
-/** I1: whatever somebody was told is safe is there; once all is done, messages were delivered too. */
+/** I1: everything that was acknowledged is stored; at the end all messages were delivered. */
 export function nothingLost(evidence: Evidence): Violation[] {
   const { sessions, notes, root, waiting, isDone } = evidence
   const entries = sessions[root] ?? []
@@ -19,7 +19,7 @@ export function nothingLost(evidence: Evidence): Violation[] {
   for (const { id, mode, clientKey } of entriesOf(entries, 'input'))
     if (mode !== 'answer' && !delivered.has(id))
       found.push({ id: 'I1', what: `message ${clientKey} was accepted and never delivered` })
-  // An answer may come to a child just when its parent has given it up; then there is nobody left to hear it.
+  // An answer may reach a child just when its parent has given it up; then it is not delivered.
   for (const { session, clientKey } of waiting.filter(({ session, mode }) => session === root || mode !== 'answer'))
     found.push({ id: 'I1', what: `message ${clientKey} waits in the inbox of ${session} though all is done` })
   return found

@@ -26,7 +26,7 @@ export interface Found extends Violation {
   readonly when: string
 }
 
-/** What is in the way of nobody once we are gone, even if somebody ends us. */
+/** Removed at the end, also if this process is ended. */
 const unfinished = new Set<string>()
 process.on('exit', () => {
   for (const folder of unfinished) rmSync(folder, { recursive: true, force: true })

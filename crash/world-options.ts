@@ -8,7 +8,7 @@ export interface WorldOptions {
   readonly writer: string
   /** Which plan the model follows. */
   readonly plan: number
-  /** Die (or stop, until somebody says go on) when a failpoint is passed for the n-th time. */
+  /** Die (or stop until SIGCONT) when a failpoint is passed for the n-th time. */
   readonly at?: { readonly name: string; readonly hit: number; readonly signal: 'SIGKILL' | 'SIGSTOP' }
   /** Write down which failpoints were passed. */
   readonly lists?: boolean

@@ -2,8 +2,7 @@ import { existsSync, writeSync } from 'node:fs'
 import { assembleAgent } from '../src/core/agent.ts'
 import { createIds, systemClock } from '../src/core/clock.ts'
 import { LeaseLostError, messageOf, SessionBusyError, SessionParkedError, StoreError } from '../src/core/errors.ts'
-import type { Log } from '../src/core/log.ts'
-import { failpoint } from '../src/core/log.ts'
+import { failpoint, type Log } from '../src/core/log.ts'
 import type { Session, SessionStore } from '../src/core/store.ts'
 import { createSession, loadSession } from '../src/sessions/session.ts'
 import { digestOf } from './checker.ts'
@@ -129,7 +128,7 @@ async function answerOne(session: Session, store: SessionStore): Promise<number>
   } catch (error) {
     const { pending } = await loadSession(store, asking.id)
     if (pending.some((one) => one.callId === callId)) throw error
-    return exits.done // somebody else has answered, and the run went on
+    return exits.done // another process has answered, and the run continued
   }
   if (lastSent !== '') note({ kind: 'ack', of: 'answer', clientKey: lastSent })
   return exits.done
@@ -143,7 +142,7 @@ function watch(log: Log, session: string): void {
   })
 }
 
-/** Writes it down, and tells whoever started this process that something happened. */
+/** Writes it down, and notifies the parent process. */
 function note(what: Note): void {
   const name = what.kind === 'ack' ? `ack:${what.of}` : what.kind
   write(what)
@@ -155,7 +154,7 @@ function say(name: string): void {
   try {
     writeSync(1, `${name}\n`)
   } catch {
-    // nobody listens
+    // the parent is gone
   }
 }
 

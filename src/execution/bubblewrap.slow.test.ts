@@ -164,7 +164,7 @@ describe.skipIf(unavailable)(`limits${skipped}`, () => {
 })
 
 describe.skipIf(unavailable || !nobodyCanRunNode)(
-  `as somebody who is not root${nobodyCanRunNode ? skipped : ' (skipped: it takes root, and a folder open to all, to be somebody else)'}`,
+  `as another user than root${nobodyCanRunNode ? skipped : ' (skipped: changing the user takes root, and a folder open to all)'}`,
   () => {
     test('FS-11 RS-02 SE-02 the same walls stand', () => {
       const cwd = emptyFolder()

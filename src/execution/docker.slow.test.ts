@@ -99,7 +99,7 @@ describe.skipIf(!onLinux)(`the Docker context over an engine that runs local pro
     await context.destroy(handle)
   })
 
-  test('a container that died says so, to whoever waits and whoever comes', async () => {
+  test('a container that died is reported to waiting calls and to later ones', async () => {
     const context = make()
     const handle = await context.spawn()
     const work = context.exec(handle, 'touch begun; sleep 300')
@@ -196,7 +196,7 @@ describe.skipIf(!onLinux)(`the Docker context over an engine that runs local pro
     await containerOf(handle.id).kill()
   })
 
-  test('an engine that stops answering holds nobody up', async () => {
+  test('an engine that stops answering does not block callers', async () => {
     const context = make()
     const handle = await context.spawn()
     await withFault(/\/exec$/, 'hang', async () => {

@@ -120,7 +120,7 @@ describe('input and output', () => {
     expect((await run('exec <&-; echo done', { input: 'x'.repeat(3_000_000) })).stdout).toBe('done\n')
   })
 
-  test('whoever listens hears all of both streams, and the result has none', async () => {
+  test('a listener receives all of both streams, and the result has none', async () => {
     const heard = { stdout: '', stderr: '' }
     const onOutput: ExecOptions['onOutput'] = (text, from) => {
       heard[from] += text
@@ -253,7 +253,7 @@ describe('how a command ends', () => {
     expect(alive).toEqual([])
   })
 
-  test('after its end nothing is signalled any more: its id may be somebody else’s by then', async () => {
+  test('after its end nothing is signalled any more: its id may belong to another process by then', async () => {
     const abort = new AbortController()
     await run('echo begun; sleep 68', { timeout: 300, signal: abort.signal, onOutput: () => abort.abort() })
     const kill = vi.spyOn(process, 'kill')

@@ -11,7 +11,7 @@ import type { ExecOptions, ExecutionContext, ExecutionHandle } from '../core/exe
 import { createProcessContext, type ProcessContextOptions } from './process.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-process-slow-'))
-chmodSync(folder, 0o755) // for a program that runs as somebody else
+chmodSync(folder, 0o755) // for a program that runs as another user
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const onLinux = process.platform === 'linux'
@@ -23,7 +23,7 @@ if (!onLinux)
     'Not Linux: escaped processes are not found, floods and limits are not measured, and none of it is tested',
   )
 if (!canBeSomebodyElse)
-  console.warn('Not root, or nobody else may read this folder: a machine without room for a process is not tested')
+  console.warn('Not root, or other users may not read this folder: a machine that cannot start a process is not tested')
 
 test('FT-10 a command that ignores SIGTERM is killed two seconds later, and what it said is kept', async () => {
   const [context, handle] = await place()
@@ -99,7 +99,7 @@ test.skipIf(!onLinux)('RS-03 destroy finds what no command accounts for any more
 describe('when the host exits', () => {
   const ends: Record<string, string> = {
     'by process.exit': 'process.exit(3)',
-    'by an error nobody caught': 'setTimeout(() => { throw new Error("broken") })',
+    'by an uncaught error': 'setTimeout(() => { throw new Error("broken") })',
   }
   test.skipIf(!onLinux).each(Object.entries(ends))('RS-03 %s, nothing is left behind', async (_, end) => {
     const mark = `left-by-${crypto.randomUUID()}`

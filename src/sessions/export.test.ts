@@ -6,7 +6,7 @@ import { createAgent, createMemoryStore, createSession, createSpawnTool, loadSes
 import { call, scripted, texts, tool } from '../testing/index.ts'
 import { exportSession, importSession } from './export.ts'
 
-/** A session with a child, a grandchild, an entry too big for a line, and one of a type that nobody knows. */
+/** A session with a child, a grandchild, an entry too big for a line, and one of an unknown type. */
 async function filledStore(): Promise<SessionStore> {
   const store = createMemoryStore()
   const session = await createSession({ store, id: 's' })
@@ -166,7 +166,7 @@ describe('an import', () => {
       'at line 3: an export holds entries whole',
     ],
     [
-      'a turn of nobody',
+      'a turn without an id',
       change(3, (entry) => ({ ...entry, type: 'turn', turn: {} })),
       'at line 3: the entry of type "turn" has no right turn.id',
     ],

@@ -58,7 +58,7 @@ test('a manifest holds no secret, and says so without showing it', async () => {
   await expect(making).rejects.not.toThrow('sk-ant')
 })
 
-test('a store that nobody could tell again gives no manifest', async () => {
+test('a store without an identity gives no manifest', async () => {
   const store = createMemoryStore()
   const session = await createSession({ store })
   await session.save()

@@ -58,7 +58,7 @@ function suite(): void {
     for (const { name, run } of cases) test(name, run)
   })
 
-  test('a lease ends by the clock of the database, which nobody here can turn', async () => {
+  test('a lease expires by the clock of the database server', async () => {
     const store = openNew()
     await store.lease('s', { owner: 'ann', ttlMs: 300 })
     const refused = await lease(store, 's', 'bob').catch((error) => error)

@@ -105,7 +105,7 @@ describe('who gets in', () => {
     expect((await vague.ask('/sessions')).status).toBe(403)
   })
 
-  test('an authorize that fails lets nobody in and is reported', async () => {
+  test('a failing authorize refuses the request and is reported', async () => {
     const errors: unknown[] = []
     const failure = new Error('directory down')
     const { ask } = serving({ authorize: () => Promise.reject(failure), onError: (error) => errors.push(error) })
@@ -289,7 +289,7 @@ describe('what is answered', () => {
     expect(strays).toEqual([])
   })
 
-  test('a lease is not given to who hung up, since he may have asked again and have one', async () => {
+  test('a client that disconnected gets no lease, because it may have asked again and have one', async () => {
     let go: (isAllowed: boolean) => void = () => {}
     const late = new Promise<boolean>((resolve) => (go = resolve))
     const { handler, ask, store } = serving({ authorize: (request) => (request.headers.has('x-late') ? late : true) })

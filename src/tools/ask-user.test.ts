@@ -29,7 +29,7 @@ const question = { question: 'Which colour?' }
 const choice = { ...question, options: [{ label: 'red', description: 'like fire' }, { label: 'blue' }] }
 
 describe('ask_user', () => {
-  test('a question goes to whoever the agent can ask, and the answer back to the model', async () => {
+  test('a question goes to the person that the agent can ask, and the answer back to the model', async () => {
     const { text, requests } = await ask(askUser, question, accepted('green'))
     expect(text).toBe('The user answered: green')
     expect(requests).toEqual([{ kind: 'Ask', payload: { kind: 'Ask', prompt: 'Which colour?', questionId: 'q1' } }])

@@ -64,7 +64,7 @@ describe('a call that runs again after a crash', () => {
     ['old', 'theirs'],
     ['old', undefined],
     [undefined, 'theirs'],
-  ])('is refused when somebody else wrote meanwhile (before: %s, now: %s)', async (text, now) => {
+  ])('is refused when the file was changed meanwhile (before: %s, now: %s)', async (text, now) => {
     put('a.txt', text)
     const left = await crashed()
     put('a.txt', now)

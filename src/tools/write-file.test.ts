@@ -131,10 +131,10 @@ describe('a write that cannot be', () => {
   })
 
   test.each([['old'], [undefined]])(
-    'FT-18 is refused when somebody else wrote meanwhile (before: %s)',
+    'FT-18 is refused when the file was changed meanwhile (before: %s)',
     async (before) => {
       if (before !== undefined) writeFileSync(at('a.txt'), before)
-      // Somebody writes at the last moment: when the tool has read and is about to write.
+      // The file changes at the last moment: after the tool has read it, before it writes.
       const raced: ExecutionContext = {
         ...execution,
         writeFile: (...args) => {

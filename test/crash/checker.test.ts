@@ -226,7 +226,7 @@ describe('a planted violation is found', () => {
       'I6',
       (_, notes) => void notes.push({ kind: 'lease', session: root, epoch: 1, head: 15, writer: 'w2' }),
     ],
-    'nobody wrote an entry': ['I6', (_, notes) => ({ notes: notes.filter(({ kind }) => kind !== 'append') })],
+    'an entry without a known writer': ['I6', (_, notes) => ({ notes: notes.filter(({ kind }) => kind !== 'append') })],
     'a number is missing': [
       'I7',
       (entries, notes) => {

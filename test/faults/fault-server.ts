@@ -10,7 +10,7 @@ export interface Answer {
   readonly body?: string | Uint8Array | readonly Part[]
   /** So many bytes go out at a time. */
   readonly every?: number
-  /** `close`: the body has no length, so that nobody can tell a cut from its end. */
+  /** `close`: the body has no length, so that a cut looks like its end. */
   readonly framing?: 'chunked' | 'close'
 }
 
@@ -65,7 +65,7 @@ export async function startFaultServer(): Promise<FaultServer> {
     await give(typeof answer === 'function' ? answer(seen) : answer, response)
   }
   const server = createServer((incoming, response) => {
-    serve(incoming, response).catch(() => {}) // whoever asked has gone
+    serve(incoming, response).catch(() => {}) // the client has gone
   })
   server.keepAliveTimeout = 60_000
   server.on('connection', (socket) => {

@@ -35,7 +35,7 @@ export interface Family {
   make(options: ServiceOptions): Provider
   /** The events of a reply, one frame each. */
   frames(reply: FakeReply): string[]
-  /** What it calls a reply that was cut by the limit, refused, or ended for a reason that nobody knows. */
+  /** What it calls a reply that was cut by the limit, refused, or ended for an unknown reason. */
   readonly stops: {
     readonly length: string
     readonly refusal: string

@@ -162,7 +162,7 @@ describe('what the store makes', () => {
     expect(new Set(modesIn(dir))).toEqual(new Set(['folder 700', 'file 600']))
   })
 
-  test('FS-19 is closed to others again where somebody opened it', async () => {
+  test('FS-19 is restricted to its owner again if it was opened to others', async () => {
     const dir = newFolder()
     const store = createJsonlStore({ dir })
     await write(store, 's', 1)
@@ -176,7 +176,7 @@ describe('what the store makes', () => {
     expect(new Set(modesIn(dir))).toEqual(new Set(['folder 700', 'file 600']))
   })
 
-  test('FS-19 is never reached through a link that somebody put there', async () => {
+  test('FS-19 is never reached through a link', async () => {
     const dir = newFolder()
     const elsewhere = newFolder()
     await write(createJsonlStore({ dir: elsewhere }), 's', 1)

@@ -86,7 +86,7 @@ test('FD-13 the lease and the lock of a dead process are free at once, also when
   await child.said
   const { ino } = fs.statSync(join(dir, 's/log.jsonl'))
   const { epoch } = await lease(store, 's', 'bob')
-  expect(fs.statSync(join(dir, 's/log.jsonl')).ino).toBe(ino) // nobody is left who could write to it
+  expect(fs.statSync(join(dir, 's/log.jsonl')).ino).toBe(ino) // no process is left that could write to it
 
   await store.lease('s', { owner: 'bob', ttlMs: 0, epoch })
   const path = join(dir, 's/lease.json')
@@ -133,7 +133,7 @@ test('FD-15 a clock that went back keeps a living owner its lease for no longer 
   await lease(store, 's', 'bob')
 })
 
-test('FD-13 the lock of a process of which nobody can know whether it lives counts for a minute', async () => {
+test('FD-13 the lock of a process that may or may not live expires after a minute', async () => {
   const dir = newFolder()
   const store = createJsonlStore({ dir })
   await write(store, 's', 1)

@@ -171,7 +171,7 @@ function suite(): void {
       expect(await stores[0]!.list()).toEqual([])
     })
 
-    test('the victim of a deadlock with somebody else’s transaction is done again', async () => {
+    test('the victim of a deadlock with a foreign transaction is retried', async () => {
       const store = openNew()
       const { epoch } = await lease(store, 'p')
       await store.append('p/c', [entry(1)], { epoch, head: 0, holder: 'p', parent: 'p' })

@@ -113,7 +113,7 @@ describe('FD-30 an answer that is not what it should be', () => {
     'another session that was deleted': [(store) => store.delete('s'), () => ok({ session: 't' })],
     'a blob without a name': [(store) => store.blobs('s').put(Uint8Array.of(1)), () => ok({})],
     'a blob that is words': [(store) => store.blobs('s').get('b'), () => ok({})],
-    'a blob of nobody': [(store) => store.blobs('s').get('b'), () => text('abc', 'application/octet-stream')],
+    'a blob without a session': [(store) => store.blobs('s').get('b'), () => text('abc', 'application/octet-stream')],
     'a blob that is damaged': [
       (store) => store.blobs('s').get('b'),
       () =>

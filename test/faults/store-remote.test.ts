@@ -43,7 +43,7 @@ describe('FD-27 the server applies an append, and the answer is lost', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('and somebody took over before it was repeated: it did happen, the next one does not', async () => {
+  test('and another writer took over before it was repeated: it succeeded, the next one does not', async () => {
     const { server, clock, inner, open } = await remoteWorld()
     const store = open()
     const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: hour })
@@ -74,7 +74,7 @@ describe('FD-27 the server applies an append, and the answer is lost', () => {
 })
 
 describe('FD-28 the log has moved on', () => {
-  test('because somebody took over: the old writer is told by whom, and nothing is overwritten', async () => {
+  test('because another writer took over: the old one learns by whom, and nothing is overwritten', async () => {
     const { open } = await remoteWorld()
     const [ann, bob] = [open(), open()]
     const { epoch } = await ann.lease('s', { owner: 'ann', ttlMs: hour })
@@ -243,7 +243,7 @@ describe('time limits', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('a fetch that listens to nobody is given up on too', async () => {
+  test('a fetch that ignores its signal is given up too', async () => {
     const { clock } = await remoteWorld()
     const store = openTo(() => new Promise(() => {}), { clock })
     expect(await failureOf(inTime(clock, store.list(), 10_000))).toMatchObject({ code: 'unavailable' })

@@ -40,7 +40,7 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-test('a lease held in another container lasts until it expires, for nobody can know', async () => {
+test('a lease held in another container lasts until it expires, because its process cannot be checked', async () => {
   const path = at('container.db')
   const store = createSqliteStore({ path })
   await write(store, 's', 1)

@@ -193,7 +193,7 @@ describe.skipIf(!onLinux)('FT-22 a run that is aborted while (Linux only)', () =
     expect(one.held('shared.txt')).toBe('1\n2\n')
   })
 
-  test('somebody is asked does not wait for the answer', async () => {
+  test('a person is asked does not wait for the answer', async () => {
     const asked = Promise.withResolvers<void>()
     const onRequest = (): Promise<string> => {
       asked.resolve()
@@ -223,7 +223,6 @@ test('after aborts in every tool nothing keeps the process from ending', async (
 const lastingProgram = `
   import { createServer } from 'node:net'
   import { once } from 'node:events'
-import { chmodSync } from 'node:fs'
   import { createGrepTool } from ${JSON.stringify(new URL('../../src/tools/grep.ts', import.meta.url).href)}
   import { createAskUserTool, createWebFetchTool } from ${JSON.stringify(new URL('../../src/tools/index.ts', import.meta.url).href)}
   import { call, type Step } from ${JSON.stringify(new URL('../../src/testing/index.ts', import.meta.url).href)}

@@ -145,7 +145,7 @@ describe.each([
 describe('FS-18 a result that goes to a file', () => {
   const behavior = { persistThreshold: 100, persistDir: 'results' }
 
-  test('goes through no link that somebody has laid there before', async () => {
+  test('follows no link that was prepared before', async () => {
     const told: string[] = []
     const opened = (): World => {
       let n = 0

@@ -54,7 +54,7 @@ describe.each(Object.entries(changes))('a %s that was cut off by a crash', (tool
   })
 
   test.each([
-    ['the change of somebody else', 'theirs: one\n'],
+    ['the change of another process', 'theirs: one\n'],
     ['its own change with another one on top', `${after}and theirs\n`],
     ['no file', undefined],
   ])('finds %s, and leaves it alone', async (_, now) => {

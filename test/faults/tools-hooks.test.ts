@@ -51,7 +51,7 @@ describe.skipIf(!onLinux)('FT-22 an abort (Linux only)', () => {
     await untilGone(sleep)
   })
 
-  test('at a gate that waits for a person does not wait for him, and the command is never run', async () => {
+  test('at a gate that waits for a person ends the waiting, and the command is never run', async () => {
     const here = world()
     const asked = Promise.withResolvers<void>()
     here.agent.hooks.hook('tool:gate', () => {

@@ -84,7 +84,7 @@ export function answersOf(turns: Turns): ReadonlyMap<string, Answer> {
   return new Map(results.map(({ callId, output, isError = false }) => [callId, { output: textOf(output), isError }]))
 }
 
-/** Calls that nobody has answered. */
+/** Calls without a result. */
 export function openCallsOf(turns: Turns): string[] {
   const answers = answersOf(turns)
   const blocks = turns.flatMap(({ content }) => content)
@@ -97,7 +97,7 @@ const textOf = (output: unknown): string => (typeof output === 'string' ? output
 export type Expected = RegExp | { readonly ok: RegExp }
 export const ok = (words: RegExp): Expected => ({ ok: words })
 
-/** What is wrong with an answer: that it is another one, or that nobody could act on it. Empty when all is well. */
+/** What is wrong with an answer: that it is another one, or that it does not say what to do. Empty if nothing is wrong. */
 export function wrongIn({ output, isError }: Answer, expected: Expected): string[] {
   const isFailure = expected instanceof RegExp
   const words = isFailure ? expected : expected.ok
@@ -176,7 +176,7 @@ export async function asProgram(
   return promisify(execFile)('/bin/sh', ['-c', run, process.execPath, path], options).catch((failed) => failed)
 }
 
-/** Whether somebody else on this machine could run such a script: what we are in may be closed to others. */
+/** Whether another user of this machine could run such a script: this folder may be closed to others. */
 export function canRunAs(uid: number): boolean {
   if (!onLinux || process.getuid?.() !== 0) return false
   const script = `require('node:fs').readFileSync(${JSON.stringify(fileURLToPath(import.meta.url))})`

@@ -57,7 +57,7 @@ describe('a tool at its worst', () => {
     },
   )
 
-  test('FT-01 rejects after the abort: nobody hears of it', async () => {
+  test('FT-01 rejects after the abort: it is ignored', async () => {
     const late = Promise.withResolvers<string>()
     const here = world(having(tool('late', () => late.promise)))
     here.provider.push([call('1', 'late')])

@@ -27,7 +27,7 @@ const hereToo = seekers(ok(/^good\.txt$/m))
 const noFile = { write_file: /names a folder; give the path/, ...editors(/names a folder; give the path/) }
 const inFolder = { list_files: ok(/^x\.txt$/), glob: ok(/^folder\/x\.txt$/), grep: ok(/^No matches found$/) }
 const notFound = editors(/old_string was not found/)
-/** Somewhere that nobody misses: a test whose guard is broken must not harm the machine it runs on. */
+/** A disposable folder: a test with a broken guard must not harm the machine it runs on. */
 const elsewhere = join(tmpdir(), 'libero-outside', 'x.txt')
 const outside = /outside the folders that tools may use \(.*project\)\. Work inside these/
 

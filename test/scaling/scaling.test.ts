@@ -23,7 +23,7 @@ describe('what a unit of work costs', () => {
     expect(work.delta[1]).toBeLessThan(work.delta[0] * tolerance)
   })
 
-  test('a delta that somebody hears costs the same at 2,000 and at 20,000 deltas', () => {
+  test('a delta with a listener costs the same at 2,000 and at 20,000 deltas', () => {
     expect(work.heardDelta[0]).toBeGreaterThan(work.delta[0])
     expect(work.heardDelta[1]).toBeLessThan(work.heardDelta[0] * tolerance)
   })
@@ -38,7 +38,7 @@ describe('what a unit of work costs', () => {
     expect(work.turn[1]).toBeLessThan(work.turn[0] * tolerance)
   })
 
-  test('a request carries the list of the session itself as long as nobody edits it', async () => {
+  test('a request carries the list of the session itself as long as no handler edits it', async () => {
     const lists: unknown[] = []
     const provider = freeProvider({ turns: 5, deltas: 1, calls: 1 })
     const agent = createAgent({

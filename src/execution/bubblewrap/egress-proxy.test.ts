@@ -224,7 +224,7 @@ describe('what it understands', () => {
     expect(events).toHaveLength(3)
   })
 
-  test('a listener that throws harms nobody', async () => {
+  test('a listener that throws does no harm', async () => {
     const port = await web(() => 'fine')
     const onEgress = () => {
       throw new Error('listener')
@@ -276,7 +276,7 @@ async function proxy(options: EgressProxyOptions) {
     resolve: async (host) => (host === 'localhost' ? ['127.0.0.1'] : ['1.1.1.1']),
     connect(address, port) {
       attempts.push(address)
-      return connect({ host: address.startsWith('127.') ? address : '127.0.0.1', port: nobody(address) ?? port })
+      return connect({ host: address.startsWith('127.') ? address : '127.0.0.1', port: unusedPort(address) ?? port })
     },
     onEgress: (event) => events.push(event),
     ...options,
@@ -285,8 +285,8 @@ async function proxy(options: EgressProxyOptions) {
   const port = await listening(server)
   closing.push(() => made.close())
 
-  /** What goes elsewhere than to this machine finds nobody there. */
-  function nobody(address: string): number | undefined {
+  /** An unused port for addresses outside this machine. */
+  function unusedPort(address: string): number | undefined {
     return address.startsWith('127.') ? undefined : 1
   }
 

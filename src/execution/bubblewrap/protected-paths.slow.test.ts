@@ -143,7 +143,7 @@ describe('what stands in for missing files', () => {
     expect(readdirSync(root)).toEqual([])
   })
 
-  test('counts as missing for whoever looks', async () => {
+  test('counts as missing', async () => {
     const placeholders = createPlaceholders()
     const before = protectionOf(root, { free: [root] })
     const { release } = await placeholders.hold(before.missing)
@@ -185,7 +185,7 @@ describe('what stands in for missing files', () => {
     expect(readdirSync(root)).toEqual([])
   })
 
-  test('never takes away what somebody else put there', async () => {
+  test('never removes files of others', async () => {
     const placeholders = createPlaceholders()
     const { release } = await placeholders.hold(at('.vscode', '.idea'))
     make('.vscode/settings.json')
@@ -196,7 +196,7 @@ describe('what stands in for missing files', () => {
     expect(hasPlaceholderMark(join(root, '.vscode'))).toBe(false)
   })
 
-  test('is put back when somebody took it away', async () => {
+  test('is created again after it was removed', async () => {
     const placeholders = createPlaceholders()
     const { release } = await placeholders.hold(at('.a'))
     await rm(join(root, '.a'), { recursive: true })

@@ -51,7 +51,7 @@ describe.each(Object.entries(numbers))('the filter for system calls on %s', (arc
     for (const call of [calls.setns, calls.keyctl]) expect(ask(call)).toBe('error 1')
   })
 
-  test('kills whoever speaks for another kind of machine', () => {
+  test('kills processes that use the calls of another architecture', () => {
     expect(verdict(filter, 0x40000003, calls.read, [])).toBe('killed')
     if (arch === 'x64') expect(ask(0x40000000 + calls.socket, 1, 1)).toBe('error 38')
   })

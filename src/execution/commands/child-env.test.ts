@@ -68,7 +68,7 @@ test('what was asked for by name comes as it is', () => {
   expect(env).not.toHaveProperty('NONE')
 })
 
-test('FT-13 what would ask somebody is told not to, unless the host wants it otherwise', () => {
+test('FT-13 programs that would prompt are told not to, unless the host wants it otherwise', () => {
   const given = { TERM: 'xterm', PAGER: 'less', EDITOR: 'vim', GIT_SSH_COMMAND: 'mine', SSH_ASKPASS: '/usr/bin/ask' }
   expect(childEnv({ host: given })).toMatchObject({
     TERM: 'dumb',

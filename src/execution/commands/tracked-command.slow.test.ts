@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { endTracked, trackedCommand, trailerOf } from './tracked-command.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'libero-tracked-'))
-/** Nobody else sleeps exactly so long. */
+/** A duration that no other process sleeps. */
 const nap = (n: number) => `sleep 30.${process.pid}${n}`
 const started: ChildProcess[] = []
 afterAll(() => {

@@ -173,7 +173,7 @@ describe.skipIf(!isLinuxRoot)('the file system of another process (skipped unles
     const other = `/proc/${child.pid}/root${root}`
     await symlink(`${other}/x`, join(root, 'file'))
     await symlink(other, join(root, 'folder'))
-    // What the trick gives to whoever believes the path that the system shows for an open file.
+    // The result if the path that the system shows for an open file were trusted.
     expect(await readFile(join(root, 'file'), 'utf8')).toBe('CANARY')
     expect(realpathSync(join(root, 'file'))).toBe(join(root, 'x'))
     const works = [
@@ -254,7 +254,7 @@ describe('FT-16 a write that finds no room', () => {
 describe.skipIf(!nobodyCanRunNode)(
   'as a user with few rights (skipped unless root on Linux, in a folder open to all)',
   () => {
-    /** What each of these gives or fails with, as nobody. */
+    /** The result or error of each operation, as the user nobody. */
     function asNobody(...calls: string[]): unknown[] {
       const code = `
       const { confinedFiles } = await import(${JSON.stringify(source)})

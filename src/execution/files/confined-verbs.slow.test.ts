@@ -17,7 +17,7 @@ const ways: Record<string, boolean> = isLinux ? { descriptors: true, paths: fals
 for (const [way, byDescriptor] of Object.entries(ways)) describe(`files by ${way}`, () => suite(byDescriptor))
 
 function suite(byDescriptor: boolean): void {
-  /** Holds the root `w/proj`, its sibling `w/proj-evil`, and `out`, where nobody may go. */
+  /** Holds the root `w/proj`, its sibling `w/proj-evil`, and `out`, which is not accessible. */
   let place: string
   let root: string
   let out: string
@@ -472,7 +472,7 @@ function suite(byDescriptor: boolean): void {
       }
     })
 
-    test('makes nobody the owner of a program that runs as its owner', async () => {
+    test('does not pass on the set-user-id bit of a program', async () => {
       await files.writeFile(root, 'f', 'x')
       await chmod(join(root, 'f'), 0o4755)
       await files.writeFile(root, 'f', 'y')

@@ -209,7 +209,7 @@ function suite(world: World): void {
   })
 }
 
-test('what the shell says reaches whoever asks', async () => {
+test('the message of the shell reaches the caller', async () => {
   const failing = (done: Partial<ExecResult>) =>
     shellFiles({ keyPrefix: 'w', exec: async () => ({ stdout: '', stderr: '', exitCode: 1, ...done }) }).readFile(
       '/',

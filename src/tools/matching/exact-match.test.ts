@@ -34,7 +34,7 @@ test('a text with other endings is found without a plain copy of the whole', () 
   const searched = {
     ...searchedText(text),
     plain: () => {
-      throw new Error('nobody needs it')
+      throw new Error('not needed')
     },
   }
   const places = findExact(searched, 'line 500\nline 501\n', { all: false, asLines: false })

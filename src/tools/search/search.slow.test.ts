@@ -101,7 +101,7 @@ describe('a thread', () => {
     expect(ticks).toBeGreaterThan(10)
   })
 
-  test('ends when nobody waits for it any more', async () => {
+  test('ends when it is aborted', async () => {
     const root = plant({ a: endless.text })
     const stop = new AbortController()
     const job = { query: { ...query, pattern: endless.pattern }, place: folder(root) }

@@ -13,7 +13,7 @@ interface Running {
   fail(error: Error): void
 }
 
-/** A place where commands run until the test ends them, or somebody stops them. */
+/** An execution context in which commands run until the test ends them or they are stopped. */
 function controlled(): ExecutionContext & { readonly running: Running[] } {
   const running: Running[] = []
   return {

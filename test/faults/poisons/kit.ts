@@ -27,7 +27,7 @@ export const poison = (name: string, rule: Poison['rule'], ...turns: readonly Sa
 /** The same where it depends on who is to read it. */
 export const poisonFor = (name: string, rule: Poison['rule'], turns: Poison['turns']): Poison => ({ name, rule, turns })
 
-/** A store with a log in it that nobody checked. */
+/** A store with an unchecked log in it. */
 export async function storeWith(turns: readonly Said[], more: readonly object[] = []): Promise<SessionStore> {
   const store = createMemoryStore()
   const bodies: object[] = turns.map((turn, i) => ({

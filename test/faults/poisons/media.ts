@@ -29,7 +29,7 @@ export const media: readonly Poison[] = [
     assistant(called('c')),
     user(result('c', [image(png(), 'image/gif')])),
   ),
-  poison('an image of a kind that nobody takes', 'image-type', user(image('SUkqAAAA', 'image/tiff'))),
+  poison('an image of an unsupported kind', 'image-type', user(image('SUkqAAAA', 'image/tiff'))),
   poison('a text that says it is an image', 'image-data', user(image(btoa('hello, I am a text'), 'image/png'))),
   poison('images whose data is broken', 'image-data', user(image('not base64!'), image(''))),
   poison(
@@ -45,7 +45,7 @@ export const media: readonly Poison[] = [
     user(result('c', images(600))),
   ),
   poison('an image that the assistant made', byMost('assistant-image'), hi, assistant(image(), text('There.'))),
-  poison('a document of a type that nobody reads', 'document-type', user(document('application/zip', 'PK', 'a.zip'))),
+  poison('a document of an unsupported type', 'document-type', user(document('application/zip', 'PK', 'a.zip'))),
   poison(
     'documents that are no PDF or have nothing in them',
     'document-data',

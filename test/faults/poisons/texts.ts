@@ -62,7 +62,7 @@ export const texts: readonly Poison[] = [
     assistant(text('Well.'), called('c')),
     user(result('c')),
   ),
-  poison('a role that nobody knows', 'wrong-role', odd({ role: 'system', content: [text('Be brief.')] }) as never, hi),
+  poison('an unknown role', 'wrong-role', odd({ role: 'system', content: [text('Be brief.')] }) as never, hi),
   poison('what other wires keep with their blocks', 'foreign-block', hi, {
     ...assistant(
       ...['anthropic-messages', 'openai-chat', 'openai-responses', 'gemini'].map(ofAWire),

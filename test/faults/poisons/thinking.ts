@@ -12,7 +12,7 @@ export const thinking: readonly Poison[] = [
     { ...signedByAnother(to), provider: to.by.provider, model: 'other-model' },
   ]),
   poisonFor(
-    'thinking that somebody unknown signed',
+    'thinking with an unknown signature',
     {
       'anthropic-messages': 'rejected-thinking',
       'openai-responses': 'rejected-thinking',
@@ -21,12 +21,12 @@ export const thinking: readonly Poison[] = [
     (to) => [hi, signedByAnother(to), user(text('And?')), assistant(text('No.'))],
   ),
   poison(
-    'thinking that nobody signed',
+    'thinking without a signature',
     { 'anthropic-messages': 'unsigned-thinking', 'openai-responses': 'unsigned-thinking' },
     hi,
     assistant(thought('Hm.'), text('Yes.')),
   ),
-  poison('redacted thinking of somebody else', 'foreign-thinking', hi, {
+  poison('redacted thinking of another provider', 'foreign-thinking', hi, {
     ...assistant(thought('', 'redacted_thinking:QUJD'), text('Yes.')),
     ...elsewhere,
   }),
