@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { LogEntry } from '../src/core/log.ts'
 import { type Evidence, entriesOf, type Snapshot, type Violation } from './evidence.ts'
+import { approved, effectsOnce, nothingAgain, nothingLost, opens } from './rules-effects.ts'
 import { oneResult, oneWriter, stableEvents, wholeTurns } from './rules-log.ts'
-import { approved, effectsOnce, nothingAgain, nothingLost, opens } from './rules-world.ts'
 
 /**
- * Which of the promises I1 to I8 were not kept. Pure: it goes by what the store holds, what the world outside saw, and
- * what an earlier check found. Run it right after a crash, before anybody repairs anything, and again at the end.
+ * The violations of the guarantees I1 to I8. Pure: it compares the content of the store, the ledger of external observations,
+ * and the result of an earlier check. Run it right after a crash, before anything is repaired, and again at the end.
  */
 export function check(evidence: Evidence): Violation[] {
   return [
@@ -22,7 +22,7 @@ export function check(evidence: Evidence): Violation[] {
   ]
 }
 
-/** What the next check compares with. */
+/** The state that the next check compares with. */
 export function snapshotOf({ sessions, ledger }: Evidence): Snapshot {
   const answered = new Set<string>()
   for (const [session, entries] of Object.entries(sessions))
@@ -33,7 +33,7 @@ export function snapshotOf({ sessions, ledger }: Evidence): Snapshot {
   return { notes: ledger, digests, answered }
 }
 
-/** An entry in a few characters; the same whatever order its fields are stored in. */
+/** A short digest of an entry, independent of the order of its fields. */
 export function digestOf(entry: LogEntry): string {
   return createHash('sha1').update(sorted(entry)).digest('base64url')
 }

@@ -1,9 +1,9 @@
 import type { InputMode, LogEntry } from '../src/core/log.ts'
 import type { ReplayClass } from '../src/core/tool.ts'
 
-/** A line of the ledger: what the world outside saw, in the order in which it happened, over all processes. */
+/** A line of the ledger: an external observation, in the order of events over all processes. */
 export type Note =
-  /** A tool begins to do what it does. */
+  /** A tool begins its work. */
   | {
       readonly kind: 'begin'
       readonly pid: number
@@ -17,7 +17,7 @@ export type Note =
       readonly attempt: number
       readonly replay: ReplayClass
     }
-  /** A client was told that something is safe. */
+  /** A client got an acknowledgement. */
   | { readonly kind: 'ack'; readonly of: 'prompt' | 'message' | 'answer'; readonly clientKey: string }
   | { readonly kind: 'ack'; readonly of: 'tool'; readonly session: string; readonly callId: string }
   | { readonly kind: 'ack'; readonly of: 'turn'; readonly session: string; readonly turnId: string }
@@ -30,10 +30,10 @@ export type Note =
       readonly id: string
       readonly type: string
       readonly digest: string
-      /** Where it is a result: whose. */
+      /** The call, if it is a result. */
       readonly callId?: string
     }
-  /** A process was given the right to write, up to `head` entries being there. */
+  /** A process got the lease, with `head` entries stored. */
   | {
       readonly kind: 'lease'
       readonly session: string
@@ -41,14 +41,14 @@ export type Note =
       readonly head: number
       readonly writer: string
     }
-  /** A process is about to write. */
+  /** A process is about to append. */
   | { readonly kind: 'append'; readonly session: string; readonly epoch: number; readonly ids: readonly string[] }
   | { readonly kind: 'refused'; readonly writer: string; readonly error: string; readonly owner?: string }
   | { readonly kind: 'failpoints'; readonly counts: Readonly<Record<string, number>> }
 
 export type NoteOf<Kind extends Note['kind']> = Extract<Note, { kind: Kind }>
 
-/** What a check remembers for the next one: entries never change, and time goes one way. */
+/** What a check records for the next one, because entries never change. */
 export interface Snapshot {
   /** How many notes there were. */
   readonly notes: number
@@ -59,42 +59,42 @@ export interface Snapshot {
 }
 
 /** A message that is not in the log yet. */
-export interface Waiting {
+export interface WaitingMessage {
   readonly session: string
   readonly clientKey: string
   readonly mode: InputMode
 }
 
-/** All that a check goes by. */
+/** The input of a check. */
 export interface Evidence {
-  /** The session at the top; the others are its children. */
+  /** The root session; the others are its descendants. */
   readonly root: string
   readonly sessions: Readonly<Record<string, readonly LogEntry[]>>
   /** The messages that wait in the store's inboxes. */
-  readonly waiting: readonly Waiting[]
+  readonly waiting: readonly WaitingMessage[]
   readonly notes: readonly Note[]
-  /** How many notes there were when all else had been read. */
+  /** The number of notes after everything else was read. */
   readonly ledger: number
-  /** The keys under which something was really done. */
+  /** The keys of effects that took place. */
   readonly effects: ReadonlySet<string>
-  /** Nothing is left to do: what may be open after a crash must be closed now. */
+  /** Whether all work is done, so that no call or run may be open. */
   readonly isDone: boolean
   readonly earlier?: Snapshot
-  /** What went wrong when the store was opened and read. */
+  /** Errors while the store was opened and read. */
   readonly problems: readonly string[]
-  /** Blobs that entries name and the store does not have. */
+  /** Blobs that entries name and the store lacks. */
   readonly missingBlobs: readonly string[]
 }
 
 export type PromiseId = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8'
 
-/** A promise that was not kept. `approval` stands for the rule that an answer counts only for what was asked. */
+/** A violated guarantee. `approval`: an answer counts only for the question it answers. */
 export interface Violation {
   readonly id: PromiseId | 'approval'
   readonly what: string
 }
 
-/** Entries by what they are, typed. */
+/** The entries of a type. */
 export function entriesOf<Type extends LogEntry['type']>(
   entries: readonly LogEntry[],
   type: Type,

@@ -1,11 +1,11 @@
 import { onFailpoint } from '../src/core/log.ts'
-import type { WorldOptions } from './world-options.ts'
+import type { WorkerOptions } from './worker-options.ts'
 
 /**
- * Counts the failpoints that this process passes, and ends it at the one it is told. Entries that are written together
- * differ from run to run, so each type among them is a point of its own.
+ * Counts the failpoints that this process passes, and kills or stops it at the given one. Which entries are appended together
+ * differs between runs, so each of their types is a failpoint of its own.
  */
-export function listenToFailpoints({ at, lists }: WorldOptions): ReadonlyMap<string, number> {
+export function listenToFailpoints({ at, lists }: WorkerOptions): ReadonlyMap<string, number> {
   const passed = new Map<string, number>()
   if (!at && !lists) return passed
   onFailpoint((name) => {
@@ -19,6 +19,6 @@ export function listenToFailpoints({ at, lists }: WorldOptions): ReadonlyMap<str
 }
 
 function pointsOf(name: string): readonly string[] {
-  const [place, types] = name.split(':', 2)
-  return types === undefined ? [name] : [...new Set(types.split('+'))].map((type) => `${place}:${type}`)
+  const [point, types] = name.split(':', 2)
+  return types === undefined ? [name] : [...new Set(types.split('+'))].map((type) => `${point}:${type}`)
 }

@@ -2,13 +2,13 @@ import { messageOf } from '../src/core/errors.ts'
 import type { LogEntry } from '../src/core/log.ts'
 import type { SessionStore } from '../src/core/store.ts'
 import { withSpill } from '../src/sessions/spill.ts'
-import type { Evidence, Snapshot, Waiting } from './evidence.ts'
+import type { Evidence, Snapshot, WaitingMessage } from './evidence.ts'
 import { readEffects, readLedger } from './ledger.ts'
 import { openStore, type StoreKind, sessionId } from './stores.ts'
 
 /**
- * Looks at what is there, without a lease and without changing anything. Somebody may be writing meanwhile, so things are
- * read against their course: a message goes from the inbox to the log, and only then to the ledger.
+ * Reads the state of a trial without a lease and without changing anything. A process may write meanwhile, so things are read
+ * in reverse order: a message goes from the inbox to the log, and only then to the ledger.
  */
 export async function gather(
   kind: StoreKind,
@@ -19,7 +19,7 @@ export async function gather(
   const problems: string[] = []
   const missingBlobs: string[] = []
   const sessions: Record<string, readonly LogEntry[]> = {}
-  const waiting: Waiting[] = []
+  const waiting: WaitingMessage[] = []
   try {
     const store = await openStore(kind, folder)
     try {
@@ -46,8 +46,8 @@ async function readWhole(store: SessionStore, id: string, missing: string[]): Pr
   return missing.length > 0 ? raw : withSpill(store).read(id)
 }
 
-/** The first thing a watcher is told is what is there; the last entry is, so that it need not wait for something new. */
-async function waitingIn(store: SessionStore, id: string): Promise<readonly Waiting[]> {
+/** A watch begins with the present state; from before the last entry on, it reports at once. */
+async function waitingIn(store: SessionStore, id: string): Promise<readonly WaitingMessage[]> {
   const head = (await store.read(id)).length
   const stop = new AbortController()
   const timer = head === 0 && setTimeout(() => stop.abort(), 300)

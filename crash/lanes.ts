@@ -1,5 +1,5 @@
-/** Works through a list, a few at a time. */
-export async function inLanes<Item>(
+/** Processes a list with limited concurrency. */
+export async function inParallel<Item>(
   items: readonly Item[],
   lanes: number,
   work: (item: Item, index: number) => Promise<void>,

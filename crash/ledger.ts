@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { Note } from './evidence.ts'
 
 /**
- * Where a world's processes write down what they saw, in one file for all of them: the order of its lines is the order of
- * events. Not synced: what a killed process wrote is with the kernel already.
+ * The file in which all workers of a trial record their observations: the order of its lines is the order of events. Not synced:
+ * the kernel keeps what a killed process wrote.
  */
 export function openLedger(folder: string): (note: Note) => void {
   const file = openSync(join(folder, 'ledger.jsonl'), 'a')
@@ -18,7 +18,7 @@ export function readLedger(folder: string): Note[] {
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Note)
 }
 
-/** Does what a key stands for, unless it was done: one file per key, which can be made only once. */
+/** Performs the effect of a key, unless it was done: one file per key, which can be created only once. */
 export function takeEffect(folder: string, key: string): boolean {
   try {
     openSync(join(folder, 'effects', encodeURIComponent(key)), 'wx')

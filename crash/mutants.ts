@@ -10,12 +10,12 @@ export interface Patch {
 }
 
 /** How a mutant is detected: by crashes at these points, or by a scene with several writers. */
-export interface Trap {
+export interface Detection {
   readonly points?: readonly (readonly [name: string, hit: number])[]
   readonly scene?: SceneName
 }
 
-export interface Mutant extends Trap {
+export interface Mutant extends Detection {
   readonly name: string
   readonly patches: readonly Patch[]
 }

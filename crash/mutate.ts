@@ -2,10 +2,10 @@ import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { mutants, patched } from './mutants.ts'
 
-// Loaded before a world: gives it a seeded bug while its sources are read. The sources themselves know nothing of it.
+// Loaded before a worker: adds a bug while the sources are loaded. The files are not changed.
 const name = process.env.LIBERO_CRASH_MUTANT
 const mutant = mutants.find((one) => one.name === name)
-if (!mutant) throw new Error(`There is no mutant "${name}"; crash/mutants.ts has those there are`)
+if (!mutant) throw new Error(`There is no mutant "${name}"; crash/mutants.ts lists them`)
 
 registerHooks({
   load(url, context, next) {

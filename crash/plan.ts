@@ -1,7 +1,7 @@
 import type { SessionContentBlock } from '../src/core/turn.ts'
 import { randomOf } from './random.ts'
 
-/** A call as the plan writes it. */
+/** A planned call. */
 export interface PlannedCall {
   readonly id: string
   readonly name: string
@@ -12,7 +12,7 @@ type Kind = 'parallel' | 'nested' | 'spawn' | 'ask' | 'deploy' | 'steer' | 'comp
 
 const full: readonly Kind[] = ['parallel', 'nested', 'spawn', 'ask', 'deploy', 'steer', 'compact']
 
-/** What a model says in each turn before its last. Seed 0 is the plan with everything in it; others have 2 to 5 steps. */
+/** The calls of the model in each turn before its last. Seed 0 is the plan with all kinds; others have 2 to 5 steps. */
 export function planOf(seed: number): readonly (readonly PlannedCall[])[] {
   const kinds = [...full]
   if (seed !== 0) {
@@ -67,7 +67,7 @@ function callsOf(kind: Kind): [name: string, input: Record<string, unknown>][] {
   }
 }
 
-/** What a child does. */
+/** The plan of a child. */
 export const childPlan: readonly (readonly PlannedCall[])[] = [
   [
     { id: 'k0a', name: 'look', input: {} },
@@ -78,15 +78,15 @@ export const childPlan: readonly (readonly PlannedCall[])[] = [
 ]
 
 /** The text of a turn names its calls, so that a reader can tell whether it is complete. */
-export function wordsOf(step: number, calls: readonly PlannedCall[]): string {
+export function announcementOf(step: number, calls: readonly PlannedCall[]): string {
   return `Step ${step}: ${calls.map(({ id }) => id).join(' ')}. Over.`
 }
 
-/** What is wrong with a turn that the plan's model is supposed to have said; `undefined` when nothing is. */
+/** What is wrong with a turn of the planned model; `undefined` if nothing is. */
 export function flawOf(content: readonly SessionContentBlock[]): string | undefined {
   const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('')
-  const said = /^Step \d+: ([^.]*)\. Over\.$/.exec(text)
-  if (!said) return `its text is not whole: "${text}"`
+  const announced = /^Step \d+: ([^.]*)\. Over\.$/.exec(text)
+  if (!announced) return `its text is not complete: "${text}"`
   const calls = content.flatMap((block) => (block.type === 'tool_call' ? [block.id] : [])).join(' ')
-  return calls === said[1] ? undefined : `it announces the calls "${said[1]}" and has "${calls}"`
+  return calls === announced[1] ? undefined : `it announces the calls "${announced[1]}" and has "${calls}"`
 }

@@ -1,11 +1,11 @@
 import { AgentProviderError } from '../src/core/errors.ts'
 import type { ModelRequest, Provider } from '../src/core/provider.ts'
 import { textOf } from '../src/core/turn.ts'
-import { childPlan, type PlannedCall, wordsOf } from './plan.ts'
+import { announcementOf, childPlan, type PlannedCall } from './plan.ts'
 
 /**
- * A model whose reply depends on the conversation alone, so that whoever goes on after a crash follows the same plan. Its
- * line breaks once per process, in the middle of a reply.
+ * A model whose reply depends only on the conversation, so that a process that resumes after a crash follows the same plan. Its
+ * connection breaks once per process, in the middle of a reply.
  */
 export function plannedModel(plan: readonly (readonly PlannedCall[])[]): Provider {
   let hasBroken = false
@@ -16,12 +16,12 @@ export function plannedModel(plan: readonly (readonly PlannedCall[])[]): Provide
       const isChild = first !== undefined && textOf(first) === 'child'
       const step = stepOf(request)
       const calls = (isChild ? childPlan : plan)[step] ?? []
-      const text = wordsOf(step, calls)
+      const text = announcementOf(step, calls)
       yield { type: 'start' }
       yield { type: 'text', delta: text.slice(0, 5) }
       if (!hasBroken && !isChild && step === 1) {
         hasBroken = true
-        throw new AgentProviderError('the line broke', { provider: 'planned', retryable: true })
+        throw new AgentProviderError('the connection broke', { provider: 'planned', retryable: true })
       }
       yield { type: 'text', delta: text.slice(5) }
       yield {
@@ -34,7 +34,7 @@ export function plannedModel(plan: readonly (readonly PlannedCall[])[]): Provide
   }
 }
 
-/** How many turns the model had, those before a compaction included. */
+/** The number of turns of the model, including those before a compaction. */
 function stepOf({ messages }: ModelRequest): number {
   const said = messages.filter(({ role }) => role === 'assistant').length
   const summary = messages[0] && /^Summary of (\d+) steps$/.exec(textOf(messages[0]))

@@ -1,31 +1,31 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { WorldOptions } from './world-options.ts'
+import type { WorkerOptions } from './worker-options.ts'
 
 /** How a process ended. */
 export interface Exit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly stderr: string
-  /** Ended by us, because it did not end. */
+  /** Killed by the watchdog. */
   readonly isHung: boolean
 }
 
-/** A world under way. */
-export interface World {
+/** A running worker process. */
+export interface Worker {
   readonly writer: string
   readonly pid: number
   readonly ended: Promise<Exit>
   readonly isOver: () => boolean
-  /** Resolves when it has said so many things (or is over); what they were, in order. */
-  heard(count: number): Promise<readonly string[]>
+  /** Resolves with its output lines when there are `count` of them, or it has ended. */
+  linesUntil(count: number): Promise<readonly string[]>
   kill(signal: NodeJS.Signals): void
 }
 
-/** No world has so much to do. */
+/** No worker takes this long. */
 const longestMs = 120_000
 const running = new Set<ChildProcess>()
-const worldFile = fileURLToPath(new URL('world.ts', import.meta.url))
+const workerFile = fileURLToPath(new URL('worker.ts', import.meta.url))
 const mutateFile = new URL('mutate.ts', import.meta.url).href
 
 // At the end of this process all children are ended, also stopped ones.
@@ -33,10 +33,10 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Starts a world, as a process of its own. `mutant` names a seeded bug it is to have. */
-export function startWorld(options: WorldOptions, { cache, mutant }: { cache: string; mutant?: string }): World {
+/** Starts a worker process. `mutant` names a bug to add to it. */
+export function startWorker(options: WorkerOptions, { cache, mutant }: { cache: string; mutant?: string }): Worker {
   const hooks = mutant === undefined ? [] : ['--import', mutateFile]
-  const child = spawn(process.execPath, ['--no-warnings', ...hooks, worldFile, JSON.stringify(options)], {
+  const child = spawn(process.execPath, ['--no-warnings', ...hooks, workerFile, JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
@@ -46,7 +46,7 @@ export function startWorld(options: WorldOptions, { cache, mutant }: { cache: st
     },
   })
   running.add(child)
-  const said: string[] = []
+  const lines: string[] = []
   const waiting = new Set<() => void>()
   const wake = (): void => {
     for (const check of [...waiting]) check()
@@ -55,7 +55,7 @@ export function startWorld(options: WorldOptions, { cache, mutant }: { cache: st
   let isOver = false
   let isHung = false
   child.stdout?.on('data', (chunk: Buffer) => {
-    said.push(...chunk.toString().split('\n').filter(Boolean))
+    lines.push(...chunk.toString().split('\n').filter(Boolean))
     wake()
   })
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -65,7 +65,7 @@ export function startWorld(options: WorldOptions, { cache, mutant }: { cache: st
     child.on('error', reject)
     const watchdog = setTimeout(() => {
       isHung = true
-      stderr += `it came to no end within ${longestMs / 1000} s`
+      stderr += `it did not end within ${longestMs / 1000} s`
       child.kill('SIGKILL')
     }, longestMs)
     child.on('close', (code, signal) => {
@@ -81,12 +81,12 @@ export function startWorld(options: WorldOptions, { cache, mutant }: { cache: st
     pid: child.pid ?? 0,
     ended,
     isOver: () => isOver,
-    heard: (count) =>
+    linesUntil: (count) =>
       new Promise((resolve) => {
         const check = (): void => {
-          if (!isOver && said.length < count) return
+          if (!isOver && lines.length < count) return
           waiting.delete(check)
-          resolve(said)
+          resolve(lines)
         }
         waiting.add(check)
         check()

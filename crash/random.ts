@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 that depend on the seed alone, so that a run can be had again. */
+/** Random numbers from 0 to 1 that depend only on the seed, so that a run can be repeated. */
 export function randomOf(seed: number): () => number {
   let state = (seed ^ 0x9e3779b9) >>> 0
   return () => {

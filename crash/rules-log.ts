@@ -2,7 +2,7 @@ import type { LogEntry } from '../src/core/log.ts'
 import { type Evidence, entriesOf, notesOf, type Violation } from './evidence.ts'
 import { flawOf } from './plan.ts'
 
-/** I2: a turn with all its calls, or not at all; nothing speaks of a call whose turn is not there. */
+/** I2: a turn is stored with all its calls or not at all; no entry refers to a call without a turn. */
 export function wholeTurns({ sessions }: Evidence): Violation[] {
   return Object.entries(sessions).flatMap(([session, entries]) => {
     const found: Violation[] = []
@@ -11,7 +11,7 @@ export function wholeTurns({ sessions }: Evidence): Violation[] {
     for (const entry of entries) {
       if (entry.type === 'turn') {
         const { id, role, content } = entry.turn
-        if (turnIds.has(id)) found.push(i2(`turn ${id} of ${session} stands there twice`))
+        if (turnIds.has(id)) found.push(i2(`turn ${id} of ${session} is stored twice`))
         turnIds.add(id)
         const flaw = role === 'assistant' ? flawOf(content) : undefined
         if (flaw) found.push(i2(`turn ${id} of ${session} (entry ${entry.seq}): ${flaw}`))
@@ -33,7 +33,7 @@ function callOf(entry: LogEntry): string | undefined {
     : undefined
 }
 
-/** I3: at most one result for each call; exactly one once all is done, and no run left without an end. */
+/** I3: at most one result for each call; at the end exactly one, and every run has ended. */
 export function oneResult({ sessions, isDone }: Evidence): Violation[] {
   return Object.entries(sessions).flatMap(([session, entries]) => {
     const results = new Map<string, number>()
@@ -54,8 +54,8 @@ export function oneResult({ sessions, isDone }: Evidence): Violation[] {
 }
 
 /**
- * I6: one writer. Seen from the log, epochs only grow; seen from a lease, nothing of an earlier epoch comes after the
- * head that the lease was given with.
+ * I6: one writer. In the log, epochs never decrease; after the head at which a lease was taken, there are no entries of an
+ * earlier epoch.
  */
 export function oneWriter({ root, sessions, notes }: Evidence): Violation[] {
   const found: Violation[] = []
@@ -88,7 +88,7 @@ export function oneWriter({ root, sessions, notes }: Evidence): Violation[] {
   return found
 }
 
-/** I7: numbers are dense and stay what they were; what was shown live is what is stored. */
+/** I7: entry numbers have no gaps and never change; shown events equal stored entries. */
 export function stableEvents(
   { sessions, notes, earlier }: Evidence,
   digestOf: (entry: LogEntry) => string,

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { hunt } from './hunt.ts'
+import { catchMutants } from './catch-mutants.ts'
 import { randomKills } from './kills.ts'
 import { mutants } from './mutants.ts'
 import { rivals } from './rivals.ts'
 import { playScenes } from './scenes.ts'
 import { type StoreKind, storeKinds } from './stores.ts'
 import { sweep } from './sweep.ts'
-import type { Found } from './voyage.ts'
+import type { Found } from './trial.ts'
 
 const parts = ['sweep', 'kills', 'rivals', 'mutants'] as const
 const { values } = parseArgs({
@@ -61,7 +61,7 @@ if (wants('rivals')) {
   say(`rivals: ${result.races} races of ${result.processes} processes, ${result.found.length} violations`)
 }
 if (wants('mutants')) {
-  const results = await hunt({ lanes, seed, progress: say })
+  const results = await catchMutants({ lanes, seed, progress: say })
   total.mutants = mutants.length
   total.caught = results.filter(({ by }) => by).length
 }
@@ -74,9 +74,9 @@ function wants(part: (typeof parts)[number]): boolean {
 }
 
 function keep(more: readonly Found[]): void {
-  for (const { id, what, voyage, when, folder } of more) {
-    console.log(`VIOLATION of ${id}, seed ${seed}, ${voyage}, ${when}: ${what}\n  kept: ${folder}`)
-    found.push({ id, what, voyage, when, folder })
+  for (const { id, what, trial, when, folder } of more) {
+    console.log(`VIOLATION of ${id}, seed ${seed}, ${trial}, ${when}: ${what}\n  kept: ${folder}`)
+    found.push({ id, what, trial: trial, when, folder })
   }
 }
 

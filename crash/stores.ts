@@ -5,9 +5,9 @@ export type StoreKind = 'sqlite' | 'jsonl'
 
 export const storeKinds: readonly StoreKind[] = ['sqlite', 'jsonl']
 
-export const sessionId = 'voyage'
+export const sessionId = 'trial'
 
-/** Only the store that is asked for is loaded: a world must start quickly. */
+/** Loads only the requested store, because a worker must start quickly. */
 export async function openStore(kind: StoreKind, folder: string): Promise<SessionStore> {
   if (kind === 'sqlite') {
     const { createSqliteStore } = await import('../src/sessions/sqlite-store.ts')

@@ -1,7 +1,7 @@
 import type { SessionStore } from '../src/core/store.ts'
 import type { Note } from './evidence.ts'
 
-/** The same store, with a note about each lease that was given and each append that is tried. */
+/** Wraps a store to record each lease and each attempted append. */
 export function watchedStore(
   store: SessionStore,
   note: (note: Note) => void,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { check, digestOf, snapshotOf } from '../../crash/checker.ts'
 import type { Evidence, Note, NoteOf } from '../../crash/evidence.ts'
-import { wordsOf } from '../../crash/plan.ts'
+import { announcementOf } from '../../crash/plan.ts'
 import type { EntryBody, LogEntry } from '../../src/core/log.ts'
 import type { SessionContentBlock } from '../../src/core/turn.ts'
 
-const root = 'voyage'
+const root = 'trial'
 
 /** A session in which all is well: a prompt, three calls of the three kinds, a steering message, an approval, an end. */
 function story(): LogEntry[] {
@@ -13,10 +13,10 @@ function story(): LogEntry[] {
   const blocks = calls.map((call): SessionContentBlock => ({ type: 'tool_call', ...call }))
   const bodies: EntryBody[] = [
     { type: 'run_started', runId: 'r1', model: 'm' },
-    { type: 'turn', turn: turn('t0', 'user', [text('Set sail.')]), clientKey: 'prompt' },
-    { type: 'turn', turn: turn('t1', 'assistant', [text(wordsOf(0, calls)), ...blocks]), stop: 'tool_use' },
-    { type: 'call_started', callId: 'b', key: 'voyage/b', attempt: 1, replay: 'keyed' },
-    { type: 'call_started', callId: 'c', key: 'voyage/c', attempt: 1, replay: 'opaque' },
+    { type: 'turn', turn: turn('t0', 'user', [text('Begin.')]), clientKey: 'prompt' },
+    { type: 'turn', turn: turn('t1', 'assistant', [text(announcementOf(0, calls)), ...blocks]), stop: 'tool_use' },
+    { type: 'call_started', callId: 'b', key: 'trial/b', attempt: 1, replay: 'keyed' },
+    { type: 'call_started', callId: 'c', key: 'trial/c', attempt: 1, replay: 'opaque' },
     { type: 'input', mode: 'steer', clientKey: 'steer', content: [text('Stop.')] },
     { type: 'call_result', callId: 'a', output: 'seen', outcome: 'done' },
     { type: 'call_result', callId: 'b', output: 'paid', outcome: 'done' },
@@ -25,7 +25,7 @@ function story(): LogEntry[] {
     { type: 'approval_answered', callId: 'd', digest: 'this', decision: 'allow', by: 'me', clientKey: 'answer' },
     { type: 'call_result', callId: 'd', output: 'deployed', outcome: 'done' },
     { type: 'turn', turn: turn('t2', 'user', [text('Stop.')]), consumed: ['e6'] },
-    { type: 'turn', turn: turn('t3', 'assistant', [text(wordsOf(1, []))]), stop: 'end' },
+    { type: 'turn', turn: turn('t3', 'assistant', [text(announcementOf(1, []))]), stop: 'end' },
     { type: 'run_ended', runId: 'r1', status: 'completed', stop: 'end' },
   ]
   return bodies.map((body, i) => ({ ...body, seq: i + 1, id: `e${i + 1}`, at: 1000 + i }))
@@ -41,7 +41,7 @@ function turn(id: string, role: 'user' | 'assistant', content: readonly SessionC
 
 function begin(callId: string, replay: 'pure' | 'keyed' | 'opaque', more: Partial<NoteOf<'begin'>> = {}): Note {
   const about = { pid: 1, time: 0, writer: 'w1', epoch: 1, session: root, attempt: 1 }
-  return { kind: 'begin', ...about, tool: callId, callId, key: `voyage/${callId}`, replay, ...more }
+  return { kind: 'begin', ...about, tool: callId, callId, key: `trial/${callId}`, replay, ...more }
 }
 
 const shownAs = (entry: LogEntry): Note => {
@@ -50,7 +50,7 @@ const shownAs = (entry: LogEntry): Note => {
   return { kind: 'event', session: root, seq, id, type, digest: digestOf(entry), ...callId }
 }
 
-/** What the world saw of that story. */
+/** What the worker saw of that story. */
 function notesAbout(entries: readonly LogEntry[]): Note[] {
   return [
     { kind: 'lease', session: root, epoch: 1, head: 0, writer: 'w1' },
@@ -65,7 +65,7 @@ function notesAbout(entries: readonly LogEntry[]): Note[] {
     { kind: 'ack', of: 'message', clientKey: 'steer' },
     { kind: 'ack', of: 'answer', clientKey: 'answer' },
     { kind: 'ack', of: 'turn', session: root, turnId: 't1' },
-    { kind: 'ack', of: 'run', status: 'completed', text: wordsOf(1, []) },
+    { kind: 'ack', of: 'run', status: 'completed', text: announcementOf(1, []) },
   ]
 }
 
@@ -75,7 +75,7 @@ function evidence(
   const entries = story()
   const notes = notesAbout(entries)
   const changed = change(entries, notes)
-  const effects = new Set(['voyage/b'])
+  const effects = new Set(['trial/b'])
   const base = { root, sessions: { [root]: entries }, waiting: [], notes, effects, problems: [], missingBlobs: [] }
   return { ...base, ledger: (changed?.notes ?? notes).length, isDone: true, ...changed }
 }
@@ -118,7 +118,7 @@ describe('a planted violation is found', () => {
     ],
     'a tool result that was told is lost': [
       'I1',
-      (_, notes) => void notes.push({ kind: 'ack', of: 'tool', session: 'voyage/x', callId: 'a' }),
+      (_, notes) => void notes.push({ kind: 'ack', of: 'tool', session: 'trial/x', callId: 'a' }),
     ],
     'a turn that was told is lost': [
       'I1',
@@ -161,7 +161,7 @@ describe('a planted violation is found', () => {
     'a turn stands there twice': [
       'I2',
       (entries, notes) => {
-        entries[13] = { ...entries[13], turn: turn('t2', 'assistant', [text(wordsOf(1, []))]) } as LogEntry
+        entries[13] = { ...entries[13], turn: turn('t2', 'assistant', [text(announcementOf(1, []))]) } as LogEntry
         return { notes: notes.filter(({ kind }) => kind !== 'event') }
       },
     ],
@@ -200,10 +200,10 @@ describe('a planted violation is found', () => {
       'I5',
       (_, notes) => {
         notes.splice(5, 0, begin('b', 'keyed', { key: 'another' }))
-        return { effects: new Set(['voyage/b', 'another']) }
+        return { effects: new Set(['trial/b', 'another']) }
       },
     ],
-    'two calls have one key': ['I5', (_, notes) => void notes.splice(5, 0, begin('a.1', 'keyed', { key: 'voyage/b' }))],
+    'two calls have one key': ['I5', (_, notes) => void notes.splice(5, 0, begin('a.1', 'keyed', { key: 'trial/b' }))],
     'a writer that was shut out writes': [
       'I6',
       (_, notes) => void notes.push({ kind: 'lease', session: root, epoch: 2, head: 10, writer: 'w2' }),
@@ -255,7 +255,7 @@ describe('a planted violation is found', () => {
       },
     ],
     'the store does not open': ['I8', () => ({ problems: ['file is not a database'] })],
-    'a blob is missing': ['I8', () => ({ missingBlobs: ['voyage abc'] })],
+    'a blob is missing': ['I8', () => ({ missingBlobs: ['trial abc'] })],
     'an answer to something else counts': [
       'approval',
       (entries, notes) => {

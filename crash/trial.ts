@@ -4,23 +4,22 @@ import { join } from 'node:path'
 import { check, snapshotOf } from './checker.ts'
 import type { Snapshot, Violation } from './evidence.ts'
 import { gather } from './gather.ts'
-import { type Exit, startWorld, type World } from './processes.ts'
+import { type Exit, startWorker, type Worker } from './processes.ts'
 import type { StoreKind } from './stores.ts'
-import { exits, type WorldOptions } from './world-options.ts'
+import { exits, type WorkerOptions } from './worker-options.ts'
 
-/** What a voyage is about. */
-export interface VoyageOptions {
+export interface TrialOptions {
   readonly kind: StoreKind
-  /** For people: what is tried here. */
+  /** Describes the trial. */
   readonly name: string
   readonly plan?: number
   readonly mutant?: string
-  /** Where compiled code is kept between processes. */
+  /** The cache for compiled code. */
   readonly cache: string
 }
 
 export interface Found extends Violation {
-  readonly voyage: string
+  readonly trial: string
   readonly folder: string
   /** Right after a crash, or at the end. */
   readonly when: string
@@ -32,37 +31,37 @@ process.on('exit', () => {
   for (const folder of unfinished) rmSync(folder, { recursive: true, force: true })
 })
 
-/** One session in a folder of its own, over all its processes, and what the checks found. */
-export class Voyage {
-  readonly options: VoyageOptions
+/** One session in its own folder, over all its processes, with the violations that were found. */
+export class Trial {
+  readonly options: TrialOptions
   readonly folder: string
   readonly found: Found[] = []
   #earlier: Snapshot | undefined
   #processes = 0
 
-  constructor(options: VoyageOptions) {
+  constructor(options: TrialOptions) {
     this.options = options
     this.folder = mkdtempSync(join(tmpdir(), 'libero-crash-'))
     unfinished.add(this.folder)
     mkdirSync(join(this.folder, 'effects'))
   }
 
-  /** Starts a process that goes on with the session. */
-  start(more: Partial<WorldOptions> = {}): World {
+  /** Starts a process that works on the session. */
+  start(more: Partial<WorkerOptions> = {}): Worker {
     const { kind, plan = 0, cache, mutant } = this.options
     const writer = `w${++this.#processes}`
     const { folder } = this
-    const world = { kind, folder, writer, plan, answers: true, ...more }
-    return startWorld(world, { cache, ...(mutant !== undefined && { mutant }) })
+    const worker = { kind, folder, writer, plan, answers: true, ...more }
+    return startWorker(worker, { cache, ...(mutant !== undefined && { mutant }) })
   }
 
-  async run(more: Partial<WorldOptions> = {}): Promise<Exit> {
+  async run(more: Partial<WorkerOptions> = {}): Promise<Exit> {
     const exit = await this.start(more).ended
-    if (exit.isHung) this.report({ id: 'I8', what: `a process hangs: ${shown(exit)}` }, 'on the way')
+    if (exit.isHung) this.report({ id: 'I8', what: `a process hangs: ${shown(exit)}` }, 'meanwhile')
     return exit
   }
 
-  /** Whether all promises are kept, as things are now. */
+  /** Checks all guarantees in the present state. */
   async check(when: string, isDone = false): Promise<boolean> {
     const { kind } = this.options
     const evidence = await gather(kind, this.folder, { isDone, earlier: this.#earlier })
@@ -74,34 +73,34 @@ export class Voyage {
 
   report(violation: Violation, when: string): void {
     const { name, kind } = this.options
-    this.found.push({ ...violation, when, voyage: `${name} on ${kind}`, folder: this.folder })
+    this.found.push({ ...violation, when, trial: `${name} on ${kind}`, folder: this.folder })
   }
 
-  /** Goes on until everything is done, and checks once more. */
-  async finish(more: Partial<WorldOptions> = {}): Promise<void> {
+  /** Runs until everything is done, and checks again. */
+  async finish(more: Partial<WorkerOptions> = {}): Promise<void> {
     let unparks = false
     for (let tries = 0; tries < 6; tries++) {
       const exit = await this.run({ ...more, unparks })
       if (exit.code === exits.done) {
-        if (tries === 0 && (await this.#isSpokenTo())) continue
+        if (tries === 0 && (await this.#hasMessages())) continue
         await this.check('at the end', true)
         return
       }
       unparks = exit.code === exits.parked
       if (unparks || exit.code === exits.storeBusy) continue
-      this.report({ id: 'I8', what: `the session cannot be gone on with: ${shown(exit)}` }, 'at the end')
+      this.report({ id: 'I8', what: `the session cannot be resumed: ${shown(exit)}` }, 'at the end')
       return
     }
-    this.report({ id: 'I8', what: 'the session comes to no end' }, 'at the end')
+    this.report({ id: 'I8', what: 'the session does not end' }, 'at the end')
   }
 
-  /** What comes in the last moment of a run waits for the next one, which has to take it: once is enough. */
-  async #isSpokenTo(): Promise<boolean> {
+  /** A message that comes at the end of a run is delivered by the next run. */
+  async #hasMessages(): Promise<boolean> {
     const { waiting } = await gather(this.options.kind, this.folder, { isDone: true, earlier: this.#earlier })
     return waiting.some(({ mode }) => mode !== 'answer')
   }
 
-  /** A folder with something to look at stays. */
+  /** Keeps the folder if there are violations to inspect. */
   close(): void {
     unfinished.delete(this.folder)
     if (this.found.length === 0 || this.options.mutant !== undefined)

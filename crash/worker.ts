@@ -13,11 +13,11 @@ import { planOf } from './plan.ts'
 import { plannedModel } from './planned-model.ts'
 import { openStore, sessionId } from './stores.ts'
 import { watchedStore } from './watched-store.ts'
-import { exits, type WorldOptions } from './world-options.ts'
-import { worldTools } from './world-tools.ts'
+import { exits, type WorkerOptions } from './worker-options.ts'
+import { workerTools } from './worker-tools.ts'
 
-// A process that works on a session until it is done, or dies over it.
-const options = JSON.parse(process.argv[2]!) as WorldOptions
+// A process that works on a session until it is done, or is killed.
+const options = JSON.parse(process.argv[2]!) as WorkerOptions
 const { kind, folder, writer, plan } = options
 const write = openLedger(folder)
 const passed = listenToFailpoints(options)
@@ -25,10 +25,10 @@ let epoch = 0
 let lastSent = ''
 
 say('ready')
-process.exitCode = await live().catch(exitOf)
+process.exitCode = await runWorker().catch(exitOf)
 if (options.lists) write({ kind: 'failpoints', counts: Object.fromEntries(passed) })
 
-async function live(): Promise<number> {
+async function runWorker(): Promise<number> {
   const store = watchedStore(await openStore(kind, folder), write, {
     root: sessionId,
     writer,
@@ -66,13 +66,13 @@ async function openSession(store: SessionStore): Promise<Session> {
   const exists = async (): Promise<boolean> => (await store.read(sessionId)).length > 0
   if (await exists()) return loadSession(store, sessionId, how)
   return createSession({ store, id: sessionId, ...how }).catch(async (error) => {
-    if (await exists()) return loadSession(store, sessionId, how) // a rival was quicker
+    if (await exists()) return loadSession(store, sessionId, how) // another process was faster
     throw error
   })
 }
 
 async function run(session: Session, store: SessionStore): Promise<number> {
-  const tools = worldTools({ folder, writer, store, note, epoch: () => epoch, agent: () => agent })
+  const tools = workerTools({ folder, writer, store, note, epoch: () => epoch, agent: () => agent })
   const agent = assembleAgent({ provider: plannedModel(planOf(plan)), session, tools })
   const { hooks } = agent
   const clientKey = options.ownPrompt ? `prompt-${writer}` : 'prompt'
@@ -96,17 +96,17 @@ async function run(session: Session, store: SessionStore): Promise<number> {
     if (sessionTurn) note({ kind: 'ack', of: 'turn', session: childId, turnId: sessionTurn.id })
   })
   for (let rounds = 0; rounds < 20; rounds++) {
-    const { status, text } = await agent.run({ prompt: 'Set sail.', clientKey })
+    const { status, text } = await agent.run({ prompt: 'Begin.', clientKey })
     note({ kind: 'ack', of: 'run', status, text })
     if (status === 'completed') return exits.done
     if (!options.answers) return exits.suspended
-    // A session of its own, as another process would have: what it says goes through the inbox.
+    // A separate session object, as in another process: its answer goes through the inbox.
     await answerOne(await loadSession(store, session.id), store)
   }
-  throw new Error('The run is suspended again and again, whatever is answered')
+  throw new Error('The run is suspended repeatedly in spite of answers')
 }
 
-/** What a person does: an answer that is about something else first, then the one that counts. */
+/** Answers like a person: first with a wrong digest, then correctly. */
 async function answerOne(session: Session, store: SessionStore): Promise<number> {
   const waiting = await session.pendingInTree()
   // A call that spawned waits for its child, not for a person.

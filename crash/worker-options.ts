@@ -1,7 +1,7 @@
 import type { StoreKind } from './stores.ts'
 
-/** What a world is told, as JSON in its first argument. */
-export interface WorldOptions {
+/** The options of a worker, as JSON in its first argument. */
+export interface WorkerOptions {
   readonly kind: StoreKind
   readonly folder: string
   /** Names the process in the ledger and as the owner of leases. */
@@ -14,18 +14,18 @@ export interface WorldOptions {
   readonly lists?: boolean
   readonly takeOver?: boolean
   readonly leaseMs?: number
-  /** What this process's clock is off by. */
+  /** The offset of this process's clock. */
   readonly skewMs?: number
-  /** Whether this process answers the calls that wait, in the place of a person. */
+  /** Whether this process answers waiting calls like a person. */
   readonly answers?: boolean
   readonly unparks?: boolean
-  /** What it came for. Default `run`. */
+  /** Its task. Default `run`. */
   readonly role?: 'run' | 'steer' | 'answer'
-  /** Says something of its own instead of the prompt that all share. */
+  /** Uses its own prompt instead of the shared one. */
   readonly ownPrompt?: boolean
-  /** A run that has begun waits until this file is there. */
+  /** A run that has begun waits until this file exists. */
   readonly hold?: string
 }
 
-/** How a world ends, as exit codes. */
+/** The exit codes of a worker. */
 export const exits = { done: 0, failed: 1, suspended: 3, busy: 4, leaseLost: 5, parked: 6, storeBusy: 7 } as const

@@ -9,7 +9,7 @@ import { entriesOf, type Note } from './evidence.ts'
 import { takeEffect } from './ledger.ts'
 import { sessionId } from './stores.ts'
 
-export interface ToolSurroundings {
+export interface ToolEnvironment {
   readonly folder: string
   readonly writer: string
   readonly store: SessionStore
@@ -18,9 +18,9 @@ export interface ToolSurroundings {
   readonly agent: () => Agent
 }
 
-/** Tools of all replay classes that leave their traces outside. */
-export function worldTools(around: ToolSurroundings): Record<string, ToolDef> {
-  const { store, note, agent } = around
+/** Tools of all replay classes that record their effects in the ledger. */
+export function workerTools(environment: ToolEnvironment): Record<string, ToolDef> {
+  const { store, note, agent } = environment
   const tools = [
     tool('look', 'pure', async () => {
       await pause(1)
@@ -67,10 +67,10 @@ export function worldTools(around: ToolSurroundings): Record<string, ToolDef> {
         const { callId, idempotencyKey: key, attempt } = ctx
         const session = ctx.session?.id ?? ''
         failpoint(`effect.before:${name}`)
-        const about = { session, tool: name, callId, key, attempt, replay }
+        const call = { session, tool: name, callId, key, attempt, replay }
         const { pid } = process
-        note({ kind: 'begin', pid, time: Date.now(), writer: around.writer, epoch: around.epoch(), ...about })
-        if (replay === 'keyed') takeEffect(around.folder, key)
+        note({ kind: 'begin', pid, time: Date.now(), writer: environment.writer, epoch: environment.epoch(), ...call })
+        if (replay === 'keyed') takeEffect(environment.folder, key)
         failpoint(`effect.after:${name}`)
         return work(input, ctx)
       },
@@ -78,7 +78,7 @@ export function worldTools(around: ToolSurroundings): Record<string, ToolDef> {
   }
 }
 
-/** Replaces what was said before the present turn by a summary that says how far the plan has come. */
+/** Replaces the turns before the present one by a summary that tells the step of the plan. */
 async function compact(store: SessionStore, { log }: ToolContext): Promise<string> {
   if (log.transcript.lastChange(0) === 'compaction') return 'compacted before'
   const turns = entriesOf(await withSpill(store).read(sessionId), 'turn')

@@ -2,21 +2,21 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomKills } from './kills.ts'
-import { inLanes } from './lanes.ts'
+import { inParallel } from './lanes.ts'
 import { checkMutants, type Mutant, mutants } from './mutants.ts'
 import { scenes } from './scenes.ts'
 import { crashAt } from './sweep.ts'
-import { type Found, Voyage } from './voyage.ts'
+import { type Found, Trial } from './trial.ts'
 
-export interface HuntResult {
+export interface MutantResult {
   readonly name: string
-  /** Which layer found it; absent when none did. */
+  /** The part that detected it; absent if none did. */
   readonly caughtBy?: string
   readonly by?: Found
 }
 
-/** Each mutant is let loose until it is first caught: where its bug should show, and else by chance. */
-export async function hunt({
+/** Runs each mutant until it is detected: first where its bug should show, then by random kills. */
+export async function catchMutants({
   lanes,
   seed,
   progress,
@@ -24,11 +24,11 @@ export async function hunt({
   lanes: number
   seed: number
   progress?: (line: string) => void
-}): Promise<readonly HuntResult[]> {
+}): Promise<readonly MutantResult[]> {
   checkMutants()
-  const results: HuntResult[] = []
-  await inLanes(mutants, lanes, async (mutant) => {
-    // Compiled code of its own: what is kept must never be taken for the real thing.
+  const results: MutantResult[] = []
+  await inParallel(mutants, lanes, async (mutant) => {
+    // A separate cache, because compiled code of a mutant must not be used elsewhere.
     const cache = mkdtempSync(join(tmpdir(), 'libero-crash-cache-'))
     try {
       const result = await catchOne(mutant, cache, seed)
@@ -42,17 +42,17 @@ export async function hunt({
   return results
 }
 
-async function catchOne({ name, points = [], scene }: Mutant, cache: string, seed: number): Promise<HuntResult> {
-  const about = { kind: 'sqlite', cache, mutant: name } as const
+async function catchOne({ name, points = [], scene }: Mutant, cache: string, seed: number): Promise<MutantResult> {
+  const settings = { kind: 'sqlite', cache, mutant: name } as const
   for (const [point, hit] of points) {
-    const { found } = await crashAt({ name: point, hit }, about)
+    const { found } = await crashAt({ name: point, hit }, settings)
     if (found[0]) return caught(name, 'the sweep', found[0])
   }
   if (scene) {
-    const voyage = new Voyage({ ...about, name: `scene "${scene}"` })
-    await scenes[scene](voyage)
-    voyage.close()
-    if (voyage.found[0]) return caught(name, `the scene "${scene}"`, voyage.found[0])
+    const trial = new Trial({ ...settings, name: `scene "${scene}"` })
+    await scenes[scene](trial)
+    trial.close()
+    if (trial.found[0]) return caught(name, `the scene "${scene}"`, trial.found[0])
   }
   const random = await randomKills({
     kinds: ['sqlite'],
@@ -66,8 +66,8 @@ async function catchOne({ name, points = [], scene }: Mutant, cache: string, see
   return random.found[0] ? caught(name, 'random kills', random.found[0]) : { name }
 }
 
-/** A mutant that cannot even run is no bug that anybody could have had. */
-function caught(name: string, caughtBy: string, by: Found): HuntResult {
+/** A mutant that cannot run at all is an error of the harness. */
+function caught(name: string, caughtBy: string, by: Found): MutantResult {
   if (/(Syntax|Reference|Type)Error|fix the mutant/.test(by.what))
     throw new Error(`The mutant "${name}" does not work: ${by.what}`)
   return { name, caughtBy, by }

@@ -56,8 +56,8 @@ function clientKeyOf(entry: LogEntry): string[] {
 }
 
 /**
- * I4: what has a result is not done again. A process that was shut out may not know of the result yet, and cannot be kept
- * from finishing what it had begun; so only those count that knew, or should have: of the same epoch or a later one.
+ * I4: a call with a result does not run again. A process that lost its lease may not know of the result yet, and cannot be
+ * stopped; so only processes of the same or a later epoch count.
  */
 export function nothingAgain({ sessions, notes, earlier }: Evidence): Violation[] {
   const epochs = new Map(
@@ -78,7 +78,7 @@ export function nothingAgain({ sessions, notes, earlier }: Evidence): Violation[
   })
 }
 
-/** I5: one effect per key and one key per call; what has no key begins at most once. */
+/** I5: one effect per key and one key per call; an opaque call begins at most once. */
 export function effectsOnce({ notes, effects }: Evidence): Violation[] {
   const found: Violation[] = []
   const begins = notesOf(notes, 'begin')
@@ -100,7 +100,7 @@ export function effectsOnce({ notes, effects }: Evidence): Violation[] {
   return found
 }
 
-/** An answer counts only for what was asked: a call that needs one begins after an answer to its very digest. */
+/** An answer counts only for its question: a call that needs approval begins after an answer to its digest. */
 export function approved({ sessions, notes }: Evidence): Violation[] {
   return notesOf(notes, 'begin').flatMap(({ session, callId, tool }): Violation[] => {
     const entries = sessions[session] ?? []
@@ -116,10 +116,10 @@ export function approved({ sessions, notes }: Evidence): Violation[] {
   })
 }
 
-/** I8: the store opens and can be read, and holds what its entries name. */
+/** I8: the store can be opened and read, and contains all named blobs. */
 export function opens({ problems, missingBlobs }: Evidence): Violation[] {
   return [
     ...problems.map((problem): Violation => ({ id: 'I8', what: problem })),
-    ...missingBlobs.map((name): Violation => ({ id: 'I8', what: `blob ${name} is named by an entry and not there` })),
+    ...missingBlobs.map((name): Violation => ({ id: 'I8', what: `blob ${name} is named by an entry and missing` })),
   ]
 }
