@@ -62,8 +62,8 @@ function readPayload(line: string): Payload | string {
 }
 
 async function isSilent(command: string, { read }: ShellReader): Promise<boolean> {
-  const place = { root: '/clone/work', home: '/home/user', isTrusted: false }
-  return (await explainCommand(command, { layers: { launch: basePolicy }, location: place, read })).verdict === 'allow'
+  const location = { root: '/clone/work', home: '/home/user', isTrusted: false }
+  return (await explainCommand(command, { layers: { launch: basePolicy }, location, read })).verdict === 'allow'
 }
 
 /** On one line, in ASCII: a hostile line must not draw on the terminal of who reads about it. */

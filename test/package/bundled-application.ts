@@ -111,7 +111,7 @@ export function bundledApplications(installed: () => InstalledPackage): void {
       await writeFile(
         join(installed().project, 'reads.mjs'),
         `import { explainCommand } from 'libero/authority'
-         console.log((await explainCommand('ls', { layers: {}, place: { root: '/', cwd: '/' } })).verdict)`,
+         console.log((await explainCommand('ls', { layers: {}, location: { root: '/', cwd: '/' } })).verdict)`,
       )
       const ran = await run(
         elsewhere,
