@@ -7,7 +7,7 @@ import type { JsonSchema } from './tool.ts'
 import { readArguments } from './tool-arguments.ts'
 import type { Message, ToolCallBlock } from './turn.ts'
 
-describe('small slips of JSON are mended, and the text is kept', () => {
+describe('small errors in JSON are repaired, and the text is kept', () => {
   test.each([
     ['a trailing comma', '{"a": [1, 2,], "b": "x",}', { a: [1, 2], b: 'x' }],
     ['single quotes', `{'a': 'it is "so"', 'b': ['x']}`, { a: 'it is "so"', b: ['x'] }],
@@ -161,7 +161,7 @@ describe('half a surrogate pair', () => {
     expect([input, unreadable]).toEqual([{}, expect.stringContaining('half a character')])
   })
 
-  test.each(['{"a":"\ud83d",}', '{"a": x y \ud83d "'])('is mended in the text that is kept', async (text) => {
+  test.each(['{"a":"\ud83d",}', '{"a": x y \ud83d "'])('is repaired in the text that is kept', async (text) => {
     const { raw } = readArguments(text, false)
     expect(raw).toBe(text.toWellFormed())
   })
@@ -201,7 +201,7 @@ describe('through an agent', () => {
     expect(answers[0]).toMatch(/^Validation error: .*nested deeper than 100 levels/)
   })
 
-  test('a JSON text that is mended into a list deeper than the stack is answered, not fatal', async () => {
+  test('a JSON text that is repaired into a list deeper than the stack is answered, not fatal', async () => {
     const list = '['.repeat(20_000) + ']'.repeat(20_000)
     const { ran, answers } = await play({ inputs: [{ list }], properties: { list: { type: 'array' } } })
     expect(ran).toEqual([])

@@ -16,7 +16,7 @@ describe('what is read as the declared type', () => {
     ['No', false],
     [' true ', true],
   ])('A080 boolean takes the text %j for %j', (text, value) => {
-    expect(mend(text, 'boolean')).toEqual(mended(value, 'string', 'boolean'))
+    expect(repair(text, 'boolean')).toEqual(repaired(value, 'string', 'boolean'))
   })
 
   test.each([
@@ -27,7 +27,7 @@ describe('what is read as the declared type', () => {
     ['0', 0],
     [' 12 ', 12],
   ])('A081 number takes the text %j for %j', (text, value) => {
-    expect(mend(text, 'number')).toEqual(mended(value, 'string', 'number'))
+    expect(repair(text, 'number')).toEqual(repaired(value, 'string', 'number'))
   })
 
   test.each([
@@ -35,7 +35,7 @@ describe('what is read as the declared type', () => {
     ['-7', -7],
     ['3.0', 3],
   ])('A081 integer takes the text %j for %j', (text, value) => {
-    expect(mend(text, 'integer')).toEqual(mended(value, 'string', 'integer'))
+    expect(repair(text, 'integer')).toEqual(repaired(value, 'string', 'integer'))
   })
 
   test.each([
@@ -44,7 +44,7 @@ describe('what is read as the declared type', () => {
     ['object', '{"a": {"b": [1]}}', { a: { b: [1] } }],
     ['object', ' {} ', {}],
   ])('A082 %s takes the JSON text %j', (type, text, value) => {
-    expect(mend(text, type)).toEqual(mended(value, 'string', type))
+    expect(repair(text, type)).toEqual(repaired(value, 'string', type))
   })
 
   test.each([
@@ -53,10 +53,10 @@ describe('what is read as the declared type', () => {
     [true, 'true', 'boolean'],
     [false, 'false', 'boolean'],
   ])('A083 string takes %j for %j', (value, text, from) => {
-    expect(mend(value, 'string')).toEqual(mended(text, from, 'string'))
+    expect(repair(value, 'string')).toEqual(repaired(text, from, 'string'))
   })
 
-  test('several properties are mended at once, each is named, and the given input stays as it was', () => {
+  test('several properties are repaired at once, each is named, and the given input stays as it was', () => {
     const schema = { properties: { n: { type: 'number' }, on: { type: 'boolean' }, s: { type: 'string' } } }
     const input = { n: '1', on: 'no', s: 'x', more: { deep: [1] } }
     expect(validateToolArgs(input, schema)).toEqual({
@@ -103,7 +103,7 @@ describe('what is refused', () => {
     ['string', {}, '"v" must be string, got object'],
     ['string', ['x'], '"v" must be string, got array'],
   ])('A084 %s refuses %j', (type, value, error) => {
-    expect(mend(value, type)).toEqual({ valid: false, error })
+    expect(repair(value, type)).toEqual({ valid: false, error })
   })
 
   test('A079 a required property that is missing or null is named, together with everything else that is wrong', () => {
@@ -118,7 +118,7 @@ describe('what is refused', () => {
   })
 
   test('a long value is shown only in part, and never cut through a character', () => {
-    const result = mend('😀'.repeat(1000), 'number')
+    const result = repair('😀'.repeat(1000), 'number')
     const error = result.valid ? '' : result.error
     expect(error).toMatch(/^"v" must be number, got string "😀+/u)
     expect(error.length).toBeLessThan(120)
@@ -130,13 +130,18 @@ describe('union types', () => {
   test.each([
     ['a value that fits any member is left alone', ['string', 'number'], 5, same(5)],
     ['also when an earlier member could have read it', ['number', 'string'], '5', same('5')],
-    ['a misfit is read as the first member that can', ['number', 'boolean'], 'yes', mended(true, 'string', 'boolean')],
-    ['in the declared order', ['boolean', 'number'], '1', mended(true, 'string', 'boolean')],
-    ['and in the other order', ['number', 'boolean'], '1', mended(1, 'string', 'number')],
+    [
+      'another type is read as the first member that accepts it',
+      ['number', 'boolean'],
+      'yes',
+      repaired(true, 'string', 'boolean'),
+    ],
+    ['in the declared order', ['boolean', 'number'], '1', repaired(true, 'string', 'boolean')],
+    ['and in the other order', ['number', 'boolean'], '1', repaired(1, 'string', 'number')],
     ['null is a value where it is declared', ['string', 'null'], null, same(null)],
     ['nothing fits', ['number', 'null'], 'x', { valid: false, error: '"v" must be number or null, got string "x"' }],
   ])('%s', (_, type, value, expected) => {
-    expect(mend(value, type)).toEqual(expected)
+    expect(repair(value, type)).toEqual(expected)
   })
 
   test('null is kept for a required property that declares it', () => {
@@ -185,7 +190,7 @@ describe('hostile keys', () => {
     expect(({} as Record<string, unknown>).x).toBe(undefined)
   })
 
-  test('A086 a declared __proto__ is mended as an own property', () => {
+  test('A086 a declared __proto__ is repaired as an own property', () => {
     const schema = { properties: parse('{"__proto__":{"type":"object"}}') }
     const result = validateToolArgs(parse('{"__proto__":"{\\"x\\":1}"}'), schema)
     expect(JSON.stringify(result)).toBe(
@@ -215,7 +220,7 @@ describe('for any input', () => {
     )
   })
 
-  test('a mended one is valid when checked again', () => {
+  test('a repaired input is valid when checked again', () => {
     fc.assert(
       fc.property(record, schemas, (input, schema) => {
         const once = validateToolArgs(input, schema)
@@ -255,11 +260,11 @@ function typeOf(value: unknown): string {
 }
 
 /** Checks one optional property `v` of the given type. */
-function mend(value: unknown, type: unknown) {
+function repair(value: unknown, type: unknown) {
   return validateToolArgs({ v: value }, { type: 'object', properties: { v: { type } } })
 }
 
-function mended(value: unknown, from: string, to: string) {
+function repaired(value: unknown, from: string, to: string) {
   return { ...same(value), coercions: [{ property: 'v', from, to }] }
 }
 

@@ -4,7 +4,7 @@ import { createAgent, createMemoryStore, createSession } from '../../src/index.t
 import { call, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
 import type { InboxItem } from '../../src/types.ts'
 
-const letter = (mode: InboxItem['mode'], text: string): InboxItem => ({
+const message = (mode: InboxItem['mode'], text: string): InboxItem => ({
   clientKey: text,
   mode,
   content: [{ type: 'text', text }],
@@ -24,7 +24,7 @@ async function unanswered(...steps: Step[]) {
 describe('what was left for a session whose last word has no answer', () => {
   test('a prompt comes before the model is asked, and once', async () => {
     const { store, agent, asked, provider } = await unanswered('Both.', 'Again.')
-    await store.send('s', letter('prompt', 'second'))
+    await store.send('s', message('prompt', 'second'))
     await agent.run()
     expect(asked()).toEqual(['user: second'])
     expect(texts(agent.turns)).toEqual(['user: first', 'user: second', 'assistant: Both.'])
@@ -34,15 +34,15 @@ describe('what was left for a session whose last word has no answer', () => {
 
   test('of several prompts the oldest comes first, and the others are follow-ups, one by one', async () => {
     const { store, agent, asked } = await unanswered('One.', 'Two.', 'Three.')
-    for (const text of ['a', 'b', 'c']) await store.send('s', letter('prompt', text))
+    for (const text of ['a', 'b', 'c']) await store.send('s', message('prompt', text))
     await agent.run()
     expect(asked()).toEqual(['user: a', 'user: b', 'user: c'])
   })
 
   test('steering comes before the model is asked, and a follow-up still waits until the model is done', async () => {
     const { store, agent, asked } = await unanswered([call('1', 'look')], 'Steered.', 'Followed.')
-    await store.send('s', letter('followUp', 'later'))
-    await store.send('s', letter('steer', 'left'))
+    await store.send('s', message('followUp', 'later'))
+    await store.send('s', message('steer', 'left'))
     await agent.run()
     expect(asked()).toEqual(['user: left', 'user: ←seen', 'user: later'])
   })
@@ -54,7 +54,7 @@ describe('what was left for a session whose last word has no answer', () => {
       return 'never said'
     }, 'Steered.')
     await agent.run({ signal: abort.signal }).catch(() => {})
-    await store.send('s', letter('steer', 'left'))
+    await store.send('s', message('steer', 'left'))
     await agent.run()
     expect(asked()).toEqual(['user: first', 'user: left'])
     expect(texts(agent.turns)).toEqual(['user: first', 'user: left', 'assistant: Steered.'])
@@ -69,7 +69,7 @@ describe('what was left for a session whose last word has no answer', () => {
     const provider = scripted([call('1', 'ask')], 'Thanks.', 'And that.')
     const agent = createAgent({ provider, session, tools: { ask } })
     await agent.run({ prompt: 'first' })
-    await store.send('s', letter('prompt', 'second'))
+    await store.send('s', message('prompt', 'second'))
     await session.answer('1', { content: 'me' })
     await agent.run()
     expect(texts(agent.turns).slice(2)).toEqual([

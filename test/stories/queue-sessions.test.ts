@@ -8,8 +8,8 @@ describe('messages from another process', () => {
   test('a message sent through the store reaches a running agent', async () => {
     const { agent, store, provider } = await setUp('in a session', calls('c1', 'c2'), 'steered', 'followed up')
     const send = once(async () => {
-      await store.send('s', letter('k1', 'steer', 'from afar'))
-      await store.send('s', letter('k2', 'followUp', 'later'))
+      await store.send('s', message('k1', 'steer', 'from afar'))
+      await store.send('s', message('k2', 'followUp', 'later'))
       await tick()
     })
     await agent.run({ prompt: 'go', hooks: { 'tool:after': send } })
@@ -25,8 +25,8 @@ describe('messages from another process', () => {
   test('a prompt sent through the store while no run is under way is what the next run begins with', async () => {
     const { agent, store } = await setUp('in a session', 'zero', 'one', 'two')
     await agent.run({ prompt: 'go' })
-    await store.send('s', letter('k', 'prompt', 'from afar'))
-    await store.send('s', letter('k', 'prompt', 'from afar'))
+    await store.send('s', message('k', 'prompt', 'from afar'))
+    await store.send('s', message('k', 'prompt', 'from afar'))
     expect(await waiting(store)).toEqual(['from afar'])
     await agent.run()
     expect(texts(agent.turns.slice(2))).toEqual(['user: from afar', 'assistant: one'])
@@ -38,7 +38,7 @@ describe('messages from another process', () => {
     const { agent, store } = await setUp('in a session', 'zero', 'one', 'two')
     const send = once(() => agent.steer('both', { clientKey: 'k' }))
     await agent.run({ prompt: 'go', hooks: { 'turn:before': send } })
-    await store.send('s', letter('k', 'steer', 'both'))
+    await store.send('s', message('k', 'steer', 'both'))
     await agent.run({ prompt: 'next' })
     expect(said(agent)).toEqual(['go', 'both', 'next'])
     expect(await waiting(store)).toEqual([])
@@ -124,7 +124,7 @@ describe('when a message counts as sent', () => {
     const { store, hold } = slowStore()
     const { agent } = await setUp(store, 'one', 'two', 'three')
     const send = once(async () => {
-      void [store.send('s', letter('k1', 'steer', 'a')), store.send('s', letter('k2', 'steer', 'b'))]
+      void [store.send('s', message('k1', 'steer', 'a')), store.send('s', message('k2', 'steer', 'b'))]
       const release = hold('append', 'send')
       await tick() // the first is now being taken over
       setTimeout(release)
@@ -183,7 +183,7 @@ describe('when a message counts as sent', () => {
   })
 })
 
-function letter(clientKey: string, mode: InboxItem['mode'], text: string): InboxItem {
+function message(clientKey: string, mode: InboxItem['mode'], text: string): InboxItem {
   return { clientKey, mode, content: [{ type: 'text', text }] }
 }
 

@@ -92,9 +92,9 @@ describe('what a log tells', () => {
     expect(promptsIn(started('a'), result('1', 'skipped'), turn('user', 'a'))).toEqual([true])
     expect(promptsIn(turn('user', ''), started('a'), ended('a', 'crashed'), started('b'))).toEqual([true, false])
     expect(promptsIn(started('a'), turn('assistant', 'a'), turn('user', 'a'))).toEqual([false])
-    const letter: EntryBody = { type: 'input', mode: 'prompt', clientKey: 'k', content: [] }
+    const message: EntryBody = { type: 'input', mode: 'prompt', clientKey: 'k', content: [] }
     const delivered: EntryBody = { ...turn('user', 'a'), consumed: ['e1'] } as EntryBody
-    expect(promptsIn(letter, started('a'), released, delivered)).toEqual([true])
+    expect(promptsIn(message, started('a'), released, delivered)).toEqual([true])
   })
 
   test('who is steered, or told that a limit is near, goes on with the same work', () => {
