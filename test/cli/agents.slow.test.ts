@@ -478,7 +478,7 @@ describe('rewind, cancel and delete', () => {
     expect((await agents('show', 'sc')).out).toContain('[its file changes were undone]')
     expect((await agents('rollback', 'sc', '--undo', '--yes')).out).toBe('restored  a.txt\nrestored  c.txt\n')
     expect([text('a.txt'), text('b.txt'), text('c.txt')]).toEqual(['its', 'mine now', 'its'])
-    expect((await agents('rollback', 'sc', '--undo', '--yes')).err).toContain('nothing is to be undone')
+    expect((await agents('rollback', 'sc', '--undo', '--yes')).err).toContain('there is nothing to undo')
   })
 })
 
