@@ -116,9 +116,7 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
       const more = { ...(id !== undefined && { id }), ...(error !== undefined && { error }) }
       if (!hasRunEnded) write({ type: 'not_run', command: type, status, ...more })
     }
-    // Commands of the same chunk, such as an abort, are read first.
-    const after = new Promise((resolve) => setTimeout(resolve))
-    if (!work.add({ size: message?.length ?? 0, after, run })) throw new Error(tooManyCommands)
+    if (!work.add({ size: message?.length ?? 0, run })) throw new Error(tooManyCommands)
   }
 
   async function execute(command: Envelope): Promise<void> {
