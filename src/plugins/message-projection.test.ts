@@ -76,7 +76,7 @@ test('D047 files that were rolled back with an earlier message are marked with i
   const known = (...more: readonly EntryBody[]): unknown => {
     const projection = projected(...said, ...more)
     const marks = projection.messages.map(({ metadata }) => metadata?.rolledBack)
-    return [marks, projection.files.since('Dig').map(({ rolledBack: wentBack }) => wentBack?.to)]
+    return [marks, projection.files.since('Dig').map(({ rolledBack }) => rolledBack?.to)]
   }
   expect(known(back)).toEqual([
     [true, true],

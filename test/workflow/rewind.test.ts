@@ -63,7 +63,9 @@ describe('removing a message', () => {
     const working = workflow.sendMsgToAgent(id, 'first')
     const steering = workflow.sendMsgToAgent(id, 'and this')
     await expect.poll(() => provider.requests.length).toBe(1)
-    await expect(workflow.rewind(id, 'x')).rejects.toThrow(`agent ${id} is at work; cancel it before you go back`)
+    await expect(workflow.rewind(id, 'x')).rejects.toThrow(
+      `agent ${id} is at work; cancel it before a rewind or rollback`,
+    )
     held.resolve('One.')
     await Promise.all([working, steering])
     const steered = (await workflow.getMessages(id)).find(({ content }) => content === 'and this')

@@ -18,8 +18,8 @@ interface TagPosition {
 const longestTag = 500
 
 /** The tag at a position; `more` if that depends on text to come. */
-export function readTag(place: TagPosition, patterns: readonly TextCallPattern[]): Tag | 'more' | undefined {
-  const { text, at, isEnd } = place
+export function readTag(position: TagPosition, patterns: readonly TextCallPattern[]): Tag | 'more' | undefined {
+  const { text, at, isEnd } = position
   const isClosing = text[at + 1] === '/'
   const from = at + (isClosing ? 2 : 1)
   if (!/[a-z]/i.test(text[from] ?? 'a')) return undefined

@@ -54,7 +54,7 @@ export class AgentRollback {
     } catch (error) {
       if (!(error instanceof SessionBusyError)) throw error
       throw new Error(
-        `agent ${id} is at work in another process; stop it with cancelAgent("${id}") before you go back`,
+        `agent ${id} is at work in another process; stop it with cancelAgent("${id}") before a rewind or rollback`,
         { cause: error },
       )
     }
@@ -62,6 +62,6 @@ export class AgentRollback {
 
   #checkIdle(): void {
     const { id, running } = this.#agent
-    if (running) throw new Error(`agent ${id} is at work; cancel it before you go back`)
+    if (running) throw new Error(`agent ${id} is at work; cancel it before a rewind or rollback`)
   }
 }

@@ -187,8 +187,8 @@ describe('files that others changed since', () => {
     repo.write({ dir: 'mine', 'file/mine': 'mine' })
     const { conflicts } = await files.rollback({ before, after })
     expect(conflicts).toEqual([
-      { path: 'dir/a', why: 'something else stands in the place of its folder' },
-      { path: 'file', why: 'a folder with other files stands in its place' },
+      { path: 'dir/a', why: 'something else is at the path of its folder' },
+      { path: 'file', why: 'a folder with other files is at its path' },
     ])
     expect(picture(repo.root)).toEqual({ dir: '644 mine', 'file/mine': '644 mine' })
   })

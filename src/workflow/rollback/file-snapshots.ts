@@ -119,7 +119,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     const elsewhere = lines.find((line) => line.startsWith('//elsewhere '))?.slice('//elsewhere '.length)
     if (elsewhere !== undefined)
       throw new SnapshotsUnavailableError(
-        `the snapshot ${elsewhere} is of another folder of this repository; go back in that one`,
+        `the snapshot ${elsewhere} is of another folder of this repository; roll back in that one`,
       )
     const ends = ['//journal', '//meta'].map((mark) => lines.indexOf(mark))
     return {

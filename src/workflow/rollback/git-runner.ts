@@ -67,13 +67,13 @@ for name in GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERN
 export LC_ALL=C GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0 GIT_LITERAL_PATHSPECS=1
 unavailable() { printf '//unavailable %s\n' "$(printf %s "$1" | tr '\n' ' ')"; exit 0; }
 cd -P . 2>/dev/null || unavailable 'the folder cannot be entered'
-command -v git >/dev/null 2>&1 || unavailable 'git is not installed; install it to be able to go back'
+command -v git >/dev/null 2>&1 || unavailable 'git is not installed; install it for rollback'
 user() { git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.quotePath=true "$@"; }
 facts=$(user rev-parse --is-inside-work-tree --show-toplevel --git-path objects --git-path libero \
   --git-path info/exclude --show-prefix --is-inside-work-tree 2>&1) || {
   [ "$(user rev-parse --is-inside-work-tree 2>/dev/null)" != false ] ||
     unavailable 'this folder is in a git repository without files (bare, or inside .git)'
-  unavailable "this folder is in no git repository that can be used; run git init to be able to go back. git said: $facts"
+  unavailable "this folder is in no git repository that can be used; run git init for rollback. git said: $facts"
 }
 { read -r inside; read -r top; read -r objects; read -r base; read -r excludes; read -r prefix; read -r again; } <<end
 $facts

@@ -115,8 +115,8 @@ function obstacleTo(name: GitName, goes: ReadonlySet<GitName>, { now, inFolders 
       !goes.has(folder) &&
       there !== 'behind a link'
     )
-      return 'something else stands in the place of its folder'
+      return 'something else is at the path of its folder'
   }
   const others = inFolders.get(name)?.some((file) => !goes.has(file))
-  return others ? 'a folder with other files stands in its place' : undefined
+  return others ? 'a folder with other files is at its path' : undefined
 }

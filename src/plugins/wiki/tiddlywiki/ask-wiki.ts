@@ -30,7 +30,7 @@ export function createWikiClient({ workspace, folder, loadPlugins, timeLimitMs }
 
   const answered = async (question: WikiQuestion, signal: AbortSignal | undefined): Promise<unknown> => {
     signal?.throwIfAborted()
-    if (isClosed) throw new AgentError(`The wiki "${workspace}" was closed; open the store anew`)
+    if (isClosed) throw new AgentError(`The wiki "${workspace}" was closed; open the store again`)
     thread ??= persistentWorker(() => new URL('./wiki-thread.ts', import.meta.url), 'tiddlywiki')
     const asked = thread
     const job: WikiToBoot = { program: findTiddlyWiki(), folder, loadPlugins }
@@ -57,7 +57,7 @@ export function createWikiClient({ workspace, folder, loadPlugins, timeLimitMs }
         `The wiki "${workspace}" did not answer "${ask}": ${error.message}, and was stopped; ask for less, such as a simpler filter`,
         { cause: error },
       )
-    if (isClosed) return new AgentError(`The wiki "${workspace}" was closed; open the store anew`)
+    if (isClosed) return new AgentError(`The wiki "${workspace}" was closed; open the store again`)
     return new AgentError(
       `The wiki "${workspace}" did not answer "${ask}": its thread broke down (${messageOf(error)}); ask for less, such as a simpler filter`,
       { cause: error },
