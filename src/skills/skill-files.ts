@@ -29,7 +29,7 @@ export async function readWhole(path: string): Promise<string> {
 // Descriptors instead of FileHandle, which takes three times as long for many small files.
 const [openFile, statFile, readFrom, closeFile] = [promisify(open), promisify(fstat), promisify(read), promisify(close)]
 
-async function withFile(path: string, look: (file: number, size: number) => Promise<string>): Promise<string> {
+async function withFile(path: string, use: (file: number, size: number) => Promise<string>): Promise<string> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
   const file = await openFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((cause) => {
     throw refusal(path, `it cannot be opened (${codeOf(cause) ?? 'unknown'})`, cause)
@@ -38,7 +38,7 @@ async function withFile(path: string, look: (file: number, size: number) => Prom
     const info = await statFile(file)
     if (!info.isFile()) throw refusal(path, 'it is not a regular file')
     if (info.size > mostBytes) throw refusal(path, `it has ${info.size} bytes, where ${mostBytes} is the limit`)
-    return await look(file, info.size)
+    return await use(file, info.size)
   } finally {
     await closeFile(file)
   }
@@ -87,7 +87,7 @@ const mostResources = 200
 export async function listResources(folder: string): Promise<readonly string[]> {
   const found: string[] = []
   let seen = 0
-  const look = async (inside: string, depth: number): Promise<void> => {
+  const listFolder = async (inside: string, depth: number): Promise<void> => {
     const entries = await opendir(join(folder, inside)).catch(() => undefined)
     if (!entries) return
     const names: { name: string; isFolder: boolean }[] = []
@@ -101,11 +101,11 @@ export async function listResources(folder: string): Promise<readonly string[]> 
     for (const { name, isFolder } of names.sort((a, b) => compareTexts(a.name, b.name))) {
       const path = inside === '' ? name : `${inside}/${name}`
       if (found.length === mostResources) return
-      if (isFolder && depth < mostDepth && name !== 'node_modules') await look(path, depth + 1)
+      if (isFolder && depth < mostDepth && name !== 'node_modules') await listFolder(path, depth + 1)
       else if (!isFolder && !/^skill\.md$/i.test(path)) found.push(path)
     }
   }
-  await look('', 0)
+  await listFolder('', 0)
   return found.sort(compareTexts)
 }
 

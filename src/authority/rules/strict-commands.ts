@@ -180,7 +180,7 @@ function prefilter(
 ): (rules: readonly StrictRule[]) => readonly StrictRule[] {
   const found = new Map<readonly StrictRule[], readonly StrictRule[]>()
   let text: string | undefined
-  const look = (rules: readonly StrictRule[]): readonly StrictRule[] => {
+  const filter = (rules: readonly StrictRule[]): readonly StrictRule[] => {
     if (text === undefined) {
       const texts = commands.map(textsOf)
       if (texts.includes(undefined)) return rules
@@ -192,7 +192,7 @@ function prefilter(
   }
   return (rules) => {
     if (rules.length === 0) return rules
-    const known = found.get(rules) ?? look(rules)
+    const known = found.get(rules) ?? filter(rules)
     found.set(rules, known)
     return known
   }

@@ -128,13 +128,13 @@ export function createTrustList({
     watch(path, since, listener) {
       let seen = since
       let stopped = false
-      let callOff = clock.timer(pollMs, look)
-      function look(): void {
+      let cancelTimer = clock.timer(pollMs, poll)
+      function poll(): void {
         lookup(path)
           .catch(() => undefined)
           .then((now) => {
             if (stopped) return
-            callOff = clock.timer(pollMs, look)
+            cancelTimer = clock.timer(pollMs, poll)
             if (now?.decision === seen) return
             seen = now?.decision
             listener(seen)
@@ -142,7 +142,7 @@ export function createTrustList({
       }
       return () => {
         stopped = true
-        callOff()
+        cancelTimer()
       }
     },
   }
