@@ -7,7 +7,7 @@ export interface LenientJson {
   readonly sources: ReadonlyMap<string, string>
 }
 
-/** Why a text was not read. The message names the character and its place. */
+/** The text could not be read. The message names the character and its position. */
 export class LenientJsonError extends Error {}
 
 /**
@@ -23,7 +23,7 @@ export function readLenientJson(text: string): LenientJson {
 /** JSON's own whitespace, other spaces, and characters without width. */
 const space = /[\s\u200B-\u200D\u2060\uFEFF]*/y
 const closing: Readonly<Record<string, string>> = { '"': '"', "'": "'", '`': '`', '“': '”', '‘': '’' }
-/** What a string may hold up to its end or an escape. */
+/** The characters of a string up to its end or an escape. */
 const plainIn: Readonly<Record<string, RegExp>> = {
   ...{ '"': /[^"\\]*/y, "'": /[^'\\]*/y, '`': /[^`\\]*/y, '”': /[^”\\]*/y, '’': /[^’\\]*/y },
 }
@@ -37,9 +37,9 @@ const number = /[+-]?(?:0[xX][\da-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?
 /** Digits that are one number in base 8 and another in base 10: `010`, but not `07` or `08`. */
 const isOctalOrDecimal = /^[+-]?0+[1-7][0-7]+$/
 const name = /[\p{L}_$][\p{L}\p{N}_$-]*/uy
-/** Text without quotes: nothing in it may end it, open something, or begin a comment or an escape. */
+/** Text without quotes: without characters that could end it, open something, or begin a comment or an escape. */
 const bareText = /[\p{L}\p{N}/.~_$@*](?:[^\s{}[\](),:;"'`“”‘’\\#]|[ \t](?=\S)|:(?=\w))*/uy
-/** Numbers, and words that are a value in some language: as text without quotes they may mean either. */
+/** Numbers, and words that are values in some language: without quotes they are ambiguous. */
 const literal = /^(?:[\d.][\w.+-]*|true|false|null|none|nil|undefined|nan|inf|infinity|yes|no|on|off)$/i
 
 class Reader {
@@ -129,8 +129,8 @@ class Reader {
   }
 
   /**
-   * Passes a comma. It may be missing between values that end by themselves; behind a string, what follows may belong
-   * to it, with a quote that was not escaped.
+   * Skips a comma. It may be missing between values with an unambiguous end; after a string, the following text may be
+   * part of it, if a quote in it was not escaped.
    */
   #separator(close: string, isAfterString: boolean): boolean {
     const spaces = this.#skip()
@@ -205,7 +205,7 @@ class Reader {
     return value
   }
 
-  /** A property's text without quotes, where nothing shows that more or less than it was meant. */
+  /** The value of a property as text without quotes, if its end is unambiguous. */
   #bareText(): string | undefined {
     const start = this.#at
     const text = this.#match(bareText)
@@ -221,7 +221,7 @@ class Reader {
     return /[\s,}\])/#\u200B-\u200D\u2060\uFEFF]|^$/.test(this.#text[this.#at] ?? '')
   }
 
-  /** Passes space and comments; tells how many characters they were. */
+  /** Skips space and comments; returns the number of characters. */
   #skip(): number {
     const start = this.#at
     for (;;) {
@@ -252,14 +252,14 @@ class Reader {
     return new LenientJsonError(`at position ${at}: ${problem}`)
   }
 
-  /** What stands here, for a message. */
+  /** The text at this position, for a message. */
   #shown(at = this.#at): string {
     const rest = this.#text.slice(at)
     return JSON.stringify(cut(/^[\p{L}\p{N}_.+-]+/u.exec(rest)?.[0] ?? String.fromCodePoint(rest.codePointAt(0) ?? 0)))
   }
 }
 
-/** The number that a text says; `undefined` where it says none, or one that JavaScript would have to round. */
+/** The number in a text; `undefined` if there is none, or if JavaScript would have to round it. */
 export function exactNumber(source: string): number | undefined {
   number.lastIndex = 0
   if (number.exec(source)?.[0] !== source) return undefined

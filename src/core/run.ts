@@ -37,7 +37,7 @@ export interface RunOptions<OutputSchema extends Schema = Schema> {
   readonly images?: readonly (ImageBlock | Omit<ImageBlock, 'type'>)[]
   readonly signal?: AbortSignal
   readonly hooks?: AgentHookMap
-  /** Makes sending the same prompt twice harmless: the second time the run goes on where the first one stands. */
+  /** Identifies the prompt: sent a second time, it is not added again, and the run continues the first one's work. */
   readonly clientKey?: string
   /** Stored with the prompt and the run, never sent to a model: the sender, a trace, a reply address. At most 8 KiB of JSON. */
   readonly meta?: Meta

@@ -205,7 +205,7 @@ export class Guard {
     for (const meter of this.#account.meters)
       for (const state of meter.states) {
         if (this.#warned.has(state.limit) || isFree(state)) continue
-        const forWork = state.max - meter.kept(state.limit)
+        const forWork = state.max - meter.reserved(state.limit)
         if (state.spent < forWork * (meter.limits.warnAt ?? defaultWarnAt)) continue
         this.#warned.add(state.limit)
         near.push(state)

@@ -27,7 +27,7 @@ interface Refused {
   /** The least that it would need, as far as known. */
   readonly needs: number
   /** What is reserved for a final answer. */
-  readonly kept?: number
+  readonly reserved?: number
 }
 
 /** What one run may use: bounded by its own meter and by those of all its ancestors. */
@@ -52,7 +52,7 @@ export class Account {
     let cutBy: LimitState | undefined
     for (const meter of this.meters) {
       const { fits, limit, needs } = this.#affordable(meter, wanted)
-      if (fits < wanted.leastOutput) return { refused: meter.state(limit), needs, kept: meter.kept(limit) }
+      if (fits < wanted.leastOutput) return { refused: meter.state(limit), needs, reserved: meter.reserved(limit) }
       if (fits >= output) continue
       output = fits
       cutBy = meter.state(limit)

@@ -39,8 +39,8 @@ export class Meter {
   readonly #spent: Record<Amount, number>
   readonly #held: Record<Amount, number> = { cost: 0, tokens: 0, turns: 0 }
   /** The smallest reserve. */
-  readonly #reserve: Amounts
-  #kept: Amounts
+  readonly #minReserve: Amounts
+  #reserved: Amounts
   readonly #clock: Clock
   #elapsed: number
   #checkedAt: number
@@ -49,8 +49,8 @@ export class Meter {
   constructor(limits: Limits, { cost, tokens, turns, timeMs, calls }: Spent, clock: Clock, reserve = 0) {
     this.limits = limits
     const part = (name: Amount): number => (limits[name] === undefined ? 0 : Math.floor(reserve * this.#max(name)))
-    this.#reserve = { cost: part('cost'), tokens: part('tokens'), turns: reserve > 0 ? 1 : 0 }
-    this.#kept = this.#reserve
+    this.#minReserve = { cost: part('cost'), tokens: part('tokens'), turns: reserve > 0 ? 1 : 0 }
+    this.#reserved = this.#minReserve
     this.calls = new Set(calls)
     this.#spent = { cost, tokens, turns }
     this.#clock = clock
@@ -67,34 +67,34 @@ export class Meter {
   }
 
   /**
-   * Keeps what a final answer would use up as things stand, where that is more than the part that is always kept. Of a
-   * small limit half, or what the shortest answer needs: one that follows no work at all says nothing.
+   * Raises the reserve to what a final answer would use now: at most half of the limit, because an answer without any
+   * work before it is useless, but at least what the shortest answer needs.
    */
-  keep(answer: Omit<Amounts, 'turns'>, shortest: Omit<Amounts, 'turns'>): void {
-    const { turns } = this.#reserve
-    const kept = (name: 'cost' | 'tokens'): number =>
-      Math.max(this.#reserve[name], shortest[name], Math.min(answer[name], Math.floor(this.#max(name) / 2)))
-    if (turns > 0) this.#kept = { cost: kept('cost'), tokens: kept('tokens'), turns }
+  reserve(answer: Omit<Amounts, 'turns'>, shortest: Omit<Amounts, 'turns'>): void {
+    const { turns } = this.#minReserve
+    const reserved = (name: 'cost' | 'tokens'): number =>
+      Math.max(this.#minReserve[name], shortest[name], Math.min(answer[name], Math.floor(this.#max(name) / 2)))
+    if (turns > 0) this.#reserved = { cost: reserved('cost'), tokens: reserved('tokens'), turns }
   }
 
-  /** What is kept of a limit for the final answer, as it is shown. */
-  kept(limit: string): number {
-    const { cost, ...kept } = this.#kept
-    const shown: Record<string, number> = { cost: cost / billion, ...kept }
-    return shown[limit] ?? 0
+  /** The reserve of a limit, in the unit of the limit. */
+  reserved(limit: string): number {
+    const { cost, ...others } = this.#reserved
+    const amounts: Record<string, number> = { cost: cost / billion, ...others }
+    return amounts[limit] ?? 0
   }
 
-  /** What may still be asked for, short of what is kept. */
+  /** What is left for work, without the reserve. */
   roomForWork(name: Amount): number {
-    return this.room(name) - this.#kept[name]
+    return this.room(name) - this.#reserved[name]
   }
 
-  /** What may still be asked for. */
+  /** What is left, the reserve included. */
   room(name: Amount): number {
     return this.#max(name) - this.#spent[name] - this.#held[name]
   }
 
-  /** Whether some of it may come back. */
+  /** Whether requests under way may release something. */
   get isHeld(): boolean {
     return this.#held.turns > 0
   }
@@ -107,7 +107,7 @@ export class Meter {
     for (const name of amounts) this.#spent[name] += amount[name]
   }
 
-  /** Each limit that is set, as it is shown. */
+  /** All limits that are set, each in its own unit. */
   get states(): readonly LimitState[] {
     const { cost, tokens, turns, timeMs, toolCalls } = this.limits
     const { cost: money, ...spent } = this.#spent

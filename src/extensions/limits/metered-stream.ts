@@ -110,7 +110,7 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
       cost: billionths((base * input) / this.#input + perToken * output),
     })
     const whole = answerOf(Math.min(this.#request.maxTokens, answerTokens))
-    this.#metering.account.own?.keep(whole, answerOf(leastOutput(this.#request)))
+    this.#metering.account.own?.reserve(whole, answerOf(leastOutput(this.#request)))
   }
 
   #checkPrice(): void {
@@ -146,8 +146,10 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
       const granted = account.reserve({ ...wanted, leastOutput: mayWait ? most : least })
       if ('amounts' in granted) return granted
       if (!mayWait) {
-        const kept = granted.kept ? `, beside ${granted.kept} kept for the final answer (limits.reserve)` : ''
-        throw this.#metering.refuse(granted.refused, `the next request may need ${granted.needs}${kept}`)
+        const reserve = granted.reserved
+          ? `, beside ${granted.reserved} kept for the final answer (limits.reserve)`
+          : ''
+        throw this.#metering.refuse(granted.refused, `the next request may need ${granted.needs}${reserve}`)
       }
       try {
         await orCancelled(account.change(), run.cancellation)
