@@ -1,26 +1,9 @@
 /** Every public type of the engine. The root exports them all; `libero/types` is the same without a function. */
 
 export type { Authority, AuthorityOptions } from './authority/authority.ts'
-export type { AgentParts, MessageOptions } from './core/agent.ts'
-export type {
-  AroundContexts,
-  AroundHandler,
-  AroundKind,
-  AroundModel,
-  AroundOutcomes,
-  AroundTool,
-} from './core/around.ts'
-export type {
-  AuditRecord,
-  AuditSink,
-  CommandLine,
-  DecidedBy,
-  Decision,
-  Effect,
-  ToolOrigin,
-  Verdict,
-} from './core/authority.ts'
-export type { Behavior, ExceededBudget, Limits, ResolvedBehavior, ThinkingDecay, ToolBudget } from './core/behavior.ts'
+export type { MessageOptions } from './core/agent.ts'
+export type { AuditRecord, AuditSink, Decision, Effect, ToolOrigin, Verdict } from './core/authority.ts'
+export type { Behavior, Limits } from './core/behavior.ts'
 export type { Cancellation } from './core/cancellation.ts'
 export type { Clock } from './core/clock.ts'
 export type { SchemaTool, TypedTool } from './core/define-tool.ts'
@@ -28,7 +11,6 @@ export type { PromptTooLongOptions, ProviderErrorOptions, StoreErrorCode } from 
 export type {
   ExecOptions,
   ExecResult,
-  ExecutionCapabilities,
   ExecutionContext,
   ExecutionHandle,
   FileInfo,
@@ -36,30 +18,12 @@ export type {
   SpawnConfig,
   WriteFileOptions,
 } from './core/execution.ts'
-export type { CacheBreak, LimitState, McpToolHookContext } from './core/feature-hooks.ts'
-export type { Child, ChildPreset, ForkOptions } from './core/fork.ts'
+export type { Child, ChildPreset } from './core/fork.ts'
 export type { HookContexts } from './core/hook-map.ts'
-export type { Handler, HandlerMap, HookScope, Hooks, Unhook } from './core/hooks.ts'
+export type { Handler, HookScope, Hooks } from './core/hooks.ts'
 export type { Inbox } from './core/inbox.ts'
-export type {
-  Interact,
-  InteractionKind,
-  InteractionPayloads,
-  InteractionRequest,
-  InteractionResponse,
-} from './core/interaction.ts'
-export type {
-  CallOutcome,
-  EntryBody,
-  EntryOf,
-  InboxItem,
-  InputMode,
-  Log,
-  LogEntry,
-  ParentCall,
-  RunFailure,
-  RunStatus,
-} from './core/log.ts'
+export type { Interact, InteractionRequest, InteractionResponse } from './core/interaction.ts'
+export type { EntryBody, EntryOf, InboxItem, Log, LogEntry } from './core/log.ts'
 export type { Meta } from './core/meta.ts'
 export type {
   ClassifiedError,
@@ -71,15 +35,11 @@ export type {
   ProviderCapabilities,
   ProviderMeta,
   Refusal,
-  Repair,
-  ReplyToolCall,
   StopReason,
 } from './core/provider.ts'
-export type { AgentHookMap, Extension, ExtensionHost, Run, RunFacts, RunOptions, SystemPrompt } from './core/run.ts'
-export type { DescribedSchema, OutputOf, Schema, StandardSchema } from './core/schema.ts'
-export type { SideCall, SideReply } from './core/side-call.ts'
+export type { AgentHookMap, Extension, ExtensionHost, Run, RunFacts, RunOptions } from './core/run.ts'
+export type { Schema, StandardSchema } from './core/schema.ts'
 export type {
-  BlobStore,
   Fence,
   Lease,
   LeaseRequest,
@@ -91,51 +51,33 @@ export type {
   StoreChange,
 } from './core/store.ts'
 export type { ThinkingLevel } from './core/thinking.ts'
+export type { JsonSchema, ReplayClass, ToolContext, ToolDef, ToolPreview, ToolResult, ToolSpec } from './core/tool.ts'
+export type { Approval, ToolHookContext } from './core/tool-hooks.ts'
+export type { ValidationResult } from './core/tool-input.ts'
+export type { Transcript } from './core/transcript.ts'
 export type {
-  FileAccess,
-  FilePreview,
-  FileTouch,
-  JsonSchema,
-  PreviewContext,
-  ReplayClass,
-  ToolCheck,
-  ToolContext,
-  ToolDef,
-  ToolPreview,
-  ToolResult,
-  ToolSpec,
-  TouchedFile,
-} from './core/tool.ts'
-export type { Approval, Halt, ToolHookContext } from './core/tool-hooks.ts'
-export type { Coercion, ValidationResult } from './core/tool-input.ts'
-export type { Toolbox, ToolCounts } from './core/toolbox.ts'
-export type { RunRecord, Transcript } from './core/transcript.ts'
-export type {
-  DocumentBlock,
   ImageBlock,
   Message,
   PromptPart,
-  ProviderData,
   SessionContentBlock,
   SessionTurn,
   TextBlock,
-  ThinkingBlock,
   ToolCallBlock,
   ToolOutput,
   ToolResultBlock,
   ToolResultContent,
   TurnUsage,
 } from './core/turn.ts'
-export type { AgentStats, ChildRunStats, ModelTotals, TurnRange } from './core/usage.ts'
+export type { AgentStats, ModelTotals } from './core/usage.ts'
 export type { LiberoAgent as Agent } from './create-agent.ts'
 export type { CommandLimits } from './execution/commands/command-shell.ts'
 export type { ProcessContextOptions } from './execution/process.ts'
 export type { SandboxContextOptions, SandboxProvider } from './execution/sandbox.ts'
 export type { LazyToolEntry } from './extensions/disclosure/lazy-tool.ts'
-export type { ToolSearchInput, ToolSearchOptions } from './extensions/disclosure/tool-search.ts'
+export type { ToolSearchOptions } from './extensions/disclosure/tool-search.ts'
 export type { McpServerConfig } from './mcp/config.ts'
 export type { ConnectMcpOptions } from './mcp/connect.ts'
-export type { McpConnections, McpConnector, McpServer } from './mcp/connections.ts'
+export type { McpConnections, McpConnector } from './mcp/connections.ts'
 export type { McpMemory } from './mcp/memory.ts'
 export type { McpLoginOptions } from './mcp/oauth/browser-login.ts'
 export type { McpCredentialStore } from './mcp/oauth/credential-store.ts'
@@ -149,6 +91,6 @@ export type { JsonlStoreOptions } from './sessions/jsonl-store.ts'
 export type { SessionOptions } from './sessions/leased-log.ts'
 export type { RemoteStoreOptions } from './sessions/remote/options.ts'
 export type { SqliteStoreOptions } from './sessions/sqlite-store.ts'
-export type { Skill, SkillDefinition, SkillProblem, SkillSource, SkillsConfig } from './skills/skill.ts'
+export type { Skill, SkillDefinition, SkillProblem, SkillsConfig } from './skills/skill.ts'
 export type { InteractionToolOptions } from './tools/interaction.ts'
-export type { SpawnInput, SpawnOptions } from './tools/spawn.ts'
+export type { SpawnOptions } from './tools/spawn.ts'

@@ -5,7 +5,6 @@ export type { PendingAnswer, PendingCall } from '../core/store.ts'
 export type { AgentInstanceMessage } from '../plugins/message.ts'
 export {
   type ApprovalAnswer,
-  type ApprovalCall,
   type ApprovalCard,
   type ApprovalChoice,
   type ApprovalDetails,
@@ -17,11 +16,10 @@ export {
   approvalResponse,
   isPendingApproval,
 } from './approval-card.ts'
-export { type Card, type CardOutcome, type CardStatus, expireCard, withdrawCard } from './card-status.ts'
+export { type Card, type CardOutcome, expireCard, withdrawCard } from './card-status.ts'
 export {
   createRowHeights,
   createScrolledList,
-  type ListRow,
   type ListWindow,
   type RowHeights,
   type ScrolledList,
@@ -29,12 +27,11 @@ export {
   type WindowOptions,
   windowOf,
 } from './list-window.ts'
-export { type ChatTurn, createMessageList, isFaded, type MessageList, virtualisedAbove } from './message-list.ts'
+export { type ChatTurn, createMessageList, isFaded, type MessageList } from './message-list.ts'
 export { DEFAULT_PERSIST_EXCLUDE_TOOLS } from './persist-excludes.ts'
 export {
   type QuestionAnswer,
   type QuestionCard,
-  type QuestionOption,
   type QuestionPrompt,
   questionOfPending,
   questionOfPrompt,
@@ -42,32 +39,13 @@ export {
   questionResponse,
   submitQuestion,
   toggleOption,
-  writeAnswer,
 } from './question-card.ts'
 export {
   createRendererRegistry,
-  type MessageKind,
-  type MessageMatch,
   messageKinds,
-  type Renderer,
   type RendererRegistry,
   type RendererRegistryOptions,
 } from './renderers.ts'
-export {
-  createStreamingText,
-  type StreamedText,
-  type StreamingOptions,
-  type StreamingText,
-  splitStreaming,
-  streamingOpacity,
-} from './streaming-text.ts'
-export { type TokenCounts, type TokenKind, type TokenRing, type TokenSegment, tokenRing } from './token-ring.ts'
-export {
-  copyAll,
-  copyAnswer,
-  deleteTurn,
-  retryTurn,
-  rollbackTurn,
-  type TurnAction,
-  turnActions,
-} from './turn-actions.ts'
+export { createStreamingText, type StreamingOptions, type StreamingText, streamingOpacity } from './streaming-text.ts'
+export { type TokenCounts, type TokenRing, tokenRing } from './token-ring.ts'
+export { type TurnAction, turnActions } from './turn-actions.ts'

@@ -10,16 +10,8 @@ import { createMemoryStore } from '../sessions/memory-store.ts'
 import { createSession } from '../sessions/session.ts'
 import { call, memoryExecution, type Step, scripted, tool } from '../testing/index.ts'
 import { createSpawnTool } from '../tools/spawn.ts'
-import {
-  type AgentEvent,
-  type ChildEvent,
-  type DurableEvent,
-  durable,
-  eventSchema,
-  followEvents,
-  type Provisional,
-  type ProvisionalEvent,
-} from './index.ts'
+import type { ChildEvent, Provisional, ProvisionalEvent } from './events.ts'
+import { type AgentEvent, type DurableEvent, durable, eventSchema, followEvents } from './index.ts'
 
 interface Plan {
   readonly steps: readonly Step[]

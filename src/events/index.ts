@@ -1,12 +1,3 @@
 export type { LogEntry } from '../core/log.ts'
-export {
-  type AgentEvent,
-  type ChildEvent,
-  type DurableEvent,
-  durable,
-  eventVersion,
-  followEvents,
-  type Provisional,
-  type ProvisionalEvent,
-} from './events.ts'
+export { type AgentEvent, type DurableEvent, durable, eventVersion, followEvents } from './events.ts'
 export { eventSchema } from './schema.ts'

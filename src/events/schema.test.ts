@@ -4,7 +4,8 @@ import type { ToolOrigin } from '../core/authority.ts'
 import type { EntryBody } from '../core/log.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import type { SessionContentBlock } from '../core/turn.ts'
-import { eventSchema, eventVersion, type Provisional } from './index.ts'
+import type { Provisional } from './events.ts'
+import { eventSchema, eventVersion } from './index.ts'
 
 /** One of each type, with every field it can have: the compiler sees to both. */
 type Samples<Union extends { type: string }> = { [Type in Union['type']]: Required<Extract<Union, { type: Type }>> }

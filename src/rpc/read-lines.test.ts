@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type InputLine, LineTooLongError, readLines } from './index.ts'
+import { type InputLine, readLines } from './index.ts'
+import { LineTooLongError } from './read-lines.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 

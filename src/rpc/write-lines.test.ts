@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type Output, writeFrame, writeLines, type ZotFrame, zotFragment } from './index.ts'
+import type { ZotFrame } from './frames.ts'
+import { zotFragment } from './frames.ts'
+import { type Output, writeFrame, writeLines } from './index.ts'
 
 /** An output with a slow reader: the test completes each write. */
 class Pipe implements Output {

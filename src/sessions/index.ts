@@ -5,7 +5,7 @@ export { type ExportOptions, exportSession, type ImportedSession, type ImportOpt
 export type { FileMapAdapter } from './file-map-store.ts'
 export { fromClaudeCode } from './interop/claude-code.ts'
 export { fromCodex } from './interop/codex.ts'
-export { detectTranscript, fromTranscript, type TranscriptProgram } from './interop/detect-transcript.ts'
+export { fromTranscript, type TranscriptProgram } from './interop/detect-transcript.ts'
 export { fromPi } from './interop/pi.ts'
 export type { ForeignTranscript } from './interop/transcript.ts'
 export type { JsonlStoreOptions } from './jsonl-store.ts'
@@ -13,7 +13,6 @@ export type { SessionOptions } from './leased-log.ts'
 export {
   type ManifestOptions,
   manifestOf,
-  ResumeMismatchError,
   readManifest,
   resumeFromManifest,
   type SessionManifest,
@@ -24,13 +23,10 @@ export type { AccessOptions } from './remote/access.ts'
 export type { RemoteStoreOptions } from './remote-store.ts'
 export { createSession, loadSession } from './session.ts'
 export {
-  type Authorize,
   createStoreHandler,
   type NodeRequest,
   type NodeResponse,
-  type StoreAccess,
   type StoreHandlerOptions,
-  type StoreMethod,
   toNodeListener,
 } from './store-handler.ts'
 export { createFileMapStore, createJsonlStore, createRemoteStore } from './stores.ts'

@@ -16,14 +16,5 @@ export { type MemoryExecution, type MemoryExecutionOptions, memoryExecution } fr
 export { type ContractRequest, type ProviderContractOptions, providerContract } from './provider-contract.ts'
 export { type Recorder, type RecordOptions, record } from './record.ts'
 export { type Replay, type ReplayOptions, replay } from './replay.ts'
-export {
-  call,
-  type ScriptedOptions,
-  type ScriptedProvider,
-  type ScriptedReply,
-  type Step,
-  scripted,
-  texts,
-  tool,
-} from './scripted.ts'
+export { call, type ScriptedOptions, type ScriptedProvider, type Step, scripted, texts, tool } from './scripted.ts'
 export { type StoreContractOptions, storeContract } from './store-contract.ts'

@@ -46,7 +46,7 @@ export interface AskUserOptions {
 }
 
 /** A tool with which the model asks the user a question. */
-export function createAskUserTool({ onRequest = askThroughAgent }: AskUserOptions = {}): ToolDef<AskUserInput> {
+export function createAskUserTool({ onRequest = askThroughAgent }: AskUserOptions = {}): ToolDef {
   return createInteractionTool<AskUserInput>({
     name: 'ask_user',
     description,
@@ -57,7 +57,7 @@ export function createAskUserTool({ onRequest = askThroughAgent }: AskUserOption
   })
 }
 
-export const askUser: ToolDef<AskUserInput> = createAskUserTool()
+export const askUser: ToolDef = createAskUserTool()
 
 const mostOptions = 20
 

@@ -24,7 +24,7 @@ export interface GlobInput extends PageInput {
 const graceMs = 10_000
 
 /** A tool that finds files by a glob, with ripgrep if it is installed. */
-export function createGlobTool(options: GlobOptions = {}): ToolDef<GlobInput> {
+export function createGlobTool(options: GlobOptions = {}): ToolDef {
   const { limitMs = 50_000 } = options
   const search = createSearcher(options)
   return {

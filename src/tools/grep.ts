@@ -42,7 +42,7 @@ const modes: Readonly<Record<OutputMode, SearchQuery['mode']>> = {
 const graceMs = 10_000
 
 /** A tool that searches files, with ripgrep if it is installed. */
-export function createGrepTool(options: GrepOptions = {}): ToolDef<GrepInput> {
+export function createGrepTool(options: GrepOptions = {}): ToolDef {
   const { limitMs = 50_000 } = options
   const search = createSearcher(options)
   return {

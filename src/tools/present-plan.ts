@@ -15,9 +15,7 @@ export interface PresentPlanOptions {
 }
 
 /** A tool with which the model asks the user to approve a plan. */
-export function createPresentPlanTool({
-  onRequest = showThroughAgent,
-}: PresentPlanOptions = {}): ToolDef<PresentPlanInput> {
+export function createPresentPlanTool({ onRequest = showThroughAgent }: PresentPlanOptions = {}): ToolDef {
   return createInteractionTool<PresentPlanInput>({
     name: 'present_plan',
     description,
@@ -29,7 +27,7 @@ export function createPresentPlanTool({
   })
 }
 
-export const presentPlan: ToolDef<PresentPlanInput> = createPresentPlanTool()
+export const presentPlan: ToolDef = createPresentPlanTool()
 
 async function showThroughAgent({ plan }: PresentPlanInput, ctx: ToolContext): Promise<string> {
   const { interact, signal, callId, answer } = ctx

@@ -32,7 +32,7 @@ export interface ReadFileInput {
 }
 
 /** A tool that reads files page by page, in any execution context. */
-export function createReadFileTool({ limit = 2000, maxBytes = 262_144 }: ReadFileOptions = {}): ToolDef<ReadFileInput> {
+export function createReadFileTool({ limit = 2000, maxBytes = 262_144 }: ReadFileOptions = {}): ToolDef {
   return {
     spec: { name: 'read_file', description, inputSchema: inputSchema(limit, maxBytes) },
     isConcurrencySafe: true,

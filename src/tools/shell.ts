@@ -41,7 +41,7 @@ export interface ShellInput {
 }
 
 /** A tool that runs shell commands in the execution context. */
-export function createShellTool(options: ShellOptions = {}): ToolDef<ShellInput> {
+export function createShellTool(options: ShellOptions = {}): ToolDef {
   const {
     maxOutputBytes = 32_768,
     metadata = true,
@@ -74,7 +74,7 @@ export function createShellTool(options: ShellOptions = {}): ToolDef<ShellInput>
   }
 }
 
-export const shell: ToolDef<ShellInput> = createShellTool()
+export const shell: ToolDef = createShellTool()
 
 const longestPath = 1024
 

@@ -31,7 +31,7 @@ export interface SpawnInput {
 }
 
 /** A tool that runs a child agent with everything its parent has, unless told otherwise. */
-export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput> {
+export function createSpawnTool(options: SpawnOptions = {}): ToolDef {
   const { presets = {}, maxDepth = 3 } = options
   const names = Object.keys(presets)
   const runChild = childRunner(options)

@@ -38,7 +38,7 @@ export interface WebFetchInput {
 }
 
 /** A tool that fetches pages of the public web. `PublicWebOptions` sets what it may reach. */
-export function createWebFetchTool(options: WebFetchOptions = {}): ToolDef<WebFetchInput> {
+export function createWebFetchTool(options: WebFetchOptions = {}): ToolDef {
   checkOptions(options)
   const { maxBytes = 5 * 1024 * 1024, maxCharacters = 50_000, timeoutMs = 30_000, userAgent = 'libero' } = options
   let web: Promise<PublicWeb> | undefined
@@ -97,7 +97,7 @@ const rules: Record<keyof WebFetchOptions, Rule> = {
   userAgent: [(value) => typeof value === 'string', 'a text'],
 }
 
-export const webFetch: ToolDef<WebFetchInput> = createWebFetchTool()
+export const webFetch: ToolDef = createWebFetchTool()
 
 interface Body {
   readonly bytes: Uint8Array

@@ -1,7 +1,8 @@
 import { outcomeOf } from '../../src/cli/run/run-outcome.ts'
 import type { Agent } from '../../src/core/agent.ts'
 import { followEvents } from '../../src/events/index.ts'
-import type { RpcHost, RpcModel } from '../../src/rpc/index.ts'
+import type { RpcModel } from '../../src/rpc/host.ts'
+import type { RpcHost } from '../../src/rpc/index.ts'
 
 /** A minimal host. */
 export function hostOf(agent: Agent, more: Partial<RpcHost> = {}): RpcHost {

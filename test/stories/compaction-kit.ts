@@ -1,5 +1,6 @@
 import type { ModelRequest } from '../../src/core/provider.ts'
-import { type ScriptedProvider, type ScriptedReply, type Step, scripted } from '../../src/testing/index.ts'
+import { type ScriptedProvider, type Step, scripted } from '../../src/testing/index.ts'
+import type { ScriptedReply } from '../../src/testing/scripted.ts'
 import type { Message, SessionContentBlock } from '../../src/types.ts'
 
 /** A model with a window: it refuses what does not fit, and calls that have no result. A token is three bytes. */

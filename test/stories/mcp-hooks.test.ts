@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { McpToolHookContext } from '../../src/core/feature-hooks.ts'
 import { hookNames } from '../../src/core/hook-map.ts'
-import type { AgentHookMap, AgentOptions, McpToolHookContext, ToolDef } from '../../src/index.ts'
+import type { AgentHookMap, AgentOptions, ToolDef } from '../../src/index.ts'
 import { AgentAbortedError, createAgent, createSpawnTool } from '../../src/index.ts'
 import { call, fakeClock, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
 

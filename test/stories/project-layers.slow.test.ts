@@ -9,9 +9,9 @@ import {
   enterProject,
   type Prompt,
   projectDigest,
-  type SecurityMode,
   trustByDigest,
 } from '../../src/authority/index.ts'
+import type { SecurityMode } from '../../src/authority/rules/settings.ts'
 import type { ProjectEntry } from '../../src/authority/trust/project-entry.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createProcessContext } from '../../src/index.ts'

@@ -1,6 +1,6 @@
 import type { AgentState } from '../../plugins/message.ts'
+import type { PendingApproval } from '../../workflow/agent/pending-calls.ts'
 import type { AgentInstance } from '../../workflow/definitions/definition.ts'
-import type { PendingApproval } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { isBeingWritten } from '../sessions/session-state.ts'
 import type { OpenedWorkflow } from './open-workflow.ts'

@@ -1,7 +1,7 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
+import type { PendingApproval } from '../../workflow/agent/pending-calls.ts'
 import { callsNamed } from '../../workflow/agent/pending-calls.ts'
-import type { PendingApproval } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Args } from '../command.ts'

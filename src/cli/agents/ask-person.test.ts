@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Interactor, Prompt } from '../../authority/interaction/interactor-queue.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { scripted } from '../../testing/index.ts'
-import type { PendingApproval } from '../../workflow/index.ts'
+import type { PendingApproval } from '../../workflow/agent/pending-calls.ts'
 import { createWorkflow, type Workflow } from '../../workflow/workflow.ts'
 import { askPerson, untilAnsweredElsewhere } from './ask-person.ts'
 

@@ -2,7 +2,7 @@ import type { Interactor } from '../../authority/interaction/interactor-queue.ts
 import type { Interact } from '../../core/interaction.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { PendingApproval } from '../../workflow/index.ts'
+import type { PendingApproval } from '../../workflow/agent/pending-calls.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { interactWith } from '../assembly/workspace.ts'
 import { CliError } from '../cli-error.ts'

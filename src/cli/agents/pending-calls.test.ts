@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { PendingApproval } from '../../workflow/index.ts'
+import type { PendingApproval } from '../../workflow/agent/pending-calls.ts'
 import { waitingJson, waitingLines } from './pending-calls.ts'
 
 const waits = (sessionId: string, callId: string): PendingApproval => ({

@@ -1,6 +1,6 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceLatestStatus, AgentState } from '../../plugins/message.ts'
-import type { PendingApproval } from '../../workflow/index.ts'
+import type { PendingApproval } from '../../workflow/agent/pending-calls.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'

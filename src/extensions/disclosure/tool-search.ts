@@ -22,7 +22,7 @@ export interface ToolSearchInput {
 }
 
 /** Creates the tool that finds held-back tools. Tools that it finds can be called until the run ends. */
-export function createToolSearchTool(options: ToolSearchOptions = {}): ToolDef<ToolSearchInput> {
+export function createToolSearchTool(options: ToolSearchOptions = {}): ToolDef {
   async function execute(input: ToolSearchInput, ctx: ToolContext): Promise<{ output: string; details: unknown }> {
     const { resultsText, searchTools } = await import('./search-tools.ts')
     const here = disclosures.get(ctx.log)?.get(ctx.runId)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { concatPrompt, createPluginHooks, getFinalPromptResult } from '../index.ts'
+import { createPluginHooks } from '../create-plugin-hooks.ts'
+import { concatPrompt, getFinalPromptResult } from '../index.ts'
 
 const input = {
   prompts: [{ id: 's', text: 'You help.' }],
