@@ -49,7 +49,7 @@ export function madeProgress(logs: readonly (readonly LogEntry[])[], run: RunRec
 }
 
 /** Describes to the model what became of the commands of an interrupted call. */
-export type CommandsOf = (callId: string) => string
+type CommandsOf = (callId: string) => string
 
 /** Ends the processes that commands of a dead process left running on this machine. `undefined` if processes cannot be inspected. */
 export async function endLeftoverCommands({ runs }: Transcript): Promise<CommandsOf | undefined> {

@@ -39,14 +39,14 @@ function pendingWithin(transcript: Transcript, outer: ToolCallBlock, stop: strin
 type Approval = EntryOf<'approval_requested'> | EntryOf<'approval_answered'>
 
 /** The latest approval entry of a call, unless the call has begun since. */
-export function approvalFor(transcript: Transcript, callId: string): Approval | undefined {
+function approvalFor(transcript: Transcript, callId: string): Approval | undefined {
   const asked = transcript.approvals.get(callId)
   const start = transcript.startOf(callId)
   return asked && start && start.seq > asked.seq ? undefined : asked
 }
 
 /** The `clientKey` of all answers to one question, so that only the first one counts. A repeated question has another key. */
-export function answerKey(transcript: Transcript, { callId, digest }: PendingCall): string {
+function answerKey(transcript: Transcript, { callId, digest }: PendingCall): string {
   const asked = approvalFor(transcript, callId)?.id ?? transcript.startOf(callId)?.attempt ?? 0
   return `answer/${callId}/${digest}/${asked}`
 }
@@ -76,7 +76,7 @@ export async function inboxOf(store: SessionStore, id: string, head = 0): Promis
 }
 
 /** An inbox message that answers a call of a session. */
-export type AnswerItem = InboxItem & { readonly answer: CallAnswer }
+type AnswerItem = InboxItem & { readonly answer: CallAnswer }
 
 /** Converts a person's answer about a call to an inbox message; `undefined` if the same answer was given before. */
 export function createAnswerItem(log: Log, callId: string, given: PendingAnswer): AnswerItem | undefined {

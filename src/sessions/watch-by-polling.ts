@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { StoreChange } from '../core/store.ts'
 
-export interface PollingOptions {
+interface PollingOptions {
   readonly after?: number
   readonly signal: AbortSignal
   /**

@@ -3,7 +3,7 @@ import { LeaseLostError } from '../core/errors.ts'
 import { failpoint, type InboxItem } from '../core/log.ts'
 import type { SessionStore } from '../core/store.ts'
 
-export interface WriteLeaseOptions {
+interface WriteLeaseOptions {
   readonly store: SessionStore
   readonly owner: string
   readonly ttlMs: number

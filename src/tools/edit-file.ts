@@ -16,7 +16,7 @@ export interface EditInput {
 export type MadeEdit = Omit<Replaced, 'text'>
 
 /** The outcome of the edits of one call. */
-export type EditOutcome =
+type EditOutcome =
   | { readonly type: 'edited'; readonly edits: readonly MadeEdit[]; readonly details: EditDetails }
   /** An earlier attempt of this call wrote the file before its process died; this attempt changed nothing. */
   | { readonly type: 'edited by earlier attempt'; readonly details: Pick<EditDetails, 'file'> }

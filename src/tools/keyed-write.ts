@@ -217,7 +217,7 @@ async function writtenFile(ctx: ChangeContext, touch: FileTouch, content: Uint8A
 }
 
 /** The write that a call recorded in the log before doing it. */
-export interface PlannedWrite {
+interface PlannedWrite {
   /** `ToolContext.idempotencyKey`. */
   readonly key: string
   readonly callId: string

@@ -8,7 +8,7 @@ export interface Todo {
   readonly status: TodoStatus
 }
 
-export const todoStatuses: readonly TodoStatus[] = ['pending', 'in_progress', 'completed']
+const todoStatuses: readonly TodoStatus[] = ['pending', 'in_progress', 'completed']
 
 /** The owner of the list in the log. */
 const owner = 'todo'
@@ -20,7 +20,7 @@ export function readTodos({ transcript }: Log): readonly Todo[] {
 }
 
 /** Resolves once the list is durable. */
-export async function writeTodos(log: Log, todos: readonly Todo[]): Promise<void> {
+async function writeTodos(log: Log, todos: readonly Todo[]): Promise<void> {
   await log.append({ type: 'state', owner, value: todos })
 }
 
@@ -36,7 +36,7 @@ const mostTodos = 100
 const longestContent = 500
 
 /** Checks a list of the model: near misses are corrected, other errors are reported. */
-export function checkTodos(raw: unknown): ToolCheck {
+function checkTodos(raw: unknown): ToolCheck {
   if (!Array.isArray(raw)) return { valid: false, error: '"todos" must be a list of { content, status }' }
   if (raw.length > mostTodos)
     return { valid: false, error: `${raw.length} todos are too many; write at most ${mostTodos}, in bigger steps` }

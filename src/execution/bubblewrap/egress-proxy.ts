@@ -11,7 +11,7 @@ export interface EgressProxyOptions extends BubblewrapNetwork, EgressRules {
   readonly onEgress?: (event: EgressEvent) => void
 }
 
-export interface EgressProxy {
+interface EgressProxy {
   /** Serves a connection; `onRefusal` is called with the reason of each refusal. */
   serve(socket: Socket, onRefusal?: (reason: string) => void): void
   /** Ends all connections. */
@@ -188,7 +188,7 @@ function refusal(error: unknown): string {
 }
 
 /** Counts and reports the traffic, and blocks it when the upload limit is exceeded. */
-export interface EgressMeter {
+interface EgressMeter {
   /** The error if the upload limit is exceeded. */
   limitError(): Error | undefined
   reportRefusal(host: string, port: number, reason: string): void
@@ -203,11 +203,11 @@ interface Target {
   readonly port: number
 }
 
-export interface EgressCount {
+interface EgressCount {
   received(bytes: number): void
 }
 
-export function egressMeter({ maxUpload = Number.POSITIVE_INFINITY, onEgress }: EgressProxyOptions): EgressMeter {
+function egressMeter({ maxUpload = Number.POSITIVE_INFINITY, onEgress }: EgressProxyOptions): EgressMeter {
   let uploaded = 0
   const isFull = (): boolean => uploaded > maxUpload
   const limit = `the limit of ${maxUpload} bytes to send was reached`

@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 
 /** Paths outside a git folder that its config refers to. */
-export interface GitReferences {
+interface GitReferences {
   /** Hook folders, existing or not. */
   readonly hooks: readonly string[]
   /** Included config files, existing or not. */
@@ -41,7 +41,7 @@ function namedBy(file: string): string[] {
   return shared === '' ? [folder] : [folder, resolve(folder, shared)]
 }
 
-export interface GitSetting {
+interface GitSetting {
   /** Section, subsection if any, and name; all but the subsection in lower case. */
   readonly key: string
   readonly value: string
@@ -53,7 +53,7 @@ const restOfLine = /[^\n]*\n?/y
 const blank = /\s*(?:[#;][^\n]*\n?)?/y
 
 /** Parses a git config. Invalid lines are skipped. */
-export function gitSettings(text: string): GitSetting[] {
+function gitSettings(text: string): GitSetting[] {
   const settings: GitSetting[] = []
   let section = ''
   let at = 0
@@ -123,7 +123,7 @@ const mostFolders = 2000
 const unsureMs = 100
 
 /** Finds `.git` folders, links and files inside a root, three levels deep and up to a limit. */
-export interface GitFolders {
+interface GitFolders {
   /** The present state; only changed folders are read again. */
   find(): Promise<string[]>
 }

@@ -15,7 +15,7 @@ import { seccompFilter } from './seccomp.ts'
 
 type Variables = Readonly<Record<string, string>>
 
-export interface SandboxHandleOptions extends SandboxPolicyOptions {
+interface SandboxHandleOptions extends SandboxPolicyOptions {
   readonly bubblewrap: Bubblewrap
   readonly cwd: string
   readonly network: boolean | EgressProxyOptions

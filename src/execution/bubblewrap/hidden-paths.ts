@@ -6,7 +6,7 @@ import type { HiddenPath } from './args.ts'
 import { isInside } from './protected-paths.ts'
 
 /** Common locations of credentials below the home folder. */
-export const secretsAtHome: readonly string[] = [
+const secretsAtHome: readonly string[] = [
   ...['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/doctl', '.config/op'],
   ...['.netrc', '.npmrc', '.pypirc', '.git-credentials', '.config/git/credentials', '.config/gh', '.config/hub'],
   ...[
@@ -33,7 +33,7 @@ export const secretsAtHome: readonly string[] = [
 /** Files that only root may read, and so the commands of root too. */
 const secretsOfRoot = ['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/sudoers', '/etc/ssh']
 
-export interface HiddenOptions {
+interface HiddenOptions {
   /** Replaces the default list. */
   readonly hidden?: readonly string[] | undefined
   readonly home: string

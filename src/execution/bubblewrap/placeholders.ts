@@ -20,7 +20,7 @@ export interface Placeholders {
   removeUnneeded(): Promise<void>
 }
 
-export interface HeldPaths {
+interface HeldPaths {
   /** Without paths in folders that are not writable anyway. */
   readonly paths: readonly string[]
   /** Releases the paths. */

@@ -23,7 +23,7 @@ export interface SandboxPolicyOptions {
 type Files = Pick<SandboxLayout, 'roots' | 'readOnly' | 'hidden' | 'temporaryAt'> & { readonly protection?: Protection }
 
 /** Which files one handle may see and write. */
-export interface SandboxPolicy {
+interface SandboxPolicy {
   /** The present policy. `bare`: for an internal script that restores protected files. */
   files(how: { readonly writes: boolean; readonly bare?: boolean }): Promise<Files>
   /** Must be called before each command. */
@@ -134,14 +134,14 @@ function look(path: string): Stats | undefined {
 }
 
 /** Undoes changes that could not be prevented. */
-export interface Repair {
+interface Repair {
   /** Must be run in the sandbox, where links cannot lead outside. */
   readonly script: string
   readonly notes: readonly string[]
 }
 
 /** Paths that no mount can protect, existing or not. */
-export interface Unmounted {
+interface Unmounted {
   /** Must not be created. */
   readonly unwanted: readonly string[]
   /** Must not change. */
@@ -150,7 +150,7 @@ export interface Unmounted {
   readonly misplacedLinks: readonly string[]
 }
 
-export interface Repairs {
+interface Repairs {
   /** A command begins. Files that exist while no command runs are the user's. */
   begin(now: Unmounted): void
   /** A command ended; `undefined` if nothing changed. */
@@ -160,7 +160,7 @@ export interface Repairs {
 /** Counts all handles of this process, because they may share folders. */
 let running = 0
 
-export function createRepairs(): Repairs {
+function createRepairs(): Repairs {
   /** Recorded only while no command runs: a command could write a config that names files of the user. */
   const watched = new Set<string>()
   const ofUser = new Set<string>()
@@ -228,7 +228,7 @@ function targetOf(path: string): string | undefined {
 }
 
 /** Checks that the roots of a handle are still the same folders. */
-export interface RootCheck {
+interface RootCheck {
   /**
    * The existing roots. Bubblewrap follows links for each command: throws if a root is not the same folder any more, because a
    * command may have replaced it by a link.
@@ -240,7 +240,7 @@ export interface RootCheck {
  * Creates missing roots, except those inside another root: these may become files, are writable as part of the other root,
  * and are never mounted themselves.
  */
-export function createRootCheck(roots: readonly string[]): RootCheck {
+function createRootCheck(roots: readonly string[]): RootCheck {
   const isInner = (root: string): boolean => roots.some((other) => other !== root && isInside(other, root))
   for (const root of roots) if (!statOf(root) && !isInner(root)) mkdirSync(root, { recursive: true })
   const known = new Map(roots.map((root) => [root, statOf(root)]))

@@ -5,7 +5,7 @@ import { messageOf } from '../../core/errors.ts'
 import { send } from '../../platform/leftover-processes.ts'
 
 /** A cgroup with a limit on processes, also for root, to which `ulimit -u` does not apply. */
-export interface ProcessCgroup {
+interface ProcessCgroup {
   /** A process that writes 0 into this file joins the group with all its children. */
   readonly entrance: string
   remove(): Promise<void>

@@ -39,7 +39,7 @@ const watchedNames = ['.yarnrc.yml']
 const watchedInGit = ['commondir', 'config.worktree']
 const mostWorktrees = 50
 
-export interface ProtectionOptions {
+interface ProtectionOptions {
   /** Paths that are not protected, because they are roots themselves. */
   readonly free: readonly string[]
   /** Nested git folders. */

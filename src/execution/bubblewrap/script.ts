@@ -59,13 +59,13 @@ done
 exec ${fds.report}>&-`
 
 /** The port of the proxy inside the sandbox. */
-export const proxyPort = 3128
+const proxyPort = 3128
 
 /**
  * Runs in the sandbox before the command. It opens the port in the network of the sandbox and passes it to this process, so
  * that no process and no socket file has to stay inside. Must not contain single quotes.
  */
-export const listenerCode =
+const listenerCode =
   'const s = require("net").createServer(); s.on("error", (e) => { console.error(e.message); process.exit(1) }); s.listen(Number(process.argv[1]), "127.0.0.1", 128, () => process.send("port", s, () => process.exit(0)))'
 
 const listen = `NODE_CHANNEL_FD=${fds.channel} ELECTRON_RUN_AS_NODE=1 '${process.execPath.replaceAll("'", `'\\''`)}' -e '${listenerCode}' ${proxyPort} 2>&${fds.report} || exit 125

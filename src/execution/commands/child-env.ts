@@ -1,6 +1,6 @@
 import { baseEnv, type Variables } from '../../platform/base-env.ts'
 
-export interface ChildEnvOptions {
+interface ChildEnvOptions {
   /** The environment of this process. */
   readonly host: Variables
   /** Further names to inherit. They were configured explicitly, so they are not filtered. */

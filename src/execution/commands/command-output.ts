@@ -4,7 +4,7 @@ import type { ExecOptions, ExecResult } from '../../core/execution.ts'
 
 type OnOutput = NonNullable<ExecOptions['onOutput']>
 
-export interface CommandOutput {
+interface CommandOutput {
   /** Stops listening and returns what was kept; empty if a listener received the output. */
   end(): { stdout: string; stderr: string }
 }
@@ -20,18 +20,14 @@ export function commandOutput(
 }
 
 /** Receives one output stream of a command. */
-export interface OutputSink {
+interface OutputSink {
   take(chunk: Buffer): void
   /** Returns what was kept. A listener receives the rest of an incomplete character here. */
   end(): string
 }
 
 /** Passes output to a listener, or keeps its end. `consumes`: the buffers are not used afterwards. */
-export function outputSink(
-  onOutput: OnOutput | undefined,
-  from: 'stdout' | 'stderr',
-  { consumes = false } = {},
-): OutputSink {
+function outputSink(onOutput: OnOutput | undefined, from: 'stdout' | 'stderr', { consumes = false } = {}): OutputSink {
   return onOutput ? listeningSink(onOutput, from) : keepingSink(consumes)
 }
 
@@ -134,7 +130,7 @@ function wholeFrom(pages: readonly Buffer[], from: number): number {
   return at
 }
 
-export interface CapturedOutput {
+interface CapturedOutput {
   write(bytes: Uint8Array, from: 'stdout' | 'stderr'): void
   /** Returns what was kept. A listener receives the rest of an incomplete character here. */
   end(): Pick<ExecResult, 'stdout' | 'stderr'>

@@ -11,7 +11,7 @@ import { onProcessExit } from '../../platform/process-keeper.ts'
 import { commandOutput } from './command-output.ts'
 import type { CommandShell } from './command-shell.ts'
 
-export interface CommandRequest extends ExecOptions {
+interface CommandRequest extends ExecOptions {
   readonly command: string
   readonly shell: CommandShell
   /** Absolute. */
@@ -143,7 +143,7 @@ function ended(child: StartedCommand, request: CommandRequest): Promise<End> {
   })
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly file: string
   readonly args: readonly string[]
   readonly cwd: string
@@ -164,7 +164,7 @@ export interface StartedCommand extends ChildProcess {
 }
 
 /** Starts a program; retries for about a second if the machine lacks resources. */
-export async function startCommand(options: StartOptions): Promise<StartedCommand> {
+async function startCommand(options: StartOptions): Promise<StartedCommand> {
   await checkFolder(options.cwd)
   for (const pause of [20, 50, 130, 300, 500, undefined]) {
     options.signal?.throwIfAborted()

@@ -4,7 +4,7 @@
  */
 
 /** A program to start, with its environment. */
-export interface Invocation {
+interface Invocation {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string>>
 }

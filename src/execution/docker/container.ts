@@ -2,7 +2,7 @@ import { resolvePosix, type SpawnConfig } from '../../core/execution.ts'
 import { type DockerClient, type DockerContainer, dockerProblem, statusOf } from './client.ts'
 
 /** The description of a container for the engine. */
-export interface ContainerPlan {
+interface ContainerPlan {
   readonly image: string
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>

@@ -11,7 +11,7 @@ import {
   untilStopped,
 } from './run.ts'
 
-export type ContainerExecOptions = Omit<ExecOptions, 'cwd' | 'env'> & Required<Pick<ExecOptions, 'cwd' | 'env'>>
+type ContainerExecOptions = Omit<ExecOptions, 'cwd' | 'env'> & Required<Pick<ExecOptions, 'cwd' | 'env'>>
 
 const defaultTimeoutMs = 30_000
 /** A longer timeout exceeds the range of timers and means no limit. */

@@ -11,7 +11,7 @@ export interface RunningContainer {
   readonly destroyed: AbortSignal
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly input?: string | Uint8Array | undefined
   readonly env?: Readonly<Record<string, string>>
   readonly timeoutMs?: number
@@ -56,7 +56,7 @@ export interface Program {
   close(): void
 }
 
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly env: Readonly<Record<string, string>>
   readonly input?: string | Uint8Array | undefined
   /** Once aborted, the program is not started; a started one continues. */

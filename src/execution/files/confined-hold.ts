@@ -30,7 +30,7 @@ export interface HeldFile {
   close(): void
 }
 
-export interface HoldOptions {
+interface HoldOptions {
   /** Requires a folder; anything else is `ENOTDIR`. */
   readonly folder?: boolean
   /** Default true. False: the last name must not be a link. */

@@ -2,7 +2,7 @@ import { type BigIntStats, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, posix, resolve, sep, win32 } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export interface PathSetting {
+interface PathSetting {
   /** The base of relative paths. */
   readonly cwd: string
   /** The folder for `~`; called only if needed. */

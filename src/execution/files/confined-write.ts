@@ -26,7 +26,7 @@ import type { WriteFileOptions } from '../../core/execution.ts'
 import type { HeldFile, Hold } from './confined-hold.ts'
 import { fileError, type Roots, refuseUnlessRegular, stampOf } from './confined-path.ts'
 
-export interface WriteSetting {
+interface WriteSetting {
   readonly hold: Hold
   readonly roots: Roots
 }

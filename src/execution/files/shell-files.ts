@@ -7,7 +7,7 @@ import {
 } from '../../core/execution.ts'
 import { exits, scripts } from './shell-scripts.ts'
 
-export interface ShellFilesOptions {
+interface ShellFilesOptions {
   /** The prefix of every `key`, which names where the files are. */
   readonly keyPrefix: string
   /** Runs a script with a POSIX shell and returns all of its output, up to 2 MiB. */

@@ -45,7 +45,7 @@ async function named<T>(verb: string, path: string, work: () => Promise<T>): Pro
  * The folder of a session: its id, with all characters encoded that may be special in a path. Capital letters are encoded
  * too, for case-insensitive file systems. A lone surrogate, which has no UTF-8, becomes `%u` and its code.
  */
-export function folderOf(id: string): string {
+function folderOf(id: string): string {
   if (id === '') return '%'
   return [...id].map(encoded).join('')
 }

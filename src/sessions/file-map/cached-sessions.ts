@@ -14,7 +14,7 @@ import {
 const format = 1
 
 /** `meta.json`: everything about a session except its entries. Its `head` says how many entries are valid. */
-export interface SessionMeta {
+interface SessionMeta {
   readonly format: number
   readonly id: string
   /** False while the session has only blobs. */

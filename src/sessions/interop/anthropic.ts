@@ -57,7 +57,7 @@ export interface AnthropicMessage {
 }
 
 /** The content blocks of the Anthropic Messages API that a transcript can hold. */
-export type AnthropicBlock =
+type AnthropicBlock =
   | AnthropicPart
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature?: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
@@ -65,13 +65,13 @@ export type AnthropicBlock =
   | AnthropicToolResult
 
 /** A part of a user message or a tool result in the Anthropic format. */
-export type AnthropicPart =
+type AnthropicPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image'; readonly source: AnthropicSource }
   | { readonly type: 'document'; readonly source: AnthropicSource; readonly title?: string | null }
 
 /** A tool result in the Anthropic format. */
-export interface AnthropicToolResult {
+interface AnthropicToolResult {
   readonly type: 'tool_result'
   readonly tool_use_id: string
   readonly content?: string | readonly AnthropicPart[]
@@ -79,7 +79,7 @@ export interface AnthropicToolResult {
 }
 
 /** The source of an image or a document. `data` is base64, or the text itself when the type is `text`. */
-export type AnthropicSource =
+type AnthropicSource =
   | { readonly type: 'base64' | 'text'; readonly media_type: string; readonly data: string }
   | { readonly type: 'url'; readonly url: string }
 

@@ -80,21 +80,21 @@ export interface OpenAIMessage {
 }
 
 /** The content parts of the OpenAI chat completions API that a transcript can hold. */
-export type OpenAIPart =
+type OpenAIPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'refusal'; readonly refusal: string }
   | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
   | { readonly type: 'file'; readonly file: OpenAIFile }
 
 /** A file given as a data URL (`file_data`) or by the id of an upload. */
-export interface OpenAIFile {
+interface OpenAIFile {
   readonly filename?: string
   readonly file_data?: string
   readonly file_id?: string
 }
 
 /** A call of the model; `arguments` is JSON as the model wrote it. */
-export interface OpenAIToolCall {
+interface OpenAIToolCall {
   readonly id: string
   readonly type?: 'function'
   readonly function: { readonly name: string; readonly arguments: string }

@@ -11,7 +11,7 @@ export interface ForeignTranscript {
   readonly skipped: string[]
 }
 
-export interface TranscriptMeta {
+interface TranscriptMeta {
   readonly id?: string
   readonly cwd?: string
   /** The last model that replied. */

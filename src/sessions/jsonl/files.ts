@@ -77,7 +77,7 @@ export function parseObject<T extends object>(text: string): T | undefined {
   }
 }
 
-export interface ReplaceOptions {
+interface ReplaceOptions {
   /** Whether the content must be on the disk before others see it. Default true. */
   readonly sync?: boolean
   readonly beforeRename?: () => void

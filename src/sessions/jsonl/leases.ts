@@ -30,7 +30,7 @@ import {
   removeTemporaryFiles,
 } from './session-folder.ts'
 
-export interface LeasesOptions {
+interface LeasesOptions {
   readonly dir: string
   /** Identifies the store object among all that ever opened the folder. */
   readonly opener: string
@@ -45,7 +45,7 @@ interface HeldLease {
   readonly children: Map<string, LogFile>
 }
 
-export interface Leases {
+interface Leases {
   lease(id: string, request: LeaseRequest): Promise<Lease>
   append(id: string, entries: readonly LogEntry[], fence: Fence): Promise<void>
   /** Closes the logs of a session that is about to be deleted. */
@@ -281,7 +281,7 @@ function checkNumbers(id: string, entries: readonly LogEntry[], head: number): v
 }
 
 /** `lease.json`: the process that may write a session. Read and changed under the lock of the folder. */
-export interface LeaseRecord {
+interface LeaseRecord {
   readonly epoch: number
   readonly owner: string
   readonly since: number
@@ -294,7 +294,7 @@ export interface LeaseRecord {
   readonly process?: ProcessIdentity
 }
 
-export function readLease(folder: string): LeaseRecord | undefined {
+function readLease(folder: string): LeaseRecord | undefined {
   const path = join(folder, 'lease.json')
   const text = readText(path)
   if (text === undefined) return undefined
@@ -305,26 +305,26 @@ export function readLease(folder: string): LeaseRecord | undefined {
 }
 
 /** Not synced: a power failure ends the processes that held the lease too. */
-export function writeLease(folder: string, lease: LeaseRecord): void {
+function writeLease(folder: string, lease: LeaseRecord): void {
   const text = `${JSON.stringify(lease, undefined, 2)}\n`
   const beforeRename = (): void => failpoint('jsonl.lease.beforeRename')
   replaceFile(join(folder, 'lease.json'), text, { sync: false, beforeRename })
 }
 
 /** A lease that ends later than possible was written before the clock was set back: its duration then counts from now on. */
-export function withoutClockJump(lease: LeaseRecord, now: number): LeaseRecord {
+function withoutClockJump(lease: LeaseRecord, now: number): LeaseRecord {
   const latest = now + (lease.ttlMs ?? Number.POSITIVE_INFINITY)
   return lease.expires > latest ? { ...lease, expires: latest } : lease
 }
 
 /** Whether it excludes others. The lease of a dead process never does. */
-export function isHeld(lease: LeaseRecord, now: number): boolean {
+function isHeld(lease: LeaseRecord, now: number): boolean {
   return lease.expires > now && mayStillWrite(lease)
 }
 
 /** Whether a process may still have the log open and write to it, such as a suspended one. */
-export function mayStillWrite({ expires, process }: LeaseRecord): boolean {
+function mayStillWrite({ expires, process }: LeaseRecord): boolean {
   return expires !== 0 && (!process || isAlive(process))
 }
 
-export const busy = (id: string, { owner, since }: LeaseRecord): SessionBusyError => sessionBusy(id, owner, since)
+const busy = (id: string, { owner, since }: LeaseRecord): SessionBusyError => sessionBusy(id, owner, since)

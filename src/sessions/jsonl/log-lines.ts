@@ -68,7 +68,7 @@ export function entriesIn(bytes: Uint8Array, { file, first, skip = 0 }: LineRang
   return entries
 }
 
-export interface LineRange {
+interface LineRange {
   readonly file: string
   readonly first: number
   readonly skip?: number

@@ -15,7 +15,7 @@ export interface KnownEnd {
   readonly offset: number
 }
 
-export interface LogReading {
+interface LogReading {
   readonly entries: readonly LogEntry[]
   readonly end?: KnownEnd
 }

@@ -6,7 +6,7 @@ import type { Fence } from '../../core/store.ts'
 import { createFile, makeFolder, namesIn, readJson, readText, replaceFile, syncFolder, writing } from './files.ts'
 
 /** `meta.json`: what the folder name does not tell about its session, if anything. */
-export interface SessionMeta {
+interface SessionMeta {
   readonly id: string
   readonly parent?: string
   /** Unique, so that a child that was deleted and created again is not taken for the old one. */
@@ -163,7 +163,7 @@ export function idOfFolder(name: string): string | undefined {
 }
 
 /** Whether only `meta.json` tells the id of a folder of that name. */
-export const needsMeta = (name: string): boolean => name.startsWith(hashed)
+const needsMeta = (name: string): boolean => name.startsWith(hashed)
 
 const digestName = (bytes: Uint8Array): string => hashed + createHash('sha256').update(bytes).digest('hex')
 

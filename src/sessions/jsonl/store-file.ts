@@ -68,7 +68,7 @@ export function checkFolder(dir: string, { allowNetworkFileSystem = false, readM
   writing(dir, () => fs.accessSync(dir, fs.constants.W_OK | fs.constants.X_OK))
 }
 
-export interface FolderOptions {
+interface FolderOptions {
   readonly allowNetworkFileSystem?: boolean
   readonly readMountTable?: ReadMountTable
 }

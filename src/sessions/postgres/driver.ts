@@ -1,7 +1,7 @@
 import { StoreError } from '../../core/errors.ts'
 
 /** Notifies watchers of changes to a session. Notifications may be lost; polling finds what they miss. */
-export interface ChangeNotifications {
+interface ChangeNotifications {
   on(session: string, listener: () => void): () => void
   /** Connects again if the connection was lost. */
   reconnect(): void
@@ -119,7 +119,7 @@ export interface OwnSql extends PostgresSql {
   end(options?: { timeout?: number }): Promise<void>
 }
 
-export interface DriverOptions {
+interface DriverOptions {
   readonly max: number
   readonly onnotify?: (channel: string, payload: string) => void
   readonly onclose?: () => void

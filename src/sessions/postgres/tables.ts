@@ -4,7 +4,7 @@ import { isMissingTable } from './failure.ts'
 import { functions } from './functions.ts'
 
 /** The version of the tables and their content. */
-export const format = 1
+const format = 1
 
 /** The quoted name of a schema. */
 export function quoted(name: string): string {
@@ -19,7 +19,7 @@ export function quoted(name: string): string {
  * Creates or upgrades the tables in one statement, and so in one transaction. The lock makes concurrent processes wait, and
  * then find everything done.
  */
-export function setUp(name: string): string {
+function setUp(name: string): string {
   const schema = quoted(name)
   return `
 do $setup$
@@ -84,7 +84,7 @@ const tables = (schema: string): string => `
     );`
 
 /** The tables of a store, created or upgraded before first use. */
-export interface PostgresTables {
+interface PostgresTables {
   read(statement: string, values?: readonly unknown[]): Promise<readonly Row[]>
   /** Refused if a newer version of Libero created the tables. */
   write(statement: string, values?: readonly unknown[]): Promise<readonly Row[]>

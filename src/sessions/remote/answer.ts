@@ -22,7 +22,7 @@ export type Outcome =
   | { readonly answer: Answer }
   | { readonly retryable: StoreError; readonly waitMs?: number | undefined }
 
-export interface ResponseContext {
+interface ResponseContext {
   readonly origin: string
   readonly maxBytes: number
   readonly hasToken: boolean
@@ -138,7 +138,7 @@ function describeResponse(response: Response, bytes: Uint8Array, { origin, hide 
 }
 
 /** The beginning of a foreign text for an error message, without control characters. */
-export function excerpt(text: string, most: number): string {
+function excerpt(text: string, most: number): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
   const plain = text.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
   return cutText(plain, most)

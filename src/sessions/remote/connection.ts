@@ -19,7 +19,7 @@ export interface Call {
   readonly maxBytes?: number
 }
 
-export interface Connection {
+interface Connection {
   send(call: Call): Promise<Answer>
   /** Aborted by `close`. */
   readonly closing: AbortSignal

@@ -146,10 +146,10 @@ async function movedOrLost(store: SessionStore, id: string, expected: number, er
 }
 
 /** Characters, so at most three times as many bytes. */
-export const mostLength = 8 * 1024 * 1024
+const mostLength = 8 * 1024 * 1024
 const mostItems = 10_000
 
-export interface Page {
+interface Page {
   /** JSON, a list. */
   readonly text: string
   readonly count: number
@@ -157,7 +157,7 @@ export interface Page {
 }
 
 /** As many items from the beginning of a list as fit into one answer, but at least one. */
-export function pageOf(items: readonly unknown[]): Page {
+function pageOf(items: readonly unknown[]): Page {
   const parts: string[] = []
   let length = 0
   for (const item of items) {
@@ -169,7 +169,7 @@ export function pageOf(items: readonly unknown[]): Page {
   return { text: `[${parts.join(',')}]`, count: parts.length, isLast: parts.length === items.length }
 }
 
-export interface WatchOnce {
+interface WatchOnce {
   readonly after: number
   /** Keys of messages that the client knows. */
   readonly seen: ReadonlySet<string>
@@ -180,7 +180,7 @@ export interface WatchOnce {
 }
 
 /** The next change of a session; undefined if there is none within `holdMs`. */
-export async function watchOnce(
+async function watchOnce(
   store: SessionStore,
   id: string,
   { after, seen, holdMs, signal, clock }: WatchOnce,
@@ -204,7 +204,7 @@ export async function watchOnce(
 }
 
 /** The body of a request; throws if it is too large. */
-export async function bytesOf(request: Request, most: number): Promise<Uint8Array<ArrayBuffer>> {
+async function bytesOf(request: Request, most: number): Promise<Uint8Array<ArrayBuffer>> {
   const announced = Number(request.headers.get('content-length') ?? 0)
   const bytes = announced > most ? undefined : await readCapped(request.body, most)
   if (bytes) return bytes
@@ -216,7 +216,7 @@ export async function bytesOf(request: Request, most: number): Promise<Uint8Arra
 }
 
 /** The body of a request as a JSON object. */
-export async function objectOf(request: Request, most: number): Promise<Record<string, unknown>> {
+async function objectOf(request: Request, most: number): Promise<Record<string, unknown>> {
   const type = (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase()
   if (type !== 'application/json') {
     dropBody(request)

@@ -7,7 +7,7 @@ import { isBusy, problemOf, storeError } from './problems.ts'
 /** How long SQLite itself waits for a lock, which blocks this process. */
 export const longestBlockMs = 20
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly database: DatabaseSync
   readonly path: string
   /** How long to wait for locks of other processes. */

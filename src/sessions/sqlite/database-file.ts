@@ -27,7 +27,7 @@ function refuseOrphanedLog(path: string): void {
 }
 
 /** Creates a folder that only its owner may access, with missing parents. */
-export function makeFolder(path: string): void {
+function makeFolder(path: string): void {
   try {
     mkdirSync(path, 0o700) // the recursive variant reports a read-only disk as a missing folder
     syncFolder(dirname(path))
@@ -41,7 +41,7 @@ export function makeFolder(path: string): void {
 }
 
 /** Makes new files in a folder durable, on systems that support it. */
-export function syncFolder(path: string): void {
+function syncFolder(path: string): void {
   try {
     const folder = openSync(path, 'r')
     try {
@@ -55,7 +55,7 @@ export function syncFolder(path: string): void {
 }
 
 /** Creates an empty file that only its owner may access. Returns false if it exists. */
-export function createEmpty(path: string): boolean {
+function createEmpty(path: string): boolean {
   try {
     closeSync(openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0o600))
     return true

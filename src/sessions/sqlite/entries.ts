@@ -104,7 +104,7 @@ export function addMessage(connection: Connection, { key }: SessionRow, item: In
 const insertMessage = 'INSERT INTO inbox (session, client_key, sum, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
 
 /** Removes a message that is in the log now; its key stays known. Requires a transaction. */
-export function markDelivered(connection: Connection, session: number, clientKey: string): void {
+function markDelivered(connection: Connection, session: number, clientKey: string): void {
   connection.statement(delivered).run(session, textOfKey(clientKey))
 }
 

@@ -10,7 +10,7 @@ import { prepareDatabaseFile } from './database-file.ts'
 import { corruptError, problemOf, storeError } from './problems.ts'
 import { applicationId, migrate, steps } from './schema.ts'
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly path: string
   readonly synchronous: 'FULL' | 'NORMAL'
   readonly busyTimeoutMs: number
@@ -18,7 +18,7 @@ export interface OpenOptions {
   readonly readMountTable?: ReadMountTable | undefined
 }
 
-export interface OpenDatabase {
+interface OpenDatabase {
   readonly connection: Connection
   close(): void
 }
@@ -127,32 +127,32 @@ function damageOf(database: DatabaseSync, path: string): string | undefined {
 }
 
 /** 243 MB took 0.2 s from memory; a cold or slow disk takes longer. Larger files are not checked as a whole. */
-export const largestChecked = 256 * 1024 * 1024
+const largestChecked = 256 * 1024 * 1024
 
 /**
  * Processes that have the database open for writing are listed in it. A dead process in the list did not close the database.
  * Whether a process in another container lives is unknown: it counts as dead, which does it no harm.
  */
-export function deadOpeners(database: DatabaseSync): string[] {
+function deadOpeners(database: DatabaseSync): string[] {
   const rows = database.prepare('SELECT id, process FROM openers').all()
   return rows.flatMap(({ id, process }) => (isAliveHere(process) ? [] : [String(id)]))
 }
 
 /** The damage that SQLite finds in the file. Undefined for an intact file, and for one that is too large to check. */
-export function findDamage(database: DatabaseSync, path: string): string | undefined {
+function findDamage(database: DatabaseSync, path: string): string | undefined {
   if (statSync(path).size > largestChecked) return undefined
   const found = database.prepare('PRAGMA quick_check(1)').get()?.quick_check
   return found === 'ok' ? undefined : String(found)
 }
 
 /** Adds this process to the list of openers and removes dead ones. Requires a transaction. */
-export function registerOpener(connection: Connection, id: string, dead: readonly string[]): void {
+function registerOpener(connection: Connection, id: string, dead: readonly string[]): void {
   for (const opener of dead) unregisterOpener(connection, opener)
   connection.statement('INSERT OR REPLACE INTO openers VALUES (?, ?)').run(id, JSON.stringify(thisProcess()))
 }
 
 /** Removes an opener from the list. Requires a transaction. */
-export function unregisterOpener(connection: Connection, id: string): void {
+function unregisterOpener(connection: Connection, id: string): void {
   connection.statement('DELETE FROM openers WHERE id = ?').run(id)
 }
 

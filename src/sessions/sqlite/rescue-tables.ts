@@ -111,16 +111,16 @@ function note(losses: Losses, table: string, problem: string | undefined): void 
   if (problem !== undefined) losses.add(`a part of the table of ${table}: ${problem}`)
 }
 
-export type Row = Record<string, SQLOutputValue>
+type Row = Record<string, SQLOutputValue>
 
 /** After this many missing or unreadable rows in a row the search ends. */
-export const mostMisses = 10_000
+const mostMisses = 10_000
 
 /**
  * All rows of a damaged table that can be read: from its beginning, from its end, and one by one in between. Some may come
  * twice. Returns the error at which reading stopped, or undefined if the table is intact.
  */
-export function* salvage(database: DatabaseSync, table: string, columns: string): Generator<Row, string | undefined> {
+function* salvage(database: DatabaseSync, table: string, columns: string): Generator<Row, string | undefined> {
   const select = `SELECT rowid AS salvaged, ${columns} FROM ${table} NOT INDEXED`
   const forward = yield* scan(database, `${select} ORDER BY rowid`)
   if (forward.problem === undefined) return undefined
@@ -141,7 +141,7 @@ interface Scanned {
 }
 
 /** Yields rows until the end or the first unreadable one. */
-export function* scan(database: DatabaseSync, sql: string, ...values: number[]): Generator<Row, Scanned> {
+function* scan(database: DatabaseSync, sql: string, ...values: number[]): Generator<Row, Scanned> {
   let last: number | undefined
   try {
     for (const row of database.prepare(sql).iterate(...values)) {

@@ -81,7 +81,7 @@ function fill(target: DatabaseSync, source: DatabaseSync): RescueReport {
 }
 
 /** Gives every entry a session, and every session a log without gaps and its head. Returns the number of sessions. */
-export function repairSessions(target: DatabaseSync, losses: Losses): number {
+function repairSessions(target: DatabaseSync, losses: Losses): number {
   nameUnnamedSessions(target)
   const rows = target.prepare('SELECT key, id, head FROM sessions ORDER BY key').all()
   for (const { key, id, head } of rows)

@@ -13,7 +13,7 @@ export interface ExportedSession {
   readonly blobs: Map<string, Uint8Array>
 }
 
-export interface ReadExport {
+interface ReadExport {
   /** The root session, then its descendants, parents first. */
   readonly sessions: readonly ExportedSession[]
   /** The line at which the text was cut off, if it was. */
@@ -201,7 +201,7 @@ export function renameBlobs<T>(value: T, names: ReadonlyMap<string, string>): T 
 }
 
 /** Splits text that comes in pieces into lines; the last one may lack its line end. */
-export async function* linesOf(text: string | AsyncIterable<string>): AsyncGenerator<string> {
+async function* linesOf(text: string | AsyncIterable<string>): AsyncGenerator<string> {
   let rest = ''
   for await (const piece of typeof text === 'string' ? [text] : text) {
     const lines = (rest + piece).split('\n')

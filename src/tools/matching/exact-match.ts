@@ -8,7 +8,7 @@ export interface Matches {
 }
 
 /** Which matches count. */
-export interface MatchOptions {
+interface MatchOptions {
   /** Find matches that do not overlap, up to `mostReplaced` + 1; else also overlapping ones, up to `mostCounted` + 1. */
   readonly all: boolean
   /** Only matches at the beginning of a line; a text that is not distinctive must match whole lines. */
@@ -148,7 +148,7 @@ function endingBefore(text: string, at: number): number {
 }
 
 /** Which occurrences count. */
-export interface OccurrenceOptions {
+interface OccurrenceOptions {
   /** Whether one may begin inside another. */
   readonly overlapping: boolean
   /** Stop after this many. */

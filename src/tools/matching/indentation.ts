@@ -2,7 +2,7 @@
 export type Shift = (indent: string) => string | undefined
 
 /** The indentation of one line: as given, and in the file. */
-export interface IndentPair {
+interface IndentPair {
   readonly given: string
   readonly inFile: string
 }
@@ -70,7 +70,7 @@ function columnsOf(indent: string, width: number): number {
 const tabsOf = (indent: string): number => indent.lastIndexOf('\t') + 1
 
 /** A one-line old text that begins after the indentation of its line, and the lines that replace it. */
-export interface LaterLines {
+interface LaterLines {
   readonly old: string
   readonly new: readonly string[]
   /** The indentation before the old text. */

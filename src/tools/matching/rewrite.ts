@@ -3,7 +3,7 @@ import { type FileCharacters, foldLookAlikes } from './look-alikes.ts'
 import type { SplitText } from './text-lines.ts'
 
 /** A match and the lines that replace it. */
-export interface Rewrite {
+interface Rewrite {
   /** The match as it is in the file. */
   readonly inFile: SplitText
   /** The same lines as given; there are as many. */

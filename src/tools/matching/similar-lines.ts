@@ -91,7 +91,7 @@ function byWordCount(lines: readonly string[]): number[] {
 }
 
 /** How much of a line is found again in another, 0 to 1, ignoring case and whitespace; a much longer line scores less. */
-export function similarityTo(wanted: string): ((line: string) => number) | undefined {
+function similarityTo(wanted: string): ((line: string) => number) | undefined {
   // Large enough that pieces seldom collide.
   const size = 2 ** Math.ceil(Math.log2(Math.max(wanted.length, 64) * 16))
   const pieces = new Uint16Array(longestLine)

@@ -10,7 +10,7 @@ import {
 } from './query.ts'
 import { joinPath } from './searcher.ts'
 
-export interface SearchRequest {
+interface SearchRequest {
   readonly query: SearchQuery
   /** The requested path, with the folders of the globs. */
   readonly path: string

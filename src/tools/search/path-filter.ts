@@ -76,7 +76,7 @@ function isShared(names: readonly string[], first: readonly string[], at: number
 
 const isPlain = (name: string): boolean => !/[*?[\]\\{}]/.test(name)
 
-export interface PathFilter {
+interface PathFilter {
   /** Set if a path is accepted exactly if it ends like this. */
   readonly ending: string | undefined
   /** `path` is relative to the base. */

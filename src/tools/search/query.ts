@@ -65,9 +65,9 @@ export const longestLine = 500
 export const keptOfLine = (longestLine + 1) * 2
 
 /** Entries per page by default. */
-export const defaultPage = 250
+const defaultPage = 250
 /** The maximum of entries per page. */
-export const largestPage = 20_000
+const largestPage = 20_000
 const largestOffset = 200_000
 
 export const pageProperties = {
@@ -114,7 +114,7 @@ export function unknownType(type: string): string {
 export const newlineInPattern = 'the literal "\\n" is not allowed; set "multiline" to true for matches over lines'
 
 /** Keeps the requested page of entries, which come in order, and counts the others. */
-export interface Pager {
+interface Pager {
   add(entry: SearchEntry): void
   /** Counts entries after the page. */
   addUnseen(count: number): void

@@ -10,7 +10,7 @@ export interface PatternOptions {
 }
 
 /** A pattern of ripgrep, compiled for JavaScript. */
-export interface CompiledPattern {
+interface CompiledPattern {
   /** With the flag `g`; always the same object. */
   regexFor(kind: TextKind): RegExp
   /** Every match contains this text literally. */
@@ -63,7 +63,7 @@ function toRegExp(node: RegexNode, dialect: Dialect): RegExp {
 }
 
 /** Whether the pattern has letters that ignore case, and letters that do not. */
-export function casesIn(node: RegexNode): { ignored: boolean; exact: boolean } {
+function casesIn(node: RegexNode): { ignored: boolean; exact: boolean } {
   switch (node.kind) {
     case 'literal':
     case 'class':
@@ -83,7 +83,7 @@ export function casesIn(node: RegexNode): { ignored: boolean; exact: boolean } {
 }
 
 /** Whether a match may contain a newline, by the rules of ripgrep. */
-export function mayCrossLines(node: RegexNode): boolean {
+function mayCrossLines(node: RegexNode): boolean {
   switch (node.kind) {
     case 'literal':
       return node.character === '\n'
@@ -105,7 +105,7 @@ export function mayCrossLines(node: RegexNode): boolean {
 }
 
 /** Whether a part of the pattern can match only a newline. */
-export function hasNewline(node: RegexNode): boolean {
+function hasNewline(node: RegexNode): boolean {
   switch (node.kind) {
     case 'literal':
       return node.character === '\n'
@@ -128,7 +128,7 @@ function isOnlyNewline(set: ClassSet): boolean {
 }
 
 /** The longest text that every match contains. */
-export function requiredText(node: RegexNode): string {
+function requiredText(node: RegexNode): string {
   switch (node.kind) {
     case 'literal':
       return node.ignoreCase ? '' : node.character

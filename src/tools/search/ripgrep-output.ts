@@ -3,7 +3,7 @@ import { pathFilter } from './path-filter.ts'
 import { keptOfLine, type SearchEntry, type SearchGaps, type SearchQuery, type SearchResult } from './query.ts'
 
 /** Parses the output of ripgrep as it comes, in any order, and keeps only what the requested page may need. */
-export interface RipgrepOutput {
+interface RipgrepOutput {
   take(text: string): void
   result(gaps: SearchGaps): SearchResult
 }

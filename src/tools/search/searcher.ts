@@ -11,7 +11,7 @@ export interface SearcherOptions {
 }
 
 /** Searches with the best available method, which is remembered per handle. */
-export type Searcher = (query: SearchQuery, root: SearchRoot, ctx: ToolContext) => Promise<SearchResult>
+type Searcher = (query: SearchQuery, root: SearchRoot, ctx: ToolContext) => Promise<SearchResult>
 
 export function createSearcher({ ripgrep }: SearcherOptions = {}): Searcher {
   /** The programs to try, per handle. */

@@ -16,7 +16,7 @@ const jobsByHandle = new WeakMap<ExecutionHandle, Jobs>()
 const mostRunning = 20
 const mostEnded = 20
 
-export class Jobs {
+class Jobs {
   readonly #jobs = new Map<number, Job>()
   #last = 0
 
@@ -51,7 +51,7 @@ export class Jobs {
   }
 }
 
-export interface JobOptions {
+interface JobOptions {
   readonly command: string
   readonly cwd: string | undefined
   /** Bytes of unread output that are kept. */
@@ -60,7 +60,7 @@ export interface JobOptions {
 }
 
 /** A command that continues after the call that started it. */
-export class Job {
+class Job {
   readonly id: number
   readonly command: string
   /** The unread output. */
@@ -158,7 +158,7 @@ export class Job {
   }
 }
 
-export interface JobEnd {
+interface JobEnd {
   readonly result?: ExecResult
   readonly error?: unknown
   readonly elapsedMs: number
@@ -168,7 +168,7 @@ export interface JobEnd {
 const stopTimeoutMs = 5000
 
 /** One line for each. */
-export function listOf(jobs: readonly Job[]): string {
+function listOf(jobs: readonly Job[]): string {
   return jobs.map((job) => `job ${job.id} (${job.status}): ${shortCommand(job.command)}`).join('\n')
 }
 

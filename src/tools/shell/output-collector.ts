@@ -5,7 +5,7 @@ import { Tail } from '../text/tail.ts'
 
 type Source = 'stdout' | 'stderr'
 
-export interface OutputCollectorOptions {
+interface OutputCollectorOptions {
   readonly maxBytes: number
   /** Collect only stdout, unchanged. */
   readonly bare?: boolean

@@ -4,7 +4,7 @@ import type { CollectedOutput } from './output-collector.ts'
 import { exitOneMeansNo } from './shell-safety.ts'
 
 /** An ended command with its output. */
-export interface EndedCommand {
+interface EndedCommand {
   readonly command: string
   readonly result: ExecResult
   readonly output: CollectedOutput

@@ -27,7 +27,7 @@ export interface Page {
 }
 
 /** The maximum size of a page. */
-export const mostShown = 32 * 1024 * 1024
+const mostShown = 32 * 1024 * 1024
 /** In larger files the following lines are not counted. */
 const mostCounted = 64 * 1024 * 1024
 
@@ -148,7 +148,7 @@ function linesOf(text: string): { lines: readonly string[]; endsWithNewline: boo
 }
 
 /** How much of a file is in memory at a time. */
-export const blockSize = 1024 * 1024
+const blockSize = 1024 * 1024
 
 /** Reads a file in whole blocks and keeps the last one, so that a small file is read only once. */
 export function readInBlocks(file: OpenFile, signal: AbortSignal): OpenFile {
