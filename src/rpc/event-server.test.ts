@@ -79,7 +79,7 @@ describe('serving ends although the input stays open', () => {
     const output = reader()
     const input = staysOpen({ type: 'prompt', message: 'a' }, { type: 'prompt', message: 'b' })
     const served = serveEvents({ host: fake.host, input, output, signal: stopping.signal })
-    await aWhile(() => output.lines.length >= 3)
+    await aWhile(() => output.lines.length >= 3 && fake.ran.length > 0)
     stopping.abort()
     stopped.resolve({ status: 'aborted', stopReason: 'aborted' })
     expect(await served).toMatchObject({ status: 'aborted' })

@@ -116,7 +116,9 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
       const more = { ...(id !== undefined && { id }), ...(error !== undefined && { error }) }
       if (!hasRunEnded) write({ type: 'not_run', command: type, status, ...more })
     }
-    if (!work.add({ size: message?.length ?? 0, run })) throw new Error(tooManyCommands)
+    // Commands that arrived with it, such as an abort, are read before it begins.
+    const after = new Promise((resolve) => setTimeout(resolve))
+    if (!work.add({ size: message?.length ?? 0, after, run })) throw new Error(tooManyCommands)
   }
 
   async function execute(command: Envelope): Promise<void> {

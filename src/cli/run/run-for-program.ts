@@ -99,7 +99,6 @@ function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost
     async run(message, clientKey) {
       active = new AbortController() // at once: an abort may arrive before the agent starts
       const { signal } = active
-      await new Promise(setImmediate) // an abort that arrived together with the prompt is read first
       const options = await runOptions(message === undefined ? withoutImages : flags, message, opened, cwd)
       if (message !== undefined) flags = withoutImages // the model has seen them with the first prompt
       return outcomeOf(agent.run({ ...options, signal, ...(clientKey !== undefined && { clientKey }) }))
