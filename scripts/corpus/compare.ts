@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Call, Outcome, Usage } from './outcome.ts'
 
-/** The first thing in which two readings of an answer differ, and what a reader should know besides. */
+/** The first difference between two readings of an answer, and a note. */
 export interface Comparison {
   readonly difference?: { readonly what: string; readonly ours: string; readonly theirs: string }
   readonly note?: string
@@ -13,12 +13,12 @@ export interface Comparison {
  * - What a service calls the end of its answer: content decides. With calls it stopped for them; without, it ended.
  * - Empty lines in thinking: we set the parts of a summary apart with one, the AI SDK gives each a block of its own.
  * - The text for a custom tool: it is a bare string there, and the field `input` of an object here.
- * - A count of tokens of nothing: some services close with zeros after they told the numbers. The AI SDK takes the last
- *   that was said, we the last that says something.
- * - How much of the input was cached, where the AI SDK does not tell: then the sum is compared.
- * - How the service says that an answer failed. Of an error with a status, we must say at least what the AI SDK says.
+ * - Token counts of zero: some services end with zeros after the real counts. The AI SDK takes the last count, we the last
+ *   one that is not zero.
+ * - How much of the input was cached, if the AI SDK does not report it: then the sum is compared.
+ * - The wording of a failure. For an error with a status, our message must contain that of the AI SDK.
  *
- * Where only the AI SDK gives up, what it told until then must be the beginning of what we read, and the note says so.
+ * If only the AI SDK fails, what it read until then must be the beginning of what we read, and the note says so.
  */
 export function compare(ours: Outcome, theirs: Outcome): Comparison {
   if (ours.isUnread) return differ('failure', String(ours.failure), theirs.failure ?? `stop ${theirs.stop}`)
@@ -67,7 +67,7 @@ function compareBeginning(ours: Outcome, theirs: Outcome): Comparison {
   )
 }
 
-/** The outcome without what does not count. */
+/** The outcome without parts that are not compared. */
 function settled(outcome: Outcome): Outcome {
   const { calls, stop } = outcome
   const called = calls.length > 0 ? 'tool_use' : 'end'

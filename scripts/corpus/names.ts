@@ -16,7 +16,7 @@ export type SdkPackage =
   | 'openai-compatible'
   | 'xai'
 
-/** Wires that we do not speak, told by who recorded (`<vendor>`) and over which API (`<vendor>--<api>`). */
+/** Wires that are not supported, by vendor (`<vendor>`) and API (`<vendor>--<api>`). */
 const outside: readonly (readonly [RegExp, string])[] = [
   [/^(amazon-)?bedrock/, 'Bedrock has a wire of its own'],
   [/^cohere/, 'Cohere has a wire of its own'],
@@ -26,12 +26,12 @@ const outside: readonly (readonly [RegExp, string])[] = [
   [/^(record-replay|websocket)/, 'no answer of a model'],
 ]
 
-/** Why a family of recordings is of no wire of ours; `undefined` when it may be. */
+/** Why a family of recordings belongs to no supported wire; `undefined` if it may belong to one. */
 export function whyOutside(family: string): string | undefined {
   return outside.find(([pattern]) => pattern.test(family))?.[1]
 }
 
-/** What came says more than a name; a name (or an address) serves where nothing came. */
+/** Recognises the wire by the content; by the name or address if there is no content. */
 export function wireOf(name: string, payloads: readonly unknown[], url = ''): WireName | undefined {
   for (const payload of payloads) {
     if (typeof payload !== 'object' || payload === null) continue
@@ -53,13 +53,13 @@ const hints: readonly (readonly [RegExp, WireName])[] = [
   [/\/responses\b|responses|^(azure|huggingface|openai|xai)/, 'openai-responses'],
 ]
 
-/** Of packages for one wire, the one of the vendor that a name or an address speaks of. */
+/** Of the packages for one wire, that of the vendor in the name or address. */
 export function packageFor(name: string, wire: WireName, url = ''): SdkPackage {
   const [vendor = '', ...rest] = name.split('--')
-  // Behind these two are models of others, which the case tells.
+  // These two host models of other vendors, which the case names.
   const isHost = /^(openai-compatible|azure)/.test(vendor)
-  const told = [URL.parse(url)?.hostname, vendor, isHost && rest.at(-1)].join(' ')
-  const known = packages[wire].find(([pattern]) => pattern.test(told))?.[1]
+  const names = [URL.parse(url)?.hostname, vendor, isHost && rest.at(-1)].join(' ')
+  const known = packages[wire].find(([pattern]) => pattern.test(names))?.[1]
   return known ?? standIns[wire]
 }
 

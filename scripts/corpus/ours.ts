@@ -17,7 +17,7 @@ const wires: Readonly<Record<WireName, Wire>> = {
   gemini: gemini(),
 }
 
-/** Reads an answer as `exchange.ts` does, from bytes to the reply. */
+/** Reads an answer as `model-stream.ts` does, from bytes to the reply. */
 export function decodeWithOurs({ wire: name }: Readable, answer: Answer): Outcome {
   const wire = wires[name]
   if (answer.status >= 400) return refused(wire, answer)
@@ -66,19 +66,19 @@ function outcomeOf({ content, usage, stop, isPaused }: WireReply): Outcome {
     calls: content.flatMap((block) =>
       block.type === 'tool_call' ? [{ name: block.name, input: readInput(block.input) }] : [],
     ),
-    // A service that pauses has stopped, and wants to be asked to go on.
+    // A paused reply has ended; the service wants another request to continue.
     stop: isPaused ? 'end' : stop,
     usage: { input, output, cacheRead, cacheCreation },
   }
 }
 
-/** Anthropic's summary of what came before: we keep it as a block of the service's own, the AI SDK tells it as text. */
+/** Anthropic's compaction summary: we keep it as a block of the service's own kind, the AI SDK as text. */
 function compacted(data: Readonly<Record<string, unknown>> | undefined): string {
   const own = data?.['anthropic-messages'] as { block?: { type?: unknown; content?: unknown } } | undefined
   return own?.block?.type === 'compaction' && typeof own.block.content === 'string' ? own.block.content : ''
 }
 
-/** What was heard before an answer broke off. */
+/** What was received before an answer broke off. */
 function streamed(events: readonly ModelEvent[]): Omit<Outcome, 'stop'> {
   const said = (type: 'text' | 'thinking'): string =>
     events.map((event) => (event.type === type ? event.delta : '')).join('')

@@ -1,17 +1,17 @@
 import type { StopReason } from '../../src/core/provider.ts'
 
-/** What a decoder made of an answer, in words that serve both sides. */
+/** What a decoder read from an answer, in a common form. */
 export interface Outcome {
   readonly text: string
   readonly thinking: string
-  /** Only those that the client is to run. */
+  /** Only calls that the client must run. */
   readonly calls: readonly Call[]
   /** `cut`: the answer has no end. */
   readonly stop: StopReason | 'cut'
   readonly usage?: Usage
   /** Why it could not be read, or what the service says went wrong. */
   readonly failure?: string
-  /** It holds something that we could not read; an error that the service tells of is something else. */
+  /** It holds something that could not be read; an error of the service does not count. */
   readonly isUnread?: boolean
   /** It was no stream at all, but an error with a status. */
   readonly isRefused?: boolean
@@ -23,7 +23,7 @@ export interface Call {
   readonly input: unknown
 }
 
-/** What is undefined was not told; what was not told of the cache is part of `input`. */
+/** Undefined counts were not reported; unreported cache tokens are part of `input`. */
 export interface Usage {
   readonly input: number | undefined
   readonly output: number | undefined

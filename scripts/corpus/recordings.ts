@@ -21,7 +21,7 @@ export interface Answer {
   readonly status: number
   readonly contentType: string
   readonly bytes: Uint8Array
-  /** Names of the tools that were offered, as far as the recording tells. */
+  /** Names of the tools in the request, if recorded. */
   readonly tools: readonly string[]
 }
 

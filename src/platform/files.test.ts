@@ -71,7 +71,7 @@ test('a reader sees the old text or the new one, never a part', async () => {
   await writing
 })
 
-test('the text of a file that is not there is undefined, other failures are told', async () => {
+test('the text of a file that is not there is undefined, other failures are thrown', async () => {
   expect(await readTextIfThere(join(folder, 'none'))).toBeUndefined()
   expect(await readTextIfThere(join(folder, 'none', 'at all'))).toBeUndefined()
   await expect(readTextIfThere(folder)).rejects.toThrow(/EISDIR/)

@@ -74,7 +74,7 @@ test('an HTTPS proxy of the environment carries the exchange through a tunnel', 
   expect(clock.pending).toBe(0)
 })
 
-test('an abort while a tunnel is being made is heard at once, and the connect timeout closes what is left', async () => {
+test('an abort while a tunnel is being made takes effect at once, and the connect timeout closes the socket', async () => {
   const { proxy, tunnels } = await tunnelling(() => undefined)
   const clock = fakeClock()
   const controller = new AbortController()

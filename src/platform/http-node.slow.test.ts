@@ -63,7 +63,7 @@ describe('an answer', () => {
     expect(await textOf(response)).toBe('{}')
   })
 
-  test('that comes before the request was all sent is heard, and ends the sending', async () => {
+  test('that comes before the whole request was sent is returned, and ends the sending', async () => {
     const { url, sockets, open } = await serveRaw((socket) => {
       socket.pause().write('HTTP/1.1 413 Too Large\r\nContent-Length: 4\r\n\r\nbig!')
     })
@@ -300,7 +300,7 @@ describe('a broken connection', () => {
 })
 
 describe('a connection that is not made', () => {
-  test('FP-09 is told by host and code, without query, header or key', async () => {
+  test('FP-09 is reported with host and code, without query, header or key', async () => {
     const { url, close } = await serve(() => {})
     close()
     const error = await nodeTransport()({ ...post(url), url: `${url}/v1?key=sk-query` }).catch((error) => error)

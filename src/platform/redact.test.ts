@@ -81,7 +81,7 @@ describe('secrets are known by', () => {
     expect(redactor.text(btoa('abcdef-123456'))).toMatch(/^\[REDACTED:1\].{0,4}$/)
   })
 
-  test('what one is told, also in base64 and in an address', () => {
+  test('given secrets, also in base64 and in an address', () => {
     const secret = 'correct/horse-9+é'
     const redactor = createRedactor({ secrets: [secret] })
     for (const before of ['', 'u', 'me', 'user:'])
@@ -95,7 +95,7 @@ describe('secrets are known by', () => {
     expect(redactor.text(`https://a.test/${encodeURIComponent(secret)}/b`)).toBe('https://a.test/[REDACTED:1]/b')
   })
 
-  test('what one is told, also as JSON spells it', () => {
+  test('given secrets, also escaped in JSON', () => {
     const find = (text: string): string[] => text.match(/badge-\w+/g) ?? []
     const redactor = createRedactor({
       secrets: ['two\nlines', find],

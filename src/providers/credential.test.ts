@@ -95,7 +95,7 @@ describe('tokens', () => {
     expect(await find({ access, accountId: 'given' })).toMatchObject({ accountId: 'given' })
   })
 
-  test('that have ended are renewed once, however many ask, and the host hears of it before they are used', async () => {
+  test('that have ended are renewed once, however many ask, and onRefresh is called before they are used', async () => {
     const { server, place, clock } = await authority()
     const { access, refresh } = server.issue(0)
     const heard: string[] = []
@@ -108,7 +108,7 @@ describe('tokens', () => {
     expect(new Set(found.map((one) => one?.secret))).toEqual(new Set(heard))
     expect(heard).toHaveLength(1)
     expect(server.accepts(heard[0]!)).toBe(true)
-    // One of them tells the world.
+    // Only one of them reports the renewal.
     expect(found.filter((one) => one?.isFresh)).toHaveLength(1)
     expect(await source.get()).not.toHaveProperty('isFresh')
   })

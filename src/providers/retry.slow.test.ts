@@ -156,7 +156,7 @@ describe('the delay', () => {
     expect([events, error, inner.requests.length]).toEqual([[], expect.objectContaining({ status: 503 }), 1])
   })
 
-  test('onRetry hears each retry with its number, the most there can be, the delay and the error', async () => {
+  test('onRetry gets each retry with its number, the maximum, the delay and the error', async () => {
     const heard: unknown[] = []
     const onRetry: RetryOptions['onRetry'] = (...args) => {
       heard.push(args)

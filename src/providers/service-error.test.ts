@@ -497,11 +497,11 @@ describe('a body', () => {
     ['<center>nginx</center>', 'an HTML page'],
     ['<?xml version="1.0"?>', 'an HTML page'],
     ['not {json', 'not {json'],
-  ])('that is no JSON is told in short: %j', async (body, said) => {
+  ])('that is no JSON is shortened: %j', async (body, said) => {
     expect((await read('chat', 502, body)).message).toBe(`HTTP 502: ${said}`)
   })
 
-  test('FP-33 of any length is told in 2 KB at most, and never ends in half a character', async () => {
+  test('FP-33 of any length is cut to 2 KB, and never ends in half a character', async () => {
     for (let shift = 0; shift < 4; shift++) {
       const said = `${'x'.repeat(2040 + shift)}${'🌍'.repeat(100)}`
       for (const body of [said, ofAnthropic('api_error', said)]) {
@@ -540,7 +540,7 @@ describe('a body', () => {
     expect(sent).toBeLessThan(15)
   })
 
-  test('that breaks off is told as far as it came', async () => {
+  test('that breaks off is shown as far as it came', async () => {
     const broken = (async function* () {
       yield new TextEncoder().encode('the beginning')
       throw new Error('ECONNRESET')

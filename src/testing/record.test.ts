@@ -155,7 +155,7 @@ describe('a replay', () => {
     expect(() => unused.done()).toThrow(/Not used: .*model request 1/)
   })
 
-  test('stands still no longer than its patience when a reading is left out', async () => {
+  test('fails after its stall timeout if a reading is left out', async () => {
     const tape = record()
     const clock = tape.clock()
     const provider: Provider = {

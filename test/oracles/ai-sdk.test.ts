@@ -16,7 +16,7 @@ import { loopbackFetch, loopbackService } from './loopback.ts'
 import { ask } from './services.ts'
 import { speak, type WireName } from './streams.ts'
 
-/** The conversation of `conversation.ts`, in the words of the AI SDK. */
+/** The conversation of `conversation.ts` in the format of the AI SDK. */
 const prompt: LanguageModelV4Prompt = [
   { role: 'system', content: system },
   {
@@ -65,9 +65,9 @@ interface Pair {
   readonly model: string
   ours(url: string): Provider
   theirs(url: string, model: string): LanguageModelV4
-  /** A body without what the two say differently on purpose. */
+  /** A body without intended differences. */
   same(body: Body): object
-  /** What a body says about thinking, but for numbers, which each chooses for itself. */
+  /** The thinking fields of a body without their numbers, which differ. */
   thinking(body: Body): unknown
 }
 
@@ -100,7 +100,7 @@ const pairs: Record<string, Pair> = {
     theirs: (url, model) =>
       createOpenAICompatible({ ...sdk, name: 'acme', baseURL: `${url}/v1`, includeUsage: true })(model),
     same: ({ reasoning_effort: _, ...body }) => body,
-    // They leave out what we must be told to say.
+    // The AI SDK leaves out fields that we send only on request.
     thinking: ({ reasoning_effort = 'none' }) => reasoning_effort,
   },
   'OpenAI, responses': {

@@ -6,7 +6,7 @@ export const pdf = 'JVBERi0xLjQ='
 export const schema = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const
 export const system = 'Be brief.'
 
-/** A conversation with some of everything. */
+/** A conversation with every kind of block. */
 export const request = {
   system,
   tools: [{ name: 'read', description: 'Reads a file.', inputSchema: schema }],
@@ -39,7 +39,7 @@ export const request = {
   ],
 } satisfies Partial<ModelRequest>
 
-/** An answer with some of everything. */
+/** A reply with every kind of block. */
 export const said: Spoken = {
   thinking: 'First one, then the other.',
   text: 'Here they come: äöü 🙂.',
@@ -50,10 +50,10 @@ export const said: Spoken = {
   usage: { input: 100, output: 20, cacheRead: 40 },
 }
 
-/** A call as it stands in a reply whose arguments were read. */
+/** A call with parsed arguments. */
 export const called = (id: string, name: string, input: unknown) => ({ type: 'tool_call', id, name, input })
 
-/** The blocks of a reply, without what a wire keeps for itself. */
+/** The blocks of a reply, without the data of a wire. */
 export const contentOf = ({ content }: ModelReply): object[] =>
   content.map((block) => {
     const { providerData: _, ...plain } = block as { providerData?: unknown; input?: unknown }

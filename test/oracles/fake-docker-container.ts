@@ -25,7 +25,7 @@ export interface ExecDescription {
   readonly User?: string
 }
 
-/** A container whose processes are processes of this machine, known by a mark in their environment. Linux only. */
+/** A container whose processes are processes of this machine, identified by a mark in their environment. Linux only. */
 export class FakeContainer {
   readonly id = randomBytes(32).toString('hex')
   readonly description: ContainerDescription
@@ -92,7 +92,7 @@ export class FakeContainer {
     }
   }
 
-  /** Whatever carries the mark, in whichever session it is. */
+  /** All processes with the mark, in any session. */
   processes(): number[] {
     const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
     return pids.filter((pid) => isAlive(pid) && environmentOf(pid).includes(`${mark}=${this.id}`))

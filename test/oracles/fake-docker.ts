@@ -9,7 +9,7 @@ export interface FakeDocker {
   readonly socketPath: string
   /** Those that were not removed. */
   readonly containers: ReadonlyMap<string, FakeContainer>
-  /** Everything that was asked: `POST /containers/create`. */
+  /** All requests, such as `POST /containers/create`. */
   readonly requests: string[]
   /** What to answer instead to such lines; `hang` never answers. */
   readonly faults: Map<RegExp, { readonly status: number; readonly message: string } | 'hang'>

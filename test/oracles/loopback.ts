@@ -16,16 +16,16 @@ export type Answer =
   | string
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
 
-/** What to answer; the last one is given again and again. A function may look at what was asked. */
+/** The answers; the last one is repeated. A function gets the request. */
 export type Answers = readonly (Answer | ((asked: Asked) => Answer | Promise<Answer>))[]
 
 export interface FakeService {
   readonly asked: readonly Asked[]
-  /** Answers by itself: no socket is opened, whatever the address. */
+  /** Answers without opening a socket, whatever the address. */
   readonly fetch: typeof globalThis.fetch
 }
 
-/** A service behind a `fetch`: any address may be asked. */
+/** A service behind a `fetch`, for any address. */
 export function fakeService(...answers: Answers): FakeService {
   const asked: Asked[] = []
   return {
@@ -83,7 +83,7 @@ async function textOf(incoming: IncomingMessage): Promise<string> {
   return text
 }
 
-/** As much of `fetch` as SDKs need, on this machine only: the global one is taken away in tests. */
+/** The part of `fetch` that SDKs need, for this machine only: the global one is disabled in tests. */
 export const loopbackFetch: typeof globalThis.fetch = async (input, init) => {
   const asked = new Request(input as string, init as RequestInit)
   const body = await asked.text()

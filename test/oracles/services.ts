@@ -40,7 +40,7 @@ export function secretIn(headers: Readonly<Record<string, string>>): string[] {
   return [authorization?.replace(/^Bearer /, ''), key, googleKey].filter((one) => one !== undefined)
 }
 
-/** As much of a request as a test cares about. */
+/** The parts of a request that a test sets. */
 export function requestTo(provider: Provider, request: Partial<ModelRequest> = {}): ModelRequest {
   return {
     model: provider.meta.defaultModel,
@@ -54,7 +54,7 @@ export function requestTo(provider: Provider, request: Partial<ModelRequest> = {
   }
 }
 
-/** One model call, with all that is heard of it. */
+/** One model call with all its events. */
 export async function ask(
   provider: Provider,
   request: Partial<ModelRequest> = {},

@@ -1,4 +1,4 @@
-/** What a model says, whatever the wire. */
+/** A reply of a model, independent of the wire. */
 export interface Spoken {
   readonly thinking?: string
   readonly text?: string
@@ -7,7 +7,7 @@ export interface Spoken {
 }
 
 export interface Spent {
-  /** All of the prompt that was neither read from nor written to a cache. */
+  /** The prompt tokens that were neither read from nor written to a cache. */
   readonly input: number
   readonly output: number
   readonly cacheRead: number

@@ -23,7 +23,7 @@ const known: Readonly<Record<string, { readonly role: string; readonly fields: r
   web_search_tool_result: { role: 'assistant', fields: ['tool_use_id', 'content', 'cache_control'] },
 }
 
-/** What may stand in a message, and what each kind of block must look like. */
+/** Checks which blocks a message may hold, and the form of each kind of block. */
 export function checkBlock(block: Block, place: Place): void {
   const { at, role } = place
   const kind = isObject(block) ? known[block.type] : undefined

@@ -18,11 +18,11 @@ export interface MessagesBody {
 
 export type Block = Json & { readonly type: string }
 
-/** What is said in a message, as blocks. */
+/** The content of a message as blocks. */
 export const contentOf = (content: unknown): readonly Block[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : (content as Block[])
 
-/** Roles, order, pairs; then every block. `boundTo` says what a thought of message `i` is bound to. */
+/** Checks roles, order and pairs, then every block. `boundTo` is what the thinking of message `i` is bound to. */
 export function checkConversation(body: MessagesBody, boundTo: (i: number) => string): void {
   const { messages, model } = body
   if (!Array.isArray(messages) || messages.length === 0) throw refuse('messages: at least one message is required')
@@ -102,13 +102,13 @@ function leadingResults(blocks: readonly Block[]): readonly Block[] {
   return others < 0 ? blocks : blocks.slice(0, others)
 }
 
-/** Thinking ends no message; and in a loop of calls that goes on, budgeted thinking must begin it. */
+/** Thinking must not end a message; in a continued loop of calls, a message must begin with its budgeted thinking. */
 function checkThinking({ messages, thinking }: MessagesBody): void {
   for (const [i, { role, content }] of messages.entries())
     if (role === 'assistant' && isThought(contentOf(content).at(-1)))
       throw refuse(`messages.${i}: The final block in an assistant message cannot be \`thinking\`.`)
   if (thinking?.type !== 'enabled') return
-  // What the user says after the last reply is read as one message.
+  // User messages after the last reply count as one message.
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
   const isGoingOn = messages.slice(last + 1).some(({ content }) => contentOf(content).some(isResult))
   const [first] = isGoingOn && last >= 0 ? contentOf(messages[last]!.content) : []
@@ -124,7 +124,7 @@ const isResult = ({ type }: Block): boolean => type === 'tool_result'
 const isThought = (block: Block | undefined): boolean =>
   block?.type === 'thinking' || block?.type === 'redacted_thinking'
 
-/** What a thought is bound to: everything before it, but for the marks of the cache. */
+/** What thinking is bound to: everything before it, except cache breakpoints. */
 export function prefixOf(messages: MessagesBody['messages'], count: number): string {
   const text = JSON.stringify(messages.slice(0, count), (key, value: unknown) =>
     key === 'cache_control' ? undefined : value,

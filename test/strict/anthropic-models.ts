@@ -1,7 +1,7 @@
 import type { MessagesBody } from './anthropic-conversation.ts'
 import { refuse } from './anthropic-refusal.ts'
 
-/** What a line of models takes, as PROTOCOLS 1.2 has it. */
+/** What a family of models accepts, according to PROTOCOLS 1.2. */
 export interface ModelLine {
   readonly thinks: readonly ('enabled' | 'adaptive' | 'disabled')[]
   /** Thinks by default. */
@@ -35,7 +35,7 @@ const lines: readonly (readonly [RegExp, ModelLine])[] = [
 
 export const lineOf = (model: string): ModelLine => lines.find(([pattern]) => pattern.test(model))?.[1] ?? before
 
-/** The combinations of thinking, effort and sampling that a model takes. */
+/** Checks the combination of thinking, effort and sampling for a model. */
 export function checkModel(body: MessagesBody): void {
   const { model, thinking, output_config: output, tool_choice: choice, max_tokens: room } = body
   const line = lineOf(model)

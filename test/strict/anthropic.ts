@@ -6,7 +6,7 @@ import { sign } from './signatures.ts'
 import { type Dialect, type Step, type StrictRequest, sse } from './strict-server.ts'
 
 export interface StrictAnthropicOptions {
-  /** Thinking is taken back only after the very same messages it was said after. */
+  /** Accepts thinking only after the same messages that it was generated after. */
   readonly bindsPrefix?: boolean
 }
 

@@ -3,7 +3,7 @@ import { isBase64, typeOf } from './media.ts'
 import { isObject, type Json } from './refusal.ts'
 import { verify } from './signatures.ts'
 
-/** Signs its calls, and is told how hard to think by a level. */
+/** Models that sign their calls, and take a thinking level. */
 export const isNew = (model: string): boolean => /gemini-[3-9]/.test(model)
 
 export interface Content {
@@ -11,7 +11,7 @@ export interface Content {
   readonly parts: readonly Json[]
 }
 
-/** Roles and order; then every part. */
+/** Checks roles and order, then every part. */
 export function checkContents(given: unknown, model: string): void {
   if (!Array.isArray(given) || given.length === 0)
     throw refuse('* GenerateContentRequest.contents: contents is not specified')
@@ -119,7 +119,7 @@ function checkTurn(contents: readonly Content[], i: number, model: string): void
     )
 }
 
-/** Since Gemini 3 the first call of every step of the present turn must be signed. */
+/** Since Gemini 3 the first call of every step of the current turn must be signed. */
 function checkSignatures(contents: readonly Content[], model: string): void {
   if (!isNew(model)) return
   const present = contents.findLastIndex((content) => content.role === 'user' && responsesIn(content).length === 0)

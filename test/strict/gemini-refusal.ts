@@ -5,7 +5,7 @@ export function refuse(message: string, code = 400, status = 'INVALID_ARGUMENT')
   return new Refusal(message, code, { error: { code, message, status } })
 }
 
-/** Only what the API knows. */
+/** Refuses unknown fields. */
 export function checkFields(value: Json, known: readonly string[], at: string): void {
   const extra = unknownField(value, known)
   if (extra === undefined) return

@@ -32,7 +32,7 @@ export function strictGemini(): Dialect {
   }
 }
 
-/** What models that cannot stop thinking are given at least. */
+/** The minimum budget of models that cannot turn thinking off. */
 const mostLeastThought = 4096
 
 function modelIn(path: string): string {

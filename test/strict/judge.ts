@@ -3,7 +3,7 @@ import { Refusal } from './refusal.ts'
 import { parseBody } from './strict-json.ts'
 import type { Dialect, StrictRequest } from './strict-server.ts'
 
-/** What is refused, in which words, and the same thing mended. */
+/** A refused request, the error text, and a corrected request. */
 export interface Row {
   readonly rule: string
   readonly says: string | RegExp
@@ -11,7 +11,7 @@ export interface Row {
   readonly mended: Case
 }
 
-/** A body; or a text that is none, or a body that is sent in another way. */
+/** A body, a text that is no body, or a body with other request options. */
 export type Case = object | string
 
 export interface Sent {
@@ -20,7 +20,7 @@ export interface Sent {
   readonly headers?: StrictRequest['headers']
 }
 
-/** Tests that each rule bites, and lets go of what is mended. */
+/** Tests that each rule refuses the wrong request, and accepts the corrected one. */
 export function testRows(dialect: Dialect, usual: Omit<Required<Sent>, 'body'>, rows: readonly Row[]): void {
   test.each(rows)('refuses $rule', ({ says, bad, mended }) => {
     const refusal = verdict(dialect, usual, bad)
@@ -31,7 +31,7 @@ export function testRows(dialect: Dialect, usual: Omit<Required<Sent>, 'body'>, 
   })
 }
 
-/** Why a request is refused. */
+/** The error for a request. */
 export function verdict(dialect: Dialect, usual: Omit<Required<Sent>, 'body'>, given: Case): Refusal | undefined {
   const { body, ...how }: Sent | { body: Case } = isSent(given) ? given : { body: given }
   try {

@@ -1,4 +1,4 @@
-/** What an image or document really is, from its first bytes. */
+/** The real type of an image or document, from its first bytes. */
 export function typeOf(base64: string): string | undefined {
   const head = Buffer.from(base64.slice(0, 64), 'base64').toString('latin1')
   return signs.find(([sign]) => sign.test(head))?.[1]

@@ -12,7 +12,7 @@ const known: Readonly<Record<string, readonly string[]>> = {
 }
 const routerFields = ['reasoning', 'reasoning_details']
 
-/** Roles, pairs, and what each message is made of. */
+/** Checks roles, pairs, and the parts of each message. */
 export function checkMessages(messages: unknown, host: 'openai' | 'openrouter'): void {
   if (!Array.isArray(messages) || messages.every(({ role }) => role === 'system' || role === 'developer'))
     throw refuse("Invalid 'messages': empty array. Expected an array with minimum length 1.", 'messages')
@@ -106,7 +106,7 @@ function checkAssistant({ content, tool_calls: calls }: ChatMessage, at: string,
   })
 }
 
-/** What the user or the system says; the number of images in it. */
+/** Checks a user or system message; returns its number of images. */
 function checkSaid({ role, content }: ChatMessage, at: string, host: string): number {
   if (typeof content === 'string') {
     if (content.trim() === '') throw refuse(`Invalid '${at}.content': string too short.`, `${at}.content`)

@@ -4,7 +4,7 @@ import { isObject, type Json } from './refusal.ts'
 import { type Dialect, type Item, type Step, sse } from './strict-server.ts'
 
 export interface StrictChatOptions {
-  /** `openrouter` knows more fields, and passes cache marks on. Default `openai`. */
+  /** `openrouter` accepts more fields, and cache breakpoints. Default `openai`. */
   readonly host?: 'openai' | 'openrouter'
   /** Refuses conversations that end with the assistant, as some compatible hosts do. */
   readonly endsWithUser?: boolean

@@ -16,7 +16,7 @@ export function checkBearer({ authorization }: { readonly authorization?: string
     throw refuse("You didn't provide an API key.", null, 401, 'invalid_api_key')
 }
 
-/** Only what the API knows. */
+/** Refuses unknown fields. */
 export function checkFields(value: Json, known: readonly string[], at: string): void {
   const extra = unknownField(value, known)
   const name = at === '' ? extra : `${at}.${extra}`
@@ -25,7 +25,7 @@ export function checkFields(value: Json, known: readonly string[], at: string): 
 
 export const namePattern = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** A function that may be called: its name, and parameters whose root is an object and nothing else. */
+/** Checks a function: its name, and parameters whose root is an object without alternatives. */
 export function checkFunction({ name, parameters }: Json, at: string): void {
   if (!namePattern.test(String(name)))
     throw refuse(

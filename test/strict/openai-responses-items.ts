@@ -18,7 +18,7 @@ const known: Readonly<Record<string, readonly string[]>> = {
 }
 const prefixes: Readonly<Record<string, string>> = { message: 'msg', reasoning: 'rs', function_call: 'fc' }
 
-/** Items, their ids, and that calls have outputs and reasoning what it led to. */
+/** Checks items and their ids, that calls have outputs, and that reasoning has the item after it. */
 export function checkInput(input: unknown, settings: Settings): void {
   if (!Array.isArray(input) || input.length === 0)
     throw refuse("Invalid 'input': empty array. Expected an array with minimum length 1.", 'input')
@@ -135,7 +135,7 @@ function checkMessage({ role, content }: ResponsesItem, at: string): number {
   return 0
 }
 
-/** What is shown to the model; the number of images in it. */
+/** Checks content for the model; returns its number of images. */
 function checkParts(parts: readonly Json[], at: string): number {
   for (const [j, part] of parts.entries()) {
     const where = `${at}[${j}]`

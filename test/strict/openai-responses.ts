@@ -66,7 +66,7 @@ function checkTools({ tools, tool_choice: choice }: Json): void {
 }
 
 function write({ model, max_output_tokens: room }: Json, { thinking, text, calls = [] }: Step, n: number): string {
-  // What reasoning led to is known by its number: without it, it is not taken back.
+  // The item after reasoning is known by its number: reasoning is refused without it.
   const made = thinking === undefined ? `${n}` : `r${n}`
   const output: Json[] = []
   if (thinking !== undefined)

@@ -1,4 +1,4 @@
-/** What an API answers to a request that it does not take. */
+/** The answer of an API to a refused request. */
 export class Refusal extends Error {
   readonly status: number
   readonly body: object
@@ -16,6 +16,6 @@ export type Json = Record<string, unknown>
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The first field that is not among those known. */
+/** The first unknown field. */
 export const unknownField = (value: Json, known: readonly string[]): string | undefined =>
   Object.keys(value).find((field) => !known.includes(field))

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A signature as a model of a strict server makes it: it fits only this model and only what was signed. */
+/** A signature of a strict server: valid only for this model and the signed content. */
 export const sign = (model: string, what: string): string =>
   Buffer.from(`${model}:${createHash('sha256').update(what).digest('hex').slice(0, 24)}`).toString('base64')
 

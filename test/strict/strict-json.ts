@@ -1,9 +1,9 @@
 import { isObject, type Json, type Refusal } from './refusal.ts'
 
-/** Parsers of services give up at some depth. */
+/** The parsers of services have a maximum depth. */
 const deepest = 128
 
-/** Reads a body the way strict parsers do: UTF-8, whole characters, no NUL, not too deep. */
+/** Reads a body like a strict parser: UTF-8, no lone surrogates, no NUL, not too deep. */
 export function parseBody(bytes: Uint8Array, api: { refuse(message: string): Refusal }): Json {
   let text: string
   let value: unknown

@@ -3,27 +3,27 @@ import type { AddressInfo } from 'node:net'
 import { Refusal } from './refusal.ts'
 import { parseBody } from './strict-json.ts'
 
-/** A request as an API looks at it. */
+/** A request as the API receives it. */
 export interface StrictRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly json: Record<string, unknown>
 }
 
-/** What a model says next. */
+/** The next reply of the model. */
 export interface Step {
   readonly thinking?: string
   readonly text?: string
   readonly calls?: readonly { readonly id: string; readonly name: string; readonly input?: object }[]
 }
 
-/** An API: what it refuses, in which words, and how it answers. */
+/** An API: what it refuses, with which error, and how it answers. */
 export interface Dialect {
-  /** Throws a `Refusal` for whatever the real API does not take. */
+  /** Throws a `Refusal` for everything that the real API refuses. */
   check(request: StrictRequest): void
-  /** The error of this API for a conversation that it takes offence at. */
+  /** The error of this API for a refused conversation. */
   refuse(message: string): Refusal
-  /** Its error for something at one place of the conversation. */
+  /** Its error for one position of the conversation. */
   accuse(at: string): Refusal
   /** The conversation in a body: each element, with the parts that have an index of their own. */
   items(json: Record<string, unknown>): readonly Item[]
@@ -32,7 +32,7 @@ export interface Dialect {
   answer(request: StrictRequest, step: Step, n: number): string
 }
 
-/** An element of a conversation, or a part of one, and how errors name its place. */
+/** An element of a conversation, or a part of one, and how errors name its position. */
 export interface Item {
   readonly at: string
   readonly value: unknown
@@ -42,19 +42,19 @@ export interface Item {
 /** Something in the conversation that is refused although it breaks no rule. */
 export interface Offence {
   readonly marker: string
-  /** `index`: the error names the place; `message`: only the message; `neighbour`: the first part of it; `nothing`: none. */
+  /** `index`: the error names the position; `message`: only the message; `neighbour`: the first part of it; `nothing`: none. */
   readonly says: 'index' | 'message' | 'neighbour' | 'nothing'
 }
 
 export interface StrictServer {
   readonly url: string
   readonly requests: Recorded[]
-  /** What is said next; when it is empty, `ok`. */
+  /** The next replies; if empty, `ok`. */
   readonly script: Step[]
   readonly offences: Offence[]
-  /** Refuses everything, in these words. */
+  /** Refuses every request, with this error. */
   mood: string | undefined
-  /** The status with which probes fail, though nothing is wrong with them. */
+  /** The status with which valid probes fail. */
   outage: number | undefined
   /** Called before a request is answered. */
   onRequest: (() => void) | undefined
@@ -70,7 +70,7 @@ export interface Recorded {
   readonly refusal?: string
 }
 
-/** An API on loopback that takes nothing which the real one refuses. */
+/** An API on loopback that refuses everything that the real one refuses. */
 export async function startStrict(dialect: Dialect): Promise<StrictServer> {
   let n = 0
   const strict: StrictServer = {
@@ -125,7 +125,7 @@ function lookFor({ marker, says }: Offence, dialect: Dialect, json: Record<strin
   throw dialect.accuse((part || item).at)
 }
 
-/** A stream of events as they go over the wire. */
+/** A stream of server-sent events. */
 export const sse = (payloads: readonly (object | string)[]): string =>
   payloads
     .map((payload) => {

@@ -3,10 +3,10 @@ import { Refusal } from './refusal.ts'
 import { parseBody } from './strict-json.ts'
 import type { Dialect, Recorded } from './strict-server.ts'
 
-/** Where it is said to be. */
+/** The address of the API. */
 export const strictBase = 'http://strict.test'
 
-/** The same API without a network, for thousands of requests. A refusal is answered as it would be. */
+/** The same API without a network, for thousands of requests. */
 export function strictTransport(dialect: Dialect): { transport: Transport; requests: Recorded[] } {
   const requests: Recorded[] = []
   const transport: Transport = async ({ url, headers, body = [] }) => {

@@ -71,7 +71,7 @@ describe('plain requests become real tool calls', () => {
     await agent.destroy()
   })
 
-  test('a denial is told as one', async () => {
+  test('a denial is reported as one', async () => {
     const execution = memoryExecution({ files, exec: () => ({}) })
     const authority = { mode: 'ask', interactors: [() => false] } as const
     const agent = createAgent({ ...coding, provider: offline(), execution, authority })

@@ -50,18 +50,18 @@ function project(isGood: (text: string) => boolean, files: Record<string, string
   return { agent, runs, text }
 }
 
-const mended = source.replace(/(function add.*\n {2}return a) - b/, '$1 + b')
+const repaired = source.replace(/(function add.*\n {2}return a) - b/, '$1 + b')
 
-test('a wrong operator in the function that the failing test calls is found and mended', async () => {
-  const { agent, runs, text } = project((now) => now === mended)
+test('a wrong operator in the function that the failing test calls is found and repaired', async () => {
+  const { agent, runs, text } = project((now) => now === repaired)
   const stats = await agent.run({ prompt: 'fix the failing test' })
   expect(stats.text).toContain('The tests pass now. I changed `-` to `+` in line 7 of `src/sum.js` (1 try)')
-  expect(text()).toBe(mended)
+  expect(text()).toBe(repaired)
   expect(runs).toEqual(['npm test', 'npm test'])
   await agent.destroy()
 })
 
-test('what does not help is taken back, and after six tries it gives up with the files as they were', async () => {
+test('a change that does not help is undone, and after six attempts it gives up with the files as they were', async () => {
   const many = `export function add(a, b) {\n${Array.from({ length: 9 }, (_, i) => `  a = a - ${i}`).join('\n')}\n}\n`
   const { agent, runs, text } = project(() => false, { 'src/sum.js': many })
   const { text: said } = await agent.run({ prompt: 'make the tests pass with `node --test`' })
@@ -72,7 +72,7 @@ test('what does not help is taken back, and after six tries it gives up with the
   await agent.destroy()
 })
 
-test('what mends one of two tests is kept, and the other one is mended after it', async () => {
+test('a change that repairs one of two tests is kept, and the other one is repaired after it', async () => {
   const both = source.replace('return a - b', 'return a + b')
   const good = both.replace('return a + b', 'return a - b').replace(/(function add.*\n {2}return a) - b/, '$1 + b')
   const execution = memoryExecution({

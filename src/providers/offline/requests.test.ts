@@ -4,7 +4,7 @@ import { understand } from './requests.ts'
 
 const intents = (prompt: string) => understand(prompt).map(({ intent }) => intent)
 
-describe('one request, in whatever words', () => {
+describe('one request, in various words', () => {
   const list = (path: string) => ({ kind: 'list', path })
   const read = (path: string) => ({ kind: 'read', path })
   const search = (text: string, path = '.') => ({ kind: 'search', text, path })
@@ -115,7 +115,7 @@ test.each([
   'fix nothing, just run the tests',
   '…',
   '“',
-])('what is not a request that is known is not guessed at: %s', (prompt) => {
+])('a request that is not understood is not guessed at: %s', (prompt) => {
   expect(intents(prompt)).toEqual([undefined])
 })
 
@@ -136,7 +136,7 @@ test.each([
   'run my program',
   'run npm test and tell me what fails',
   'run "ls -la" in src',
-])('what is described, not said, is asked for: %s', (prompt) => {
+])('a text that is only described is asked for: %s', (prompt) => {
   expect(intents(prompt)).toEqual([expect.objectContaining({ kind: 'incomplete' })])
 })
 

@@ -19,7 +19,7 @@ describe('an image', () => {
     return { fitted: repairImage(block, rules, (rule) => told.push(rule)), block, told }
   }
 
-  test('that a service looks at stays the very same', () => {
+  test('that a service accepts stays the same object', () => {
     const { fitted, block, told } = given(png, 'image/png')
     expect(fitted).toBe(block)
     expect(told).toEqual([])

@@ -68,7 +68,7 @@ describe('thinking', () => {
     ['without a signature', ours, thought(), ['unsigned-thinking']],
     ['with an empty signature', ours, thought({ signature: '' }), ['unsigned-thinking']],
     [
-      'with half a character, which cannot be mended',
+      'with a lone surrogate, which cannot be repaired',
       ours,
       thought({ text: '\ud83d', signature: 's' }),
       ['malformed-text'],
@@ -144,7 +144,7 @@ describe('what a wire keeps with a block', () => {
     [{ w: 5 }, undefined],
     [{ w: null }, undefined],
     [{ w: deep(200) }, undefined],
-  ])('FP-32 is mended or left out where it is broken: %j', (providerData, kept) => {
+  ])('FP-32 is repaired or left out if it is malformed: %j', (providerData, kept) => {
     const { content, rules } = fitted('assistant', [text('A', { providerData })], ours)
     expect((content[0] as { providerData?: object }).providerData).toEqual(kept)
     expect(rules).toEqual(['malformed-data'])

@@ -44,7 +44,7 @@ describe('a conversation with nothing wrong', () => {
 
 describe('a repair', () => {
   const bad = [user(text('\ud83d')), said(text('Yes.')), hi]
-  test('is told once, also where hooks make the list anew', () => {
+  test('is reported once, also if hooks copy the list', () => {
     const rules = make()
     expect(rules.repair(bad).repairs).toMatchObject([{ rule: 'malformed-text', message: 0, block: 0 }])
     expect(rules.repair(bad).repairs).toEqual([])
@@ -69,7 +69,7 @@ describe('a repair', () => {
 
 describe('results', () => {
   const answers = (...messages: Message[]) => make().repair(messages).messages.slice(2)
-  test('that are missing are made up, and told with the call', () => {
+  test('that are missing are added, and reported with the call', () => {
     const { messages, repairs, sources } = make().repair([hi, said(text('A'), call('a')), said(text('B')), hi])
     expect(messages[2]).toMatchObject({ content: [{ type: 'tool_result', callId: 'a', isError: true }] })
     expect(repairs).toEqual([{ rule: 'missing-result', message: 1, block: 1 }])

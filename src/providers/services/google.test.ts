@@ -14,7 +14,7 @@ test('Google is sent a key in a header of its own, never in the address', async 
   expect(headers).toEqual({ accept: 'text/event-stream', 'content-type': 'application/json', 'x-goog-api-key': 'key' })
 })
 
-test('Google is sent a token as everybody is', async () => {
+test('Google gets a token in the Authorization header', async () => {
   const { headers } = await sent({ access: 'token' })
   expect(headers.authorization).toBe('Bearer token')
   expect(headers).not.toHaveProperty('x-goog-api-key')

@@ -22,7 +22,7 @@ test('OpenRouter is asked for its own count of the cost', async () => {
   })
 })
 
-test('OpenRouter hears who asks, when that is wanted', async () => {
+test('OpenRouter gets the name of the application if it is set', async () => {
   const { headers } = await sent({ apiKey: 'key', appName: 'Acme', appUrl: 'https://acme.example' })
   expect(headers).toMatchObject({ 'x-title': 'Acme', 'http-referer': 'https://acme.example' })
 })

@@ -77,7 +77,7 @@ describe('a service that answers in a shape by itself', () => {
     },
   )
 
-  test.each(cases)('is heard without the nulls that only strictness asked for: %s', async (_, make, wire) => {
+  test.each(cases)('has no nulls that only the strict schema required: %s', async (_, make, wire) => {
     const { stats } = await outputOf(make, [
       speak(wire, { text: 'done' }),
       speak(wire, { text: JSON.stringify({ ...answer, address: { street: 'Main St', zip: null } }) }),
@@ -85,7 +85,7 @@ describe('a service that answers in a shape by itself', () => {
     expect(stats.output).toEqual(answer)
   })
 
-  test.each(cases)('is told what was wrong once, and then it is over: %s', async (_, make, wire) => {
+  test.each(cases)('gets the error once, and then the run fails: %s', async (_, make, wire) => {
     const wrong = speak(wire, { text: '{"name":5}' })
     const mended = await outputOf(make, [wrong, wrong, speak(wire, { text: JSON.stringify(answer) })])
     expect(mended.stats.output).toEqual(answer)

@@ -189,7 +189,7 @@ describe('a block', () => {
     expect(sentBack(block(0, { ...call, ...own }, json('{"x":1}')))).toEqual([{ ...call, ...own, input: { x: 1 } }])
   })
 
-  test('hears only deltas of its own kind', () => {
+  test('takes only deltas of its own kind', () => {
     expect(contentOf(call, text('x'), thought('y'), json('{}'))).toMatchObject({ input: '{}' })
     expect(contentOf({ type: 'text', text: '' }, thought('y'), text('x'))).toEqual({ type: 'text', text: 'x' })
   })

@@ -71,7 +71,7 @@ describe('what is asked', () => {
     else expect(generationConfig).not.toHaveProperty('responseMimeType')
   })
 
-  test('Gemma, which takes no instructions, hears them first', () => {
+  test('Gemma, which has no system prompt, gets it as the first message', () => {
     expect(body({ model: 'gemma-3-27b-it', system: 'Be brief.', messages: [said('Hi')] })).toEqual({
       generationConfig: { maxOutputTokens: 1000 },
       contents: [

@@ -476,7 +476,7 @@ describe('items', () => {
     expect(replyOf(stream).content.map(({ type }) => type)).toEqual(['text'])
   })
 
-  test('are told apart by their place, where the service changes their ids', () => {
+  test('are identified by their index, if the service changes their ids', () => {
     const stream = [
       added(0, { ...reasoning, id: 'a' }),
       { ...delta('reasoning_summary_text', 0, 'Hm', { summary_index: 0 }), item_id: 'b' },
@@ -536,7 +536,7 @@ describe('items', () => {
     ])
   })
 
-  test('that are told only at the end are not lost', () => {
+  test('that come only at the end are not lost', () => {
     const message = { type: 'message', id: 'msg_1', content: [{ type: 'output_text', text: 'All at once' }] }
     const only = completed({ output: [message, { ...functionCall, arguments: '{}' }] })
     const joined = (events: ModelEvent[]) => events.map((event) => ('delta' in event ? event.delta : event.type))
