@@ -9,7 +9,7 @@ const description = `Lists what is directly in a folder, hidden files too, sorte
 /** A longer listing is cut. */
 const mostNames = 1000
 
-interface ListFilesInput {
+export interface ListFilesInput {
   readonly path?: string
 }
 

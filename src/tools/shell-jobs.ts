@@ -3,7 +3,7 @@ import { jobsOf } from './shell/background-jobs.ts'
 
 const description = `Shows what a background job of shell has written since the last look, and whether it still runs. Without job: lists all jobs.`
 
-interface ShellOutputInput {
+export interface ShellOutputInput {
   readonly job?: number
   readonly wait?: number
   readonly until?: string

@@ -13,7 +13,7 @@ const mostPriorContent = 1024 * 1024
 /** No diff is made of larger files. */
 const mostCompared = 16 * 1024 * 1024
 
-interface WriteFileInput {
+export interface WriteFileInput {
   readonly path: string
   readonly content: string
 }
