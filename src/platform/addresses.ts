@@ -97,7 +97,7 @@ function splitPort(rule: string): [name: string, port: number | undefined] {
   return name === undefined ? [rule, undefined] : [name, Number(port)]
 }
 
-export interface CheckedLookupOptions {
+interface CheckedLookupOptions {
   readonly resolve: Resolve
   mayConnect(address: string): boolean
   /** The error for a name without an allowed address. */

@@ -1,6 +1,6 @@
 import { fullyVisible, withoutHidden } from './visible-text.ts'
 
-export interface EnvelopeOptions {
+interface EnvelopeOptions {
   /** Where the text comes from, such as `tool:web_fetch` or `file:README`. */
   readonly origin: string
   /**
@@ -29,7 +29,7 @@ export function unwrapUntrusted(wrapped: string, nonce?: string): Unwrapped | un
   return { origin: unescaped(origin), text: unescaped(inside), hidden: Number(hidden) }
 }
 
-export interface Unwrapped {
+interface Unwrapped {
   readonly origin: string
   readonly text: string
   /** How many characters were removed. */

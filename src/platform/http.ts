@@ -39,7 +39,7 @@ function isNode(): boolean {
   return versions?.node !== undefined && versions.bun === undefined && !('Deno' in globalThis)
 }
 
-export interface RedirectOptions {
+interface RedirectOptions {
   /** Further headers that are not sent to another origin. */
   readonly credentialHeaders?: readonly string[]
 }

@@ -158,7 +158,7 @@ function requireLong(secret: string): string {
 }
 
 /** The encodings of a secret: plain, in a JSON string, in a URL, in hexadecimal, and in base64. */
-export function spellingsOf(secret: string): string[] {
+function spellingsOf(secret: string): string[] {
   const bytes = new TextEncoder().encode(secret)
   const inUrl = secret.isWellFormed() ? [encodeURIComponent(secret)] : []
   return [secret, JSON.stringify(secret).slice(1, -1), ...inUrl, ...inHex(bytes), ...inBase64(bytes)]
@@ -183,7 +183,7 @@ function inBase64(bytes: Uint8Array): string[] {
   return [...long, ...long.map((core) => core.replaceAll('+', '-').replaceAll('/', '_'))]
 }
 
-export interface FoundText {
+interface FoundText {
   readonly start: number
   readonly end: number
   readonly text: string

@@ -16,7 +16,7 @@ import {
 export type { OutputDialect, SchemaDialect, ToolDialect } from './schema-rules.ts'
 
 /** Called for each change, with a JSON pointer and the name of the rule. */
-export type OnSchemaChange = (path: string, rule: string) => void
+type OnSchemaChange = (path: string, rule: string) => void
 
 /**
  * The schema as a service accepts it; the same object if nothing had to change. What the service cannot read is loosened,

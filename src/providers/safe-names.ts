@@ -1,6 +1,7 @@
 import type { NameRule } from './wire.ts'
+
 /** Translates names of tools to names that a service accepts, and back. */
-export interface ToolNames {
+interface ToolNames {
   toWire(name: string): string
   /** The name that was sent as this one; an unknown name is returned unchanged. */
   fromWire(name: string): string

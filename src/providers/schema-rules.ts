@@ -104,7 +104,7 @@ export const keywordKinds: Readonly<Record<string, KeywordKind>> = {
 }
 
 /** `open` is a schema or a boolean. */
-export type KeywordKind =
+type KeywordKind =
   | ('text' | 'number' | 'count' | 'flag' | 'schema' | 'open' | 'schemas' | 'map' | 'list' | 'type' | 'names')
   | 'nothing'
 

@@ -153,7 +153,7 @@ const networkCodes = new RegExp(
 )
 
 /** A position in the list that was sent, which includes what the wire puts before the conversation. */
-export interface RequestPosition {
+interface RequestPosition {
   readonly item: number
   readonly list?: 'content' | 'parts' | 'tool_calls'
   readonly part?: number

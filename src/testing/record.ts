@@ -86,7 +86,7 @@ function recordReading<Value>(recording: Recording, type: 'now' | 'id' | 'random
 }
 
 /** The same provider, with all requests and replies recorded. */
-export function recordProvider(recording: Recording, real: Provider): Provider {
+function recordProvider(recording: Recording, real: Provider): Provider {
   const by = recording.number('provider')
   const { structuredOutput, ...capabilities } = real.meta.capabilities ?? {}
   const meta: ProviderMeta = {
@@ -172,7 +172,7 @@ function classify(real: Provider, error: unknown): ClassifiedError | null | unde
 }
 
 /** The same tool, with its calls and results recorded. */
-export function recordTool(recording: Recording, name: string, tool: ToolDef): ToolDef {
+function recordTool(recording: Recording, name: string, tool: ToolDef): ToolDef {
   return {
     ...tool,
     execute: (input, ctx) =>

@@ -87,7 +87,7 @@ export const leaseCases: Record<string, StoreCase> = {
 /** Opens the same location again, as another process would. */
 type Reopen = () => Promise<SessionStore>
 
-export type SharedStoreCase = (again: Reopen, ...rest: Parameters<StoreCase>) => ReturnType<StoreCase>
+type SharedStoreCase = (again: Reopen, ...rest: Parameters<StoreCase>) => ReturnType<StoreCase>
 
 /** Requirements on several openers of the same location, which share nothing else. */
 export const sharedStoreCases: Record<string, SharedStoreCase> = {

@@ -264,19 +264,19 @@ function base64Of(data: unknown): string | undefined {
 }
 
 /** The part that holds the finish reason and the usage. */
-export interface FinishPart {
+interface FinishPart {
   readonly usage?: unknown
   readonly finishReason?: unknown
   readonly providerMetadata?: ProviderData
 }
 
 /** The AI SDK's finish reason. V2 has a string, the others an object. */
-export function reasonOf({ finishReason }: FinishPart): string {
+function reasonOf({ finishReason }: FinishPart): string {
   const isObject = typeof finishReason === 'object' && finishReason !== null
   return String(isObject && 'unified' in finishReason ? finishReason.unified : finishReason)
 }
 
-export const stopOf = (finish: FinishPart): StopReason => stops.get(reasonOf(finish)) ?? 'other'
+const stopOf = (finish: FinishPart): StopReason => stops.get(reasonOf(finish)) ?? 'other'
 
 const stops: ReadonlyMap<string, StopReason> = new Map([
   ['stop', 'end'],
@@ -286,7 +286,7 @@ const stops: ReadonlyMap<string, StopReason> = new Map([
 ])
 
 /** The usage as any version reports it. Unknown input and output count as 0; unknown cache counts are left out. */
-export function usageOf({ usage, providerMetadata }: FinishPart): TurnUsage {
+function usageOf({ usage, providerMetadata }: FinishPart): TurnUsage {
   const { inputTokens, outputTokens, cachedInputTokens } = (usage ?? {}) as ReportedUsage
   if (typeof inputTokens !== 'object' || inputTokens === null) {
     // Version 2 has no field for cache writes, and Anthropic's package counts input without the cache.

@@ -33,7 +33,7 @@ function withoutNotes(text: string): { body: string; notes: string } {
   return { body: text.slice(0, at), notes: text.slice(at + 3, -1) }
 }
 
-export interface CommandEnd {
+interface CommandEnd {
   /** Undefined if unknown. */
   readonly exitCode?: number
   readonly output: string

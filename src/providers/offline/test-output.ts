@@ -9,7 +9,7 @@ export interface TestReport {
   readonly positions: readonly CodePosition[]
 }
 
-export interface CodePosition {
+interface CodePosition {
   readonly path: string
   readonly line: number
 }

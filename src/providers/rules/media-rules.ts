@@ -4,7 +4,7 @@ import type { WireRules } from '../wire.ts'
 import { cleaned } from './clean-text.ts'
 
 /** Reports which rule a block broke. */
-export type ReportRule = (rule: string, detail?: string) => void
+type ReportRule = (rule: string, detail?: string) => void
 
 /** The image if the service accepts it, else a text that says that it was left out. */
 export function repairImage(

@@ -24,7 +24,7 @@ export interface Recipient {
 }
 
 /** A rule that was applied to a block. */
-export interface BlockRepair {
+interface BlockRepair {
   readonly rule: string
   readonly block: number
   readonly detail?: string

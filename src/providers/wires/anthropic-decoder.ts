@@ -218,7 +218,7 @@ export const wireName = 'anthropic-messages'
 export const redactedPrefix = 'redacted_thinking:'
 
 /** A block as received so far. */
-export interface Block {
+interface Block {
   readonly kind: string
   readonly id: string
   /** Its text, or the JSON of its input. */
@@ -228,7 +228,7 @@ export interface Block {
   citations?: readonly unknown[]
 }
 
-export interface RawBlock {
+interface RawBlock {
   readonly type: string
   readonly id?: unknown
   readonly name?: unknown
@@ -243,7 +243,7 @@ export interface RawBlock {
 }
 
 /** Converts a finished block. */
-export function contentOf(block: Block): ModelReply['content'][number] {
+function contentOf(block: Block): ModelReply['content'][number] {
   const { kind, text, raw, signature, citations } = block
   switch (kind) {
     case 'text':
@@ -281,7 +281,7 @@ function parsed(text: string): unknown {
 }
 
 /** `input_tokens` excludes cached tokens. */
-export function usageOf(usage: RawUsage): TurnUsage {
+function usageOf(usage: RawUsage): TurnUsage {
   const cacheRead = tokenCount(usage.cache_read_input_tokens)
   const cacheCreation = tokenCount(usage.cache_creation_input_tokens)
   return {
@@ -302,7 +302,7 @@ function total(usage: RawUsage, name: 'input_tokens' | 'output_tokens'): number 
   return own.reduce((sum, step) => sum + (tokenCount(step![name]) ?? 0), 0)
 }
 
-export interface RawUsage {
+interface RawUsage {
   input_tokens?: unknown
   output_tokens?: unknown
   cache_read_input_tokens?: unknown

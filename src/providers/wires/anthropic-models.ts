@@ -1,9 +1,9 @@
 import type { ThinkingLevel } from '../../core/thinking.ts'
 
-export type Effort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
+type Effort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 /** What a family of models accepts; every other combination is refused with a 400. */
-export interface ModelTraits {
+interface ModelTraits {
   /** `thinking: { type: 'enabled', budget_tokens }`. */
   readonly budgets: boolean
   readonly adaptive: boolean

@@ -256,10 +256,10 @@ interface FunctionCall {
   readonly willContinue?: boolean
 }
 
-export type Args = Record<string | number, unknown>
+type Args = Record<string | number, unknown>
 
 /** A streamed piece of the arguments; `jsonPath` says where it belongs. */
-export interface ArgumentPiece {
+interface ArgumentPiece {
   readonly jsonPath?: string
   readonly stringValue?: string
   readonly numberValue?: number
@@ -269,7 +269,7 @@ export interface ArgumentPiece {
 }
 
 /** Adds a piece to the arguments. Texts are appended; a piece without a value creates an empty object or list, or ends one. */
-export function addArgumentPiece(args: Args, piece: ArgumentPiece): void {
+function addArgumentPiece(args: Args, piece: ArgumentPiece): void {
   const { jsonPath = '', stringValue, numberValue, boolValue, willContinue } = piece
   const steps = [...jsonPath.matchAll(step)].map(([, name, index, quoted]) =>
     index === undefined ? (name ?? unquoted(quoted!)) : Number(index),

@@ -29,7 +29,7 @@ export function providerDataOf<Own extends object>(
 }
 
 /** An error inside a stream; `status` is the HTTP status that the same error has outside of a stream. */
-export interface Failure {
+interface Failure {
   readonly message: string
   readonly code: string
   readonly status?: number | undefined

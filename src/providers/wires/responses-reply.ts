@@ -144,7 +144,7 @@ export interface RawUsage {
 }
 
 /** A call that the client must run. */
-export interface ClientCall {
+interface ClientCall {
   readonly name: string
   readonly input: object
 }

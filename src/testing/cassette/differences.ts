@@ -73,7 +73,7 @@ function isSameData(recorded: unknown, now: unknown): boolean {
 export const isSameInput = isSame
 
 /** A placeholder on the tape matches any text: it stands for a secret, which may differ. */
-export function matchesTape(recorded: string, now: string): boolean {
+function matchesTape(recorded: string, now: string): boolean {
   if (recorded === now) return true
   if (!recorded.includes('[REDACTED:')) return false
   const parts = recorded.split(/\[REDACTED:\d+\]/)

@@ -33,7 +33,7 @@ export class Recording {
  * Delivers items from outside one by one, each after the program has finished all it could do with the one before.
  * Recording and replay do the same, so what happens in between depends on the order alone, never on timing.
  */
-export class Turns {
+class Turns {
   readonly #waiting: (() => void)[] = []
   #held: Promise<unknown> | undefined
   #isBusy = false

@@ -72,7 +72,7 @@ export class RecordedRequests {
   }
 }
 
-export interface ReplayProviderOptions {
+interface ReplayProviderOptions {
   readonly player: Player
   readonly requests: RecordedRequests
   readonly facts: Cassette['facts']

@@ -60,7 +60,7 @@ export interface TapedRequest {
 }
 
 /** A call of a tool's `execute` or `before`. */
-export interface TapedCall {
+interface TapedCall {
   readonly tool: string
   readonly part: 'execute' | 'before'
   readonly callId: string
@@ -88,7 +88,7 @@ export function toTapedRequest(request: ModelRequest): TapedRequest {
 }
 
 /** Gets the steps of a tool. */
-export interface StepObserver {
+interface StepObserver {
   readonly mark: (step: ToolStep) => Promise<void>
   readonly note: (step: ToolStep) => void
   readonly hold?: (work: Promise<unknown>) => void
