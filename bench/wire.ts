@@ -104,7 +104,7 @@ async function bodyOfTurn800(): Promise<Result[]> {
   const fields = { model: 'bench-1', max_tokens: 16_384, stream: true, system: 'You are a bench.' }
   const wire = anthropicMessages()
   const naive = growing((messages) => {
-    const json = messages.flatMap((message) => wire.items(message).map((item) => item.json))
+    const json = messages.flatMap((message) => wire.writeMessage(message).map((item) => item.json))
     new TextEncoder().encode(JSON.stringify({ ...fields, messages: json }))
   })
   const book = new BodyBuilder(wire)

@@ -41,7 +41,7 @@ const unreachable = (code: string, more: object = {}): AgentProviderError =>
   })
 
 const later = new AgentRateLimitError(
-  'Provider "openai" failed: it wants no request before 2026-01-01T00:00:00Z, which is more than maxRetryAfterMs (60000) allows to wait; run again then. It said: HTTP 429: slow down',
+  'Provider "openai" failed: the service asked to wait until 2026-01-01T00:00:00Z, longer than maxRetryAfterMs (60000) allows. Retry after that time. Service message: HTTP 429: slow down',
   { provider: 'openai' },
 )
 later.retryAt = 1_090_000
@@ -334,8 +334,8 @@ test('an error that is its own cause is explained', () => {
 })
 
 test('R09 a service that timed out is called too slow, with the time waited', () => {
-  const said = 'no answer began for 300 s; for a model that needs longer raise firstEventMs of withWatchdog (0 = off)'
+  const said = 'no content within 300 s; for a model that needs longer raise firstContentMs of withWatchdog (0 = off)'
   expect(explain(failed(said, { providerCode: 'stalled', cause: coded('ETIMEDOUT') }))).toBe(
-    'openai is too slow (no answer began for 300 s): check the network, then: libero --continue',
+    'openai is too slow (no content within 300 s): check the network, then: libero --continue',
   )
 })

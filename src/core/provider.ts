@@ -76,7 +76,7 @@ export interface ModelRequest {
   readonly cache: boolean
   readonly sessionId?: string
   /** The caller retries failures of this request: inner providers must not. */
-  readonly isRetried?: true
+  readonly callerRetries?: true
 }
 
 /** `other` stands for unknown reasons. What happens next depends on the content, not on this. */

@@ -12,11 +12,11 @@ const textOf = (parts: readonly Uint8Array[]): string => Buffer.concat(parts).to
 function counting() {
   const wire = anthropicMessages()
   const written = new Map<Message, number>()
-  const items = (message: Message) => {
+  const writeMessage = (message: Message) => {
     written.set(message, (written.get(message) ?? 0) + 1)
-    return wire.items(message)
+    return wire.writeMessage(message)
   }
-  return { wire: { ...wire, items }, written }
+  return { wire: { ...wire, writeMessage }, written }
 }
 
 describe('a conversation that grows', () => {
@@ -37,7 +37,7 @@ describe('a conversation that grows', () => {
     expect([...written.values()].every((times) => times === 1)).toBe(true)
     expect(written.size).toBe(150)
     expect(before.length).toBeLessThan(12)
-    const plain = messages.map((message) => anthropicMessages().items(message)[0]!.json)
+    const plain = messages.map((message) => anthropicMessages().writeMessage(message)[0]!.json)
     const body = JSON.parse(textOf(before))
     expect(body.messages.at(-1).content[0].cache_control).toEqual({ type: 'ephemeral' })
     delete body.messages.at(-1).content[0].cache_control

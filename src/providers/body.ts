@@ -15,26 +15,27 @@ export class BodyBuilder {
 
   constructor(wire: Wire) {
     this.#wire = wire
-    this.#breakpoint = wire.mark ? encode(wire.mark.text + wire.mark.end) : empty
+    const patch = wire.breakpointPatch
+    this.#breakpoint = patch ? encode(patch.text + patch.end) : empty
   }
 
   /** The body in parts. The messages at the indexes `breakpoints` get a cache breakpoint. */
   build(
     fields: Fields,
-    lead: readonly object[],
+    leadingItems: readonly object[],
     messages: readonly Message[],
     breakpoints: readonly number[],
   ): Uint8Array[] {
-    const head = this.#headOf(fields, lead)
+    const head = this.#headOf(fields, leadingItems)
     const parts = this.#conversation(messages, breakpoints)
     const first = parts.findIndex((part) => part.length > 0)
     // Every message is cached with a leading comma, which the first item of the list must not have.
-    if (lead.length === 0 && first >= 0) parts[first] = parts[first]!.subarray(1)
+    if (leadingItems.length === 0 && first >= 0) parts[first] = parts[first]!.subarray(1)
     return [head, ...parts, closing]
   }
 
   #conversation(messages: readonly Message[], breakpoints: readonly number[]): Uint8Array[] {
-    if (breakpoints.length === 0 || !this.#wire.marked) return this.#views(messages, messages.length)
+    if (breakpoints.length === 0 || !this.#wire.withCacheBreakpoint) return this.#views(messages, messages.length)
     const parts: Uint8Array[] = []
     let from = 0
     for (const at of breakpoints) {
@@ -47,10 +48,11 @@ export class BodyBuilder {
   }
 
   #withBreakpoint(message: Message): Uint8Array[] {
-    const { mark, marked, items } = this.#wire
-    if (!mark || message.content.at(-1)?.type === 'thinking') return [encode(writeItems(marked!(items(message))))]
+    const { breakpointPatch, withCacheBreakpoint, writeMessage } = this.#wire
+    if (!breakpointPatch || message.content.at(-1)?.type === 'thinking')
+      return [encode(writeItems(withCacheBreakpoint!(writeMessage(message))))]
     const bytes = this.#bytesOf(message)
-    return [bytes.subarray(0, bytes.length - mark.end.length), this.#breakpoint]
+    return [bytes.subarray(0, bytes.length - breakpointPatch.end.length), this.#breakpoint]
   }
 
   /** Views on the first `count` messages, as few as possible. For a list that has grown, only the new messages are added. */
@@ -70,24 +72,24 @@ export class BodyBuilder {
 
   #bytesOf(message: Message): Uint8Array {
     let bytes = this.#bytes.get(message)
-    if (!bytes) this.#bytes.set(message, (bytes = this.#buffer.append(writeItems(this.#wire.items(message)))))
+    if (!bytes) this.#bytes.set(message, (bytes = this.#buffer.append(writeItems(this.#wire.writeMessage(message)))))
     return bytes
   }
 
   /** Encoded again only if its text has changed. */
-  #headOf(fields: Fields, lead: readonly object[]): Uint8Array {
+  #headOf(fields: Fields, leadingItems: readonly object[]): Uint8Array {
     const last = this.#lastHead
-    if (last.fields === fields && last.lead === lead) return last.bytes
-    const text = `${writeFields(fields)}"${this.#wire.list}":[${writeList(lead)}`
+    if (last.fields === fields && last.leadingItems === leadingItems) return last.bytes
+    const text = `${writeFields(fields)}"${this.#wire.conversationField}":[${writeList(leadingItems)}`
     const bytes = last.text === text ? last.bytes : encode(text.replaceAll(badEscapes, replaced))
-    this.#lastHead = { fields, lead, text, bytes }
+    this.#lastHead = { fields, leadingItems, text, bytes }
     return bytes
   }
 }
 
 interface EncodedHead {
   readonly fields?: Fields
-  readonly lead?: readonly object[]
+  readonly leadingItems?: readonly object[]
   readonly text: string
   readonly bytes: Uint8Array
 }

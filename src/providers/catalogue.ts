@@ -17,11 +17,12 @@ export function createCatalogue(
     isLoaded = true
   }
 
-  function look(provider: string, model: string, usage: Record<string, number>, at?: Date): PriceResult | undefined {
-    const found = pricedProvider(provider, model)
+  function lookUp(provider: string, model: string, usage: Record<string, number>, at?: Date): PriceResult | undefined {
+    const priced = pricedProvider(provider, model)
     try {
       return (
-        (found && source?.calcPrice(usage, bare(model), { provider: found, ...(at && { timestamp: at }) })) ?? undefined
+        (priced && source?.calcPrice(usage, bare(model), { provider: priced, ...(at && { timestamp: at }) })) ??
+        undefined
       )
     } catch {
       return undefined
@@ -31,11 +32,11 @@ export function createCatalogue(
   /** The provider with only this model: searching all its models takes longer than everything else in a turn. */
   function pricedProvider(provider: string, model: string): PricedProvider | undefined {
     if (!source) return undefined
-    const found = pricedProviders.get(source) ?? new Map<string, PricedProvider | undefined>()
-    pricedProviders.set(source, found)
+    const byModel = pricedProviders.get(source) ?? new Map<string, PricedProvider | undefined>()
+    pricedProviders.set(source, byModel)
     const key = `${provider} ${model}`
-    if (!found.has(key)) found.set(key, find(provider, model))
-    return found.get(key)
+    if (!byModel.has(key)) byModel.set(key, find(provider, model))
+    return byModel.get(key)
   }
 
   function providerOf(provider: string): PricedProvider | undefined {
@@ -56,15 +57,21 @@ export function createCatalogue(
     }
   }
 
-  function price(provider: string, model: string, tokens: Tokens, own: ModelOverride, at?: Date): number | undefined {
-    const listed = look(provider, model, asReported(tokens), at)
+  function price(
+    provider: string,
+    model: string,
+    tokens: Tokens,
+    override: ModelOverride,
+    at?: Date,
+  ): number | undefined {
+    const listed = lookUp(provider, model, asReported(tokens), at)
     // Without a price per token the package gives 0, both for free models and for those it has no price for.
     const isPriced = listed?.model_price.input_mtok !== undefined
-    if (!rateKeys.some((key) => own[key] !== undefined)) return isPriced ? listed.total_price : undefined
-    return costAt({ ...(listed && ratesOf(listed, tokens)), ...own }, tokens)
+    if (!rateKeys.some((key) => override[key] !== undefined)) return isPriced ? listed.total_price : undefined
+    return costAt({ ...(listed && ratesOf(listed, tokens)), ...override }, tokens)
   }
 
-  const ownOf = (provider: string, model: string): ModelOverride => ({
+  const overrideOf = (provider: string, model: string): ModelOverride => ({
     ...table.get(model),
     ...table.get(`${provider}/${model}`),
   })
@@ -73,16 +80,16 @@ export function createCatalogue(
     costOf(provider, model, usage, at) {
       const tokens = tokensOf(usage)
       if (overrides.prices === false || !tokens) return undefined
-      const own = ownOf(provider, model)
-      if (isLoaded || isLocal(provider) || rateKeys.every((key) => own[key] !== undefined))
-        return price(provider, model, tokens, own, at)
+      const override = overrideOf(provider, model)
+      if (isLoaded || isLocal(provider) || rateKeys.every((key) => override[key] !== undefined))
+        return price(provider, model, tokens, override, at)
       loading ??= read()
-      return loading.then(() => price(provider, model, tokens, own, at))
+      return loading.then(() => price(provider, model, tokens, override, at))
     },
     async modelInfo(provider, model) {
       if (!isLocal(provider)) await (loading ??= read())
-      const { name, context_window, deprecated } = look(provider, model, {})?.model ?? {}
-      const contextWindow = ownOf(provider, model).contextWindow ?? context_window
+      const { name, context_window, deprecated } = lookUp(provider, model, {})?.model ?? {}
+      const contextWindow = overrideOf(provider, model).contextWindow ?? context_window
       const info: ModelInfo = {
         ...(name !== undefined && { name }),
         ...(contextWindow !== undefined && { contextWindow }),

@@ -7,7 +7,7 @@ import type { RequestCredential } from './credential.ts'
 import type { RepairedTranscript } from './rules/transcript-rules.ts'
 import type { ServiceClient } from './service-client.ts'
 import { locateRefusal, maxMessageLength, readServiceError, ServiceError, scrubber } from './service-error.ts'
-import { cut, eventsOf, ReplyReader } from './sse.ts'
+import { bodyChunks, cut, ReplyReader } from './sse.ts'
 import { StreamError, type WireReply } from './wire.ts'
 
 /**
@@ -20,7 +20,7 @@ export class ModelStream implements AsyncIterableIterator<ModelEvent> {
   #next = 0
 
   constructor(client: ServiceClient, request: ModelRequest, signal: AbortSignal) {
-    this.#batches = runRequest(client, client.toWireNames(request), signal)
+    this.#batches = runRequest(client, client.toWireRequest(request), signal)
   }
 
   [Symbol.asyncIterator](): this {
@@ -60,12 +60,12 @@ export class ModelStream implements AsyncIterableIterator<ModelEvent> {
  */
 async function* runRequest(
   client: ServiceClient,
-  given: ModelRequest,
+  original: ModelRequest,
   signal: AbortSignal,
 ): AsyncGenerator<readonly ModelEvent[]> {
-  const { rules, rejectedThinking } = client.stateOf(given.model)
+  const { rules, rejectedThinking } = client.stateOf(original.model)
   const received: PartialReply = { content: [] }
-  let request = given
+  let request = original
   let messages = request.messages
   for (let pauses = 0; ; ) {
     signal.throwIfAborted()
@@ -81,7 +81,8 @@ async function* runRequest(
       if (!isAboutThinking(error)) throw error
       // Signatures that became invalid would fail every further request; without them the conversation is still complete.
       const isReduced = rejectedThinking.reject(messages)
-      // The model may go on thinking after a call that it made while thinking, but it may not start there.
+      // A model can think after a tool call only if it was thinking when it made the call. So if there is no old thinking to
+      // leave out, thinking is turned off.
       if (!isReduced && request.thinking === 'off') throw error
       if (!isReduced) request = withoutThinking(request)
       yield [isReduced ? oldThinkingRemoved : thinkingTurnedOff]
@@ -139,7 +140,7 @@ async function* send(
   signal: AbortSignal,
 ): AsyncGenerator<readonly ModelEvent[], AcceptedResponse> {
   const { credentials, name } = client.service
-  let credential = await asProviderError(() => credentials.get(), name)
+  let credential = await withCredentialErrors(() => credentials.get(), name)
   if (credential?.isFresh) yield [refreshed(credential)]
   for (let isRenewed = false; ; isRenewed = true) {
     const scrub = scrubber(client.secretsFor(credential))
@@ -151,7 +152,7 @@ async function* send(
       isSilent: client.service.isSilentOnOverflow,
     })
     const rejected = error.status === 401 && !isRenewed && credential
-    const renewed = rejected && (await asProviderError(() => credentials.renew(rejected), name))
+    const renewed = rejected && (await withCredentialErrors(() => credentials.renew(rejected), name))
     if (!renewed) throw locateRefusal(error, client, request, repaired)
     credential = renewed
     // Another process may have renewed it meanwhile, and reported that itself.
@@ -170,8 +171,8 @@ const refreshed = ({ expires }: RequestCredential): ModelEvent => ({
   ...(expires !== undefined && { expires }),
 })
 
-/** A failed credential lookup as an `AgentAuthError` (log in again), or as a provider error if it may pass. */
-async function asProviderError<T>(get: () => T | Promise<T>, provider: string): Promise<T> {
+/** Turns the failure of a credential lookup into an `AgentAuthError`, or into a retryable provider error if it is temporary. */
+async function withCredentialErrors<T>(get: () => T | Promise<T>, provider: string): Promise<T> {
   try {
     return await get()
   } catch (cause) {
@@ -201,7 +202,7 @@ async function* readReply(
   const decoder = client.wire.decoder(request)
   const reader = new ReplyReader(decoder)
   const limit = client.replyLimit(request)
-  const body = eventsOf(response, limit)[Symbol.asyncIterator]()
+  const body = bodyChunks(response, limit)[Symbol.asyncIterator]()
   let bytes = 0
   let isComplete = false
   try {

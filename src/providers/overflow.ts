@@ -1,13 +1,13 @@
 /** Whether the error text of a service says that the request exceeds the model's context. An HTTP 413 without text needs a check of the status. */
 export function isOverflow(text: string): boolean {
-  const start = text.slice(0, longest).toLowerCase()
+  const start = text.slice(0, maxSearchedLength).toLowerCase()
   // This one request exceeds a limit per minute: waiting never helps, so this is checked before the exclusions.
   if (/request too large for .{1,300}\brequested \d/s.test(start)) return true
   return !notOverflow.test(start) && wordings.some((wording) => wording.test(start))
 }
 
 /** Bodies that quote the request are long; the cause is at the beginning. */
-const longest = 20_000
+const maxSearchedLength = 20_000
 
 /** Bedrock's "too many tokens" means too many in the current minute. */
 const notOverflow = /\brate[ _-]?limit|too many requests|throttl|too many tokens/

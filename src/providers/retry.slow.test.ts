@@ -244,8 +244,8 @@ describe('Retry-After', () => {
     const retryAt = Date.UTC(2030, 0, 1) + 999_999_000
     expect(error).toMatchObject({ retryAt, provider: 'scripted', providerCode: 'busy', retryable: true, cause })
     expect((error as Error).message).toBe(
-      'Provider "scripted" failed: it wants no request before 2030-01-12T13:46:39.000Z, which is more than ' +
-        'maxRetryAfterMs (60000) allows to wait; run again then. It said: slow down',
+      'Provider "scripted" failed: the service asked to wait until 2030-01-12T13:46:39.000Z, longer than ' +
+        'maxRetryAfterMs (60000) allows. Retry after that time. Service message: slow down',
     )
     expect([inner.requests.length, clock.pending]).toEqual([1, 0])
   })

@@ -39,15 +39,17 @@ export function withRetry(provider: Provider, options: RetryOptions | (() => Ret
   return {
     ...plainProvider(provider),
     stream: (request, signal) =>
-      request.isRetried ? provider.stream(request, signal) : new RetryingStream(provider, readPolicy, request, signal),
+      request.callerRetries
+        ? provider.stream(request, signal)
+        : new RetryingStream(provider, readPolicy, request, signal),
   }
 }
 
 function policyReader(options: RetryOptions | (() => RetryOptions | undefined)): () => Policy | undefined {
   if (typeof options === 'function') {
     return () => {
-      const given = options()
-      return given === undefined ? undefined : policyOf(given)
+      const current = options()
+      return current === undefined ? undefined : policyOf(current)
     }
   }
   const policy = policyOf(options)
@@ -85,7 +87,7 @@ function decimal(text = ''): number | undefined {
 /** `Date.parse` alone accepts nearly anything as a date, even "-5". */
 const httpDate = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i
 
-/** Whether an event carries a part of the reply, rather than news about the request. */
+/** Whether an event carries a part of the reply, rather than the status of the request. */
 export function isContent(event: ModelEvent): boolean {
   const type = event?.type // the loop reports a malformed event
   return type !== 'start' && type !== 'repair' && type !== 'oauth_refresh' && type !== 'retry' && type !== 'alive'
@@ -205,10 +207,11 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
 
   /** Reads the options once for a request, so that all its attempts use the same ones. */
   #loadPolicy(): void {
+    // Closed first, so that a throw below leaves the stream closed.
     this.#isClosed = this.#hasPolicy = true
     const policy = this.#readPolicy()
     this.#policy = policy ?? noRetries
-    if (policy) this.#request = { ...this.#request, isRetried: true }
+    if (policy) this.#request = { ...this.#request, callerRetries: true }
     this.#isClosed = false
   }
 
@@ -238,44 +241,45 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
 
   #retryOrThrow(error: unknown): ModelEvent {
     const wasClosed = this.#isClosed || this.#signal.aborted
-    this.#isClosed = true
+    this.#isClosed = true // first, so that a throw below leaves the stream closed
     if (wasClosed) throw error
-    const known = classify(this.#provider, error)
-    const delayMs = this.#delayAfter(error, known)
+    const classified = classify(this.#provider, error)
+    const delayMs = this.#delayAfter(error, classified)
 
     this.#isClosed = false
     this.#inner = undefined
     this.#delayMs = delayMs
     notify(this.#policy, ++this.#retries, delayMs, error)
-    return { type: 'retry', attempt: ++this.#attempt, reason: known?.message ?? messageOf(error), delayMs }
+    return { type: 'retry', attempt: ++this.#attempt, reason: classified?.message ?? messageOf(error), delayMs }
   }
 
   /** The pause before the next attempt. Throws if there is to be none. */
-  #delayAfter(error: unknown, known: ClassifiedError | null): number {
+  #delayAfter(error: unknown, classified: ClassifiedError | null): number {
     const policy = this.#policy
-    if (!isTransient(error, known, policy.retryableStatusCodes)) throw error
-    const requestedMs = isTime(known?.retryAfterMs) ? known.retryAfterMs : undefined
+    if (!isTransient(error, classified, policy.retryableStatusCodes)) throw error
+    const requestedMs = isTime(classified?.retryAfterMs) ? classified.retryAfterMs : undefined
     if (requestedMs !== undefined && requestedMs > policy.maxRetryAfterMs)
-      throw this.#rateLimit(error, known, requestedMs, 'maxRetryAfterMs')
+      throw this.#rateLimit(error, classified, requestedMs, 'maxRetryAfterMs')
     if (this.#retries >= policy.maxAttempts) throw error
     const delayMs = requestedMs ?? backoff(policy, this.#retries)
     this.#spentMs += policy.clock.now() - this.#attemptStartedAt + delayMs
     if (this.#spentMs <= policy.maxTotalMs) return delayMs
-    throw requestedMs === undefined ? error : this.#rateLimit(error, known, requestedMs, 'maxTotalMs')
+    throw requestedMs === undefined ? error : this.#rateLimit(error, classified, requestedMs, 'maxTotalMs')
   }
 
   #rateLimit(
     cause: unknown,
-    known: ClassifiedError | null,
+    classified: ClassifiedError | null,
     requestedMs: number,
     limit: 'maxRetryAfterMs' | 'maxTotalMs',
   ): AgentRateLimitError {
     const { name } = this.#provider.meta
     const retryAt = Math.min(this.#policy.clock.now() + requestedMs, 8.64e15) // the latest date that can be represented
-    const code = known?.providerCode !== undefined && { providerCode: known.providerCode }
+    const code = classified?.providerCode !== undefined && { providerCode: classified.providerCode }
     const error = new AgentRateLimitError(
-      `Provider "${name}" failed: it wants no request before ${new Date(retryAt).toISOString()}, which is more than ` +
-        `${limit} (${this.#policy[limit]}) allows to wait; run again then. It said: ${known?.message ?? messageOf(cause)}`,
+      `Provider "${name}" failed: the service asked to wait until ${new Date(retryAt).toISOString()}, longer than ` +
+        `${limit} (${this.#policy[limit]}) allows. Retry after that time. ` +
+        `Service message: ${classified?.message ?? messageOf(cause)}`,
       { provider: name, ...code, retryable: true, cause },
     )
     error.retryAt = retryAt
@@ -292,12 +296,12 @@ function classify(provider: Provider, error: unknown): ClassifiedError | null {
   }
 }
 
-function isTransient(error: unknown, known: ClassifiedError | null, statusCodes: readonly number[]): boolean {
+function isTransient(error: unknown, classified: ClassifiedError | null, statusCodes: readonly number[]): boolean {
   if (error instanceof AgentRateLimitError) return false // an inner withRetry has decided not to wait
-  if (known && (finalKinds.has(known.kind) || known.refused)) return false
-  if (typeof known?.retryable === 'boolean') return known.retryable
+  if (classified && (finalKinds.has(classified.kind) || classified.refused)) return false
+  if (typeof classified?.retryable === 'boolean') return classified.retryable
   if (error instanceof AgentProviderError) return error.retryable === true
-  if (known?.kind === 'rate_limited') return true
+  if (classified?.kind === 'rate_limited') return true
   const { status, statusCode, message } = fieldsOf(error)
   const httpStatus = [status, statusCode].find(isStatus)
   // The status counts more than the text: the message of a 400 may contain the word "limit" too.
@@ -317,8 +321,8 @@ function fieldsOf(error: unknown): Record<string, unknown> {
 
 /** The error of `fetch` has no code; it is in its cause, or in the cause of that. */
 function hasTransientCode(error: unknown): boolean {
-  for (let at = fieldsOf(error), depth = 0; depth <= 5; at = fieldsOf(at.cause), depth++)
-    if (typeof at.code === 'string' && transientCode.test(at.code)) return true
+  for (let fields = fieldsOf(error), depth = 0; depth <= 5; fields = fieldsOf(fields.cause), depth++)
+    if (typeof fields.code === 'string' && transientCode.test(fields.code)) return true
   return false
 }
 

@@ -17,8 +17,8 @@ export function createToolNames(rule: { readonly pattern: RegExp; readonly maxLe
 
   return {
     toWire(name) {
-      const known = sent.get(name)
-      if (known !== undefined) return known
+      const earlier = sent.get(name)
+      if (earlier !== undefined) return earlier
       let wire = isAccepted(name) ? name : safeName(name, '')
       // Another tool may have this very name.
       for (let n = 1; owners.has(wire); n++) wire = safeName(name, String(n))
@@ -53,20 +53,20 @@ export class CallIds {
     this.#rule = rule
   }
 
-  /** Under which id the next call goes out that is known as `given`. */
-  take(given: unknown): string {
-    const id = this.#unique(typeof given === 'string' ? given : '')
+  /** The id to send for the next call whose id in the session is `callId`. */
+  take(callId: unknown): string {
+    const id = this.#unique(typeof callId === 'string' ? callId : '')
     this.#used.add(id)
     return id
   }
 
-  #unique(given: string): string {
+  #unique(callId: string): string {
     const { pattern, maxLength } = this.#rule
-    const isGood = given !== '' && given.length <= maxLength && pattern.test(given)
-    if (isGood && !this.#used.has(given)) return given
-    const readable = isGood ? given : given.replaceAll(/[^a-zA-Z0-9]/g, '').slice(-12)
+    const isGood = callId !== '' && callId.length <= maxLength && pattern.test(callId)
+    if (isGood && !this.#used.has(callId)) return callId
+    const readable = isGood ? callId : callId.replaceAll(/[^a-zA-Z0-9]/g, '').slice(-12)
     for (let n = 1; ; n++) {
-      const id = `${readable}${hash(`${given} ${n}`)}`.slice(-maxLength)
+      const id = `${readable}${hash(`${callId} ${n}`)}`.slice(-maxLength)
       if (!this.#used.has(id) && pattern.test(id)) return id
     }
   }

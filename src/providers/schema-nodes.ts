@@ -93,16 +93,16 @@ export function intersect(a: SchemaNode, b: SchemaNode): SchemaNode {
 
 /** One object for several: the properties of all, of which those are required that all require. */
 function unionOfObjects(branches: readonly SchemaNode[]): SchemaNode {
-  const known = new Map<string, unknown[]>()
+  const schemasByKey = new Map<string, unknown[]>()
   for (const { properties } of branches)
     for (const [key, schema] of Object.entries(nodeOf(properties))) {
-      const schemas = known.get(key) ?? []
-      if (!schemas.some((one) => isAlike(one, schema))) schemas.push(schema)
-      known.set(key, schemas)
+      const schemas = schemasByKey.get(key) ?? []
+      if (!schemas.some((other) => isAlike(other, schema))) schemas.push(schema)
+      schemasByKey.set(key, schemas)
     }
   const [first, ...others] = branches.map(({ required }) => new Set(namesIn(required)))
   const required = [...(first ?? [])].filter((key) => others.every((names) => names.has(key)))
-  const properties = Object.fromEntries([...known].map(([key, schemas]) => [key, unionOfSchemas(schemas)]))
+  const properties = Object.fromEntries([...schemasByKey].map(([key, schemas]) => [key, unionOfSchemas(schemas)]))
   return { properties, ...(required.length > 0 && { required }) }
 }
 

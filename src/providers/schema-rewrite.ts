@@ -11,8 +11,8 @@ import {
 } from './schema-nodes.ts'
 import type { SchemaCount, SchemaRules } from './schema-rules.ts'
 
-/** The state of lowering one schema. */
-export interface LoweringPass extends RewriteBudget {
+/** The state of adapting one schema. */
+export interface AdaptationPass extends RewriteBudget {
   readonly rules: SchemaRules
   readonly changes: (readonly [path: string, rule: string])[]
   readonly counts: Record<SchemaCount, number>
@@ -24,7 +24,7 @@ export interface LoweringPass extends RewriteBudget {
 
 const maxChanges = 200
 
-export function recordChange(pass: LoweringPass, path: string, rule: string): void {
+export function recordChange(pass: AdaptationPass, path: string, rule: string): void {
   if (pass.changes.length < maxChanges) pass.changes.push([path, rule])
 }
 
@@ -32,7 +32,7 @@ export const addText = (text: unknown, more: string): string =>
   wellFormed(typeof text === 'string' && text !== '' ? `${text}\n${more}` : more)
 
 /** Replaces old keywords by those of JSON Schema 2020-12, and keywords that the service does not read by ones it does. */
-export function rewriteKeywords(node: SchemaNode, pass: LoweringPass): SchemaNode {
+export function rewriteKeywords(node: SchemaNode, pass: AdaptationPass): SchemaNode {
   const { keywords } = pass.rules
   let made = node
   if (Array.isArray(made.items)) {
@@ -68,7 +68,7 @@ function withoutAllOf(node: SchemaNode, on: RewriteBudget): SchemaNode {
 }
 
 /** Copies the common properties of an object into each branch of its union; otherwise a closed branch would forbid them. */
-function distributeUnion(node: SchemaNode, union: string, pass: LoweringPass): SchemaNode {
+function distributeUnion(node: SchemaNode, union: string, pass: AdaptationPass): SchemaNode {
   const { [union]: branches, ...common } = node
   if (!Array.isArray(branches)) return node
   const kinds = branches.map((branch) => flatten(branch, pass))
@@ -107,8 +107,8 @@ function impliedTypes(node: SchemaNode): string[] {
 /** Adds, in place, what the service requires of a schema. */
 export function addRequirements(
   made: Record<string, unknown>,
-  given: SchemaNode,
-  pass: LoweringPass,
+  original: SchemaNode,
+  pass: AdaptationPass,
   path: string,
 ): void {
   const { rules } = pass
@@ -120,17 +120,17 @@ export function addRequirements(
   if (!rules.keywords) return
   if (Array.isArray(made.enum)) rewriteEnum(made, made.enum, pass, path)
   if (Array.isArray(made.required)) {
-    const known = made.required.filter((name) => Object.hasOwn(nodeOf(made.properties), name))
-    if (known.length < made.required.length) {
-      made.required = known
+    const declared = made.required.filter((name) => Object.hasOwn(nodeOf(made.properties), name))
+    if (declared.length < made.required.length) {
+      made.required = declared
       recordChange(pass, path, 'required')
     }
   }
-  if (rules.isClosed) closeObject(made, given, pass, path)
+  if (rules.isClosed) closeObject(made, original, pass, path)
 }
 
 /** Properties with names that the service refuses move into the description, so the model can still use them. */
-function describeOddNames(made: Record<string, unknown>, pattern: RegExp, pass: LoweringPass): void {
+function describeOddNames(made: Record<string, unknown>, pattern: RegExp, pass: AdaptationPass): void {
   const properties = nodeOf(made.properties)
   const odd = Object.keys(properties).filter((name) => !pattern.test(name))
   if (odd.length === 0) return
@@ -152,7 +152,7 @@ const maxDescribed = 20
 function rewriteEnum(
   made: Record<string, unknown>,
   literals: readonly unknown[],
-  pass: LoweringPass,
+  pass: AdaptationPass,
   path: string,
 ): void {
   const { isLiteral } = pass.rules
@@ -173,7 +173,7 @@ function rewriteEnum(
 }
 
 /** Closes every object. A schema that is open, or says nothing, cannot be expressed. */
-function closeObject(made: Record<string, unknown>, given: SchemaNode, pass: LoweringPass, path: string): void {
+function closeObject(made: Record<string, unknown>, original: SchemaNode, pass: AdaptationPass, path: string): void {
   const { counts, rules } = pass
   const types = typesOf(made.type)
   const saysNothing = types.length === 0 && !('const' in made) && made.enum === undefined && made.anyOf === undefined
@@ -182,7 +182,7 @@ function closeObject(made: Record<string, unknown>, given: SchemaNode, pass: Low
   const properties = nodeOf(made.properties)
   const names = Object.keys(properties)
   const isOpen = made.additionalProperties === undefined ? names.length === 0 : made.additionalProperties !== false
-  if (isOpen || given.patternProperties !== undefined) pass.onLoosened()
+  if (isOpen || original.patternProperties !== undefined) pass.onLoosened()
   if (made.additionalProperties !== false) recordChange(pass, path, 'additionalProperties')
   made.properties ??= properties
   made.additionalProperties = false

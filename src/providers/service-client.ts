@@ -40,7 +40,7 @@ export class ServiceClient {
   readonly #headers: Readonly<Record<string, string>>
   readonly #transport: Transport
   readonly #names
-  readonly #states = new Map<string, ModelState>()
+  readonly #states = new Map<string, PerModelState>()
   #lastHead: BodyHead | undefined
   readonly #tools
 
@@ -90,7 +90,7 @@ export class ServiceClient {
   }
 
   /** The caches of the conversations with one model. */
-  stateOf(model: string): ModelState {
+  stateOf(model: string): PerModelState {
     let state = this.#states.get(model)
     if (!state) {
       const { wire } = this
@@ -102,10 +102,10 @@ export class ServiceClient {
     return state
   }
 
-  /** The request with names of tools as the service accepts them, and without a blank system prompt. */
-  toWireNames(given: ModelRequest): ModelRequest {
+  /** The request with tool names that the service accepts, and without a blank system prompt. */
+  toWireRequest(original: ModelRequest): ModelRequest {
     // Services refuse a blank system prompt.
-    const request = given.system !== '' && given.system.trim() === '' ? { ...given, system: '' } : given
+    const request = original.system !== '' && original.system.trim() === '' ? { ...original, system: '' } : original
     const tools = this.#tools(request.tools)
     const { toolChoice } = request
     const chosen = typeof toolChoice === 'object' ? { name: this.#names.toWire(toolChoice.name) } : toolChoice
@@ -121,12 +121,16 @@ export class ServiceClient {
   #headOf(request: ModelRequest, messages: readonly Message[]): BodyHead {
     const { wire } = this
     const last = this.#lastHead
-    // Some services want an empty list of tools once there are calls in the conversation, so without tools nothing is kept.
+    // Without tools the fields depend on the messages too: some services need `tools: []` once the conversation has calls.
     if (last && request.tools.length > 0 && isSameHead(last.request, request)) return last
-    const own = wire.fields({ ...request, messages })
-    const fields = this.#extra ? withExtraFields(this.#extra, own, wire.list) : own
+    const wireFields = wire.fields({ ...request, messages })
+    const fields = this.#extra ? withExtraFields(this.#extra, wireFields, wire.conversationField) : wireFields
     // Without the messages, so that this cache keeps no session alive.
-    this.#lastHead = { request: { ...request, messages: [] }, fields, lead: wire.lead?.(request) ?? none }
+    this.#lastHead = {
+      request: { ...request, messages: [] },
+      fields,
+      leadingItems: wire.leadingItems?.(request) ?? none,
+    }
     return this.#lastHead
   }
 
@@ -139,10 +143,10 @@ export class ServiceClient {
   ): Promise<HttpResponse> {
     const { service, wire } = this
     const baseURL = this.#baseURL(credential)
-    const { fields: written, lead } = this.#headOf(request, messages)
+    const { fields: written, leadingItems } = this.#headOf(request, messages)
     const fields = service.fields?.(written, request, credential) ?? written
-    const marks = request.cache && wire.marked ? breakpoints(messages) : []
-    const body = this.stateOf(request.model).bodies.build(fields, lead, messages, marks)
+    const cacheBreakpoints = request.cache && wire.withCacheBreakpoint ? breakpoints(messages) : []
+    const body = this.stateOf(request.model).bodies.build(fields, leadingItems, messages, cacheBreakpoints)
     return this.#transport({
       method: 'POST',
       url: addressOf(baseURL, wire.path(request)),
@@ -167,7 +171,7 @@ const maxBytesPerToken = 512
 interface BodyHead {
   readonly request: ModelRequest
   readonly fields: Fields
-  readonly lead: readonly object[]
+  readonly leadingItems: readonly object[]
 }
 
 const none: readonly object[] = []
@@ -185,7 +189,7 @@ const isSameHead = (a: ModelRequest, b: ModelRequest): boolean =>
   a.sessionId === b.sessionId
 
 /** What is kept for the conversations with one model: written bytes, repairs, and thinking that the service refused. */
-export interface ModelState {
+export interface PerModelState {
   readonly bodies: BodyBuilder
   readonly rules: TranscriptRules
   readonly rejectedThinking: RejectedThinking
@@ -198,11 +202,11 @@ function addressOf(baseURL: string, path: string): string {
   return query ? `${address}${path.includes('?') ? '&' : '?'}${query}` : address
 }
 
-/** Merges the caller's `extraBodyParams` with our fields. Ours win; the conversation cannot be replaced. */
-function withExtraFields(extra: Fields, own: Fields, list: Wire['list']): Fields {
-  const { [list]: _, ...both } = { ...extra, ...own }
+/** Merges the caller's `extraBodyParams` with the fields of the wire. The wire's win; the conversation cannot be replaced. */
+function withExtraFields(extra: Fields, wireFields: Fields, conversationField: Wire['conversationField']): Fields {
+  const { [conversationField]: _, ...both } = { ...extra, ...wireFields }
   for (const name of mergedFields)
-    if (isObject(extra[name]) && isObject(own[name])) both[name] = { ...extra[name], ...own[name] }
+    if (isObject(extra[name]) && isObject(wireFields[name])) both[name] = { ...extra[name], ...wireFields[name] }
   return both
 }
 
@@ -213,8 +217,8 @@ const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * The messages that get a cache breakpoint: the newest one. If more was added since the last request than the service
- * looks back for a cached prefix, also the message that was the newest then.
+ * The messages that get a cache breakpoint: the newest one. Also the last message of the previous request, if more blocks
+ * were added since than the service searches backwards for a cached prefix.
  */
 function breakpoints(messages: readonly Message[]): readonly number[] {
   const newest = messages.length - 1
@@ -226,7 +230,7 @@ function breakpoints(messages: readonly Message[]): readonly number[] {
   return added > lookBackBlocks ? [lastReply - 1, newest] : [newest]
 }
 
-/** Services look back twenty blocks. */
+/** Stays below the twenty blocks that services search backwards. */
 const lookBackBlocks = 18
 
 const lowerCased = (headers: Readonly<Record<string, string>> = {}): Record<string, string> =>

@@ -82,9 +82,9 @@ const maxCodeLength = 200
 /** Removes keys from a text: services tend to repeat a key that they refuse. */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
   // A key of a few letters, as for a local server, is no secret and occurs in ordinary words.
-  const known = secrets.flatMap((secret) => (secret.length >= 8 ? [secret, encodeURIComponent(secret)] : []))
+  const spellings = secrets.flatMap((secret) => (secret.length >= 8 ? [secret, encodeURIComponent(secret)] : []))
   return (text) => {
-    const scrubbed = known.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text)
+    const scrubbed = spellings.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text)
     return scrubbed.replaceAll(keyPattern, '[secret]').replaceAll(loginPattern, '$1[secret]')
   }
 }
@@ -135,8 +135,8 @@ const badModelOutput: ReadonlySet<string> = new Set(['tool_use_failed', 'json_va
 
 /** The code of a failed connection. The error of `fetch` has none; it is in the cause, or in the cause of that. */
 function networkCode(error: unknown): string | undefined {
-  for (let at = error as ErrorLike, depth = 0; at && depth <= 5; at = at.cause as ErrorLike, depth++)
-    if (typeof at.code === 'string' && networkCodes.test(at.code)) return at.code
+  for (let fault = error as ErrorLike, depth = 0; fault && depth <= 5; fault = fault.cause as ErrorLike, depth++)
+    if (typeof fault.code === 'string' && networkCodes.test(fault.code)) return fault.code
   return undefined
 }
 
@@ -239,13 +239,13 @@ export function locateRefusal(
 ): ServiceError {
   const { position } = error
   if (!error.refused || !position) return error
-  let item = position.item - (client.wire.lead?.(request).length ?? 0)
+  let item = position.item - (client.wire.leadingItems?.(request).length ?? 0)
   if (item < 0) {
     error.refused = undefined // the preamble is no part of the conversation
     return error
   }
   for (const [i, sent] of repaired.messages.entries()) {
-    const items = client.wire.items(sent)
+    const items = client.wire.writeMessage(sent)
     if (item >= items.length) {
       item -= items.length
       continue
@@ -255,8 +255,8 @@ export function locateRefusal(
     if (!original) return error // a repair added this message
     const { rules, rejectedThinking } = client.stateOf(request.model)
     const reduced = rejectedThinking.withoutRejected(request.messages)[message]!
-    const at = blockAt(position, sent, items, items[item]!)
-    const block = at === undefined ? undefined : indexIn(original, reduced, rules.blockOf(reduced, at))
+    const sentBlock = blockAt(position, sent, items, items[item]!)
+    const block = sentBlock === undefined ? undefined : indexIn(original, reduced, rules.blockOf(reduced, sentBlock))
     error.refused = { message, ...(block !== undefined && { block }) }
     return error
   }

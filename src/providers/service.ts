@@ -29,7 +29,7 @@ export interface ServiceOptions extends CredentialOptions {
   readonly clock?: Clock
 }
 
-/** Where a wire is spoken: address, credentials and quirks. */
+/** One endpoint of a vendor: the wire that it uses, its address, credentials and quirks. */
 export interface Service {
   readonly name: string
   /** Best as a function that imports the wire, which is not needed before the first request. */
@@ -116,7 +116,10 @@ export class LazyStream implements AsyncIterableIterator<ModelEvent> {
 
 const done = { done: true, value: undefined } as const
 
-/** A provider's prices and context windows. The catalogue is loaded by the first call of either function. */
+/**
+ * A provider's prices and context windows. The catalogue is loaded by the first call of either function. The client has a
+ * catalogue of its own; both read the same price list, which is loaded once.
+ */
 export function priceList(
   provider: string,
   prices: CatalogueOverrides | false | undefined,
@@ -141,7 +144,7 @@ export function priceList(
   }
 }
 
-/** Where the credential of a service is looked for, and what renews it. */
+/** Where the credential of a service is looked for, and the `fetch` and clock with which it is renewed. */
 export function lookupFor(name: string, env: readonly string[], { fetch, clock }: ServiceOptions): CredentialLookup {
   return { name, env, ...(fetch && { fetch }), ...(clock && { clock }) }
 }

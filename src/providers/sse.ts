@@ -98,7 +98,7 @@ function hasContent(delta: unknown): boolean {
 }
 
 /** The body as a stream of events. Some services answer with one JSON document; at most about `maxBytes` of it are read. */
-export function eventsOf({ headers, body }: HttpResponse, maxBytes = maxEventLength): AsyncIterable<Uint8Array> {
+export function bodyChunks({ headers, body }: HttpResponse, maxBytes = maxEventLength): AsyncIterable<Uint8Array> {
   const isJson = /^application\/json\b/i.test(headers['content-type'] ?? '')
   return isJson ? asOneEvent(body, Math.min(maxBytes, maxEventLength)) : body
 }

@@ -40,7 +40,7 @@ describe('a stream that stalls', () => {
       name: 'StalledError',
       code: 'ETIMEDOUT',
       message:
-        'the stream stalled: nothing came for 120 s; for longer pauses raise betweenEventsMs of withWatchdog (0 = off)',
+        'the stream stalled: no content for 120 s; for longer pauses raise betweenContentMs of withWatchdog (0 = off)',
     })
     expect(provider.classifyError!(work.error)).toEqual({
       kind: 'provider_error',
@@ -66,7 +66,7 @@ describe('a stream that stalls', () => {
     expect(work.error).toBeUndefined()
     await clock.advance(1)
     expect(work.error?.message).toBe(
-      'no answer began for 300 s; for a model that needs longer raise firstEventMs of withWatchdog (0 = off)',
+      'no content within 300 s; for a model that needs longer raise firstContentMs of withWatchdog (0 = off)',
     )
     expect(clock.pending).toBe(0)
   })
@@ -155,7 +155,7 @@ describe('a stream that stalls', () => {
       meta: good.meta,
       stream: (request, signal) => (++asked === 1 ? silent : good).stream(request, signal),
     }
-    const watched = withWatchdog(inner, { clock, firstEventMs: 100_000 })
+    const watched = withWatchdog(inner, { clock, firstContentMs: 100_000 })
     const agent = createAgent({ provider: withRetry(watched, { clock, random: () => 1 }) })
     const reasons: string[] = []
     agent.hooks.hook('stream:retry', ({ reason }) => reasons.push(reason))
@@ -163,17 +163,17 @@ describe('a stream that stalls', () => {
     await clock.advance(101_000)
     await run
     expect(textOf(agent.turns.at(-1)!)).toBe('Here I am.')
-    expect(reasons).toEqual([expect.stringContaining('no answer began for 100 s')])
+    expect(reasons).toEqual([expect.stringContaining('no content within 100 s')])
     expect(clock.pending).toBe(0)
   })
 
   test('FP-13 fails a run with a message that says what can be done', async () => {
     const clock = fakeClock()
-    const provider = withWatchdog(played(clock, [[Infinity, reply]]), { clock, firstEventMs: 500 })
+    const provider = withWatchdog(played(clock, [[Infinity, reply]]), { clock, firstContentMs: 500 })
     const agent = createAgent({ provider })
     const failing = expect(agent.run({ prompt: 'Hello?' })).rejects.toMatchObject({
       name: 'AgentProviderError',
-      message: expect.stringMatching(/^Provider "played" failed: no answer began for 500 ms; .*firstEventMs/),
+      message: expect.stringMatching(/^Provider "played" failed: no content within 500 ms; .*firstContentMs/),
       providerCode: 'stalled',
       retryable: true,
     })
@@ -260,7 +260,7 @@ describe('no stall is', () => {
           [10 ** 9, text],
           [10 ** 9, reply],
         ]),
-        { clock, firstEventMs: 0, betweenEventsMs: 0, totalMs: 0 },
+        { clock, firstContentMs: 0, betweenContentMs: 0, totalMs: 0 },
       ),
     )
     await clock.advance(1)
@@ -272,7 +272,7 @@ describe('no stall is', () => {
 
 describe('R09 a service that keeps a run waiting', () => {
   test('R09 and never answers is given up on after five minutes over all tries', async () => {
-    for (const [firstEventMs, tries, untilMs] of [
+    for (const [firstContentMs, tries, untilMs] of [
       [undefined, 1, 300_000],
       [100_000, 3, 307_000],
     ] as const) {
@@ -286,10 +286,10 @@ describe('R09 a service that keeps a run waiting', () => {
           return silent.stream(...args)
         },
       }
-      const watched = withWatchdog(counted, { clock, ...(firstEventMs !== undefined && { firstEventMs }) })
+      const watched = withWatchdog(counted, { clock, ...(firstContentMs !== undefined && { firstContentMs }) })
       const work = drain(withRetry(watched, { clock, random: () => 1 }))
       await clock.advance(untilMs)
-      expect([asked, work.error?.message]).toEqual([tries, expect.stringContaining('no answer began')])
+      expect([asked, work.error?.message]).toEqual([tries, expect.stringContaining('no content within')])
       expect(clock.pending).toBe(0)
     }
   })
@@ -333,21 +333,21 @@ describe('the limits', () => {
   test('may depend on the model, and one of them may be off', async () => {
     const clock = fakeClock()
     const models: string[] = []
-    const firstEventMs = (model: string) => {
+    const firstContentMs = (model: string) => {
       models.push(model)
       return 0
     }
-    const betweenEventsMs = () => 50
+    const betweenContentMs = () => 50
     const inner = played(clock, [
       [10 ** 6, text],
       [Infinity, reply],
     ])
-    const work = drain(withWatchdog(inner, { clock, firstEventMs, betweenEventsMs }))
+    const work = drain(withWatchdog(inner, { clock, firstContentMs, betweenContentMs }))
     await clock.advance(10 ** 6 + 49)
     expect(work.events).toEqual([text])
     expect(work.error).toBeUndefined()
     await clock.advance(1)
-    expect(work.error?.message).toContain('nothing came for 50 ms')
+    expect(work.error?.message).toContain('no content for 50 ms')
     expect(models).toEqual(['script-1'])
   })
 
@@ -359,32 +359,32 @@ describe('the limits', () => {
       [5, again],
       [Infinity, reply],
     ])
-    const work = drain(withWatchdog(inner, { clock, firstEventMs: 100, betweenEventsMs: 10_000 }))
+    const work = drain(withWatchdog(inner, { clock, firstContentMs: 100, betweenContentMs: 10_000 }))
     await clock.advance(104)
     expect(work.error).toBeUndefined()
     await clock.advance(1)
-    expect(work.error?.message).toContain('no answer began for 100 ms')
+    expect(work.error?.message).toContain('no content within 100 ms')
   })
 
   test('must make sense, also those that a function gives', async () => {
     const wrong: [options: object, message: string][] = [
-      [{ firstEventMs: -1 }, 'withWatchdog option "firstEventMs" must be a number of milliseconds (0 = off)'],
+      [{ firstContentMs: -1 }, 'withWatchdog option "firstContentMs" must be a number of milliseconds (0 = off)'],
       [
-        { betweenEventsMs: '2m' },
+        { betweenContentMs: '2m' },
         'must be a number of milliseconds (0 = off) or a function (model) => number, got "2m"',
       ],
-      [{ firstEventMs: Infinity }, 'got Infinity'],
+      [{ firstContentMs: Infinity }, 'got Infinity'],
       [{ clock: {} }, 'withWatchdog option "clock" must be a clock with now() and timer()'],
-      [{ betweenEventMs: 5 }, 'withWatchdog has no option "betweenEventMs", did you mean "betweenEventsMs"'],
+      [{ betweenContentsMs: 5 }, 'withWatchdog has no option "betweenContentsMs", did you mean "betweenContentMs"'],
     ]
     for (const [options, message] of wrong) {
       expect(() => withWatchdog(scripted(), options)).toThrow(TypeError)
       expect(() => withWatchdog(scripted(), options)).toThrow(message)
     }
     const inner = scripted('ok')
-    const work = drain(withWatchdog(inner, { firstEventMs: () => Number.NaN }))
+    const work = drain(withWatchdog(inner, { firstContentMs: () => Number.NaN }))
     await work.end
-    expect(work.error?.message).toMatch(/^withWatchdog: firstEventMs\("script-1"\) must be a number .*, got NaN$/)
+    expect(work.error?.message).toMatch(/^withWatchdog: firstContentMs\("script-1"\) must be a number .*, got NaN$/)
     expect(inner.requests).toEqual([])
   })
 })

@@ -14,24 +14,25 @@ import { isContent } from './retry.ts'
 /** Time limits for a stream in ms, or a function of the model; 0 = no limit. */
 export interface WatchdogOptions {
   /** Until the first content of a reply. */
-  readonly firstEventMs?: number | ((model: string) => number)
+  readonly firstContentMs?: number | ((model: string) => number)
   /** From one piece of content to the next. */
-  readonly betweenEventsMs?: number | ((model: string) => number)
+  readonly betweenContentMs?: number | ((model: string) => number)
   /** For a whole reply, because a service may keep sending small pieces and never end. */
   readonly totalMs?: number | ((model: string) => number)
   readonly clock?: Clock
 }
 
 /**
- * Ends a stream that has stalled. Only content counts, so a connection that is kept open by pings stalls too. Time counts
- * only while the caller waits for an event, so a slow reader is not taken for a stall.
+ * Ends a stream that has stalled. Content and `alive` events show that the service works; pings do not, so a connection
+ * that only pings keep open stalls too. Time counts only while the caller waits for an event, so a slow reader is not taken
+ * for a stall.
  */
 export function withWatchdog(provider: Provider, options: WatchdogOptions = {}): Provider {
   checkOptions('withWatchdog', options, rules)
   const watch: Watch = {
     provider,
-    firstEventMs: options.firstEventMs ?? 300_000,
-    betweenEventsMs: options.betweenEventsMs ?? 120_000,
+    firstContentMs: options.firstContentMs ?? 300_000,
+    betweenContentMs: options.betweenContentMs ?? 120_000,
     totalMs: options.totalMs ?? 1_800_000,
     clock: options.clock ?? systemClock,
   }
@@ -40,7 +41,7 @@ export function withWatchdog(provider: Provider, options: WatchdogOptions = {}):
     stream: (request, signal) => new WatchedStream(watch, request, signal),
     classifyError(error) {
       if (!(error instanceof StalledError)) return provider.classifyError?.(error) ?? null
-      return { kind: 'provider_error', providerCode: 'stalled', retryable: !error.isEndless, message: error.message }
+      return { kind: 'provider_error', providerCode: 'stalled', retryable: error.isRetryable, message: error.message }
     },
   }
 }
@@ -49,11 +50,11 @@ export function withWatchdog(provider: Provider, options: WatchdogOptions = {}):
 export class StalledError extends Error {
   override readonly name = 'StalledError'
   readonly code = 'ETIMEDOUT'
-  /** The reply was too slow, but not silent: another attempt would take as long. */
-  readonly isEndless: boolean
-  constructor(message: string, isEndless = false) {
+  /** False if the service is slow rather than silent: another attempt would take as long. */
+  readonly isRetryable: boolean
+  constructor(message: string, isRetryable = true) {
     super(message)
-    this.isEndless = isEndless
+    this.isRetryable = isRetryable
   }
 }
 
@@ -66,8 +67,8 @@ const limitRule = [
   'a number of milliseconds (0 = off) or a function (model) => number',
 ] as const
 const rules: OptionRules<WatchdogOptions> = {
-  firstEventMs: limitRule,
-  betweenEventsMs: limitRule,
+  firstContentMs: limitRule,
+  betweenContentMs: limitRule,
   totalMs: limitRule,
   clock: clockRule,
 }
@@ -75,8 +76,9 @@ const rules: OptionRules<WatchdogOptions> = {
 const done: Result = { done: true, value: undefined }
 
 /**
- * A hand-written iterator, to keep the cost of a delta low: one promise, which is needed to abandon a provider that
- * ignores its signal, and no timer. When the one timer of the stream fires, it checks how long the current wait has lasted.
+ * A hand-written iterator, to keep the cost of a delta low. Each delta costs one promise, which is needed to abandon a
+ * provider that ignores its signal. The whole stream has one timer; when it fires, it checks how long the current wait has
+ * lasted.
  */
 class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   readonly #watch: Watch
@@ -90,17 +92,17 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   #reject: ((error: unknown) => void) | undefined
   #isClosed = false
   #hasContent = false
-  #firstMs = 0
-  #betweenMs = 0
-  #totalMs = 0
+  #firstLimitMs = 0
+  #betweenLimitMs = 0
+  #totalLimitMs = 0
   /** When the current wait began. */
   #waitStartedAt = 0
-  /** How long earlier waits took that brought no content. */
-  #waitedMs = 0
+  /** The sum of the earlier waits since the last content or `alive` event. */
+  #silentMs = 0
   /** How long the service took to send its first content. */
-  #firstContentMs = 0
+  #timeToFirstContentMs = 0
   /** The sum of all earlier waits. */
-  #totalWaitedMs = 0
+  #earlierWaitsMs = 0
 
   constructor(watch: Watch, request: ModelRequest, signal: AbortSignal) {
     this.#watch = watch
@@ -118,7 +120,7 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     const event = this.#inner?.take?.()
     if (event === undefined) return undefined
     this.#waitStartedAt = this.#watch.clock.now()
-    this.#note(event)
+    this.#record(event)
     return event
   }
 
@@ -137,7 +139,7 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     const resolve = this.#resolve
     this.#close()
     resolve?.(done)
-    if (resolve) this.#stop.cancel(new Error('the stream was left')) // the pending next() of the provider is not awaited
+    if (resolve) this.#stop.cancel(new Error('the stream was closed by its reader')) // the pending next() of the provider is not awaited
     await this.#inner?.return?.()
     return done
   }
@@ -166,15 +168,15 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   #open(): AsyncIterator<ModelEvent> {
     this.#signal.throwIfAborted() // it may have been aborted before the first next()
     const { provider } = this.#watch
-    this.#firstMs = this.#limitOf('firstEventMs')
-    this.#betweenMs = this.#limitOf('betweenEventsMs')
-    this.#totalMs = this.#limitOf('totalMs')
+    this.#firstLimitMs = this.#limitOf('firstContentMs')
+    this.#betweenLimitMs = this.#limitOf('betweenContentMs')
+    this.#totalLimitMs = this.#limitOf('totalMs')
     this.#unfollowSignal = followSignal(this.#signal, this.#stop)
     this.#stop.onCancel(this.#onStop)
     return provider.stream(this.#request, this.#stop.signal)[Symbol.asyncIterator]()
   }
 
-  #limitOf(option: 'firstEventMs' | 'betweenEventsMs' | 'totalMs'): number {
+  #limitOf(option: 'firstContentMs' | 'betweenContentMs' | 'totalMs'): number {
     const limit = this.#watch[option]
     if (typeof limit === 'number') return limit
     const { model } = this.#request
@@ -185,11 +187,11 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   }
 
   get #limitMs(): number {
-    return this.#hasContent ? this.#betweenMs : this.#firstMs
+    return this.#hasContent ? this.#betweenLimitMs : this.#firstLimitMs
   }
 
   #startTimer(): void {
-    const ms = Math.min(this.#silenceLeft(), this.#timeLeft())
+    const ms = Math.min(this.#silenceLeftMs(), this.#totalLeftMs())
     if (ms < Number.POSITIVE_INFINITY) this.#cancelTimer = this.#watch.clock.timer(ms, this.#onTimer)
   }
 
@@ -201,29 +203,31 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   readonly #onTimer = (): void => {
     this.#cancelTimer = undefined
     if (!this.#resolve) return // no next() is pending; the following one starts the timer again
-    if (this.#timeLeft() <= 0) this.#stop.cancel(this.#tooLong())
-    else if (this.#silenceLeft() <= 0) this.#stop.cancel(this.#stalled())
+    if (this.#totalLeftMs() <= 0) this.#stop.cancel(this.#tooLong())
+    else if (this.#silenceLeftMs() <= 0) this.#stop.cancel(this.#stalled())
     else this.#startTimer()
   }
 
   /** How long the current silence may still last. */
-  #silenceLeft(): number {
-    return this.#limitMs > 0 ? this.#limitMs - this.#waitedMs - this.#waitingMs() : Number.POSITIVE_INFINITY
+  #silenceLeftMs(): number {
+    return this.#limitMs > 0 ? this.#limitMs - this.#silentMs - this.#currentWaitMs() : Number.POSITIVE_INFINITY
   }
 
   /** How long the whole reply may still take. The time of a slow reader does not count. */
-  #timeLeft(): number {
-    return this.#totalMs > 0 ? this.#totalMs - this.#totalWaitedMs - this.#waitingMs() : Number.POSITIVE_INFINITY
+  #totalLeftMs(): number {
+    return this.#totalLimitMs > 0
+      ? this.#totalLimitMs - this.#earlierWaitsMs - this.#currentWaitMs()
+      : Number.POSITIVE_INFINITY
   }
 
-  #waitingMs(): number {
+  #currentWaitMs(): number {
     return this.#watch.clock.now() - this.#waitStartedAt
   }
 
   #tooLong(): StalledError {
     return new StalledError(
-      `the reply was not complete after ${formatMs(this.#totalMs)}; for longer ones raise totalMs of withWatchdog (0 = off)`,
-      true,
+      `the reply was not complete after ${formatMs(this.#totalLimitMs)}; for longer ones raise totalMs of withWatchdog (0 = off)`,
+      false,
     )
   }
 
@@ -231,11 +235,11 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     const time = formatMs(this.#limitMs)
     if (this.#hasContent)
       return new StalledError(
-        `the stream stalled: nothing came for ${time}; for longer pauses raise betweenEventsMs of withWatchdog (0 = off)`,
-        this.#firstContentMs > this.#betweenMs, // a service this slow from the start would be slow again
+        `the stream stalled: no content for ${time}; for longer pauses raise betweenContentMs of withWatchdog (0 = off)`,
+        this.#timeToFirstContentMs <= this.#betweenLimitMs, // a service that was slow from the start would be slow again
       )
     return new StalledError(
-      `no answer began for ${time}; for a model that needs longer raise firstEventMs of withWatchdog (0 = off)`,
+      `no content within ${time}; for a model that needs longer raise firstContentMs of withWatchdog (0 = off)`,
     )
   }
 
@@ -260,32 +264,32 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     if (!resolve) return
     this.#resolve = undefined
     this.#reject = undefined
-    this.#totalWaitedMs += this.#waitingMs()
+    this.#earlierWaitsMs += this.#currentWaitMs()
     if (result?.done) this.#close()
-    else this.#note(result?.value)
+    else this.#record(result?.value)
     resolve(result)
   }
 
-  #note(event: ModelEvent): void {
-    if (isContent(event)) this.#noteContent(event)
-    else this.#noteOther(event)
+  #record(event: ModelEvent): void {
+    if (isContent(event)) this.#recordContent(event)
+    else this.#recordOther(event)
   }
 
-  #noteContent(event: ModelEvent): void {
-    const silentMs = this.#waitedMs
-    this.#waitedMs = 0
+  #recordContent(event: ModelEvent): void {
+    const earlierMs = this.#silentMs
+    this.#silentMs = 0
     if (this.#hasContent && event?.type !== 'reply') return
-    if (!this.#hasContent) this.#firstContentMs = silentMs + this.#waitingMs()
+    if (!this.#hasContent) this.#timeToFirstContentMs = earlierMs + this.#currentWaitMs()
     this.#hasContent = true
     this.#stopTimer() // from here on another limit applies
   }
 
-  #noteOther(event: ModelEvent): void {
-    this.#waitedMs += this.#waitingMs()
-    if (event.type === 'alive') this.#waitedMs = 0
+  #recordOther(event: ModelEvent): void {
+    this.#silentMs += this.#currentWaitMs()
+    if (event.type === 'alive') this.#silentMs = 0
     if (event.type !== 'retry') return
     this.#hasContent = false
-    this.#waitedMs = -(event.delayMs ?? 0) // an announced pause is no silence
+    this.#silentMs = -(event.delayMs ?? 0) // an announced pause does not count as silence
     this.#stopTimer()
   }
 

@@ -10,19 +10,19 @@ export interface Wire {
   readonly name: string
   readonly rules: WireRules
   /** The field of the body that holds the conversation. */
-  readonly list: 'messages' | 'input' | 'contents'
+  readonly conversationField: 'messages' | 'input' | 'contents'
   /** Added to the service's base URL. */
   path(request: ModelRequest): string
   /** The body without the conversation. A big value that seldom changes is a `RawJson`. */
   fields(request: ModelRequest): Fields
   /** Items that come before the conversation in its list, such as a system prompt. */
-  lead?(request: ModelRequest): readonly object[]
+  leadingItems?(request: ModelRequest): readonly object[]
   /** Writes one message. Must depend on the message alone, because its bytes are cached as long as the message lives. */
-  items(message: Message): readonly WireItem[]
+  writeMessage(message: Message): readonly WireItem[]
   /** The same items with a cache breakpoint at their end; absent if the API has no breakpoints. */
-  marked?(items: readonly WireItem[]): readonly WireItem[]
+  withCacheBreakpoint?(items: readonly WireItem[]): readonly WireItem[]
   /** If a breakpoint is always `text` before `end`, it is inserted into the cached bytes without writing the message again. */
-  readonly mark?: { readonly text: string; readonly end: string }
+  readonly breakpointPatch?: { readonly text: string; readonly end: string }
   decoder(request: ModelRequest): Decoder
   /** Reads the body of an error response, whatever its shape. */
   readError(body: unknown): WireError
@@ -108,7 +108,7 @@ export interface WireRules {
   readonly signedThinkingOnly: boolean
   /** Assistant messages may hold images. */
   readonly assistantImages?: boolean
-  /** `items` gets results with the `name` of the tool that was called. */
+  /** `writeMessage` gets results with the `name` of the tool that was called. */
   readonly callNames?: true
   readonly startsWithUser: boolean
   readonly endsWithUser: boolean

@@ -66,7 +66,7 @@ describe('the places that are marked for the cache of Anthropic', () => {
   test('A161 are before thinking that stands at the end', () => {
     const wire = anthropicMessages()
     const marked = (...content: SessionContentBlock[]) =>
-      wire.marked!(wire.items({ role: 'assistant', content })).map(({ json }) => json)
+      wire.withCacheBreakpoint!(wire.writeMessage({ role: 'assistant', content })).map(({ json }) => json)
     const text = { type: 'text', text: 'So far.' } as const
     const thinking = { type: 'thinking', text: 'Hm.', signature: 'sig-1' } as const
     const redacted = { type: 'thinking', text: '', signature: 'redacted_thinking:sealed' } as const

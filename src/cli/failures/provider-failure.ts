@@ -16,7 +16,7 @@ export function explainProvider(error: AgentProviderError, context: ExplainConte
   const said = context.safe(
     withoutOptions(error.message)
       .replace(/^Provider "[^"]*"(?: failed)?: /, '')
-      .replace(/^it wants no request before .*? It said: /s, ''),
+      .replace(/^the service asked to wait until .*? Service message: /s, ''),
   )
   const model = context.model === undefined ? 'the model' : `"${context.safe(context.model)}"`
   const other = 'choose another with --provider'

@@ -26,8 +26,8 @@ test('text that is already printed is declared void', () => {
 
 test.each([
   [
-    'Provider "mine" failed: the stream stalled: nothing came for 120 s; for longer pauses raise betweenEventsMs of withWatchdog (0 = off)',
-    '… the service broke off (the stream stalled: nothing came for 120 s); trying again',
+    'Provider "mine" failed: the stream stalled: no content for 120 s; for longer pauses raise betweenContentMs of withWatchdog (0 = off)',
+    '… the service broke off (the stream stalled: no content for 120 s); trying again',
   ],
   [
     'Provider "mine" failed: a.test closed the connection before its answer was complete; send the request again',

@@ -22,13 +22,13 @@ function translated(error: unknown): Error | null {
   const fields = fieldsOf(error)
   const { name, statusCode, message, isRetryable } = fields
   if (typeof statusCode === 'number') return fromResponse(fields, statusCode)
-  const said = scrubbed(message)
+  const text = scrubbed(message)
   if (name === 'AI_APICallError' || isNetworkFault(error))
-    return new StreamError(said, { code: 'connection', retryable: isRetryable !== false })
-  if (name === 'TimeoutError') return new StreamError(said, { code: 'timeout' })
+    return new StreamError(text, { code: 'connection', retryable: isRetryable !== false })
+  if (name === 'TimeoutError') return new StreamError(text, { code: 'timeout' })
   if (typeof name !== 'string' || !name.startsWith('AI_')) return null
   // A response that could not be read may be readable in another attempt; other errors concern the request.
-  return new StreamError(said, { code: name, retryable: /Parse|Validation|ResponseData|EmptyResponse/.test(name) })
+  return new StreamError(text, { code: name, retryable: /Parse|Validation|ResponseData|EmptyResponse/.test(name) })
 }
 
 /** An `APICallError`: the service answered with an error status. */
@@ -36,9 +36,9 @@ function fromResponse({ data, responseBody, responseHeaders, message, isRetryabl
   const body = typeof responseBody === 'string' ? responseBody : ''
   const payload = fieldsOf(data ?? parsed(body))
   const text = isMarkup(body) ? '' : body
-  const said = messageIn(payload) ?? (text || message)
+  const explanation = messageIn(payload) ?? (text || message)
   const code = codeIn(payload)
-  return new ServiceError(`HTTP ${status}${said ? `: ${scrubbed(said)}` : ''}`, {
+  return new ServiceError(`HTTP ${status}${explanation ? `: ${scrubbed(explanation)}` : ''}`, {
     status,
     code,
     isQuota: code !== undefined && quota.test(code),
@@ -50,14 +50,14 @@ function fromResponse({ data, responseBody, responseHeaders, message, isRetryabl
 /** An error inside a stream: a text, or an object of the service, with or without a status. */
 function fromPayload(error: unknown): Error {
   const payload = fieldsOf(error)
-  const said = scrubbed(typeof error === 'string' ? error : (messageIn(payload) ?? 'the stream reported an error'))
+  const text = scrubbed(typeof error === 'string' ? error : (messageIn(payload) ?? 'the stream reported an error'))
   const code = codeIn(payload)
   const { statusCode, isRetryable } = payload
   const status = typeof statusCode === 'number' ? statusCode : statuses[code ?? '']
   const shouldRetry = typeof isRetryable === 'boolean' ? isRetryable : undefined
   if (status === undefined)
-    return new StreamError(said, { ...(code !== undefined && { code }), retryable: shouldRetry ?? true })
-  return new ServiceError(said, { status, code, isQuota: quota.test(code ?? ''), shouldRetry })
+    return new StreamError(text, { ...(code !== undefined && { code }), retryable: shouldRetry ?? true })
+  return new ServiceError(text, { status, code, isQuota: quota.test(code ?? ''), shouldRetry })
 }
 
 /** The HTTP status of the same error outside of a stream. */
@@ -96,16 +96,20 @@ function parsed(text: string): unknown {
 const isMarkup = (text: string): boolean => text.trimStart().startsWith('<')
 
 function messageIn({ error, message, detail }: Fields): string | undefined {
-  const found = [error, fieldsOf(error).message, message, detail].find((one) => typeof one === 'string' && one !== '')
-  return found as string | undefined
+  const text = [error, fieldsOf(error).message, message, detail].find(
+    (candidate) => typeof candidate === 'string' && candidate !== '',
+  )
+  return text as string | undefined
 }
 
 /** The most specific code first. Anthropic's outer `type` is always "error". */
 function codeIn(payload: Fields): string | undefined {
   const error = typeof payload.error === 'object' && payload.error !== null ? fieldsOf(payload.error) : payload
   const { code, type, status } = error
-  const found = [fieldsOf(error.details).error_code, code, type, status].find((one) => typeof one === 'string')
-  return found === 'error' ? undefined : (found as string | undefined)
+  const specific = [fieldsOf(error.details).error_code, code, type, status].find(
+    (candidate) => typeof candidate === 'string',
+  )
+  return specific === 'error' ? undefined : (specific as string | undefined)
 }
 
 const lowerCased = (headers: unknown): Record<string, string> =>
@@ -114,8 +118,8 @@ const lowerCased = (headers: unknown): Record<string, string> =>
 /** The error of `fetch` has no code; it is in its cause. */
 function isNetworkFault(error: unknown): boolean {
   if (error instanceof TypeError && /fetch failed|failed to fetch/i.test(error.message)) return true
-  for (let at = error, depth = 0; at && depth < 5; at = fieldsOf(at).cause, depth++) {
-    const { code } = fieldsOf(at)
+  for (let cause = error, depth = 0; cause && depth < 5; cause = fieldsOf(cause).cause, depth++) {
+    const { code } = fieldsOf(cause)
     if (typeof code === 'string' && /^(E[A-Z_]+|UND_ERR_\w+)$/.test(code)) return true
   }
   return false

@@ -77,20 +77,22 @@ function optionsWriter(
   const { structuredOutput = false } = capabilities ?? {}
   const hasStructuredOutput = typeof structuredOutput === 'function' ? structuredOutput(target.model) : structuredOutput
   const tools = memoize((specs: readonly ToolSpec[]) => specs.map(toolOf))
-  const markedTools = memoize((specs: readonly ToolSpec[]) => markLast(tools(specs)))
+  const toolsWithBreakpoint = memoize((specs: readonly ToolSpec[]) => withBreakpointAtEnd(tools(specs)))
 
   return (request) => {
     const { system, messages, maxTokens, thinking, toolChoice, outputSchema } = request
     const hasBreakpoints = request.cache && takesBreakpoints
     const conversation = writePrompt(messages)
-    const lead: PromptMessage[] = system === '' ? [] : [{ role: 'system', content: wellFormed(system) }]
-    const prompt = hasBreakpoints ? [...markLast(lead), ...markLast(conversation)] : [...lead, ...conversation]
+    const systemPrompt: PromptMessage[] = system === '' ? [] : [{ role: 'system', content: wellFormed(system) }]
+    const prompt = hasBreakpoints
+      ? [...withBreakpointAtEnd(systemPrompt), ...withBreakpointAtEnd(conversation)]
+      : [...systemPrompt, ...conversation]
     const hasReasoning = target.version === 'v4' && thinking !== 'off' && thinking !== 'adaptive'
     const forced = typeof toolChoice === 'object' ? toolChoice.name : undefined
     return {
       prompt,
       maxOutputTokens: maxTokens,
-      ...(request.tools.length > 0 && { tools: (hasBreakpoints ? markedTools : tools)(request.tools) }),
+      ...(request.tools.length > 0 && { tools: (hasBreakpoints ? toolsWithBreakpoint : tools)(request.tools) }),
       ...(toolChoice === 'none' && { toolChoice: { type: 'none' } }),
       ...(forced !== undefined && { toolChoice: { type: 'tool', toolName: forced } }),
       ...(outputSchema && hasStructuredOutput && !forced && { responseFormat: { type: 'json', schema: outputSchema } }),
@@ -100,17 +102,19 @@ function optionsWriter(
   }
 }
 
-const toolOf = ({ name, description, inputSchema }: ToolSpec): MarkableTool => ({
+const toolOf = ({ name, description, inputSchema }: ToolSpec): AiSdkTool => ({
   type: 'function',
   name,
   description,
   inputSchema,
 })
 
-type MarkableTool = { readonly type: 'function'; readonly providerOptions?: ProviderData } & ToolSpec
+type AiSdkTool = { readonly type: 'function'; readonly providerOptions?: ProviderData } & ToolSpec
 
 /** The same list, with a cache breakpoint at its end. */
-function markLast<Item extends { readonly providerOptions?: ProviderData }>(list: readonly Item[]): readonly Item[] {
+function withBreakpointAtEnd<Item extends { readonly providerOptions?: ProviderData }>(
+  list: readonly Item[],
+): readonly Item[] {
   const last = list.at(-1)
   if (!last) return list
   const anthropic = { ...(last.providerOptions?.anthropic as object | undefined), cacheControl: { type: 'ephemeral' } }

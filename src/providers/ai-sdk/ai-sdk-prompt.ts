@@ -49,8 +49,8 @@ export function promptWriter(target: PromptTarget): (messages: readonly Message[
 
   function write(list: PromptList, message: Message): void {
     if (message.role === 'assistant') {
-      const { said, calls } = assistant(message)
-      list.prompt.push(...said)
+      const { written, calls } = assistant(message)
+      list.prompt.push(...written)
       list.calls = calls
     } else list.prompt.push(...userAfter(list.calls)(message))
   }
@@ -90,7 +90,7 @@ type Calls = ReadonlyMap<string, PromptPart>
 
 const noCalls: Calls = new Map()
 
-function writeAssistant(message: Message, target: PromptTarget): { said: readonly PromptMessage[]; calls: Calls } {
+function writeAssistant(message: Message, target: PromptTarget): { written: readonly PromptMessage[]; calls: Calls } {
   const calls = new Map<string, PromptPart>()
   const content: PromptPart[] = []
   for (const block of message.content) {
@@ -99,7 +99,7 @@ function writeAssistant(message: Message, target: PromptTarget): { said: readonl
     content.push(part)
     if (block.type === 'tool_call') calls.set(block.id, part)
   }
-  return { said: content.length > 0 ? [{ role: 'assistant', content }] : [], calls }
+  return { written: content.length > 0 ? [{ role: 'assistant', content }] : [], calls }
 }
 
 /** The data stored with a block; `null` if another model wrote it. */

@@ -92,9 +92,9 @@ function inputFor(job: Job, properties: Properties): Record<string, unknown> {
     case 'list':
       return { [path]: job.path }
     case 'read': {
-      const start = job.from !== undefined && { [field(properties, 'offset')]: job.from }
-      const most = job.count !== undefined && { [field(properties, 'limit')]: job.count }
-      return { [path]: job.path, ...start, ...most }
+      const offset = job.from !== undefined && { [field(properties, 'offset')]: job.from }
+      const limit = job.count !== undefined && { [field(properties, 'limit')]: job.count }
+      return { [path]: job.path, ...offset, ...limit }
     }
     case 'search': {
       const content = Object.hasOwn(properties, 'output_mode') && { output_mode: 'content' }

@@ -13,7 +13,7 @@ export interface ListRepairContext {
   /** A changed message. The same change gives the same object, because its bytes are cached by identity. */
   variantOf(message: Message, key: string, make: () => readonly SessionContentBlock[]): Message
   /** Remembers, for each block of a reordered message, its index in the original. */
-  noteOrder(message: Message, blocks: readonly number[]): void
+  recordOrder(message: Message, blocks: readonly number[]): void
 }
 
 /** Applies the rules that concern several messages to one list, which may grow. */
@@ -27,7 +27,7 @@ export class ListRepair {
   #repairs: Repair[] = []
   /** The calls without a result so far. */
   #openCalls: OpenCall[] = []
-  /** What the user said while calls were open: their results may still follow, and go first. */
+  /** Blocks of the user that came while calls were open. The results of these calls may still follow, and go first. */
   #heldBack: MovedBlock[] = []
   #media = new MediaCount()
   #mediaSeen = 0
@@ -177,7 +177,7 @@ export class ListRepair {
     const isFromOneMessage = source !== noSource && blocks.every((moved) => moved.source === source)
     if (!isFromOneMessage) return { message: { role: 'user', content }, source: noSource }
     const original = this.#list[source]!
-    this.#context.noteOrder(
+    this.#context.recordOrder(
       original,
       blocks.map(({ index }) => index),
     )
@@ -189,10 +189,10 @@ export class ListRepair {
   }
 
   #resultFor({ call, id, result }: OpenCall): MovedBlock {
-    const given = (result?.block ?? missingResult) as ToolResultBlock & { name?: string }
-    const name = this.#context.rules.callNames ? call.name : given.name
-    const isSame = given.callId === id && given.name === name
-    const block = isSame ? given : { ...given, callId: id, ...(name !== undefined && { name }) }
+    const original = (result?.block ?? missingResult) as ToolResultBlock & { name?: string }
+    const name = this.#context.rules.callNames ? call.name : original.name
+    const isSame = original.callId === id && original.name === name
+    const block = isSame ? original : { ...original, callId: id, ...(name !== undefined && { name }) }
     return { source: noSource, index: 0, ...result, block }
   }
 

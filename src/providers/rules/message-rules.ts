@@ -79,17 +79,17 @@ function withoutTrailingThinking(kept: Kept[], tell: TellBlock): Kept[] {
 /** Some services refuse anything after a call. A service's own reply is sent back in the order it came in. */
 function callsLast(kept: Kept[], origin: Origin, { wire }: Recipient, tell: TellBlock): Kept[] {
   const first = kept.findIndex(isCall)
-  const late = first < 0 ? undefined : kept.slice(first).find((one) => !isCall(one))
+  const late = first < 0 ? undefined : kept.slice(first).find((entry) => !isCall(entry))
   const isForeign =
-    origin === 'other provider' || (origin === 'unknown' && !kept.some(({ block }) => ownData(block, wire)))
+    origin === 'other provider' || (origin === 'unknown' && !kept.some(({ block }) => wireDataOf(block, wire)))
   if (!late || !isForeign) return kept
   tell(late.from, 'calls-last')
-  return [...kept.filter((one) => !isCall(one)), ...kept.filter(isCall)]
+  return [...kept.filter((entry) => !isCall(entry)), ...kept.filter(isCall)]
 }
 
 const isCall = ({ block }: Kept): boolean => block.type === 'tool_call'
 
-const ownData = (block: SessionContentBlock, wire: string): unknown =>
+const wireDataOf = (block: SessionContentBlock, wire: string): unknown =>
   'providerData' in block ? block.providerData?.[wire] : undefined
 
 interface BlockContext {
@@ -148,8 +148,8 @@ function repairText(block: TextBlock, of: BlockContext): TextBlock | undefined {
 
 /** A block of the service's own kind is kept whole as `block` inside `providerData`. */
 function isOpaque(data: ProviderData | undefined, wire: string): boolean {
-  const own = data?.[wire]
-  return isRecord(own) && isRecord(own.block)
+  const wireData = data?.[wire]
+  return isRecord(wireData) && isRecord(wireData.block)
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -158,31 +158,31 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 /** Data under `bound` is only sent to the model it came from; data of another provider is not sent at all. */
 function keptData(data: ProviderData | undefined, of: BlockContext): ProviderData | undefined {
   const { origin, recipient } = of
-  const own = data?.[recipient.wire]
-  if (!data || own === undefined) return origin === 'same model' || origin === 'unknown' ? data : undefined
+  const wireData = data?.[recipient.wire]
+  if (!data || wireData === undefined) return origin === 'same model' || origin === 'unknown' ? data : undefined
   if (origin === 'other provider') return undefined
-  if (!isRecord(own) || flawOf(own) === 'too deep') return of.report('malformed-data')
-  const clean = isCleanJson(own) ? own : cleanedData(own, of)
-  if (origin !== 'other model') return clean === own ? data : { [recipient.wire]: clean }
+  if (!isRecord(wireData) || flawOf(wireData) === 'too deep') return of.report('malformed-data')
+  const clean = isCleanJson(wireData) ? wireData : cleanedData(wireData, of)
+  if (origin !== 'other model') return clean === wireData ? data : { [recipient.wire]: clean }
   const { bound: _, ...kept } = clean
   return Object.keys(kept).length > 0 ? { [recipient.wire]: kept } : undefined
 }
 
-function cleanedData(own: Record<string, unknown>, of: BlockContext): Record<string, unknown> {
+function cleanedData(wireData: Record<string, unknown>, of: BlockContext): Record<string, unknown> {
   of.report('malformed-data', badText)
-  return cleanedJson(own)
+  return cleanedJson(wireData)
 }
 
 function repairThinking(block: ThinkingBlock, of: BlockContext): ThinkingBlock | undefined {
   const { text, signature, providerData } = block
   if (typeof text !== 'string') return of.report('malformed-block')
-  const own = providerData?.[of.recipient.wire]
-  const isSigned = (typeof signature === 'string' && signature !== '') || own !== undefined
+  const wireData = providerData?.[of.recipient.wire]
+  const isSigned = (typeof signature === 'string' && signature !== '') || wireData !== undefined
   if (!isSigned && text.trim() === '') return undefined // empty
   if (of.origin === 'other model' || of.origin === 'other provider')
     return of.report('foreign-thinking', 'it belongs to another model')
   if (of.rules.signedThinkingOnly && !isSigned) return of.report('unsigned-thinking')
-  if (isClean(text) && isClean(signature ?? '') && isCleanJson(own)) return block
+  if (isClean(text) && isClean(signature ?? '') && isCleanJson(wireData)) return block
   // Changing the text would make the signature wrong.
   return isSigned ? of.report('malformed-text', badText) : { ...block, text: repairString(text, of) }
 }

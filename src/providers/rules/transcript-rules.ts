@@ -28,7 +28,7 @@ export class TranscriptRules {
       rules,
       repairMessage: (message) => this.#repairMessage(message, recipient),
       variantOf: (message, key, make) => this.#variantOf(message, key, make),
-      noteOrder: (message, blocks) => void this.#orders.set(message, blocks),
+      recordOrder: (message, blocks) => void this.#orders.set(message, blocks),
     }
   }
 

@@ -24,7 +24,7 @@ export function anthropic(options: AnthropicOptions = {}): Provider {
   const { extraBetas = [], contextManagement, oauth } = options
   // Some base URLs end with `/v1`, which the wire's path already contains.
   const baseURL = (options.baseURL ?? anthropicURL).replace(/\/v1\/*$/, '')
-  const version = options.version ?? (new URL(baseURL).origin === anthropicURL ? '2026-10-21' : '2023-06-01')
+  const version = options.version ?? (new URL(baseURL).origin === anthropicURL ? newestVersion : compatibleVersion)
   const lookup = { ...lookupFor('anthropic', ['ANTHROPIC_API_KEY'], options), ...(oauth && { oauth }) }
   return createProvider(
     {
@@ -63,6 +63,9 @@ export function anthropic(options: AnthropicOptions = {}): Provider {
 }
 
 const anthropicURL = 'https://api.anthropic.com'
+/** Values of the `anthropic-version` header. */
+const newestVersion = '2026-10-21'
+const compatibleVersion = '2023-06-01'
 
 const rules: OptionRules<AnthropicOptions> = {
   ...serviceRules,
@@ -72,7 +75,10 @@ const rules: OptionRules<AnthropicOptions> = {
   oauth: endpointsRule,
 }
 
-/** A request with two kinds of credentials is refused. */
+/**
+ * Headers that options set, each with its option. The caller must not pass them in `headers`: the service rejects two
+ * credentials in one request, for example.
+ */
 const ownHeaders = {
   'x-api-key': 'apiKey',
   authorization: 'access',

@@ -23,19 +23,19 @@ export interface OpenAICompatOptions extends ServiceOptions {
 
 /** A service with OpenAI's chat API: a known one by its name, any other by its `baseURL`. */
 export function openaiCompat(options: OpenAICompatOptions | keyof typeof compatHosts): Provider {
-  const given: OpenAICompatOptions = typeof options === 'string' ? { name: options } : options
-  checkCompat(given)
-  const { name, cacheBreakpoints, authHeader = { name: 'Authorization', scheme: 'Bearer' } } = given
-  const host = hostOf(given)
-  const capabilities = { vision: true, imageInToolResult: false, ...host.capabilities, ...given.capabilities }
+  const config: OpenAICompatOptions = typeof options === 'string' ? { name: options } : options
+  checkCompat(config)
+  const { name, cacheBreakpoints, authHeader = { name: 'Authorization', scheme: 'Bearer' } } = config
+  const host = hostOf(config)
+  const capabilities = { vision: true, imageInToolResult: false, ...host.capabilities, ...config.capabilities }
   const quirks = {
     ...(capabilities.structuredOutput && { structuredOutput: 'json_schema' as const }),
     ...(capabilities.imageInToolResult && { imageInToolResult: true }),
     ...host.quirks,
-    ...given.quirks,
+    ...config.quirks,
     ...(cacheBreakpoints !== undefined && { cacheBreakpoints }),
   }
-  const lookup = lookupFor(name, given.envKeys ?? host.env, given)
+  const lookup = lookupFor(name, config.envKeys ?? host.env, config)
   const header = authHeader.name.toLowerCase()
   const prefix = authHeader.scheme ? `${authHeader.scheme} ` : ''
   return createProvider(
@@ -45,25 +45,25 @@ export function openaiCompat(options: OpenAICompatOptions | keyof typeof compatH
       baseURL: host.baseURL,
       defaultModel: host.defaultModel,
       capabilities,
-      credentials: credentialSource(given, { ...lookup, ...(host.isLocal && { isOptional: true }) }),
+      credentials: credentialSource(config, { ...lookup, ...(host.isLocal && { isOptional: true }) }),
       headers: (credential) => (credential ? { [header]: `${prefix}${credential.secret}` } : {}),
       credentialHeaders: [header],
     },
-    given,
+    config,
   )
 }
 
 function hostOf({ name, baseURL, defaultModel }: OpenAICompatOptions): CompatHost {
-  const known = Object.hasOwn(compatHosts, name) ? (compatHosts as Record<string, CompatHost>)[name] : undefined
-  const url = baseURL ?? known?.baseURL
-  const model = defaultModel ?? known?.defaultModel
+  const preset = Object.hasOwn(compatHosts, name) ? (compatHosts as Record<string, CompatHost>)[name] : undefined
+  const url = baseURL ?? preset?.baseURL
+  const model = defaultModel ?? preset?.defaultModel
   if (url === undefined)
     throw new TypeError(
       `openaiCompat does not know "${name}"; pass its baseURL${didYouMean(name, Object.keys(compatHosts))}`,
     )
   if (model === undefined) throw new TypeError(`openaiCompat needs a defaultModel for "${name}"`)
-  const env = known?.env ?? [`${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_API_KEY`]
-  return { ...known, baseURL: url, defaultModel: model, env, ...(isLoopback(url) && { isLocal: true }) }
+  const env = preset?.env ?? [`${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_API_KEY`]
+  return { ...preset, baseURL: url, defaultModel: model, env, ...(isLoopback(url) && { isLocal: true }) }
 }
 
 /** A server on this machine needs no key. */

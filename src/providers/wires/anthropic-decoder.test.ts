@@ -454,7 +454,7 @@ function sentBack(blocks: readonly object[]): unknown {
   const logged = content.map((block) =>
     block.type === 'tool_call' ? { ...block, input: JSON.parse(block.input as string) } : block,
   )
-  const [item] = wire.items({ role: 'assistant', content: logged as SessionContentBlock[] })
+  const [item] = wire.writeMessage({ role: 'assistant', content: logged as SessionContentBlock[] })
   return (item?.json as { content?: unknown } | undefined)?.content ?? []
 }
 

@@ -32,7 +32,7 @@ export class AnthropicDecoder implements Decoder {
         return
       case 'message_delta':
         this.#stopReason = event.delta?.stop_reason ?? this.#stopReason
-        this.#addCounts(event.usage)
+        this.#updateCounts(event.usage)
         this.#isOutputCounted ||= event.usage?.output_tokens !== undefined
         return
       case 'message_stop':
@@ -62,14 +62,14 @@ export class AnthropicDecoder implements Decoder {
   #start({ id, usage, stop_reason, content }: RawMessage, out: ModelEvent[]): void {
     if (this.#isStarted) {
       if (typeof id !== 'string' || typeof this.#messageId !== 'string' || id === this.#messageId) return
-      throw new StreamError(`the stream begins message ${id} inside of another`, { code: 'bad_stream' })
+      throw new StreamError(`the stream starts message ${id} inside another one`, { code: 'bad_stream' })
     }
     this.#isStarted = true
     this.#messageId = id
     this.#stopReason = stop_reason ?? undefined
-    this.#addCounts(usage)
+    this.#updateCounts(usage)
     out.push({ type: 'start', ...(usage && { usage: usageOf(this.#usage) }) })
-    // Calls that the service's own code makes come whole, before the streamed blocks.
+    // Calls made by server-side code arrive complete in `message_start`; negative indexes sort them first.
     const complete = Array.isArray(content) ? (content as readonly RawBlock[]) : []
     for (const [i, block] of complete.entries()) this.#close(this.#open(i - complete.length, block, out), out)
   }
@@ -77,25 +77,27 @@ export class AnthropicDecoder implements Decoder {
   #block(index: number): Block {
     const block = this.#blocks.get(index)
     if (!block)
-      throw new StreamError(`the stream speaks of block ${String(index)}, which has not begun`, { code: 'bad_stream' })
+      throw new StreamError(`the stream refers to block ${String(index)}, which was never started`, {
+        code: 'bad_stream',
+      })
     return block
   }
 
-  #open(index: number, given: RawBlock, out: ModelEvent[]): Block {
-    if (typeof given?.type !== 'string')
-      throw new StreamError('the stream begins a block without a type', { code: 'bad_stream' })
-    const block: Block = { kind: given.type, text: '', id: String(given.id ?? ''), raw: given }
+  #open(index: number, raw: RawBlock, out: ModelEvent[]): Block {
+    if (typeof raw?.type !== 'string')
+      throw new StreamError('the stream starts a block without a type', { code: 'bad_stream' })
+    const block: Block = { kind: raw.type, text: '', id: String(raw.id ?? ''), raw }
     this.#blocks.set(index, block)
     if (block.kind === 'text') {
-      this.#addText('text', block, given.text, out)
-      if (Array.isArray(given.citations) && given.citations.length > 0) block.citations = given.citations
+      this.#addText('text', block, raw.text, out)
+      if (Array.isArray(raw.citations) && raw.citations.length > 0) block.citations = raw.citations
     } else if (block.kind === 'thinking') {
-      this.#addText('thinking', block, given.thinking, out)
-      block.signature = given.signature || undefined
+      this.#addText('thinking', block, raw.thinking, out)
+      block.signature = raw.signature || undefined
     } else if (block.kind === 'tool_use') {
-      out.push({ type: 'tool_start', id: block.id, name: String(given.name ?? '') })
+      out.push({ type: 'tool_start', id: block.id, name: String(raw.name ?? '') })
       // Some compatible services send the whole input at once.
-      if (Object.keys(given.input ?? {}).length > 0) this.#addArguments(block, JSON.stringify(given.input), out)
+      if (Object.keys(raw.input ?? {}).length > 0) this.#addArguments(block, JSON.stringify(raw.input), out)
     }
     return block
   }
@@ -140,21 +142,21 @@ export class AnthropicDecoder implements Decoder {
   }
 
   /** Counts are totals so far: the latest one replaces the earlier. */
-  #addCounts(usage: RawUsage | null | undefined): void {
+  #updateCounts(usage: RawUsage | null | undefined): void {
     for (const [name, value] of Object.entries(usage ?? {}))
       if (value !== null) this.#usage[name as keyof RawUsage] = value
   }
 
   #reply(): WireReply {
     const content = [...this.#blocks].sort(([a], [b]) => a - b).map(([, block]) => contentOf(block))
-    const hour = tokenCount(this.#usage.cache_creation?.ephemeral_1h_input_tokens)
+    const oneHourCacheTokens = tokenCount(this.#usage.cache_creation?.ephemeral_1h_input_tokens)
     return {
       type: 'reply',
       content,
       usage: usageOf(this.#usage),
       stop: stopReasons.get(this.#stopReason) ?? 'other',
       ...(this.#stopReason === 'pause_turn' && { isPaused: true }),
-      ...(hour && { cacheCreation1h: hour }),
+      ...(oneHourCacheTokens && { cacheCreation1h: oneHourCacheTokens }),
     }
   }
 }
@@ -254,8 +256,8 @@ function contentOf(block: Block): ModelReply['content'][number] {
       return { type: 'thinking', text: '', signature: `${redactedPrefix}${String(raw.data)}` }
     case 'tool_use': {
       const { caller, toolset_name } = raw
-      const more = { ...(caller !== undefined && { caller }), ...(toolset_name !== undefined && { toolset_name }) }
-      const extra = Object.keys(more).length > 0 && withProviderData(wireName, more)
+      const callData = { ...(caller !== undefined && { caller }), ...(toolset_name !== undefined && { toolset_name }) }
+      const extra = Object.keys(callData).length > 0 && withProviderData(wireName, callData)
       return {
         type: 'tool_call',
         id: block.id,
@@ -265,7 +267,7 @@ function contentOf(block: Block): ModelReply['content'][number] {
       }
     }
     default: {
-      // The service runs such a block itself, and needs it back unchanged.
+      // A server-side block: kept whole and sent back unchanged.
       const whole = text === '' ? raw : { ...raw, input: parsed(text) }
       return { type: 'text', text: '', ...withProviderData(wireName, { block: whole }) }
     }
@@ -295,11 +297,11 @@ function usageOf(usage: RawUsage): TurnUsage {
 /** Tokens for a compaction by the service are only counted in `iterations`. */
 function total(usage: RawUsage, name: 'input_tokens' | 'output_tokens'): number {
   const steps = Array.isArray(usage.iterations) ? (usage.iterations as readonly (Iteration | null)[]) : []
-  const own = steps.filter((step) => step?.type === 'message' || step?.type === 'compaction')
-  // If another model answered, the sum includes its steps.
+  const ownSteps = steps.filter((step) => step?.type === 'message' || step?.type === 'compaction')
+  // With a fallback model, the top-level count already includes all steps.
   const hasFallback = steps.some((step) => step?.type === 'fallback_message')
-  if (own.length === 0 || hasFallback) return tokenCount(usage[name]) ?? 0
-  return own.reduce((sum, step) => sum + (tokenCount(step![name]) ?? 0), 0)
+  if (ownSteps.length === 0 || hasFallback) return tokenCount(usage[name]) ?? 0
+  return ownSteps.reduce((sum, step) => sum + (tokenCount(step![name]) ?? 0), 0)
 }
 
 interface RawUsage {

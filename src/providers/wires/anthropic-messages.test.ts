@@ -173,7 +173,7 @@ describe('a request', () => {
 
 describe('the cache mark of a message', () => {
   const markedIn = (...content: SessionContentBlock[]) => {
-    const [item] = wire.marked!(wire.items(answered(...content)))
+    const [item] = wire.withCacheBreakpoint!(wire.writeMessage(answered(...content)))
     const parts = (item!.json as { content: object[] }).content
     return parts.flatMap((part, i) => ('cache_control' in part ? [i] : []))
   }
@@ -188,10 +188,10 @@ describe('the cache mark of a message', () => {
   })
 
   test('leaves the message as it was for those who do not want it', () => {
-    const items = wire.items(answered(text('Hi')))
-    wire.marked!(items)
+    const items = wire.writeMessage(answered(text('Hi')))
+    wire.withCacheBreakpoint!(items)
     expect(JSON.stringify(items)).not.toContain('cache_control')
-    expect(wire.marked!([])).toEqual([])
+    expect(wire.withCacheBreakpoint!([])).toEqual([])
   })
 })
 
@@ -204,7 +204,7 @@ describe('a message', () => {
       { type: 'document', mediaType: 'application/pdf', data: 'JVBERi0=' },
       { type: 'document', mediaType: 'text/plain', data: btoa('na\u00c3\u00afve'), name: 'a.txt' },
     ] as const
-    const [item] = wire.items({ role: 'user', content })
+    const [item] = wire.writeMessage({ role: 'user', content })
     const source = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } as const
     expect(item).toEqual({
       json: {
@@ -227,7 +227,7 @@ describe('a message', () => {
 
   test('of calls and their results keeps both in their order', () => {
     const input = { city: 'Rome' }
-    const [asked] = wire.items(answered(text('Let me see.'), called('c1', input), called('c2')))
+    const [asked] = wire.writeMessage(answered(text('Let me see.'), called('c1', input), called('c2')))
     expect(asked!.json).toEqual({
       role: 'assistant',
       content: [
@@ -237,7 +237,7 @@ describe('a message', () => {
       ],
     } satisfies Anthropic.MessageParam)
     const image = { type: 'image', mediaType: 'image/png', data: png } as const
-    const [told] = wire.items({
+    const [told] = wire.writeMessage({
       role: 'user',
       content: [result('c1', 'sunny'), result('c2', [text('See:'), image]), text('Go on.')],
     })
@@ -267,7 +267,7 @@ describe('a message', () => {
       ({ type: 'image', source: { type: 'base64', media_type: 'image/png', data } }) as const
     const later = '[the image follows after the results]'
     const failed = { ...result('c1', [text('No:'), image('one'), image('two')]), isError: true }
-    const [item] = wire.items({ role: 'user', content: [failed, result('c2', 'fine'), text('So?')] })
+    const [item] = wire.writeMessage({ role: 'user', content: [failed, result('c2', 'fine'), text('So?')] })
     expect(item).toEqual({
       json: {
         role: 'user',
@@ -298,7 +298,7 @@ describe('a message', () => {
       { type: 'thinking', text: '', signature: 's2' },
       { type: 'thinking', text: '', signature: 'redacted_thinking:x:y' },
     ] as const
-    expect(wire.items(answered(...content))[0]!.json).toEqual({
+    expect(wire.writeMessage(answered(...content))[0]!.json).toEqual({
       role: 'assistant',
       content: [
         { type: 'thinking', thinking: 'Hm', signature: 's1' },
@@ -318,14 +318,14 @@ describe('a message', () => {
     const citations = [{ type: 'char_location', cited_text: 'x' }]
     const foreign = { ...text('Yes'), providerData: { gemini: { block: { a: 1 } } } }
     const message = answered(own({ block: searched }), own({ citations }, 'As said'), foreign)
-    expect(wire.items(message)[0]!.json).toEqual({
+    expect(wire.writeMessage(message)[0]!.json).toEqual({
       role: 'assistant',
       content: [searched, { type: 'text', text: 'As said', citations }, { type: 'text', text: 'Yes' }],
     })
   })
 
   test('without content is none', () => {
-    expect(wire.items(answered())).toEqual([])
+    expect(wire.writeMessage(answered())).toEqual([])
   })
 })
 

@@ -10,7 +10,7 @@ import type {
   ThinkingBlock,
   ToolResultBlock,
 } from '../../core/turn.ts'
-import { lowerSchema } from '../lower-schema.ts'
+import { adaptSchema } from '../adapt-schema.ts'
 import { type Fields, RawJson, type Wire, type WireError, type WireItem, type WireRules } from '../wire.ts'
 import { AnthropicDecoder, redactedPrefix, wireName } from './anthropic-decoder.ts'
 import { effortFor, traitsOf } from './anthropic-models.ts'
@@ -21,12 +21,13 @@ export function anthropicMessages(): Wire {
   return {
     name: wireName,
     rules,
-    list: 'messages',
+    conversationField: 'messages',
     path: () => '/v1/messages',
     fields: writeFields,
-    items: writeMessage,
-    marked: withBreakpoint,
-    mark: { text: `,${JSON.stringify(breakpoint).slice(1, -1)}`, end: '}]}' },
+    writeMessage,
+    withCacheBreakpoint: withBreakpoint,
+    // Inserted before the brackets that close the last part, the list of parts and the message.
+    breakpointPatch: { text: `,${JSON.stringify(breakpoint).slice(1, -1)}`, end: '}]}' },
     decoder: () => new AnthropicDecoder(),
     readError,
   }
@@ -52,8 +53,8 @@ function writeFields(request: ModelRequest): Fields {
   return {
     model,
     stream: true,
-    ...writeThinking(request),
-    ...(tools.length > 0 && { tools: cache ? markedTools(tools) : plainTools(tools) }),
+    ...writeGenerationFields(request),
+    ...(tools.length > 0 && { tools: cache ? toolsWithBreakpoint(tools) : plainTools(tools) }),
     ...(system !== '' && { system: [{ type: 'text', text: system, ...(cache && breakpoint) }] }),
   }
 }
@@ -63,16 +64,16 @@ const breakpoint = { cache_control: { type: 'ephemeral' } } as const
 const writeTool = ({ name, description, inputSchema }: ToolSpec): object => ({
   name,
   description,
-  input_schema: lowerSchema(inputSchema, 'anthropic'),
+  input_schema: adaptSchema(inputSchema, 'anthropic'),
 })
 const plainTools = memoize((tools: readonly ToolSpec[]) => new RawJson(tools.map(writeTool)))
-const markedTools = memoize(
+const toolsWithBreakpoint = memoize(
   (tools: readonly ToolSpec[]) =>
     new RawJson(tools.map((tool, i) => ({ ...writeTool(tool), ...(i === tools.length - 1 && breakpoint) }))),
 )
 
-/** The fields for thinking, which differ from model to model, and those that depend on them; see `anthropic-models.ts`. */
-function writeThinking(request: ModelRequest): Fields {
+/** The fields for thinking, which differ from model to model (see `anthropic-models.ts`), and those that depend on thinking. */
+function writeGenerationFields(request: ModelRequest): Fields {
   const { model, thinking, maxTokens, toolChoice, outputSchema } = request
   const traits = traitsOf(model)
   const forcedTool = typeof toolChoice === 'object' ? toolChoice.name : undefined
@@ -104,36 +105,36 @@ function writeThinking(request: ModelRequest): Fields {
 const minThinkingBudget = 1024
 
 /** `undefined` if the service cannot express the schema; the caller checks the output in any case. */
-function outputFormat(wanted: JsonSchema): object | undefined {
-  const schema = lowerSchema(wanted, 'anthropic-output')
+function outputFormat(outputSchema: JsonSchema): object | undefined {
+  const schema = adaptSchema(outputSchema, 'anthropic-output')
   return schema && { type: 'json_schema', schema }
 }
 
 function writeMessage({ role, content }: Message): readonly WireItem[] {
   const parts: object[] = []
-  const blocks: number[] = []
-  const failedMedia: [object, number][] = []
+  const sourceIndexes: number[] = []
+  const mediaOfFailedCalls: [object, number][] = []
   for (const [i, block] of content.entries()) {
     parts.push(writeBlock(block))
-    blocks.push(i)
-    // The result of a failed call may hold no images: they follow after all results.
+    sourceIndexes.push(i)
+    // The result of a failed call must not contain images: they are added after all results.
     if (block.type === 'tool_result' && block.isError)
-      failedMedia.push(...mediaOf(block).map((media): [object, number] => [writeMedia(media), i]))
+      mediaOfFailedCalls.push(...mediaOf(block).map((media): [object, number] => [writeMedia(media), i]))
   }
-  if (failedMedia.length > 0) {
+  if (mediaOfFailedCalls.length > 0) {
     const end = content.findLastIndex(({ type }) => type === 'tool_result') + 1
-    parts.splice(end, 0, ...failedMedia.map(([part]) => part))
-    blocks.splice(end, 0, ...failedMedia.map(([, i]) => i))
+    parts.splice(end, 0, ...mediaOfFailedCalls.map(([part]) => part))
+    sourceIndexes.splice(end, 0, ...mediaOfFailedCalls.map(([, i]) => i))
   }
-  return parts.length === 0 ? [] : [{ json: { role, content: parts }, blocks }]
+  return parts.length === 0 ? [] : [{ json: { role, content: parts }, blocks: sourceIndexes }]
 }
 
 function writeBlock(block: SessionContentBlock): object {
   switch (block.type) {
     case 'text': {
-      const own = providerDataOf<{ block: object; citations: unknown }>(wireName, block)
-      if (own.block) return own.block
-      return { type: 'text', text: block.text, ...(own.citations !== undefined && { citations: own.citations }) }
+      const stored = providerDataOf<{ block: object; citations: unknown }>(wireName, block)
+      if (stored.block) return stored.block
+      return { type: 'text', text: block.text, ...(stored.citations !== undefined && { citations: stored.citations }) }
     }
     case 'thinking':
       return writeThinkingBlock(block)
@@ -192,9 +193,9 @@ function withBreakpoint(items: readonly WireItem[]): readonly WireItem[] {
   const last = items.at(-1) as { json: { content: { type: string }[] }; blocks: readonly number[] } | undefined
   if (!last) return items
   const { content } = last.json
-  const at = content.findLastIndex(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
-  if (at < 0) return items
-  const marked = content.with(at, { ...content[at]!, ...breakpoint })
+  const lastMarkable = content.findLastIndex(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
+  if (lastMarkable < 0) return items
+  const marked = content.with(lastMarkable, { ...content[lastMarkable]!, ...breakpoint })
   return [...items.slice(0, -1), { json: { ...last.json, content: marked }, blocks: last.blocks }]
 }
 

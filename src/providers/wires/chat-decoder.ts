@@ -127,13 +127,14 @@ export class ChatDecoder implements Decoder {
   #findCall(index: number | undefined, id: string, name: string): Call | undefined {
     const calls = this.#calls
     if (id !== '') {
-      const isSame = (call: Call): boolean => call.index === undefined || index === undefined || call.index === index
-      const known = calls.findLast((call) => call.id === id && isSame(call))
-      if (known || index === undefined) return known
+      const indexMatches = (call: Call): boolean =>
+        call.index === undefined || index === undefined || call.index === index
+      const sameId = calls.findLast((call) => call.id === id && indexMatches(call))
+      if (sameId || index === undefined) return sameId
     } else if (index === undefined) return calls.at(-1)
-    const there = calls.findLast((call) => call.index === index)
+    const sameIndex = calls.findLast((call) => call.index === index)
     // Some services give every call index 0, so a new id means a new call. But no call begins without a name.
-    return there && there.id !== '' && id !== '' && name !== '' ? undefined : there
+    return sameIndex && sameIndex.id !== '' && id !== '' && name !== '' ? undefined : sameIndex
   }
 
   #announce(call: Call, out: ModelEvent[]): void {

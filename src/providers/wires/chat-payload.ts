@@ -29,19 +29,19 @@ interface ErrorFacts {
 
 function readFacts(body: unknown): ErrorFacts {
   const outer = objectOf(Array.isArray(body) ? body[0] : body)
-  const given = outer.error ?? outer.errors ?? objectOf(outer.x_groq).error ?? outer
-  const error = objectOf(Array.isArray(given) ? given[0] : given)
+  const inner = outer.error ?? outer.errors ?? objectOf(outer.x_groq).error ?? outer
+  const error = objectOf(Array.isArray(inner) ? inner[0] : inner)
   const metadata = objectOf(error.metadata)
-  const text = messageIn(given, 5) ?? messageIn(body, 5)
+  const text = messageIn(inner, 5) ?? messageIn(body, 5)
   const details = [metadata.raw, error.param].filter((detail) => isNonEmptyText(detail) && !text?.includes(detail))
   const message = text === undefined ? undefined : [text, ...details].join(' | ')
   const names = [error.code, metadata.error_type, metadata.provider_code, error.type, outer.type, outer.error_type]
   const codes = names.filter((name) => isNonEmptyText(name) && !/^\d+$/.test(name)) as string[]
-  const number = [error.code, error.status, error.status_code].map(Number).find((n) => n >= 400 && n < 600)
+  const sentStatus = [error.code, error.status, error.status_code].map(Number).find((n) => n >= 400 && n < 600)
   if (isTooLargeForTpm(text ?? '')) return { message, code: 'request_too_large_for_tpm', status: 413, isQuota: false }
-  const isQuota = number === 402 || codes.some((code) => quotaCodes.has(code)) || noCredit.test(text ?? '')
-  const known = isQuota ? 402 : codes.map((code) => statuses.get(code)).find((status) => status !== undefined)
-  return { message, code: codes[0] ?? number?.toString(), status: number ?? known, isQuota }
+  const isQuota = sentStatus === 402 || codes.some((code) => quotaCodes.has(code)) || noCredit.test(text ?? '')
+  const codeStatus = isQuota ? 402 : codes.map((code) => statuses.get(code)).find((status) => status !== undefined)
+  return { message, code: codes[0] ?? sentStatus?.toString(), status: sentStatus ?? codeStatus, isQuota }
 }
 
 const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
@@ -52,12 +52,12 @@ function messageIn(value: unknown, depth: number): string | undefined {
   if (isNonEmptyText(value)) return value
   if (depth === 0) return undefined
   if (Array.isArray(value)) {
-    const all = value.slice(0, 10).map((one) => messageIn(one, depth - 1))
-    return all.filter((one) => one !== undefined).join('; ') || undefined
+    const all = value.slice(0, 10).map((part) => messageIn(part, depth - 1))
+    return all.filter((part) => part !== undefined).join('; ') || undefined
   }
   const { message, msg, detail, error, loc } = objectOf(value)
-  const said = messageIn(message ?? msg ?? detail ?? error, depth - 1)
-  return said !== undefined && Array.isArray(loc) ? `${loc.join('.')}: ${said}` : said
+  const text = messageIn(message ?? msg ?? detail ?? error, depth - 1)
+  return text !== undefined && Array.isArray(loc) ? `${loc.join('.')}: ${text}` : text
 }
 
 /** One request exceeds the limit per minute, so waiting does not help. */

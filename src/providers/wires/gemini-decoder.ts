@@ -80,7 +80,7 @@ export class GeminiDecoder implements Decoder {
       const { thoughtSignature: _, thought, ...block } = part
       // An empty text may be missing.
       if (Object.keys(block).length === 0) this.#text('', part, out)
-      else this.#add({ type: 'text', text: '', ...own({ block, ...bound(thoughtSignature) }) })
+      else this.#add({ type: 'text', text: '', ...stored({ block, ...bound(thoughtSignature) }) })
     }
   }
 
@@ -98,7 +98,7 @@ export class GeminiDecoder implements Decoder {
     }
     // A signature belongs to the part it came with, even if that is empty.
     const isKeptWhole = type === 'text' && text.trim() === ''
-    this.#add({ type, text, ...own({ ...(isKeptWhole && { block: { text } }), ...bound(thoughtSignature) }) })
+    this.#add({ type, text, ...stored({ ...(isKeptWhole && { block: { text } }), ...bound(thoughtSignature) }) })
   }
 
   #media({ inlineData, thought, thoughtSignature }: Part): void {
@@ -107,15 +107,15 @@ export class GeminiDecoder implements Decoder {
     const { mimeType = '', data = '' } = inlineData!
     this.#add({ type: mimeType.startsWith('image/') ? 'image' : 'document', mediaType: mimeType, data })
     // An image block cannot hold the signature, so an empty text block after it does.
-    if (thoughtSignature) this.#add({ type: 'text', text: '', ...own({ block: {}, ...bound(thoughtSignature) }) })
+    if (thoughtSignature) this.#add({ type: 'text', text: '', ...stored({ block: {}, ...bound(thoughtSignature) }) })
   }
 
   /** Usually a complete call. If arguments are streamed, the name comes first, then pieces without a name. */
-  #functionCall(given: FunctionCall, signature: string | undefined, out: ModelEvent[]): void {
-    const { name, args, partialArgs, willContinue } = given
+  #functionCall(call: FunctionCall, signature: string | undefined, out: ModelEvent[]): void {
+    const { name, args, partialArgs, willContinue } = call
     if (name !== undefined || args !== undefined) {
       this.#finishCall(out)
-      const id = given.id ? `${serviceIdPrefix}${given.id}` : `${this.#responseId ?? 'call'}-${++this.#calls}`
+      const id = call.id ? `${serviceIdPrefix}${call.id}` : `${this.#responseId ?? 'call'}-${++this.#calls}`
       this.#call = { id, name: name ?? '', args: args ?? {}, signature }
       out.push({ type: 'tool_start', id, name: this.#call.name })
     }
@@ -133,7 +133,7 @@ export class GeminiDecoder implements Decoder {
     if (delta !== '{}') out.push({ type: 'tool_args', id, delta })
     out.push({ type: 'tool_end', id })
     const isUnsigned = !signature && !this.#signsCalls
-    const data = isUnsigned ? own({ bound: { unsigned: true } }) : signature && own(bound(signature))
+    const data = isUnsigned ? stored({ bound: { unsigned: true } }) : signature && stored(bound(signature))
     this.#add({ type: 'tool_call', id, name, input: args, ...data })
   }
 
@@ -172,7 +172,7 @@ const stopReasons: ReadonlyMap<string | undefined, StopReason> = new Map([
   ['IMAGE_RECITATION', 'refusal'],
 ])
 
-const own = (data: StoredData) => withProviderData(wireName, data)
+const stored = (data: StoredData) => withProviderData(wireName, data)
 const bound = (thoughtSignature: string | undefined): StoredData =>
   thoughtSignature ? { bound: { thoughtSignature } } : {}
 

@@ -152,7 +152,7 @@ describe('what was said', () => {
   })
 
   test('every part knows the block it was made of', () => {
-    const items = wire.items({
+    const items = wire.writeMessage({
       role: 'user',
       content: [
         { type: 'tool_result', callId: 'a', output: [{ type: 'image', mediaType: 'image/png', data: png }] },
@@ -568,7 +568,7 @@ function body(more: Partial<ModelRequest>): { contents: unknown[] } {
   const asked = request(more)
   const recipient = { provider: 'google', model: asked.model, wire: wire.name, toWire: (name: string) => name }
   const { messages } = new TranscriptRules(wire.rules, recipient).repair(asked.messages)
-  const parts = new BodyBuilder(wire).build(wire.fields(asked), wire.lead?.(asked) ?? [], messages, [])
+  const parts = new BodyBuilder(wire).build(wire.fields(asked), wire.leadingItems?.(asked) ?? [], messages, [])
   return JSON.parse(parts.map((part) => new TextDecoder().decode(part)).join(''))
 }
 

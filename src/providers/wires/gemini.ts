@@ -3,7 +3,7 @@ import type { ModelRequest } from '../../core/provider.ts'
 import { thinkingBudgets } from '../../core/thinking.ts'
 import type { ToolSpec } from '../../core/tool.ts'
 import type { DocumentBlock, ImageBlock, Message, ToolResultBlock } from '../../core/turn.ts'
-import { lowerSchema } from '../lower-schema.ts'
+import { adaptSchema } from '../adapt-schema.ts'
 import { type Fields, RawJson, type Wire, type WireItem, type WireRules } from '../wire.ts'
 import { GeminiDecoder, readError, type StoredData, serviceIdPrefix, wireName } from './gemini-decoder.ts'
 import { mediaOf, providerDataOf } from './payload.ts'
@@ -13,11 +13,11 @@ export function gemini(): Wire {
   return {
     name: wireName,
     rules,
-    list: 'contents',
+    conversationField: 'contents',
     path: writePath,
     fields: writeFields,
-    lead: writeLead,
-    items: writeMessage,
+    leadingItems: writeLead,
+    writeMessage,
     decoder: ({ model }) => new GeminiDecoder({ signsCalls: traitsOf(model).isNew }),
     readError,
   }
@@ -63,7 +63,7 @@ function writeFields(request: ModelRequest): Fields {
       ...writeThinking(request),
       ...(hasSchema && {
         responseMimeType: 'application/json',
-        responseJsonSchema: lowerSchema(outputSchema, 'gemini'),
+        responseJsonSchema: adaptSchema(outputSchema, 'gemini'),
       }),
     },
   }
@@ -76,7 +76,7 @@ const declarations = memoize(
         functionDeclarations: tools.map(({ name, description, inputSchema }) => ({
           name,
           description,
-          parametersJsonSchema: lowerSchema(inputSchema, 'gemini'),
+          parametersJsonSchema: adaptSchema(inputSchema, 'gemini'),
         })),
       },
     ]),

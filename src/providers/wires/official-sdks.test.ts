@@ -356,6 +356,6 @@ function bodyOf(wire: Wire, more: Partial<ModelRequest>): Record<string, unknown
   const asked = request(more)
   const recipient = { provider: 'p', model: asked.model, wire: wire.name, toWire: (name: string) => name }
   const { messages } = new TranscriptRules(wire.rules, recipient).repair(asked.messages)
-  const parts = new BodyBuilder(wire).build(wire.fields(asked), wire.lead?.(asked) ?? [], messages, [])
+  const parts = new BodyBuilder(wire).build(wire.fields(asked), wire.leadingItems?.(asked) ?? [], messages, [])
   return JSON.parse(Buffer.concat(parts).toString())
 }

@@ -185,7 +185,7 @@ describe('how long to think is said', () => {
 describe('a message', () => {
   test('of several parts keeps them apart, with images and documents as data URLs', () => {
     const content = [text('Look:'), image('AAAA'), pdf('BBBB'), { ...pdf('CCCC'), name: 'c.pdf' }]
-    const [item] = openaiChat({ documents: true }).items(message('user', ...content))
+    const [item] = openaiChat({ documents: true }).writeMessage(message('user', ...content))
     expect(item).toEqual({
       json: {
         role: 'user',
@@ -201,7 +201,7 @@ describe('a message', () => {
   })
 
   test('A094 with images in its results is followed by one user message that says which call they belong to', () => {
-    const items = openaiChat().items(
+    const items = openaiChat().writeMessage(
       message(
         'user',
         result('c1', [text('Two charts:'), image('AAAA'), image('BBBB')]),
@@ -233,7 +233,7 @@ describe('a message', () => {
 
   test('gets a word of the assistant between results and what the user says, where a host wants it', () => {
     const mixed = message('user', result('c1', 'A'), text('Go on.'))
-    const roles = (quirks: ChatQuirks, of: Message) => openaiChat(quirks).items(of).map(roleOf)
+    const roles = (quirks: ChatQuirks, of: Message) => openaiChat(quirks).writeMessage(of).map(roleOf)
     expect(roles({ assistantAfterTool: true }, mixed)).toEqual(['tool', 'assistant', 'user'])
     expect(roles({ assistantAfterTool: true }, message('user', result('c1', 'A')))).toEqual(['tool'])
     expect(roles({}, mixed)).toEqual(['tool', 'user'])
@@ -241,16 +241,16 @@ describe('a message', () => {
 
   test('of the assistant is one plain text, and none at all where there is nothing to say', () => {
     const wire = openaiChat()
-    expect(wire.items(assistant(thinking('Hm.'), text('One.'), text(''), text('Two.')))).toEqual([
+    expect(wire.writeMessage(assistant(thinking('Hm.'), text('One.'), text(''), text('Two.')))).toEqual([
       { json: { role: 'assistant', content: 'One.\n\nTwo.' }, blocks: [1] },
     ])
-    expect(wire.items(assistant(thinking('Hm.')))).toEqual([])
-    expect(wire.items(message('user'))).toEqual([])
+    expect(wire.writeMessage(assistant(thinking('Hm.')))).toEqual([])
+    expect(wire.writeMessage(message('user'))).toEqual([])
   })
 
   test('of the assistant with calls only has the content that a host takes', () => {
     const contents = ([undefined, 'null', 'empty', 'omit'] as const).map((emptyContent) => {
-      const [item] = openaiChat(emptyContent && { emptyContent }).items(assistant(thinking('Hm.'), call('c1')))
+      const [item] = openaiChat(emptyContent && { emptyContent }).writeMessage(assistant(thinking('Hm.'), call('c1')))
       expect(item!.blocks).toEqual([1])
       return (item!.json as { content?: unknown }).content
     })
@@ -261,7 +261,7 @@ describe('a message', () => {
     const wire = openaiChat({ toolNameOnResults: true })
     const rules = new TranscriptRules(wire.rules, recipient)
     const { messages } = rules.repair([user('Hi'), assistant(call('c1')), message('user', result('c1', 'A'))])
-    expect(messages.flatMap(wire.items)[2]!.json).toEqual({
+    expect(messages.flatMap(wire.writeMessage)[2]!.json).toEqual({
       role: 'tool',
       tool_call_id: 'c1',
       name: 'read',
@@ -277,7 +277,7 @@ describe('a message', () => {
       assistant(call('call_0123456789')),
       message('user', result('call_0123456789', 'A')),
     ])
-    const [, asked, answered] = messages.flatMap(wire.items).map(({ json }) => json) as Record<string, unknown>[]
+    const [, asked, answered] = messages.flatMap(wire.writeMessage).map(({ json }) => json) as Record<string, unknown>[]
     const [{ id }] = asked!.tool_calls as [{ id: string }]
     expect(id).toMatch(/^[A-Za-z0-9]{9}$/)
     expect(answered!.tool_call_id).toBe(id)
@@ -296,7 +296,7 @@ describe('a message', () => {
 describe('what the assistant thought is sent back', () => {
   const thought = assistant(thinking('Hm.'), call('c1'))
   const back = (reasoningReplay: ChatQuirks['reasoningReplay'], of: Message) => {
-    const [item] = openaiChat(reasoningReplay && { reasoningReplay }).items(of)
+    const [item] = openaiChat(reasoningReplay && { reasoningReplay }).writeMessage(of)
     const { role, content, tool_calls, ...fields } = item!.json as Record<string, unknown>
     return fields
   }
@@ -364,7 +364,7 @@ describe('what the assistant thought is sent back', () => {
     const { content } = replyOf([
       chunk({ tool_calls: [{ index: 0, id: 'c1', function: { name: 'read' }, extra_content: extra }] }, 'stop'),
     ])
-    const [item] = openaiChat().items(
+    const [item] = openaiChat().writeMessage(
       assistant({ ...call('c1'), ...(content[0] as { providerData: Record<string, unknown> }), input: {} }),
     )
     expect((item!.json as { tool_calls: object[] }).tool_calls[0]).toEqual({
@@ -399,7 +399,9 @@ describe('cache breakpoints', () => {
   test('pass over images, empty results and what the assistant said', () => {
     const marked = (...content: SessionContentBlock[]) => {
       const wire = openaiChat({ cacheBreakpoints: true, assistantAfterTool: true })
-      return wire.marked!(wire.items(message('user', ...content))).map(({ json }) => (json as Body).messages ?? json)
+      return wire.withCacheBreakpoint!(wire.writeMessage(message('user', ...content))).map(
+        ({ json }) => (json as Body).messages ?? json,
+      )
     }
     expect(marked(text('Look:'), image('AAAA'))).toMatchObject([{ content: [mark, { type: 'image_url' }] }])
     expect(marked(result('c1', 'A'), result('c2', ''))).toEqual([
@@ -415,7 +417,7 @@ describe('cache breakpoints', () => {
   })
 
   test('are not set if the host does not support them, or the caller does not want them', () => {
-    expect(openaiChat().marked).toBeUndefined()
+    expect(openaiChat().withCacheBreakpoint).toBeUndefined()
     const plain = bodyOf({}, { ...asked, messages: [user('Hi')] }, [0])
     expect(JSON.stringify(plain)).not.toContain('cache_control')
     expect(JSON.stringify(bodyOf({ cacheBreakpoints: true }, { ...asked, cache: false }))).not.toContain(
@@ -851,7 +853,7 @@ const requestOf = (more: Partial<ModelRequest>): ModelRequest => ({
 function bodyOf(quirks: ChatQuirks, more: Partial<ModelRequest> = {}, marks: number[] = []): Record<string, unknown> {
   const wire = openaiChat(quirks)
   const request = requestOf(more)
-  const parts = new BodyBuilder(wire).build(wire.fields(request), wire.lead!(request), request.messages, marks)
+  const parts = new BodyBuilder(wire).build(wire.fields(request), wire.leadingItems!(request), request.messages, marks)
   return JSON.parse(Buffer.concat(parts).toString())
 }
 
@@ -885,7 +887,7 @@ function streamFailure(chunks: readonly unknown[], isDone = true): StreamError {
 test('A094 a service that takes images in results gets them there, and no message of its own follows', () => {
   const image = { type: 'image', mediaType: 'image/png', data: 'aGk=' } as const
   const output = [{ type: 'text', text: 'A picture:' } as const, image]
-  const items = openaiChat({ imageInToolResult: true }).items({
+  const items = openaiChat({ imageInToolResult: true }).writeMessage({
     role: 'user',
     content: [
       { type: 'tool_result', callId: 'c1', output },

@@ -3,7 +3,7 @@ import type { ModelRequest } from '../../core/provider.ts'
 import { type ThinkingLevel, thinkingBudgets } from '../../core/thinking.ts'
 import type { JsonSchema, ToolSpec } from '../../core/tool.ts'
 import type { SessionContentBlock } from '../../core/turn.ts'
-import { lowerSchema } from '../lower-schema.ts'
+import { adaptSchema } from '../adapt-schema.ts'
 import { type Fields, type NameRule, RawJson, type Wire, type WireRules } from '../wire.ts'
 import { ChatDecoder, wireName } from './chat-decoder.ts'
 import { breakpoint, withBreakpoint, writeAssistant, writeSystem, writeUser } from './chat-messages.ts'
@@ -14,12 +14,13 @@ export function openaiChat(quirks: ChatQuirks = {}): Wire {
   return {
     name: wireName,
     rules: rulesFor(quirks),
-    list: 'messages',
+    conversationField: 'messages',
     path: () => '/chat/completions',
     fields: (request) => writeFields(request, quirks),
-    lead: ({ system, cache }) => (system === '' ? [] : [writeSystem(system, quirks, cache)]),
-    items: ({ role, content }) => (role === 'assistant' ? writeAssistant(content, quirks) : writeUser(content, quirks)),
-    ...(quirks.cacheBreakpoints && { marked: withBreakpoint }),
+    leadingItems: ({ system, cache }) => (system === '' ? [] : [writeSystem(system, quirks, cache)]),
+    writeMessage: ({ role, content }) =>
+      role === 'assistant' ? writeAssistant(content, quirks) : writeUser(content, quirks),
+    ...(quirks.cacheBreakpoints && { withCacheBreakpoint: withBreakpoint }),
     decoder: () => new ChatDecoder(quirks),
     readError,
   }
@@ -74,7 +75,7 @@ const isCall = ({ type }: SessionContentBlock): boolean => type === 'tool_call'
 
 const writeTool = ({ name, description, inputSchema }: ToolSpec): object => ({
   type: 'function',
-  function: { name, description, parameters: lowerSchema(inputSchema, 'openai') },
+  function: { name, description, parameters: adaptSchema(inputSchema, 'openai') },
 })
 const plainTools = memoize((tools: readonly ToolSpec[]) => new RawJson(tools.map(writeTool)))
 const markedTools = memoize(
@@ -83,8 +84,8 @@ const markedTools = memoize(
 )
 
 const responseFormat = memoize((outputSchema: JsonSchema): Fields => {
-  const strict = lowerSchema(outputSchema, 'openai-strict')
-  const schema = strict ?? lowerSchema(outputSchema, 'openai')
+  const strict = adaptSchema(outputSchema, 'openai-strict')
+  const schema = strict ?? adaptSchema(outputSchema, 'openai')
   const format = { name: 'output', strict: strict !== undefined, schema }
   return { response_format: { type: 'json_schema', json_schema: format } }
 })

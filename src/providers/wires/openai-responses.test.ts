@@ -188,14 +188,14 @@ describe('what the user says', () => {
   })
 
   test('can be traced back to its blocks', () => {
-    const { items } = openaiResponses()
+    const { writeMessage } = openaiResponses()
     const text = { type: 'text', text: 'a' } as const
     const asks: Message = {
       role: 'user',
       content: [text, { type: 'tool_result', callId: 'c', output: '' }, text, text],
     }
-    expect(items(asks).map(({ blocks }) => blocks)).toEqual([[0], [1], [2, 3]])
-    const answered = items(assistant({ type: 'text', text: 'a' }, { type: 'text', text: 'b' }, call('c1')))
+    expect(writeMessage(asks).map(({ blocks }) => blocks)).toEqual([[0], [1], [2, 3]])
+    const answered = writeMessage(assistant({ type: 'text', text: 'a' }, { type: 'text', text: 'b' }, call('c1')))
     expect(answered.map(({ blocks }) => blocks)).toEqual([[0, 1], [2]])
   })
 })
@@ -336,8 +336,8 @@ describe('a tool loop with encrypted reasoning', () => {
 
   test('sends no reasoning that something was cut off from', () => {
     const [thinking] = turnOf(toolLoop).content
-    expect(openaiResponses().items(assistant(thinking!))).toEqual([])
-    expect(openaiResponses().items(assistant(thinking!, thinking!, call('c')))).toHaveLength(2)
+    expect(openaiResponses().writeMessage(assistant(thinking!))).toEqual([])
+    expect(openaiResponses().writeMessage(assistant(thinking!, thinking!, call('c')))).toHaveLength(2)
   })
 })
 
@@ -811,7 +811,7 @@ function bodyOf(request: ModelRequest, quirks?: ResponsesQuirks): Record<string,
   const wire = openaiResponses(quirks)
   const recipient = { provider: 'openai', model: request.model, wire: wire.name, toWire: (name: string) => name }
   const { messages } = new TranscriptRules(wire.rules, recipient).repair(request.messages)
-  const parts = new BodyBuilder(wire).build(wire.fields(request), wire.lead?.(request) ?? [], messages, [])
+  const parts = new BodyBuilder(wire).build(wire.fields(request), wire.leadingItems?.(request) ?? [], messages, [])
   return JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>
 }
 

@@ -11,7 +11,7 @@ import type {
   ThinkingBlock,
   ToolResultBlock,
 } from '../../core/turn.ts'
-import { lowerSchema } from '../lower-schema.ts'
+import { adaptSchema } from '../adapt-schema.ts'
 import { type Fields, RawJson, type Wire, type WireError, type WireItem, type WireRules } from '../wire.ts'
 import { dataUrl, providerDataOf } from './payload.ts'
 import { ResponsesDecoder } from './responses-decoder.ts'
@@ -35,13 +35,14 @@ export function openaiResponses(quirks: ResponsesQuirks = {}): Wire {
   return {
     name: wireName,
     rules,
-    list: 'input',
+    conversationField: 'input',
     path: () => '/responses',
     fields: (request) => writeFields(request, quirks),
     ...(system !== 'instructions' && {
-      lead: (request: ModelRequest) => (request.system === '' ? [] : [{ role: system, content: request.system }]),
+      leadingItems: (request: ModelRequest) =>
+        request.system === '' ? [] : [{ role: system, content: request.system }],
     }),
-    items: ({ role, content }: Message) => (role === 'assistant' ? writeAssistant(content) : writeUser(content)),
+    writeMessage: ({ role, content }: Message) => (role === 'assistant' ? writeAssistant(content) : writeUser(content)),
     decoder: (request) => new ResponsesDecoder(request),
     readError,
   }
@@ -106,11 +107,11 @@ function outputLimit(
 const minOutputTokens = 16
 
 const outputFormat = memoize((schema: JsonSchema) => {
-  const strict = lowerSchema(schema, 'openai-strict')
+  const strict = adaptSchema(schema, 'openai-strict')
   return {
     type: 'json_schema',
     name: 'output',
-    schema: strict ?? lowerSchema(schema, 'openai'),
+    schema: strict ?? adaptSchema(schema, 'openai'),
     strict: strict !== undefined,
   }
 })
@@ -122,7 +123,7 @@ const writeTools = memoize(
         type: 'function',
         name,
         description,
-        parameters: lowerSchema(inputSchema, 'openai'),
+        parameters: adaptSchema(inputSchema, 'openai'),
         strict: false,
       })),
     ),
@@ -246,9 +247,9 @@ const idOf = (prefix: string, id: unknown): { id: string } | undefined =>
 
 /** Reads `{ error: { message, type, code } }`, `{ detail: … }` or `{ error: '…', code }`. */
 function readError(body: unknown): WireError {
-  const whole = (body ?? {}) as { error?: unknown; detail?: unknown; code?: unknown; message?: unknown }
-  const inner = (whole.error ?? whole.detail ?? whole) as Record<string, unknown> | string
-  const error = typeof inner === 'string' ? { message: inner, code: whole.code } : inner
+  const outer = (body ?? {}) as { error?: unknown; detail?: unknown; code?: unknown; message?: unknown }
+  const inner = (outer.error ?? outer.detail ?? outer) as Record<string, unknown> | string
+  const error = typeof inner === 'string' ? { message: inner, code: outer.code } : inner
   const { message, code, type, resets_in_seconds: seconds } = error as Record<string, unknown>
   const name = [code, type].find((value) => typeof value === 'string' && value !== '')
   return {

@@ -87,14 +87,14 @@ export class ResponsesDecoder implements Decoder {
   #item({ output_index }: { readonly output_index: number }): Item {
     const item = this.#byIndex.get(output_index)
     if (item) return item
-    throw new StreamError(`the stream speaks of item ${String(output_index)}, which has not begun`, {
+    throw new StreamError(`the stream refers to item ${String(output_index)}, which was never started`, {
       code: 'bad_stream',
     })
   }
 
   #open({ output_index, item: raw }: ItemEvent, out: ModelEvent[]): Item {
     if (typeof raw?.type !== 'string')
-      throw new StreamError('the stream begins an item without a type', { code: 'bad_stream' })
+      throw new StreamError('the stream starts an item without a type', { code: 'bad_stream' })
     this.#start(out)
     const item: Item = { kind: this.#kindOf(raw), raw, callId: String(raw.call_id ?? raw.id ?? ''), parts: [] }
     this.#items.push(item)
@@ -235,9 +235,9 @@ const listOf = (value: unknown): readonly Record<string, unknown>[] =>
 function errorOf(error: RawError | string, outer?: unknown): StreamError {
   const { code, type, message, status = outer } = typeof error === 'string' ? { message: error } : error
   const name = [code, type].find((value) => typeof value === 'string' && value !== 'error') ?? 'error'
-  const known = statusOf(String(name)) ?? [status, code].map(Number).find((value) => value >= 400 && value < 600)
+  const httpStatus = statusOf(String(name)) ?? [status, code].map(Number).find((value) => value >= 400 && value < 600)
   const text = typeof message === 'string' && message !== '' ? message : String(name)
-  return streamFailure({ message: text, code: String(name), status: known })
+  return streamFailure({ message: text, code: String(name), status: httpStatus })
 }
 
 const statusOf = (code: string): number | undefined => statuses.find(([pattern]) => pattern.test(code))?.[1]

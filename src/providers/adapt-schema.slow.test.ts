@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { rounds } from '../../test/soak.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { deepFreeze } from '../core/turn.ts'
-import { lowerSchema, type SchemaDialect } from './lower-schema.ts'
+import { adaptSchema, type SchemaDialect } from './adapt-schema.ts'
 import { withoutAddedNulls } from './output-shape.ts'
 import { createToolNames } from './safe-names.ts'
 
@@ -17,12 +17,12 @@ const closed = (properties: object, required = Object.keys(properties)): JsonSch
   object(properties, { required, additionalProperties: false })
 /** What becomes of one property. */
 const property = (schema: unknown, dialect: SchemaDialect): unknown => {
-  const made = lowerSchema(object({ a: schema }, { required: ['a'], additionalProperties: false }), dialect)
+  const made = adaptSchema(object({ a: schema }, { required: ['a'], additionalProperties: false }), dialect)
   return (made?.properties as { a?: unknown } | undefined)?.a
 }
 const changesOf = (schema: JsonSchema, dialect: SchemaDialect): string[] => {
   const changes: string[] = []
-  lowerSchema(schema, dialect, (path, rule) => changes.push(`${path} ${rule}`))
+  adaptSchema(schema, dialect, (path, rule) => changes.push(`${path} ${rule}`))
   return changes
 }
 
@@ -45,13 +45,13 @@ describe('a schema that a service accepts comes back as the same object', () => 
     ['anthropic-output', 'optional', closed({ a: { type: 'string', format: 'uri' }, b: { type: 'boolean' } }, ['a'])],
   ]
   test.each(table)('%s, %s', (dialect, _, schema) => {
-    expect(lowerSchema(schema, dialect)).toBe(schema)
+    expect(adaptSchema(schema, dialect)).toBe(schema)
     expect(changesOf(schema, dialect)).toEqual([])
   })
 
-  test('the same schema is lowered once for each dialect, and its changes are told each time', () => {
+  test('the same schema is adapted once for each dialect, and its changes are told each time', () => {
     const schema = object({ a: { type: 'any' } }, { $schema: 'https://json-schema.org/draft/2020-12/schema' })
-    expect(lowerSchema(schema, 'openai')).toBe(lowerSchema(schema, 'openai'))
+    expect(adaptSchema(schema, 'openai')).toBe(adaptSchema(schema, 'openai'))
     expect(changesOf(schema, 'openai')).toEqual(['/properties/a type', ' $schema'])
     expect(changesOf(schema, 'openai')).toEqual(['/properties/a type', ' $schema'])
   })
@@ -139,7 +139,7 @@ describe('the root is made an object with properties', () => {
   }
   test.each(Object.entries(roots))('%s', (_, [schema, made]) => {
     for (const dialect of ['anthropic', 'openai'] as const)
-      expect(lowerSchema(schema as JsonSchema, dialect)).toEqual(made)
+      expect(adaptSchema(schema as JsonSchema, dialect)).toEqual(made)
   })
 
   test('for an answer, where alternatives cannot be told apart any more, there is none', () => {
@@ -151,7 +151,7 @@ describe('the root is made an object with properties', () => {
         { type: 'object' },
         true as unknown as JsonSchema,
       ])
-        expect(lowerSchema(schema as JsonSchema, dialect)).toBeUndefined()
+        expect(adaptSchema(schema as JsonSchema, dialect)).toBeUndefined()
   })
 })
 
@@ -204,7 +204,7 @@ describe('what breaks the rules of JSON Schema is taken out', () => {
     const keyword = JSON.parse('{"type":"string","__proto__":{"title":"t"}}')
     expect(property(keyword, 'anthropic')).toBe(keyword)
     for (const dialect of toolDialects)
-      expect(JSON.stringify(lowerSchema(schema, dialect))).toBe(
+      expect(JSON.stringify(adaptSchema(schema, dialect))).toBe(
         '{"type":"object","properties":{"__proto__":{},"constructor":{"type":"string"}},"required":["__proto__"]}',
       )
   })
@@ -223,7 +223,7 @@ describe('each service gets what it wants', () => {
       { 'filter[id]': { type: 'string', maxLength: 9 }, ok: { type: 'string' }, [`long${'g'.repeat(64)}`]: {} },
       { required: ['filter[id]', 'ok'], additionalProperties: false, description: 'Lists apps.' },
     )
-    const made = lowerSchema(schema, 'anthropic')
+    const made = adaptSchema(schema, 'anthropic')
     expect(made).toMatchObject({ properties: { ok: { type: 'string' } }, required: ['ok'] })
     expect(Object.keys(made.properties as object)).toEqual(['ok'])
     expect(made).not.toHaveProperty('additionalProperties')
@@ -231,16 +231,16 @@ describe('each service gets what it wants', () => {
       /^Lists apps\.\n.*"filter\[id\]" \(required\): \{"type":"string","maxLength":9\}; "longg/,
     )
     expect(changesOf(schema, 'anthropic')[0]).toContain('filter[id]')
-    expect(lowerSchema(schema, 'openai')).toBe(schema)
+    expect(adaptSchema(schema, 'openai')).toBe(schema)
     const inside = object({ a: object({ 'x y': {} }) })
-    expect(lowerSchema(inside, 'anthropic')).toBe(inside)
+    expect(adaptSchema(inside, 'anthropic')).toBe(inside)
   })
 
   test('OpenAI: nothing of a default beside a reference', () => {
     const $defs = { x: { type: 'string' } }
     const schema = object({ a: { $ref: '#/$defs/x', default: null, description: 'd' } }, { $defs })
-    expect(lowerSchema(schema, 'openai')).toEqual(object({ a: { $ref: '#/$defs/x', description: 'd' } }, { $defs }))
-    expect(lowerSchema(schema, 'anthropic')).toBe(schema)
+    expect(adaptSchema(schema, 'openai')).toEqual(object({ a: { $ref: '#/$defs/x', description: 'd' } }, { $defs }))
+    expect(adaptSchema(schema, 'anthropic')).toBe(schema)
   })
 
   test('Gemini: only its own keywords, and the rest in words', () => {
@@ -276,7 +276,7 @@ describe('each service gets what it wants', () => {
       { $defs: { node, text: { type: 'string' } } },
     )
     const text = { type: 'string' }
-    expect(lowerSchema(schema, 'gemini')).toEqual(
+    expect(adaptSchema(schema, 'gemini')).toEqual(
       object({
         first: { ...object({ v: text, next: { type: 'object' } }, { required: ['v'] }), description: 'd' },
         root: {},
@@ -286,7 +286,7 @@ describe('each service gets what it wants', () => {
 
   test('Gemini: what is referred to twice is put in both places', () => {
     const schema = object({ a: { $ref: '#/$defs/x' }, b: { $ref: '#/$defs/x' } }, { $defs: { x: { type: 'string' } } })
-    expect(lowerSchema(schema, 'gemini')).toEqual(object({ a: { type: 'string' }, b: { type: 'string' } }))
+    expect(adaptSchema(schema, 'gemini')).toEqual(object({ a: { type: 'string' }, b: { type: 'string' } }))
   })
 
   test('strict: everything is required, what was optional may be null, and objects are closed', () => {
@@ -306,7 +306,7 @@ describe('each service gets what it wants', () => {
       },
       { required: ['a'], $defs: { j: object({ l: { type: 'string' } }, { required: ['l'] }) } },
     )
-    expect(lowerSchema(schema, 'openai-strict')).toEqual({
+    expect(adaptSchema(schema, 'openai-strict')).toEqual({
       ...closed({
         a: { type: 'string', description: '(minLength: 2, default: x)' },
         b: { type: ['integer', 'null'], minimum: 0 },
@@ -351,7 +351,7 @@ describe('each service gets what it wants', () => {
       { a: { type: 'integer', minimum: 1 }, b: { type: 'array', items: object({ c: { type: 'null' } }), minItems: 2 } },
       { required: ['a'] },
     )
-    expect(lowerSchema(schema, 'anthropic-output')).toEqual(
+    expect(adaptSchema(schema, 'anthropic-output')).toEqual(
       closed(
         {
           a: { type: 'integer', description: '(minimum: 1)' },
@@ -385,8 +385,8 @@ describe('an answer that cannot be said in closed objects is not asked for', () 
 
   test('recursion, for Anthropic', () => {
     const schema = closed({ next: { anyOf: [{ $ref: '#' }, { type: 'null' }] } })
-    expect(lowerSchema(schema, 'anthropic-output')).toBeUndefined()
-    expect(lowerSchema(schema, 'openai-strict')).toBe(schema)
+    expect(adaptSchema(schema, 'anthropic-output')).toBeUndefined()
+    expect(adaptSchema(schema, 'openai-strict')).toBe(schema)
   })
 
   const many = (count: number, schema: object): Record<string, object> =>
@@ -418,8 +418,8 @@ describe('an answer that cannot be said in closed objects is not asked for', () 
       (count) => closed(many(count, { anyOf: [{ type: 'string' }, { type: 'null' }] })),
     ],
   ])('%s: more %s than %d', (dialect, _, most, schemaOf) => {
-    expect(lowerSchema(schemaOf(most), dialect)).toBeDefined()
-    expect(lowerSchema(schemaOf(most + 1), dialect)).toBeUndefined()
+    expect(adaptSchema(schemaOf(most), dialect)).toBeDefined()
+    expect(adaptSchema(schemaOf(most + 1), dialect)).toBeUndefined()
   })
 })
 
@@ -471,27 +471,27 @@ describe('a schema that was made to break us does not', () => {
   }
   test.each(Object.entries(hostile))('%s', (_, schema) => {
     for (const dialect of dialects) {
-      const made = lowerSchema(schema, dialect)
+      const made = adaptSchema(schema, dialect)
       if (made === undefined) continue
       expect(made).toMatchObject({ type: 'object', properties: expect.any(Object) })
       expect(JSON.stringify(made).length).toBeLessThan(2_000_000)
       expect(JSON.stringify(made)).not.toMatch(/\\ud[89a-f]/)
     }
-    for (const dialect of toolDialects) expect(lowerSchema(schema, dialect)).toBeDefined()
+    for (const dialect of toolDialects) expect(adaptSchema(schema, dialect)).toBeDefined()
   })
 
   test('nothing is copied without end', () => {
     for (const name of ['properties that double', 'common properties times kinds'])
-      expect(JSON.stringify(lowerSchema(hostile[name]!, 'gemini')).length).toBeLessThan(100_000)
+      expect(JSON.stringify(adaptSchema(hostile[name]!, 'gemini')).length).toBeLessThan(100_000)
   })
 
   test('10,000 properties are all kept', () => {
     const properties = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`p${i}`, { type: 'STRING' }]))
     for (const dialect of toolDialects)
-      expect(Object.keys(lowerSchema(object(properties), dialect).properties as object)).toHaveLength(10_000)
+      expect(Object.keys(adaptSchema(object(properties), dialect).properties as object)).toHaveLength(10_000)
     expect(changesOf(object(properties), 'openai').length).toBeLessThan(1000)
     const referred = { $ref: '#/$defs/all', $defs: { all: object(properties) } }
-    expect(lowerSchema(referred, 'anthropic').properties).toMatchObject({
+    expect(adaptSchema(referred, 'anthropic').properties).toMatchObject({
       p0: { type: 'string' },
       p9999: { type: 'string' },
     })
@@ -552,8 +552,8 @@ describe('for any schema', () => {
   test('what comes out is accepted by the same rules', () => {
     fc.assert(
       fc.property(root, fc.constantFrom(...dialects), (schema, dialect) => {
-        const made = lowerSchema(schema, dialect)
-        if (made) expect(lowerSchema(made, dialect)).toBe(made)
+        const made = adaptSchema(schema, dialect)
+        if (made) expect(adaptSchema(made, dialect)).toBe(made)
       }),
       { numRuns: 1000 },
     )
@@ -565,7 +565,7 @@ describe('for any schema', () => {
       fc.property(plainRoot, input, fc.constantFrom(...toolDialects), (schema, value, dialect) => {
         if (isEndless(schema) || !fits(value, schema)) return
         fitted++
-        expect(fits(value, lowerSchema(schema, dialect))).toBe(true)
+        expect(fits(value, adaptSchema(schema, dialect))).toBe(true)
       }),
       { numRuns: rounds(1000, 4000) },
     )
@@ -575,7 +575,7 @@ describe('for any schema', () => {
   test('strict objects list all they take, and require it', () => {
     fc.assert(
       fc.property(root, (schema) => {
-        const made = lowerSchema(schema, 'openai-strict')
+        const made = adaptSchema(schema, 'openai-strict')
         for (const node of made ? objectsIn(made) : []) {
           expect(node.additionalProperties).toBe(false)
           expect([...((node.required as string[]) ?? [])].sort()).toEqual(Object.keys(node.properties as object).sort())
@@ -649,7 +649,7 @@ describe('an answer to a strict schema loses the nulls that we asked for', () =>
       due: z.string().nullable().optional(),
     })
     const json = z.toJSONSchema(shape) as JsonSchema
-    const strict = lowerSchema(json, 'openai-strict')
+    const strict = adaptSchema(json, 'openai-strict')
     expect(strict?.required).toEqual(['title', 'notes', 'due'])
     const answer = { title: 't', notes: [{ text: 'x', by: null }], due: null }
     expect(shape.safeParse(answer).success).toBe(false)
