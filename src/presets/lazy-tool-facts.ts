@@ -69,7 +69,7 @@ export const lazyToolFacts = {
     spec: {
       name: 'write_file',
       description:
-        'Writes a whole file, exactly as given: a new one, with the folders it needs, or one that takes the place of what is there.\nTo change a part of a file use an edit instead.',
+        'Writes a whole file, exactly as given: a new one, with the folders it needs, or one that replaces an existing file.\nTo change part of a file, use an edit instead.',
       inputSchema: {
         type: 'object',
         properties: {
@@ -79,7 +79,7 @@ export const lazyToolFacts = {
           },
           content: {
             type: 'string',
-            description: 'All that the file is to hold.',
+            description: 'The whole content of the file.',
           },
         },
         required: ['path', 'content'],
@@ -94,7 +94,7 @@ export const lazyToolFacts = {
     spec: {
       name: 'edit',
       description:
-        'Replaces a piece of text in a file.\nold_string must be in the file exactly once, indentation and all: take in lines around it until it is, or set replace_all to replace every occurrence.\nLeave out the line numbers that read_file shows. The rest of the file stays byte for byte as it is, and new lines get the line endings of the file.',
+        'Replaces a piece of text in a file.\nold_string must be in the file exactly once, including its indentation: include surrounding lines until it is unique, or set replace_all to replace every occurrence.\nLeave out the line numbers that read_file shows. The rest of the file stays byte for byte as it is, and new lines get the line endings of the file.',
       inputSchema: {
         type: 'object',
         properties: {
@@ -108,7 +108,7 @@ export const lazyToolFacts = {
           },
           new_string: {
             type: 'string',
-            description: 'What takes its place.',
+            description: 'The text to replace it with.',
           },
           replace_all: {
             type: 'boolean',
@@ -127,7 +127,7 @@ export const lazyToolFacts = {
     spec: {
       name: 'multi_edit',
       description:
-        'Makes several edits to one file, in the order given, each on the result of the one before. When one of them fails none is made.\nEach old_string must be in the file exactly once at its turn, indentation and all, unless it has replace_all.\nLeave out the line numbers that read_file shows. The rest of the file stays byte for byte as it is, and new lines get the line endings of the file.',
+        'Makes several edits to one file, in the order given, each on the result of the one before. If one of them fails, none is made.\nEach old_string must be in the file exactly once at its turn, including its indentation, unless it has replace_all.\nLeave out the line numbers that read_file shows. The rest of the file stays byte for byte as it is, and new lines get the line endings of the file.',
       inputSchema: {
         type: 'object',
         properties: {
@@ -146,7 +146,7 @@ export const lazyToolFacts = {
                 },
                 new_string: {
                   type: 'string',
-                  description: 'What takes its place.',
+                  description: 'The text to replace it with.',
                 },
                 replace_all: {
                   type: 'boolean',

@@ -12,10 +12,12 @@ export const hostOf = (url: string): string => boundedKey(URL.parse(url)?.hostna
 /** An approval of an address covers its host. A long address could carry data out, so its approval covers only itself. */
 export function addressKey(url: string): string {
   const { pathname = '', search = '', hash = '' } = URL.parse(url) ?? {}
-  return pathname.length + search.length + hash.length > mostCarried ? boundedKey(`${hostOf(url)} ${url}`) : hostOf(url)
+  return pathname.length + search.length + hash.length > maxCarriedLength
+    ? boundedKey(`${hostOf(url)} ${url}`)
+    : hostOf(url)
 }
 
 /** Enough for a search, too little to send a file out. */
-const mostCarried = 512
+const maxCarriedLength = 512
 
 const normal = (path: string): string => posix.normalize(path.replaceAll('\\', '/'))

@@ -59,14 +59,14 @@ export function createAskUserTool({ onRequest = askThroughAgent }: AskUserOption
 
 export const askUser: ToolDef = createAskUserTool()
 
-const mostOptions = 20
+const maxOptions = 20
 
 function checkQuestion(input: Record<string, unknown>): ToolCheck | undefined {
   const { question, options } = input
   if (String(question).trim() === '') return { valid: false, error: '"question" is empty; say what you want to know' }
   if (!Array.isArray(options)) return undefined
-  if (options.length > mostOptions)
-    return { valid: false, error: `${options.length} options are too many; offer at most ${mostOptions}` }
+  if (options.length > maxOptions)
+    return { valid: false, error: `${options.length} options are too many; offer at most ${maxOptions}` }
   const read = options.map((option) => (typeof option === 'string' ? { label: option } : option))
   const wrong = read.findIndex((option) => typeof option?.label !== 'string' || option.label.trim() === '')
   if (wrong >= 0) return { valid: false, error: `options[${wrong}] needs a "label", a short text to choose` }

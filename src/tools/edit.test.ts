@@ -81,7 +81,7 @@ describe('an edit', () => {
   test('A143 that is not unique is refused, and replace_all works', async () => {
     put('a.txt', 'x = 1\ny = 2\nx = 1\n')
     expect((await run({ old_string: 'x = 1', new_string: 'z' })).output).toBe(
-      'Tool error: "a.txt" was left as it is: old_string is there 2 times (lines 1, 3): add lines around the one you mean, or set replace_all to replace all of them',
+      'Tool error: "a.txt" was left as it is: old_string occurs 2 times (lines 1, 3): include surrounding lines of the one you mean, or set replace_all to replace all of them',
     )
     expect(held('a.txt')).toBe('x = 1\ny = 2\nx = 1\n')
     const { output, details } = await run({ old_string: 'x = 1', new_string: 'z', replace_all: 'true' })
@@ -150,12 +150,12 @@ describe('an edit', () => {
     expect((await run({ ...input, path: '../../libero-outside.txt' })).output).toContain('outside')
   })
 
-  test('with the same text twice, or half a character, is refused', async () => {
+  test('with the same text twice, or an unpaired surrogate, is refused', async () => {
     put('a.txt', '😀')
     expect((await run({ old_string: '😀', new_string: '😀' })).output).toContain('are the same')
     expect(edit.check?.({ old_string: '\uD83D', new_string: 'x' })).toEqual({
       valid: false,
-      error: '"old_string" has half a character (\\ud83d) at 0; write the whole character',
+      error: '"old_string" has an unpaired surrogate (\\ud83d) at 0; write the whole character',
     })
     expect(edit.check?.({ old_string: '😀', new_string: 'a\uDE00' })).toMatchObject({ valid: false })
     expect(edit.check?.({ old_string: '😀', new_string: 'a😀' })).toBeUndefined()
@@ -225,9 +225,7 @@ describe('bytes', () => {
   test('FT-20 in a file that is not all UTF-8 nothing is written in a guessed encoding', async () => {
     const before = Buffer.concat([Buffer.from('plain “quoted” '), Buffer.from([0xe9, 0x20]), Buffer.from('end\n')])
     put('a.txt', before)
-    expect((await run({ old_string: 'plain', new_string: 'schön' })).output).toContain(
-      'their encoding there is unknown',
-    )
+    expect((await run({ old_string: 'plain', new_string: 'schön' })).output).toContain('their encoding here is unknown')
     expect((await run({ old_string: '\uFFFD end', new_string: 'x' })).output).toContain('leave them out')
     expect(bytesOf('a.txt')).toEqual(before)
     await run({ old_string: '“quoted”', new_string: '„zitiert“' })

@@ -2,16 +2,16 @@ import type { ToolDef } from '../core/tool.ts'
 import { parentKey } from './approval-keys.ts'
 import {
   type EditInput,
+  type EditSummary,
   editFile,
   editProperties,
-  type MadeEdit,
   previewEdits,
-  refuseHalfCharacters,
+  refuseUnpairedSurrogates,
 } from './edit-file.ts'
 import { namedLines } from './matching/text-lines.ts'
 
 const description = `Replaces a piece of text in a file.
-old_string must be in the file exactly once, indentation and all: take in lines around it until it is, or set replace_all to replace every occurrence.
+old_string must be in the file exactly once, including its indentation: include surrounding lines until it is unique, or set replace_all to replace every occurrence.
 Leave out the line numbers that read_file shows. The rest of the file stays byte for byte as it is, and new lines get the line endings of the file.`
 
 /** A tool that replaces a text in a file. */
@@ -34,7 +34,7 @@ export const edit: ToolDef<EditInput & { readonly path: string }> = {
   timeoutMs: 30_000,
   touches: ({ path }) => [{ path, access: 'edit' }],
   deriveApprovalKey: ({ path }) => parentKey(path),
-  check: refuseHalfCharacters,
+  check: refuseUnpairedSurrogates,
   async preview({ path, ...input }, ctx) {
     const preview = await previewEdits(ctx, path, [input])
     if ('files' in preview) return preview
@@ -52,7 +52,7 @@ export const edit: ToolDef<EditInput & { readonly path: string }> = {
 
 const refused = (path: string, reason: string): Error => new Error(`"${path}" was left as it is: ${reason}`)
 
-function answer(path: string, { count, lines, moreLines, note }: MadeEdit): string {
+function answer(path: string, { count, lines, moreLines, note }: EditSummary): string {
   const done = `Edited ${path} (${count === 1 ? '1 replacement' : `${count} replacements`}, ${namedLines(lines, moreLines)})`
   return note === undefined ? done : `${done}\n${note}`
 }

@@ -8,18 +8,18 @@ export async function fileProblem(error: unknown, path: string, location: FileLo
   const code = codeOf(error)
   const shown = shownPath(path)
   if (code === 'ENOENT') return new Error(`there is no ${shown}${await similar(path, location)}`, { cause: error })
-  const text = (code && explained[code]?.(shown)) ?? bounded(visibleName(messageOf(error)), mostMessage)
+  const text = (code && explained[code]?.(shown)) ?? bounded(visibleName(messageOf(error)), maxMessageLength)
   return new Error(text, { cause: error })
 }
 
 /** A path for a message: in quotes, on one line, of limited length. */
-export const shownPath = (path: string): string => `"${bounded(visibleName(path), mostPath)}"`
+export const shownPath = (path: string): string => `"${bounded(visibleName(path), maxPathLength)}"`
 
-const mostPath = 200
-const mostMessage = 800
+const maxPathLength = 200
+const maxMessageLength = 800
 
-const bounded = (text: string, most: number): string =>
-  text.length <= most ? text : `${text.slice(0, most).toWellFormed()}… (${text.length} characters)`
+const bounded = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, max).toWellFormed()}… (${text.length} characters)`
 
 const explained: Record<string, (path: string) => string> = {
   EISDIR: (path) => `${path} is a folder, not a file`,

@@ -69,7 +69,7 @@ describe('a call that runs again after a crash', () => {
     const left = await crashed()
     put('a.txt', now)
     const { output, touched } = await resumed(left)
-    expect(output).toMatch(/^Tool error: "a\.txt" is neither what it was nor what this call was to make of it/)
+    expect(output).toMatch(/^Tool error: "a\.txt" was changed by something else while this call was interrupted/)
     expect(touched).toBeUndefined()
     expect(writes).toBe(0)
     if (now !== undefined) expect(held('a.txt')).toBe(now)
@@ -216,9 +216,9 @@ describe('changes of one file', () => {
   test('one that is cancelled while it waits leaves the queue and writes nothing', async () => {
     const { promise: isOver, resolve: finish } = Promise.withResolvers<void>()
     const controller = new AbortController()
-    const slow: Change = async (present) => {
+    const slow: Change = async (current) => {
       await isOver
-      return append('slow\n')(present)
+      return append('slow\n')(current)
     }
     const one = changeFile(await context({ callId: '1' }), { path: 'a.txt', access: 'edit' }, slow)
     const cancelled = changeFile(
@@ -315,7 +315,7 @@ describe('a change', () => {
     put('a.bin', '')
     truncateSync(at('a.bin'), 64 * 1024 * 1024 + 1)
     const change = changeFile(await context(), { path: 'a.bin', access: 'edit' }, append('x'))
-    await expect(change).rejects.toThrow('"a.bin" has 67108865 bytes, more than the 67108864 that can be changed')
+    await expect(change).rejects.toThrow('"a.bin" has 67108865 bytes, more than the maximum of 67108864')
   })
 })
 
@@ -372,5 +372,5 @@ async function context(given: Partial<ChangeContext> = {}): Promise<ChangeContex
 }
 
 function append(text: string): Change {
-  return async (present) => Buffer.concat([(await present?.bytes()) ?? Buffer.alloc(0), Buffer.from(text)])
+  return async (current) => Buffer.concat([(await current?.bytes()) ?? Buffer.alloc(0), Buffer.from(text)])
 }

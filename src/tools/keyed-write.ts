@@ -15,10 +15,10 @@ export type ChangeContext = Pick<
   'execution' | 'handle' | 'signal' | 'log' | 'callId' | 'idempotencyKey' | 'attempt'
 >
 
-/** The file as it is now, under the lock. */
-export interface PresentFile {
+/** The file as it is now. While `changeFile` runs, no other call changes it; `previewFile` takes no lock. */
+export interface CurrentFile {
   readonly info: FileInfo
-  /** The whole content, read once. Throws an error for the model if the file is larger than `mostChanged`. */
+  /** The whole content, read once. Throws an error for the model if the file is larger than `maxEditableBytes`. */
   bytes(): Promise<Uint8Array>
 }
 
@@ -26,7 +26,7 @@ export interface PresentFile {
  * Computes the new content of the file; `'no change'` leaves the file as it is, and is an error if there is no file. An
  * error that it throws is the error of the tool.
  */
-export type Change = (present: PresentFile | undefined) => Promise<Uint8Array | 'no change'>
+export type Change = (current: CurrentFile | undefined) => Promise<Uint8Array | 'no change'>
 
 export type ChangedFile =
   | {
@@ -41,8 +41,8 @@ export type ChangedFile =
   /** An earlier attempt of this call wrote the file before its process died; this attempt changed nothing. */
   | { readonly outcome: 'written by earlier attempt'; readonly isNew: boolean; readonly file: TouchedFile }
 
-/** Bytes; larger files are not read as a whole. */
-export const mostChanged = 64 * 1024 * 1024
+/** Larger files are not read as a whole. */
+export const maxEditableBytes = 64 * 1024 * 1024
 
 /**
  * Changes one file exactly once: waits for other changes to it, reads it, computes the new content, records the planned
@@ -56,7 +56,7 @@ export async function changeFile(ctx: ChangeContext, touch: FileTouch, change: C
   // All agents that share an execution context share its queues. A new file has no key yet, so calls that create it are
   // ordered by its path.
   return runSerially(execution, `path ${posix.resolve(handle.cwd, path)}`, signal, async () => {
-    const key = await withPresent(ctx, path, async (file) => file?.info.key)
+    const key = await withCurrentFile(ctx, path, async (file) => file?.info.key)
     if (key === undefined) return changeExclusively(ctx, touch, change)
     return runSerially(execution, key, signal, () => changeExclusively(ctx, touch, change))
   })
@@ -66,10 +66,10 @@ export async function changeFile(ctx: ChangeContext, touch: FileTouch, change: C
 export async function previewFile<T>(
   ctx: PreviewContext,
   path: string,
-  use: (present: PresentFile | undefined) => Promise<T>,
+  use: (current: CurrentFile | undefined) => Promise<T>,
 ): Promise<T> {
   refuseFolderName(path)
-  return withPresent(ctx, path, (open) => use(open && presentFile(path, open)))
+  return withCurrentFile(ctx, path, (open) => use(open && currentFile(path, open)))
 }
 
 function refuseFolderName(path: string): void {
@@ -82,25 +82,26 @@ export const noSuchFile = (path: string, ctx: PreviewContext): Promise<Error> =>
 
 async function changeExclusively(ctx: ChangeContext, touch: FileTouch, change: Change): Promise<ChangedFile> {
   const { path } = touch
-  const prepared = await withPresent(ctx, path, (open) => prepareWrite(ctx, touch, change, open))
+  const prepared = await withCurrentFile(ctx, path, (open) => prepareWrite(ctx, touch, change, open))
   if ('outcome' in prepared) return prepared
-  const { present, name, before, after } = prepared
-  const digest = digestOf(after)
+  const { info, beforeId, oldBytes, newBytes } = prepared
+  const after = digestOf(newBytes)
   await yieldToEventLoop(ctx.signal)
-  await planWrite(ctx, { path, before: name, after: digest })
+  await planWrite(ctx, { path, before: beforeId, after })
   // Nothing else runs between this check and the write, so a cancelled call does not start writing.
   ctx.signal.throwIfAborted()
-  await write(ctx, path, after, present)
-  const file = await writtenFile(ctx, touch, after)
-  return { outcome: 'changed', isNew: !present, file, ...(before && { before }), after }
+  await write(ctx, path, newBytes, info)
+  const file = await writtenFile(ctx, touch, newBytes)
+  return { outcome: 'changed', isNew: !info, file, ...(oldBytes && { before: oldBytes }), after: newBytes }
 }
 
 interface PreparedWrite {
-  readonly present: FileInfo | undefined
-  /** Identifies the present content: its digest, or the stamp of a very large file. `null` if there is no file. */
-  readonly name: string | null
-  readonly before: Uint8Array | undefined
-  readonly after: Uint8Array
+  readonly info: FileInfo | undefined
+  /** Identifies the old content: its digest, or the stamp of a very large file. `null` if there is no file. */
+  readonly beforeId: string | null
+  /** Absent if `change` did not read them. */
+  readonly oldBytes: Uint8Array | undefined
+  readonly newBytes: Uint8Array
 }
 
 async function prepareWrite(
@@ -113,25 +114,25 @@ async function prepareWrite(
   const planned = plannedWriteOf(ctx)
   if (planned && open && (await wasWritten(planned, open)))
     return { outcome: 'written by earlier attempt', isNew: planned.before === null, file: await touched(touch, open) }
-  const name = open ? await digestOfFile(open) : null
-  if (planned && planned.before !== name)
+  const beforeId = open ? await digestOfFile(open) : null
+  if (planned && planned.before !== beforeId)
     throw new Error(
-      `"${path}" is neither what it was nor what this call was to make of it: it was changed while the call was interrupted, and was left as it is; read it again`,
+      `"${path}" was changed by something else while this call was interrupted, so nothing was written; read it again`,
     )
-  const present = open && presentFile(path, open)
-  const after = await change(present)
-  if (after !== 'no change') return { present: open?.info, name, before: await present?.read, after }
+  const current = open && currentFile(path, open)
+  const newBytes = await change(current)
+  if (newBytes !== 'no change') return { info: open?.info, beforeId, oldBytes: await current?.read, newBytes }
   if (!open) throw await noSuchFile(path, ctx)
   return { outcome: 'no change', file: await touched(touch, open) }
 }
 
 /** Opens the file, if there is one, while `use` runs. */
-async function withPresent<T>(
+async function withCurrentFile<T>(
   ctx: PreviewContext,
   path: string,
   use: (file: OpenFile | undefined) => Promise<T>,
 ): Promise<T> {
-  const file = await openPresent(ctx, path)
+  const file = await openCurrentFile(ctx, path)
   try {
     return await use(file)
   } finally {
@@ -139,7 +140,7 @@ async function withPresent<T>(
   }
 }
 
-async function openPresent(ctx: PreviewContext, path: string): Promise<OpenFile | undefined> {
+async function openCurrentFile(ctx: PreviewContext, path: string): Promise<OpenFile | undefined> {
   try {
     return await openFile(ctx, path)
   } catch (error) {
@@ -149,7 +150,7 @@ async function openPresent(ctx: PreviewContext, path: string): Promise<OpenFile 
   }
 }
 
-function presentFile(path: string, file: OpenFile): PresentFile & { readonly read: Promise<Uint8Array> | undefined } {
+function currentFile(path: string, file: OpenFile): CurrentFile & { readonly read: Promise<Uint8Array> | undefined } {
   let read: Promise<Uint8Array> | undefined
   return {
     info: file.info,
@@ -157,9 +158,9 @@ function presentFile(path: string, file: OpenFile): PresentFile & { readonly rea
       return read
     },
     async bytes() {
-      if (file.info.size > mostChanged)
+      if (file.info.size > maxEditableBytes)
         throw new Error(
-          `"${path}" has ${file.info.size} bytes, more than the ${mostChanged} that can be changed in one piece; use a command instead`,
+          `"${path}" has ${file.info.size} bytes, more than the maximum of ${maxEditableBytes} for an edit; use a command instead`,
         )
       read ??= readAll(file)
       return read
@@ -187,14 +188,14 @@ async function write(
   ctx: ChangeContext,
   path: string,
   content: Uint8Array,
-  present: FileInfo | undefined,
+  current: FileInfo | undefined,
 ): Promise<void> {
   const { execution, handle } = ctx
-  // For a context without stamps they are made up by `openFile`, and the context does not know them.
+  // `openFile` makes up stamps for contexts that have none; these must not be sent to `writeFile`.
   const hasStamps = execution.openFile !== undefined || execution.stat !== undefined
-  const ifStamp = present ? present.stamp : null
+  const ifStamp = current ? current.stamp : null
   try {
-    await execution.writeFile(handle, path, content, present && !hasStamps ? {} : { ifStamp })
+    await execution.writeFile(handle, path, content, current && !hasStamps ? {} : { ifStamp })
   } catch (error) {
     throw await fileProblem(error, path, ctx)
   }
@@ -240,7 +241,7 @@ export function plannedWriteOf({ log, idempotencyKey, attempt }: PlanContext): P
 /** Records in the log what this call is about to write. Must be awaited before the write. */
 export function planWrite(ctx: PlanContext, planned: Pick<PlannedWrite, 'path' | 'before' | 'after'>): Promise<void> {
   const { log, signal, callId, idempotencyKey: key } = ctx
-  // Serially, because only the latest state of an owner counts: each must include the open plans of the other calls.
+  // One at a time: a state entry replaces the previous one of its owner, so it must include the open plans of other calls.
   return runSerially(log, owner, signal, async () => {
     const others = plansIn(log).filter((plan) => plan.key !== key && log.transcript.wasInterrupted(plan.callId))
     await log.append({ type: 'state', owner, value: { writes: [...others, { key, callId, ...planned }] } })

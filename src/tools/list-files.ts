@@ -7,7 +7,7 @@ import { fileProblem, shownPath } from './file-problem.ts'
 const description = `Lists what is directly in a folder, hidden files too, sorted by name. Folders end with a slash.`
 
 /** A longer listing is cut. */
-const mostNames = 1000
+const maxNames = 1000
 
 export interface ListFilesInput {
   readonly path?: string
@@ -60,7 +60,7 @@ async function isFile(error: unknown, path: string, { execution, handle }: ToolC
 
 function shown(names: readonly string[], path: string): string {
   if (names.length === 0) return `("${visibleName(path)}" is an empty folder)`
-  const some = names.slice(0, mostNames)
+  const some = names.slice(0, maxNames)
   const lines = some.map(visibleName)
   const notes: string[] = []
   if (names.length > some.length)

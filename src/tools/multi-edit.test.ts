@@ -83,7 +83,7 @@ describe('several edits', () => {
       change('beta', 'y'),
     ])
     expect(output).toBe(
-      'multi_edit error: edit #2 old_string was not found. Nothing in the file is like it; read the file again\nNone of the edits was made: "a.txt" is as it was. Lines are counted as the edits before it would have left them.',
+      'multi_edit error: edit #2 old_string was not found. Nothing in the file is like it; read the file again\nNone of the edits was made: "a.txt" is as it was. The line numbers are those after the edits before it.',
     )
     expect(isError).toBe(true)
     expect(details).toEqual({})

@@ -4,15 +4,15 @@ import { parentKey } from './approval-keys.ts'
 import {
   type EditDetails,
   type EditInput,
+  type EditSummary,
   editFile,
   editProperties,
-  type MadeEdit,
   previewEdits,
-  refuseHalfCharacters,
+  refuseUnpairedSurrogates,
 } from './edit-file.ts'
 
-const description = `Makes several edits to one file, in the order given, each on the result of the one before. When one of them fails none is made.
-Each old_string must be in the file exactly once at its turn, indentation and all, unless it has replace_all.
+const description = `Makes several edits to one file, in the order given, each on the result of the one before. If one of them fails, none is made.
+Each old_string must be in the file exactly once at its turn, including its indentation, unless it has replace_all.
 Leave out the line numbers that read_file shows. The rest of the file stays byte for byte as it is, and new lines get the line endings of the file.`
 
 export interface MultiEditInput {
@@ -60,24 +60,24 @@ export const multiEdit: ToolDef<MultiEditInput> = {
 
 /** The engine checks only top-level properties, so the edits in the list are checked here. */
 function checkEdits(input: Record<string, unknown>): ToolCheck | undefined {
-  const given = input.edits as readonly unknown[]
-  if (given.length === 0) return { valid: false, error: '"edits" is empty; give at least one edit' }
+  const inputs = input.edits as readonly unknown[]
+  if (inputs.length === 0) return { valid: false, error: '"edits" is empty; give at least one edit' }
   const edits: Record<string, unknown>[] = []
-  for (const [i, edit] of given.entries()) {
+  for (const [i, edit] of inputs.entries()) {
     const checked = validateToolArgs(edit as Record<string, unknown>, editSchema)
-    const flaw = checked.valid ? refuseHalfCharacters(checked.input) : checked
+    const flaw = checked.valid ? refuseUnpairedSurrogates(checked.input) : checked
     if (flaw && !flaw.valid) return { valid: false, error: `edit #${i + 1}: ${flaw.error}` }
     if (checked.valid) edits.push(checked.input)
   }
-  return edits.every((edit, i) => edit === given[i]) ? undefined : { valid: true, input: { ...input, edits } }
+  return edits.every((edit, i) => edit === inputs[i]) ? undefined : { valid: true, input: { ...input, edits } }
 }
 
 function failure(path: string, index: number, reason: string): string {
-  const after = index > 0 ? ' Lines are counted as the edits before it would have left them.' : ''
+  const after = index > 0 ? ' The line numbers are those after the edits before it.' : ''
   return `multi_edit error: edit #${index + 1} ${reason}\nNone of the edits was made: "${path}" is as it was.${after}`
 }
 
-function answer(path: string, edits: readonly MadeEdit[], { replacements, diff }: EditDetails): string {
+function answer(path: string, edits: readonly EditSummary[], { replacements, diff }: EditDetails): string {
   const made = `${counted(edits.length, 'edit')}, ${counted(replacements, 'replacement')}`
   const notes = edits.flatMap(({ note }, i) => (note === undefined ? [] : [`edit #${i + 1}: ${note}`]))
   const end = diff === '' ? '; together they change nothing' : ''

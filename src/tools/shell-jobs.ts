@@ -33,14 +33,14 @@ export const shellOutput: ToolDef<ShellOutputInput> = {
     if (id === undefined) return { output: jobs.summary, details: { jobs: jobs.all.map((job) => job.facts) } }
     const job = jobs.find(id)
     const isWaiting = !job.ended && job.output.isEmpty
-    await job.until(until === 'end' ? 'end' : 'output', Math.min(wait, longestWaitMs), signal)
+    await job.until(until === 'end' ? 'end' : 'output', Math.min(wait, maxWaitMs), signal)
     // Output comes in bursts, so a little more is awaited.
     if (isWaiting && wait > 0) await job.until('end', burstMs, signal)
     return job.report()
   },
 }
 
-const longestWaitMs = 600_000
+const maxWaitMs = 600_000
 const burstMs = 100
 
 const stopDescription = 'Stops a background job of shell and shows the rest of its output.'

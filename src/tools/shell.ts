@@ -65,7 +65,7 @@ export function createShellTool(options: ShellOptions = {}): ToolDef {
       if (input.command.includes('\0'))
         throw new CodedError('ToolTerminal/InputInvalid', 'the command holds a NUL character, which no shell can read')
       const { cwd = '' } = input
-      if (cwd.includes('\0') || cwd.length > longestPath)
+      if (cwd.includes('\0') || cwd.length > maxPathLength)
         throw new Error(`${shownPath(cwd)} is no folder to run in; leave cwd out, or give the path of one`)
       if (input.background !== true) return runCommand(input, ctx, settings)
       if (!settings.background) throw new Error('there are no background jobs here; run it without background: true')
@@ -76,17 +76,17 @@ export function createShellTool(options: ShellOptions = {}): ToolDef {
 
 export const shell: ToolDef = createShellTool()
 
-const longestPath = 1024
+const maxPathLength = 1024
 
 type Settings = Required<ShellOptions>
 
 function inputSchema({ timeoutMs, maxTimeoutMs, background }: Settings): JsonSchema {
-  const most = maxTimeoutMs > 0 ? `, at most ${maxTimeoutMs}` : ''
+  const limit = maxTimeoutMs > 0 ? `, at most ${maxTimeoutMs}` : ''
   return {
     type: 'object',
     properties: {
       command: { type: 'string' },
-      timeout: { type: 'integer', description: `Milliseconds. Default ${timeoutMs}${most}.` },
+      timeout: { type: 'integer', description: `Milliseconds. Default ${timeoutMs}${limit}.` },
       cwd: { type: 'string', description: 'Folder to run in.' },
       ...(background && { background: { type: 'boolean', description: backgroundDescription } }),
     },
@@ -160,13 +160,13 @@ const graceMs = 5000
 /** The requested timeout within its bounds. 0 requests the maximum. */
 function timeoutOf({ timeout }: ShellInput, { timeoutMs, maxTimeoutMs }: Settings): number {
   const asked = timeout === undefined ? timeoutMs : Math.max(0, timeout)
-  const most = maxTimeoutMs || longestTimer
+  const maxAsked = maxTimeoutMs || maxTimerMs
   if (asked === 0) return maxTimeoutMs
-  return Math.min(asked, most, longestTimer)
+  return Math.min(asked, maxAsked, maxTimerMs)
 }
 
 /** The maximum of Node's timers, without `graceMs`. */
-const longestTimer = 2 ** 31 - 1 - graceMs
+const maxTimerMs = 2 ** 31 - 1 - graceMs
 
 function maxBytesOf(input: ShellInput, { maxOutputBytes }: Settings): number {
   const asked = Number(input.maxOutputBytes ?? maxOutputBytes)
@@ -184,7 +184,7 @@ function readFlag(value: unknown): boolean | undefined {
 async function startJob(input: ShellInput, ctx: ToolContext, settings: Settings): Promise<ToolResult> {
   const { command, cwd } = input
   const jobs = jobsOf(ctx.handle)
-  const maxBytes = Math.min(maxBytesOf(input, settings) || mostUnread, mostUnread)
+  const maxBytes = Math.min(maxBytesOf(input, settings) || maxUnreadBytes, maxUnreadBytes)
   const { runId, callId } = ctx
   const job = jobs.start(ctx.execution, ctx.handle, { command, cwd, maxBytes, call: { runId, callId } })
   ctx.ifInterrupted?.(() => withTruncationMarker(job.output.take()))
@@ -210,4 +210,4 @@ async function startJob(input: ShellInput, ctx: ToolContext, settings: Settings)
 /** A command that fails at once fails within this time. */
 const earlyMs = 300
 /** Bounds the unread output of a job. */
-const mostUnread = 1024 * 1024
+const maxUnreadBytes = 1024 * 1024

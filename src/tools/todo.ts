@@ -32,22 +32,25 @@ export function formatTodos(todos: readonly Todo[]): string {
 
 const boxes: Record<TodoStatus, string> = { pending: '[ ]', in_progress: '[>]', completed: '[x]' }
 
-const mostTodos = 100
-const longestContent = 500
+const maxTodos = 100
+const maxContentLength = 500
 
 /** Checks a list of the model: near misses are corrected, other errors are reported. */
 function checkTodos(raw: unknown): ToolCheck {
   if (!Array.isArray(raw)) return { valid: false, error: '"todos" must be a list of { content, status }' }
-  if (raw.length > mostTodos)
-    return { valid: false, error: `${raw.length} todos are too many; write at most ${mostTodos}, in bigger steps` }
+  if (raw.length > maxTodos)
+    return { valid: false, error: `${raw.length} todos are too many; write at most ${maxTodos}, in bigger steps` }
   const todos: Todo[] = []
   for (const [i, item] of raw.entries()) {
     const { content, status = 'pending' } = typeof item === 'string' ? { content: item } : (item ?? {})
     const where = `todos[${i}]`
     if (typeof content !== 'string' || content.trim() === '')
       return { valid: false, error: `${where}.content must say what is to be done` }
-    if (content.length > longestContent)
-      return { valid: false, error: `${where}.content has ${content.length} characters; at most ${longestContent} fit` }
+    if (content.length > maxContentLength)
+      return {
+        valid: false,
+        error: `${where}.content has ${content.length} characters; at most ${maxContentLength} fit`,
+      }
     const known = statusOf(status)
     if (!known)
       return {

@@ -105,17 +105,17 @@ interface Body {
 }
 
 /** Stops at the limit: the rest is neither received nor decompressed. */
-async function readBody({ body, url }: PublicAnswer, most: number, { progress }: ToolContext): Promise<Body> {
+async function readBody({ body, url }: PublicAnswer, maxBytes: number, { progress }: ToolContext): Promise<Body> {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const part of body) {
     parts.push(part)
     size += part.length
-    if (size > most) break
+    if (size > maxBytes) break
     progress(`${size} bytes from ${url}`)
   }
   const bytes = Buffer.concat(parts)
-  return { bytes: bytes.subarray(0, most), isCut: bytes.length > most }
+  return { bytes: bytes.subarray(0, maxBytes), isCut: bytes.length > maxBytes }
 }
 
 interface Shown {

@@ -29,7 +29,7 @@ describe('a write', () => {
     expect((await write('src/new/a.txt', 'one\n2')).output).toBe('Updated src/new/a.txt (2 lines)')
     const before = await execution.stat!(await execution.spawn(), 'src/new/a.txt')
     const third = await write('./src/new/a.txt', 'one\n2')
-    expect(third.output).toBe('No change needed: ./src/new/a.txt holds exactly this already')
+    expect(third.output).toBe('No change needed: ./src/new/a.txt already has exactly this content')
     expect(await execution.stat!(await execution.spawn(), 'src/new/a.txt')).toEqual(before)
     expect(third.details.file).toMatchObject({ access: 'write', digest: digestOf('one\n2') })
     expect(third.details.file?.key).toBe(first.details.file?.key)
@@ -43,7 +43,7 @@ describe('a write', () => {
     expect(outputs).toEqual([
       'Created x.txt (1 line)',
       'Updated x.txt (1 line)',
-      'No change needed: x.txt holds exactly this already',
+      'No change needed: x.txt already has exactly this content',
     ])
     expect(memory.files.get('/project/x.txt')).toBe('b')
   })
@@ -149,10 +149,10 @@ describe('a write that cannot be', () => {
     },
   )
 
-  test('with half a character is refused: no file can hold it', () => {
+  test('with an unpaired surrogate is refused: no file can contain it', () => {
     expect(writeFile.check!({ path: 'a.txt', content: 'ab\ud83d' })).toEqual({
       valid: false,
-      error: '"content" has half a character (\\ud83d) at 2; write the whole character',
+      error: '"content" has an unpaired surrogate (\\ud83d) at 2; write the whole character',
     })
     expect(writeFile.check!({ path: 'a.txt', content: '😀' })).toBeUndefined()
   })

@@ -1,17 +1,17 @@
 import type { PreviewContext, ToolCheck, ToolContext, ToolDef, ToolPreview } from '../core/tool.ts'
 import { readAll, withFile } from '../platform/files-of.ts'
 import { parentKey } from './approval-keys.ts'
-import { type ChangedFile, changeFile, mostChanged, type PresentFile, previewFile } from './keyed-write.ts'
+import { type ChangedFile, type CurrentFile, changeFile, maxEditableBytes, previewFile } from './keyed-write.ts'
 import { type CountedDiff, countedDiff, diffWithNote } from './text/diff.ts'
 import { utf8 } from './text/encoding.ts'
 
-const description = `Writes a whole file, exactly as given: a new one, with the folders it needs, or one that takes the place of what is there.
-To change a part of a file use an edit instead.`
+const description = `Writes a whole file, exactly as given: a new one, with the folders it needs, or one that replaces an existing file.
+To change part of a file, use an edit instead.`
 
 /** Larger files are not shown on screens. */
-const mostPriorContent = 1024 * 1024
+const maxPriorContentBytes = 1024 * 1024
 /** No diff is made of larger files. */
-const mostCompared = 16 * 1024 * 1024
+const maxComparedBytes = 16 * 1024 * 1024
 
 export interface WriteFileInput {
   readonly path: string
@@ -27,7 +27,7 @@ export const writeFile: ToolDef<WriteFileInput> = {
       type: 'object',
       properties: {
         path: { type: 'string', description: 'The file; a relative path counts from the working directory.' },
-        content: { type: 'string', description: 'All that the file is to hold.' },
+        content: { type: 'string', description: 'The whole content of the file.' },
       },
       required: ['path', 'content'],
     },
@@ -38,13 +38,13 @@ export const writeFile: ToolDef<WriteFileInput> = {
   timeoutMs: 30_000,
   touches: ({ path }) => [{ path, access: 'write' }],
   deriveApprovalKey: ({ path }) => parentKey(path),
-  check: refuseHalfCharacters,
+  check: refuseUnpairedSurrogates,
   preview: ({ path, content }, ctx) => previewOf(path, content, ctx),
   before: ({ path }, ctx) => priorContent(path, ctx),
   async execute({ path, content }, ctx) {
     const bytes = Buffer.from(content)
-    const changed = await changeFile(ctx, { path, access: 'write' }, async (present) =>
-      present && (await holds(present, bytes)) ? 'no change' : bytes,
+    const changed = await changeFile(ctx, { path, access: 'write' }, async (current) =>
+      current && (await hasContent(current, bytes)) ? 'no change' : bytes,
     )
     const diff = changed.outcome === 'changed' && (await diffOf(path, changed.isNew ? null : changed.before, content))
     return {
@@ -54,19 +54,22 @@ export const writeFile: ToolDef<WriteFileInput> = {
   },
 }
 
-/** No file can hold half of a surrogate pair, so writing one would change the content. */
-function refuseHalfCharacters({ content }: Record<string, unknown>): ToolCheck | undefined {
+/** No UTF-8 file can contain an unpaired surrogate, so writing one would change the content. */
+function refuseUnpairedSurrogates({ content }: Record<string, unknown>): ToolCheck | undefined {
   if (typeof content !== 'string' || content.isWellFormed()) return undefined
-  const at = content.search(/\p{Surrogate}/u)
-  const code = content.charCodeAt(at).toString(16)
-  return { valid: false, error: `"content" has half a character (\\u${code}) at ${at}; write the whole character` }
+  const position = content.search(/\p{Surrogate}/u)
+  const code = content.charCodeAt(position).toString(16)
+  return {
+    valid: false,
+    error: `"content" has an unpaired surrogate (\\u${code}) at ${position}; write the whole character`,
+  }
 }
 
 /** The content of the file before the write, if it is text and not too large. */
 async function priorContent(path: string, ctx: ToolContext): Promise<{ priorContent?: string }> {
   try {
     return await withFile(ctx, path, async (file) => {
-      const text = file.info.size <= mostPriorContent ? utf8(await readAll(file)) : undefined
+      const text = file.info.size <= maxPriorContentBytes ? utf8(await readAll(file)) : undefined
       return text === undefined || text.includes('\0') ? {} : { priorContent: text }
     })
   } catch {
@@ -74,14 +77,14 @@ async function priorContent(path: string, ctx: ToolContext): Promise<{ priorCont
   }
 }
 
-async function holds(present: PresentFile, content: Uint8Array): Promise<boolean> {
-  const { size } = present.info
-  if (size > mostCompared && size !== content.length) return false
-  return size <= mostChanged && Buffer.compare(await present.bytes(), content) === 0
+async function hasContent(current: CurrentFile, content: Uint8Array): Promise<boolean> {
+  const { size } = current.info
+  if (size > maxComparedBytes && size !== content.length) return false
+  return size <= maxEditableBytes && Buffer.compare(await current.bytes(), content) === 0
 }
 
 function answerOf(path: string, changed: ChangedFile, content: string): string {
-  if (changed.outcome === 'no change') return `No change needed: ${path} holds exactly this already`
+  if (changed.outcome === 'no change') return `No change needed: ${path} already has exactly this content`
   const lines = lineCount(content)
   const size = lines === 1 ? '1 line' : `${lines} lines`
   const isLate = changed.outcome === 'written by earlier attempt'
@@ -94,16 +97,16 @@ async function diffOf(
   before: Uint8Array | null | undefined,
   content: string,
 ): Promise<CountedDiff | undefined> {
-  if (Buffer.byteLength(content) > mostCompared) return undefined
+  if (Buffer.byteLength(content) > maxComparedBytes) return undefined
   const text = before === null ? '' : before && utf8(before)
   return text === undefined ? undefined : countedDiff(path, text, content)
 }
 
 async function previewOf(path: string, content: string, ctx: PreviewContext): Promise<ToolPreview> {
-  return previewFile(ctx, path, async (present) => {
-    const before = present && (present.info.size <= mostCompared ? await present.bytes() : undefined)
-    const diff = await diffOf(path, present ? before : null, content)
-    return { files: [{ path, change: present ? 'replace' : 'create', ...diff }] }
+  return previewFile(ctx, path, async (current) => {
+    const before = current && (current.info.size <= maxComparedBytes ? await current.bytes() : undefined)
+    const diff = await diffOf(path, current ? before : null, content)
+    return { files: [{ path, change: current ? 'replace' : 'create', ...diff }] }
   })
 }
 

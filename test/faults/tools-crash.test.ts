@@ -62,7 +62,7 @@ describe.each(Object.entries(changes))('a %s that was cut off by a crash', (tool
     if (now === undefined) rmSync(at('a.txt'))
     else writeFileSync(at('a.txt'), now)
     const { output, isError } = await answer()
-    expect(output).toMatch(/^Tool error: "a\.txt" is neither what it was nor what this call was to make of it/)
+    expect(output).toMatch(/^Tool error: "a\.txt" was changed by something else while this call was interrupted/)
     expect(isError).toBe(true)
     if (now === undefined) expect(() => held('a.txt')).toThrow('ENOENT')
     else expect(held('a.txt')).toBe(now)

@@ -65,7 +65,7 @@ const table: Readonly<Record<string, Wrong>> = {
       ],
       [
         { old_string: 't' },
-        /old_string is there 2 times \(lines 2, 3\): add lines around the one you mean, or set replace_all/,
+        /old_string occurs 2 times \(lines 2, 3\): include surrounding lines of the one you mean, or set replace_all/,
       ],
       [{ new_string: 'one' }, /old_string and new_string are the same: there is nothing to change/],
       [{ old_string: 'z'.repeat(100_000) }, /old_string was not found/],

@@ -118,7 +118,7 @@ describe('edit', () => {
   test('does not mention options it does not have', async () => {
     writeFileSync(file(), 'one\none\n')
     const { output } = await run('edit', { path: 'a.txt', edits: [{ oldText: 'one', newText: '1' }] })
-    expect(output).toContain('oldText is there 2 times')
+    expect(output).toContain('oldText occurs 2 times')
     expect(output).not.toContain('replace_all')
   })
 

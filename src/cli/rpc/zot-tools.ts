@@ -136,8 +136,8 @@ function lastLines(text: string): string {
   return [`…(${lines.length - maxLines} lines truncated from head)…`, ...lines.slice(-maxLines)].join('\n')
 }
 
-const editDescription = `Makes edits to one file, in the order given, each on the result of the one before. When one of them fails none is made.
-Each oldText must be in the file exactly once at its turn, indentation and all: take in lines around it until it is.
+const editDescription = `Makes edits to one file, in the order given, each on the result of the one before. If one of them fails, none is made.
+Each oldText must be in the file exactly once at its turn, including its indentation: include surrounding lines until it is unique.
 Leave out the line numbers that read shows. The rest of the file stays byte for byte as it is.`
 
 interface ZotEditInput {
@@ -170,7 +170,7 @@ const zotEdit: ToolDef<ZotEditInput> = {
             type: 'object',
             properties: {
               oldText: { type: 'string', description: 'The text to replace, exactly as it is in the file.' },
-              newText: { type: 'string', description: 'What takes its place.' },
+              newText: { type: 'string', description: 'The text to replace it with.' },
             },
             required: ['oldText', 'newText'],
           },

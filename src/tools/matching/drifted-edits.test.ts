@@ -32,7 +32,7 @@ describe('Q05 one line of old without its indentation, several of new', () => {
     const result = edited(file, 'return x', 'if (y) {\n  log()\n}\nreturn x')
     expect(result).toMatchObject({
       text: 'function f() {\n    if (y) {\n      log()\n    }\n    return x\n}\n',
-      note: 'old_string began behind the indentation of its line; the lines after the first of new_string were given it too',
+      note: 'old_string starts after the indentation of its line; the later lines of new_string were given that indentation too',
     })
   })
 
@@ -92,7 +92,7 @@ describe('Q07', () => {
   test('Q07 a twin of other indentation is not edited when the place changed: both are named', () => {
     const file = 'async function f() {\n  await save(first, third)\n}\nif (x) {\n    await save(first, second)\n}\n'
     expect(reasonOf(file, '  await save(first, second)', '  await save(second)')).toMatch(
-      /^line 5 is old_string but .*line 2 has that/,
+      /^line 5 matches except .*line 2 has the same/,
     )
   })
 })

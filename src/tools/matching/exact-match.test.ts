@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { findByLines, findExact, occurrencesOf, sequencesIn } from './exact-match.ts'
 import { searchedText } from './searched-text.ts'
-import { originalPositions, plainEndings } from './text-lines.ts'
+import { originalPositions, withLfEndings } from './text-lines.ts'
 
 const fragment = fc.constantFrom('a', 'a', 'b', 'aa', '\n', '\r\n', '\r')
 const soup = (max: number) => fc.array(fragment, { minLength: 1, maxLength: max }).map((parts) => parts.join(''))
@@ -10,11 +10,11 @@ const soup = (max: number) => fc.array(fragment, { minLength: 1, maxLength: max 
 test('lines are found where they are in the text with plain endings, whatever the endings', () => {
   let found = 0
   fc.assert(
-    fc.property(soup(30), soup(5), fc.boolean(), fc.integer({ min: 1, max: 9 }), (text, given, overlapping, most) => {
-      const wanted = plainEndings(given)
-      const places = findByLines(text, wanted, { overlapping, most })
+    fc.property(soup(30), soup(5), fc.boolean(), fc.integer({ min: 1, max: 9 }), (text, given, overlapping, max) => {
+      const wanted = withLfEndings(given)
+      const places = findByLines(text, wanted, { overlapping, max })
       if (!places) return
-      const plain = occurrencesOf(plainEndings(text), wanted, { overlapping, most })
+      const plain = occurrencesOf(withLfEndings(text), wanted, { overlapping, max })
       found += plain.length
       expect(places.starts).toEqual(originalPositions(text, plain))
       expect(places.starts.map((_, i) => places.endOf(i))).toEqual(
@@ -43,8 +43,8 @@ test('a text with other endings is found without a plain copy of the whole', () 
 })
 
 test('lines that are everywhere, or empty, are left to another way of searching', () => {
-  expect(findByLines('a\r\n'.repeat(1000), 'a\n'.repeat(100), { overlapping: true, most: 10_000 })).toBeUndefined()
-  expect(findByLines('\r\n\r\n', '\n', { overlapping: true, most: 10 })).toBeUndefined()
+  expect(findByLines('a\r\n'.repeat(1000), 'a\n'.repeat(100), { overlapping: true, max: 10_000 })).toBeUndefined()
+  expect(findByLines('\r\n\r\n', '\n', { overlapping: true, max: 10 })).toBeUndefined()
 })
 
 const codes = (text: string): number[] => Array.from(text, (_, i) => text.charCodeAt(i))
@@ -53,8 +53,8 @@ test('both ways of searching find the same places', () => {
   const ab = (max: number) =>
     fc.array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: max }).map((all) => all.join(''))
   fc.assert(
-    fc.property(ab(40), ab(5), fc.boolean(), fc.integer({ min: 1, max: 9 }), (text, wanted, overlapping, most) => {
-      const options = { overlapping, most }
+    fc.property(ab(40), ab(5), fc.boolean(), fc.integer({ min: 1, max: 9 }), (text, wanted, overlapping, max) => {
+      const options = { overlapping, max }
       expect(sequencesIn(codes(text), codes(wanted), options)).toEqual(occurrencesOf(text, wanted, options))
     }),
     { numRuns: 500, seed: 3 },
@@ -64,16 +64,16 @@ test('both ways of searching find the same places', () => {
 test('a long text is found among others that begin like it', () => {
   const begin = 'begin '.repeat(60)
   const text = `${begin}one ${begin}two ${'some words '.repeat(500_000)}${begin}two`
-  const options = { overlapping: true, most: 10 }
+  const options = { overlapping: true, max: 10 }
   expect(occurrencesOf(text, `${begin}two`, options)).toEqual([begin.length + 4, text.length - begin.length - 3])
-  expect(occurrencesOf(text, `${begin}two`, { overlapping: false, most: 1 })).toEqual([begin.length + 4])
+  expect(occurrencesOf(text, `${begin}two`, { overlapping: false, max: 1 })).toEqual([begin.length + 4])
   expect(occurrencesOf(text, `${begin}three`, options)).toEqual([])
 })
 
 test('a long text of many repetitions is found without trying each place anew', () => {
   const text = `${'a'.repeat(10_000_000)}é`
   const wanted = `${'a'.repeat(50_000)}b${'a'.repeat(50_000)}`
-  expect(occurrencesOf(text, wanted, { overlapping: true, most: 10 })).toEqual([])
+  expect(occurrencesOf(text, wanted, { overlapping: true, max: 10 })).toEqual([])
   const tail = `${'a'.repeat(100_000)}é`
-  expect(occurrencesOf(text, tail, { overlapping: true, most: 10 })).toEqual([text.length - tail.length])
+  expect(occurrencesOf(text, tail, { overlapping: true, max: 10 })).toEqual([text.length - tail.length])
 })

@@ -1,5 +1,5 @@
 import { isDistinctive, type SearchedText } from './searched-text.ts'
-import { originalPositions, plainEndings } from './text-lines.ts'
+import { originalPositions, withLfEndings } from './text-lines.ts'
 
 /** Matched ranges of a text, in order. Not objects, because there may be millions. */
 export interface Matches {
@@ -9,16 +9,16 @@ export interface Matches {
 
 /** Which matches count. */
 interface MatchOptions {
-  /** Find matches that do not overlap, up to `mostReplaced` + 1; else also overlapping ones, up to `mostCounted` + 1. */
+  /** If true, finds up to `maxReplacedMatches` + 1 matches that do not overlap; else up to `maxCountedMatches` + 1 of any. */
   readonly all: boolean
   /** Only matches at the beginning of a line; a text that is not distinctive must match whole lines. */
   readonly asLines: boolean
 }
 
 /** More matches than this are not counted. */
-export const mostCounted = 1000
+export const maxCountedMatches = 1000
 /** More matches than this are not replaced at once. */
-export const mostReplaced = 10_000_000
+export const maxReplacedMatches = 10_000_000
 
 /**
  * Finds a text exactly. A `\n` in it matches a line ending of any kind, so that places which look the same to a reader
@@ -28,15 +28,15 @@ export function findExact(searched: SearchedText, wanted: string, options: Match
   const { text } = searched
   const exact = wanted.includes('\r') && !options.asLines ? occurrences(text, wanted, options) : []
   if (exact.length > 0) return matchesAt(exact, wanted.length)
-  const plainWanted = plainEndings(wanted)
-  const isPlain = !text.includes('\r') || !(plainWanted.includes('\n') || options.asLines)
-  const byLines = isPlain || options.asLines ? undefined : findByLines(text, plainWanted, limits(options))
+  const lfWanted = withLfEndings(wanted)
+  const canSearchOriginal = !text.includes('\r') || !(lfWanted.includes('\n') || options.asLines)
+  const byLines = canSearchOriginal || options.asLines ? undefined : findByLines(text, lfWanted, limits(options))
   if (byLines) return byLines
-  const plainText = isPlain ? text : searched.plain()
+  const searchText = canSearchOriginal ? text : searched.lfText()
   const found = options.asLines
-    ? lineOccurrences(plainText, plainWanted, options)
-    : occurrences(plainText, plainWanted, options)
-  return isPlain ? matchesAt(found, plainWanted.length) : matchesInOriginal(text, found, plainWanted.length)
+    ? lineOccurrences(searchText, lfWanted, options)
+    : occurrences(searchText, lfWanted, options)
+  return canSearchOriginal ? matchesAt(found, lfWanted.length) : matchesInOriginal(text, found, lfWanted.length)
 }
 
 function occurrences(text: string, wanted: string, options: MatchOptions): number[] {
@@ -45,13 +45,13 @@ function occurrences(text: string, wanted: string, options: MatchOptions): numbe
 
 const limits = ({ all }: MatchOptions): OccurrenceOptions => ({
   overlapping: !all,
-  most: (all ? mostReplaced : mostCounted) + 1,
+  max: (all ? maxReplacedMatches : maxCountedMatches) + 1,
 })
 
 function lineOccurrences(text: string, wanted: string, { all }: MatchOptions): number[] {
   const top = text.startsWith('\uFEFF') ? 1 : 0
-  const most = all ? mostReplaced + 1 : mostCounted
-  const found = occurrencesOf(text, `\n${wanted}`, { overlapping: true, most }).map((at) => at + 1)
+  const max = all ? maxReplacedMatches + 1 : maxCountedMatches
+  const found = occurrencesOf(text, `\n${wanted}`, { overlapping: true, max }).map((at) => at + 1)
   if (text.startsWith(wanted, top)) found.unshift(top)
   const isWhole = (at: number): boolean => {
     const end = at + wanted.length
@@ -88,18 +88,18 @@ function matchesInOriginal(text: string, positions: readonly number[], length: n
 export function findByLines(
   text: string,
   wanted: string,
-  { overlapping, most }: OccurrenceOptions,
+  { overlapping, max }: OccurrenceOptions,
 ): Matches | undefined {
   const lines = wanted.split('\n')
   const pivot = lines.reduce((longest, line, i) => (line.length > lines[longest]!.length ? i : longest), 0)
-  const sought = lines[pivot]!.slice(0, alwaysQuick)
+  const sought = lines[pivot]!.slice(0, fastSearchLength)
   if (sought === '') return undefined
   const starts: number[] = []
   const ends: number[] = []
-  let left = 2 * text.length
-  for (let at = text.indexOf(sought); at >= 0 && starts.length < most; at = text.indexOf(sought, at + 1)) {
-    left -= wanted.length
-    if (left < 0) return undefined
+  let workLeft = 2 * text.length
+  for (let at = text.indexOf(sought); at >= 0 && starts.length < max; at = text.indexOf(sought, at + 1)) {
+    workLeft -= wanted.length
+    if (workLeft < 0) return undefined
     const end = endOfLines(text, at, lines, pivot)
     const start = end < 0 ? -1 : startOfLines(text, at, lines, pivot)
     if (start < 0 || (!overlapping && start < (ends.at(-1) ?? 0))) continue
@@ -152,33 +152,33 @@ interface OccurrenceOptions {
   /** Whether one may begin inside another. */
   readonly overlapping: boolean
   /** Stop after this many. */
-  readonly most: number
+  readonly max: number
 }
 
 /** Beyond this many comparisons in the worst case, a linear algorithm is used. */
-const mostComparisons = 1e9
+const maxComparisons = 1e9
 /** Up to this length `indexOf` is fast for every text. */
-const alwaysQuick = 250
+const fastSearchLength = 250
 
-/** The positions of a text in another, in linear time. */
+/** The positions of a text in another, in bounded time. */
 export function occurrencesOf(text: string, wanted: string, options: OccurrenceOptions): number[] {
-  if (wanted.length > alwaysQuick && wanted.length * text.length > mostComparisons)
+  if (wanted.length > fastSearchLength && wanted.length * text.length > maxComparisons)
     return byBeginnings(text, wanted, options) ?? sequencesIn(codesOf(text), codesOf(wanted), options)
   const found: number[] = []
   const step = options.overlapping ? 1 : wanted.length
-  for (let at = text.indexOf(wanted); at >= 0 && found.length < options.most; at = text.indexOf(wanted, at + step))
+  for (let at = text.indexOf(wanted); at >= 0 && found.length < options.max; at = text.indexOf(wanted, at + step))
     found.push(at)
   return found
 }
 
 /** Compares only places with the same beginning; `undefined` if there are too many of them. */
-function byBeginnings(text: string, wanted: string, { overlapping, most }: OccurrenceOptions): number[] | undefined {
+function byBeginnings(text: string, wanted: string, { overlapping, max }: OccurrenceOptions): number[] | undefined {
   const found: number[] = []
-  const beginning = wanted.slice(0, alwaysQuick)
-  let left = 2 * text.length
-  for (let at = text.indexOf(beginning); at >= 0 && found.length < most; ) {
-    left -= wanted.length
-    if (left < 0) return undefined
+  const beginning = wanted.slice(0, fastSearchLength)
+  let workLeft = 2 * text.length
+  for (let at = text.indexOf(beginning); at >= 0 && found.length < max; ) {
+    workLeft -= wanted.length
+    if (workLeft < 0) return undefined
     const isThere = text.startsWith(wanted, at)
     if (isThere) found.push(at)
     at = text.indexOf(beginning, at + (isThere && !overlapping ? wanted.length : 1))
@@ -190,11 +190,11 @@ function byBeginnings(text: string, wanted: string, { overlapping, most }: Occur
 export function sequencesIn(
   all: ArrayLike<number>,
   wanted: ArrayLike<number>,
-  { overlapping, most }: OccurrenceOptions,
+  { overlapping, max }: OccurrenceOptions,
 ): number[] {
   const found: number[] = []
   const borders = bordersOf(wanted)
-  for (let i = 0, matched = 0; i < all.length && found.length < most; i++) {
+  for (let i = 0, matched = 0; i < all.length && found.length < max; i++) {
     while (matched > 0 && all[i] !== wanted[matched]) matched = borders[matched - 1]!
     if (all[i] === wanted[matched]) matched++
     if (matched < wanted.length) continue

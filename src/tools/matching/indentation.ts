@@ -9,7 +9,7 @@ interface IndentPair {
 
 /** The conversion that is right for all of these lines, if there is one. */
 export function shiftBetween(pairs: readonly IndentPair[]): Shift | undefined {
-  return candidates(pairs).find((shift) => pairs.every(({ given, inFile: own }) => shift(given) === own))
+  return candidates(pairs).find((shift) => pairs.every(({ given, inFile }) => shift(given) === inFile))
 }
 
 /** The whitespace with which a line begins. */
@@ -20,16 +20,16 @@ const widths = [4, 2, 8, 3, 1, 5, 6, 7]
 function candidates(pairs: readonly IndentPair[]): Shift[] {
   const [first] = pairs
   if (!first) return [(indent) => indent]
-  const { given, inFile: own } = first
+  const { given, inFile } = first
   const shifts: Shift[] = []
-  if (own.endsWith(given)) shifts.push(deeper(own.slice(0, own.length - given.length)))
-  if (given.endsWith(own)) shifts.push(shallower(given.slice(0, given.length - own.length)))
+  if (inFile.endsWith(given)) shifts.push(deeper(inFile.slice(0, inFile.length - given.length)))
+  if (given.endsWith(inFile)) shifts.push(shallower(given.slice(0, given.length - inFile.length)))
   for (const width of widths) shifts.push(toTabs(width, 0), toSpaces(width, 0))
-  // If all lines have the same depth, a different width cannot be told from a different depth.
+  // If all lines have the same depth, a different width looks the same as a different depth.
   if (pairs.every((pair) => pair.given === given)) return shifts
   for (const width of widths) {
     const columns = columnsOf(given, width)
-    shifts.push(toTabs(width, tabsOf(own) - Math.floor(columns / width)), toSpaces(width, own.length - columns))
+    shifts.push(toTabs(width, tabsOf(inFile) - Math.floor(columns / width)), toSpaces(width, inFile.length - columns))
   }
   return shifts
 }
@@ -78,7 +78,7 @@ interface LaterLines {
 }
 
 /**
- * The first new line follows the indentation that is in the file. Decides whether the later lines already include that
+ * The match starts after the indentation, so the first new line already has it. Decides whether the later lines already include that
  * indentation (`as written`), lack it (`shifted`), or may be meant either way (`unclear`).
  */
 export function laterLinesIndentation({ old, new: lines, indent }: LaterLines): 'as written' | 'shifted' | 'unclear' {

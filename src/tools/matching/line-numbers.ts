@@ -26,8 +26,13 @@ function unnumbered(edit: OldAndNew, prefix: RegExp, isSure: boolean): Unnumbere
   if (!isNumbered || !areConsecutive(numbers)) return undefined
   const stripped = stripAll(old, prefix)
   if (!/\S/.test(stripped)) return undefined
-  const known = numbers.filter((number) => number !== undefined)
-  return { old: stripped, new: withoutPasted(edit.new, prefix), first: known[0]!, isSure: isSure || known.length > 1 }
+  const present = numbers.filter((number) => number !== undefined)
+  return {
+    old: stripped,
+    new: withoutPasted(edit.new, prefix),
+    first: present[0]!,
+    isSure: isSure || present.length > 1,
+  }
 }
 
 /** Strips the numbers of the new text too. Added lines have no number. */
@@ -51,9 +56,9 @@ function numbersOf(lines: readonly string[], prefix: RegExp): (number | undefine
 function areConsecutive(numbers: readonly (number | undefined)[]): boolean {
   const first = numbers.findIndex((number) => number !== undefined)
   if (first < 0) return false
-  const known = numbers.filter((number) => number !== undefined)
+  const present = numbers.filter((number) => number !== undefined)
   return (
-    known.every((number, i) => number === known[0]! + i) ||
+    present.every((number, i) => number === present[0]! + i) ||
     numbers.every((number, i) => number === undefined || number === numbers[first]! + i - first)
   )
 }

@@ -29,10 +29,10 @@ export function fileCharacters(given: readonly string[], inFile: readonly string
   for (const form of [undefined, 'NFC', 'NFD'] as const) {
     const normal = (text: string): string => (form === undefined ? text : text.normalize(form))
     const pairs = given.map((line, i) => [[...normal(line.trim())], [...inFile[i]!.trim()]] as const)
-    if (!pairs.every(([said, written]) => said.length === written.length)) continue
+    if (!pairs.every(([asGiven, written]) => asGiven.length === written.length)) continue
     const targets = new Map<string, Set<string>>()
-    for (const [said, written] of pairs)
-      for (const [i, character] of said.entries())
+    for (const [asGiven, written] of pairs)
+      for (const [i, character] of asGiven.entries())
         targets.set(character, (targets.get(character) ?? new Set()).add(written[i]!))
     return (text) => translated(normal(text), targets)
   }
@@ -40,18 +40,21 @@ export function fileCharacters(given: readonly string[], inFile: readonly string
 }
 
 function translated(text: string, targets: ReadonlyMap<string, ReadonlySet<string>>): string | undefined {
-  const changes = [...targets].filter(([said, written]) => !written.has(said) || written.size > 1)
+  const changes = [...targets].filter(([asGiven, written]) => !written.has(asGiven) || written.size > 1)
   if (changes.length === 0) return text
   /** The file has plain characters where the model wrote typographic ones. */
-  const isPlain = changes.every(([said, written]) => written.size === 1 && written.has(foldLookAlikes(said)))
+  const isAsciiInFile = changes.every(
+    ([asGiven, written]) => written.size === 1 && written.has(foldLookAlikes(asGiven)),
+  )
   const isOfFile = (character: string): boolean => changes.some(([, written]) => written.has(character))
   let result = ''
   for (const character of text) {
     const written = targets.get(character)
     const only = written?.size === 1 ? [...written][0]! : undefined
     // If the file has both straight and typographic quotes, a quote is ambiguous.
-    if (!isPlain && /["'‘’“”]/.test(character) && !(written === undefined && isOfFile(character))) return undefined
-    result += only ?? (isPlain && !written ? foldLookAlikes(character) : character)
+    if (!isAsciiInFile && /["'‘’“”]/.test(character) && !(written === undefined && isOfFile(character)))
+      return undefined
+    result += only ?? (isAsciiInFile && !written ? foldLookAlikes(character) : character)
   }
   return result
 }

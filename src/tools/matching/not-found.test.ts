@@ -80,7 +80,7 @@ describe('A144 what is told of a text that is not there', () => {
   })
 
   test('says when the new text is there already', () => {
-    expect(preview(code, "from 'fs'", "from 'node:fs'")).toContain('but new_string is there already (line 1)')
+    expect(preview(code, "from 'fs'", "from 'node:fs'")).toContain('but new_string is already there (line 1)')
   })
 
   test('is short, whatever the file is', () => {

@@ -1,13 +1,13 @@
 import { foldLookAlikes } from './look-alikes.ts'
 import type { SearchedText } from './searched-text.ts'
 import { nearestLines } from './similar-lines.ts'
-import { cutLine, lineNumbersAt, longestShown, plainEndings } from './text-lines.ts'
+import { cutLine, lineNumbersAt, maxShownLength, withLfEndings } from './text-lines.ts'
 
-const mostShown = 8
+const maxShownLines = 8
 
 /** Describes to the model the most similar lines of the file, and what differs there. */
 export function describeNearest(searched: SearchedText, old: string, display: (part: string) => string): string {
-  const written = plainEndings(old).split('\n')
+  const written = withLfEndings(old).split('\n')
   const given = written.at(-1) === '' ? written.slice(0, -1) : written
   const nearest = nearestLines(searched, given)
   if (nearest === undefined) return 'Nothing in the file is like it; read the file again'
@@ -15,8 +15,8 @@ export function describeNearest(searched: SearchedText, old: string, display: (p
   const first = Math.max(nearest, 0)
   const end = Math.min(nearest + given.length, texts.length)
   const different = firstDifferent(texts, given, nearest)
-  const from = Math.max(Math.min((different ?? first) - 3, end - mostShown), first)
-  const until = Math.min(from + mostShown, end)
+  const from = Math.max(Math.min((different ?? first) - 3, end - maxShownLines), first)
+  const until = Math.min(from + maxShownLines, end)
   const numbers = lineNumbersAt(searched.text, starts.slice(first, end))
   const numberOf = (index: number): number => numbers[index - first]!
   const span = end - first > 1 ? `lines ${numberOf(first)}-${numberOf(end - 1)}` : `line ${numberOf(first)}`
@@ -47,11 +47,11 @@ function difference(line: number, given: string, inFile: string): string[] {
   const from = firstDifference(given, inFile)
   const kind = kindOf(given, inFile)
   const around = (text: string): string => excerpt(text, from)
-  const drawn = kind === 'whitespace' ? (text: string) => visibleBlanks(around(text)) : around
+  const render = kind === 'whitespace' ? (text: string) => visibleBlanks(around(text)) : around
   return [
     `Line ${line} differs${notes[kind]}:`,
-    `  old_string: ${drawn(given)}`,
-    `  the file:   ${drawn(inFile)}`,
+    `  old_string: ${render(given)}`,
+    `  the file:   ${render(inFile)}`,
     ...(kind === 'look-alikes' ? [`  (${codePoint(given, from)} against ${codePoint(inFile, from)} in the file)`] : []),
   ]
 }
@@ -78,7 +78,7 @@ function firstDifference(a: string, b: string): number {
 
 /** The part of a long line around a position. */
 function excerpt(line: string, at: number): string {
-  const from = line.length > longestShown ? Math.max(at - longestShown / 2, 0) : 0
+  const from = line.length > maxShownLength ? Math.max(at - maxShownLength / 2, 0) : 0
   return from > 0 ? `…${cutLine(line.slice(from))}` : cutLine(line)
 }
 

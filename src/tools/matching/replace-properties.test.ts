@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { foldLookAlikes } from './look-alikes.ts'
 import { type NotReplaced, type Replaced, replaceText } from './replace.ts'
-import { plainEndings } from './text-lines.ts'
+import { withLfEndings } from './text-lines.ts'
 
 const replace = (text: string, old: string, fresh: string): Replaced | NotReplaced =>
   replaceText(text, { old, new: fresh, all: false })
@@ -20,13 +20,13 @@ describe('whatever the text and its line endings', () => {
     const fresh = fc.array(word, { minLength: 1, maxLength: 4 }).map((lines) => lines.join('\n'))
     fc.assert(
       fc.property(linesOf(0, 6), place, linesOf(0, 6), fresh, (before, target, after, text) => {
-        const result = replace(`${before}${target}${after}`, plainEndings(target), text)
+        const result = replace(`${before}${target}${after}`, withLfEndings(target), text)
         if (result.type === 'refused') throw new Error(result.reason)
         expect(result.count).toBe(1)
         expect(sha(result.text.slice(0, before.length))).toBe(sha(before))
         expect(sha(result.text.slice(result.text.length - after.length))).toBe(sha(after))
         const middle = result.text.slice(before.length, result.text.length - after.length)
-        expect(plainEndings(middle)).toBe(text)
+        expect(withLfEndings(middle)).toBe(text)
       }),
       { numRuns: 500, seed: 11 },
     )
@@ -53,11 +53,11 @@ describe('whatever the text and its line endings', () => {
     const seen = { exact: 0, tolerant: 0, refused: 0 }
     fc.assert(
       fc.property(soup(14), soup(5), soup(4), (text, old, fresh) => {
-        fc.pre(plainEndings(old) !== plainEndings(fresh) && !/\r(?!\n)/.test(fresh))
+        fc.pre(withLfEndings(old) !== withLfEndings(fresh) && !/\r(?!\n)/.test(fresh))
         const result = replace(text, old, fresh)
         if (result.type === 'refused') return void seen.refused++
         // Lines that got the indentation of the place are another matter.
-        if (result.note?.startsWith('old_string began behind')) return
+        if (result.note?.startsWith('old_string starts after')) return
         seen[result.note === undefined ? 'exact' : 'tolerant']++
         const places = result.note === undefined ? exactPlaces(text, old) : alikeWindows(text, old)
         expect(places).toHaveLength(1)
@@ -71,7 +71,7 @@ describe('whatever the text and its line endings', () => {
         expect(result.text.startsWith(before)).toBe(true)
         expect(result.text.endsWith(after)).toBe(true)
         const middle = result.text.slice(before.length, result.text.length - after.length)
-        expect(plainEndings(middle)).toBe(plainEndings(fresh))
+        expect(withLfEndings(middle)).toBe(withLfEndings(fresh))
       }),
       { numRuns: 6000, seed: 12 },
     )
@@ -115,8 +115,8 @@ interface Around {
 function exactPlaces(text: string, old: string): Around[] {
   const literal = old.includes('\r') ? placesThat(text, old.length, (place) => place === old) : []
   if (literal.length > 0) return literal
-  const wanted = plainEndings(old)
-  return placesThat(text, 2 * old.length, (place) => plainEndings(place) === wanted).filter(
+  const wanted = withLfEndings(old)
+  return placesThat(text, 2 * old.length, (place) => withLfEndings(place) === wanted).filter(
     ({ before, after }) =>
       !cutsPair(before, text.slice(before.length)) && !cutsPair(text.slice(0, -after.length), after),
   )
@@ -136,7 +136,7 @@ function placesThat(text: string, longest: number, isMeant: (place: string) => b
 function alikeWindows(text: string, old: string): Around[] {
   const lines = text.split(/(?<=\n)|(?<=\r)(?!\n)/)
   const essence = (line: string): string => foldLookAlikes(line).trim()
-  const wanted = plainEndings(old)
+  const wanted = withLfEndings(old)
     .replace(/^\s*\n|\n\s*$/g, '')
     .split('\n')
     .map(essence)

@@ -33,7 +33,7 @@ describe('an exact match', () => {
 
   test('A143 that is there several times is refused, with the number and the lines', () => {
     expect(refusal('x\ny\nx\nx\n', 'x')).toBe(
-      'old_string is there 3 times (lines 1, 3, 4): add lines around the one you mean, or set replace_all to replace all of them',
+      'old_string occurs 3 times (lines 1, 3, 4): include surrounding lines of the one you mean, or set replace_all to replace all of them',
     )
     expect(refusal('x\n'.repeat(9), 'x')).toContain('9 times (lines 1, 2, 3, 4, 5 and 4 more)')
     expect(refusal('x\n'.repeat(5000), 'x')).toContain('more than 1000 times')
@@ -60,14 +60,14 @@ describe('an exact match', () => {
   })
 
   test('whose result would be too large is refused, and not made', () => {
-    const most = 100
-    const options = { most }
+    const maxLength = 100
+    const options = { maxLength }
     const grown = (count: number, all: boolean, text = 'x\n'): string => {
       const result = replaceText(text.repeat(count), { old: 'x', new: 'y'.repeat(9), all }, options)
       return result.type === 'refused' ? result.reason : `${result.text.length}`
     }
     expect(grown(10, true)).toBe('100')
-    expect(grown(11, true)).toContain('the result would be larger than the 100 bytes')
+    expect(grown(11, true)).toContain('the result would have more than 100 characters')
     expect(grown(46, false, 'z')).toContain('not found')
     expect(replaceText(`${'z'.repeat(91)}x`, { old: 'x', new: 'y'.repeat(9), all: false }, options).type).toBe(
       'replaced',
@@ -78,7 +78,7 @@ describe('an exact match', () => {
     const huge = replaceText(
       'x'.repeat(1_000_000),
       { old: 'x', new: 'y'.repeat(10_000), all: true },
-      { most: 1_000_000 },
+      { maxLength: 1_000_000 },
     )
     expect(huge.type).toBe('refused')
   })
@@ -323,6 +323,6 @@ describe('tolerance', () => {
   })
 
   test('names the places when there are two', () => {
-    expect(refusal('  some words\nx\n\tsome words\n', 'some words \n')).toContain('lines 1, 3 are like it')
+    expect(refusal('  some words\nx\n\tsome words\n', 'some words \n')).toContain('lines 1, 3 match except')
   })
 })

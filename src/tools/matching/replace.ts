@@ -1,4 +1,4 @@
-import { findExact, type Matches, mostCounted, mostReplaced } from './exact-match.ts'
+import { findExact, type Matches, maxCountedMatches, maxReplacedMatches } from './exact-match.ts'
 import { indentOf, laterLinesIndentation } from './indentation.ts'
 import { type OldAndNew, type Unnumbered, withoutLineNumbers } from './line-numbers.ts'
 import { describeNearest } from './not-found.ts'
@@ -11,9 +11,9 @@ import {
   endingsIn,
   lineNumbersAt,
   namedLines,
-  plainEndings,
   splitText,
   textLines,
+  withLfEndings,
   writtenLines,
 } from './text-lines.ts'
 import { type TolerantMatch, tolerantMatch } from './tolerant-match.ts'
@@ -46,18 +46,19 @@ export interface NotReplaced {
 export interface ReplaceOptions {
   /** Converts a part of the text for display. */
   readonly display?: (part: string) => string
-  /** A result of more characters is refused before it is built. Default: no limit. */
-  readonly most?: number
-  /** Whether to count the lines of the replacements, which is slow in large texts. Default true. */
-  readonly countLines?: boolean
+  /** The maximum length of the result in characters; a longer one is refused before it is built. Default: no limit. */
+  readonly maxLength?: number
+  /** Whether to report the lines of the replacements: finding them is slow in large texts. Default true. */
+  readonly reportLines?: boolean
 }
 
-const mostNamedLines = 5
-const mostNotedLines = 12
+const maxNamedLines = 5
+const maxNotedLines = 12
 
 /**
- * Replaces the only match of the old text. A match is exact up to line endings, with pasted line numbers removed if need
- * be. If there is none, a tolerant match is used.
+ * Replaces the only match of the old text, or all of them. Exact matches, up to line endings, are tried first, with pasted
+ * line numbers removed if need be. For a single replacement a tolerant match is used if there is no exact one, or only one
+ * that starts inside a longer indentation.
  */
 export function replaceText(text: string, edit: TextEdit, options: ReplaceOptions = {}): Replaced | NotReplaced {
   const { display = (part) => part } = options
@@ -72,22 +73,23 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
     if (first === undefined || !hasRightNumber(text, attempt, first)) continue
     if (matches.starts.length > 1 && !edit.all) return refused(notUnique(text, matches))
     if (edit.all) return replaceExact(text, matches, attempt, options)
-    // An indented old text that is found in deeper indentation is not exact: a tolerant match may be better.
+    // The match starts inside a longer indentation. Prefer a tolerant match; this one is the fallback.
     if (/^[ \t]/.test(attempt.old) && indentBefore(text, first) !== '') {
       replaceIndented ??= () => replaceExact(text, matches, attempt, options)
       continue
     }
-    const other = competingLineOfUnindented(searched, attempt, first)
-    if (other !== undefined) return refused(ambiguousIndentation(text, first, other))
+    const other = otherLineWithSameIndent(searched, attempt, first)
+    if (other !== undefined) return refused(ambiguousIndentationMessage(text, first, other))
     return replaceExact(text, matches, attempt, options)
   }
   for (const attempt of edit.all ? [] : [edit, ...unnumbered]) {
     const match = tolerantMatch(searched, attempt)
     if (match && match.type !== 'several' && !hasRightNumber(text, attempt, match.start)) continue
-    if (match?.type === 'unclear') return refused(unclear[match.what](lineNumbersAt(text, [match.start])[0]!))
+    if (match?.type === 'unclear')
+      return refused(unclearMatchMessage[match.what](lineNumbersAt(text, [match.start])[0]!))
     if (match?.type === 'several')
       return refused(
-        `old_string was not found exactly, and ${namedLines(lineNumbersAt(text, match.starts))} are like it but for whitespace or look-alike characters: copy the text of one of them exactly, with enough lines around it`,
+        `old_string was not found exactly, and ${namedLines(lineNumbersAt(text, match.starts))} match except for whitespace or look-alike characters: copy the text of one of them exactly, with enough surrounding lines to make it unique`,
       )
     if (match) return replaceTolerant(searched, attempt, match, display)
   }
@@ -95,18 +97,18 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
   return refused(notFound(searched, edit, describeNearest(searched, (unnumbered[0] ?? edit).old, display)))
 }
 
-const unclear = {
+const unclearMatchMessage = {
   indentation: (line: number) =>
-    `old_string was not found exactly; line ${line} is like it but for its indentation, and new_string has neither that of old_string nor that of the file: write both with the indentation of the file`,
+    `old_string was not found exactly; line ${line} matches except for its indentation, and the indentation of new_string is neither that of old_string nor that of the file: write both with the indentation of the file`,
   characters: (line: number) =>
-    `old_string was not found exactly; line ${line} is like it but has typographic quotes, and which of them new_string means cannot be told: copy the quotes of the file`,
+    `old_string was not found exactly; line ${line} matches except for its typographic quotes, and it is unclear which of them new_string means: copy the quotes of the file`,
 } as const
 
-const ambiguousIndentation = (text: string, start: number, other: number): string =>
-  `line ${lineNumbersAt(text, [start])[0]} is old_string but for its indentation, and line ${other + 1} has that indentation but other words: copy the text of the one you mean, indentation and all`
+const ambiguousIndentationMessage = (text: string, start: number, other: number): string =>
+  `line ${lineNumbersAt(text, [start])[0]} matches except for its indentation; line ${other + 1} has the same indentation as old_string but different text: copy the text of the one you mean, including its indentation`
 
-/** Another line that may be meant, if a whole line was given without the indentation of the line where it was found. */
-function competingLineOfUnindented(searched: SearchedText, { old }: OldAndNew, start: number): number | undefined {
+/** Another line that the model may mean, if it gave a whole line without the indentation of the matched line. */
+function otherLineWithSameIndent(searched: SearchedText, { old }: OldAndNew, start: number): number | undefined {
   const { text } = searched
   const isLine =
     /^\S[^\r\n]*$/.test(old) && /^[ \t]*(?:[\r\n]|$)/.test(text.slice(start + old.length, start + old.length + 200))
@@ -114,7 +116,7 @@ function competingLineOfUnindented(searched: SearchedText, { old }: OldAndNew, s
   return competingLine(searched, [old], lineIndexAt(searched, start))
 }
 
-/** A number that may be part of the text counts as a line number only if it is that of the match. */
+/** A leading number that may be content counts as a line number only if the match is on that line. */
 function hasRightNumber(text: string, attempt: OldAndNew | Unnumbered, start: number): boolean {
   return !('isSure' in attempt) || attempt.isSure || lineNumbersAt(text, [start])[0] === attempt.first
 }
@@ -129,9 +131,9 @@ function fillEmptyFile(text: string, edit: TextEdit): Replaced | NotReplaced {
 }
 
 function notUnique(text: string, { starts }: Matches): string {
-  const isMany = starts.length > mostCounted
-  const { lines, more } = distinctLinesAt(text, starts.slice(0, mostCounted), mostNamedLines)
-  return `old_string is there ${isMany ? `more than ${mostCounted}` : starts.length} times (${namedLines(lines, more)}): add lines around the one you mean, or set replace_all to replace all of them`
+  const isMany = starts.length > maxCountedMatches
+  const { lines, more } = distinctLinesAt(text, starts.slice(0, maxCountedMatches), maxNamedLines)
+  return `old_string occurs ${isMany ? `more than ${maxCountedMatches}` : starts.length} times (${namedLines(lines, more)}): include surrounding lines of the one you mean, or set replace_all to replace all of them`
 }
 
 function replaceExact(
@@ -140,50 +142,50 @@ function replaceExact(
   edit: OldAndNew,
   options: ReplaceOptions,
 ): Replaced | NotReplaced {
-  const { most = Number.POSITIVE_INFINITY, countLines: named = true } = options
+  const { maxLength = Number.POSITIVE_INFINITY, reportLines = true } = options
   const count = matches.starts.length
-  if (count > mostReplaced)
+  if (count > maxReplacedMatches)
     return refused(
-      `old_string is there more than ${mostReplaced} times, too many to replace at once; use a command instead`,
+      `old_string occurs more than ${maxReplacedMatches} times, too many to replace at once; use a command instead`,
     )
   const newTextAt = indentedRewriter(text, edit)
   const result = createTextBuilder()
   const starts = new Uint32Array(count)
   let [end, isChanged, isShifted] = [0, false, false]
-  let alreadyMade = 0
+  let alreadyApplied = 0
   for (let i = 0; i < count; i++) {
     const start = matches.starts[i]!
     result.add(text.slice(end, start))
     starts[i] = result.length()
     end = matches.endOf(i)
     const { text: newText, indentation } = newTextAt(start, end)
-    if (indentation === 'unclear') return refused(unclearLines(lineNumbersAt(text, [start])[0]!))
+    if (indentation === 'unclear') return refused(unclearLinesMessage(lineNumbersAt(text, [start])[0]!))
     isShifted ||= indentation === 'shifted'
-    if (isAlreadyInserted(text, start, end, newText)) alreadyMade++
+    if (isAlreadyInserted(text, start, end, newText)) alreadyApplied++
     isChanged ||= newText !== text.slice(start, end)
-    if (result.length() + newText.length + text.length - end > most) return refused(tooLarge(most))
+    if (result.length() + newText.length + text.length - end > maxLength) return refused(tooLargeMessage(maxLength))
     result.add(newText)
   }
-  if (!isChanged) return refused(nothingNew)
-  if (alreadyMade === count) return refused(madeBefore(lineNumbersAt(text, [matches.starts[0]!])[0]!))
+  if (!isChanged) return refused(nothingNewMessage)
+  if (alreadyApplied === count) return refused(alreadyAppliedMessage(lineNumbersAt(text, [matches.starts[0]!])[0]!))
   result.add(text.slice(end))
   const whole = result.whole()
   const note = isShifted && { note: shiftedNote }
-  if (!named) return { type: 'replaced', text: whole, count, lines: [], ...note }
-  const { lines, more } = distinctLinesAt(whole, starts, mostNamedLines)
+  if (!reportLines) return { type: 'replaced', text: whole, count, lines: [], ...note }
+  const { lines, more } = distinctLinesAt(whole, starts, maxNamedLines)
   return { type: 'replaced', text: whole, count, lines, ...(more > 0 && { moreLines: more }), ...note }
 }
 
-const unclearLines = (line: number): string =>
-  `old_string begins behind the indentation of line ${line}, and the lines after the first of new_string may be meant with that indentation or without it: write old_string and new_string with their whole indentation`
+const unclearLinesMessage = (line: number): string =>
+  `old_string starts after the indentation of line ${line}, and it is unclear whether the later lines of new_string include that indentation: write old_string and new_string with their whole indentation`
 
 const shiftedNote =
-  'old_string began behind the indentation of its line; the lines after the first of new_string were given it too'
+  'old_string starts after the indentation of its line; the later lines of new_string were given that indentation too'
 
-const madeBefore = (line: number): string =>
-  `new_string is already there (line ${line}), so this edit was made before; nothing was changed. To add it once more, take lines around it into old_string`
+const alreadyAppliedMessage = (line: number): string =>
+  `new_string is already there (line ${line}), so this edit was made before; nothing was changed. To add it once more, include surrounding lines in old_string`
 
-/** Whether the match is surrounded by the new text already, as after an edit that inserted something beside it. */
+/** Whether the new text is already around the match, as after an edit that inserted something beside it. */
 function isAlreadyInserted(text: string, start: number, end: number, newText: string): boolean {
   const match = text.slice(start, end)
   if (newText.length <= match.length) return false
@@ -193,11 +195,11 @@ function isAlreadyInserted(text: string, start: number, end: number, newText: st
   return false
 }
 
-const tooLarge = (most: number): string =>
-  `the result would be larger than the ${most} bytes that can be changed in one piece: make new_string shorter, or use a command instead`
+const tooLargeMessage = (maxLength: number): string =>
+  `the result would have more than ${maxLength} characters, the maximum for one edit: make new_string shorter, or use a command instead`
 
-/** Only so many parts wait to be joined, because there may be millions. */
-const mostParts = 16_384
+/** Parts are joined at this number, because there may be millions. */
+const maxParts = 16_384
 
 function createTextBuilder(): { add(part: string): void; length(): number; whole(): string } {
   const joined: string[] = []
@@ -207,7 +209,7 @@ function createTextBuilder(): { add(part: string): void; length(): number; whole
     add(part) {
       parts.push(part)
       length += part.length
-      if (parts.length < mostParts) return
+      if (parts.length < maxParts) return
       joined.push(parts.join(''))
       parts = []
     },
@@ -216,7 +218,7 @@ function createTextBuilder(): { add(part: string): void; length(): number; whole
   }
 }
 
-const nothingNew = 'nothing would change: what new_string says is there already'
+const nothingNewMessage = 'nothing would change: new_string is already there'
 
 /** Like `rewriter`, and adds the indentation of the match to the lines after the first if they lack it. */
 function indentedRewriter(text: string, edit: OldAndNew) {
@@ -244,20 +246,20 @@ function indentBefore(text: string, position: number): string {
 
 /** The new text for each match, in the line endings of the file. Must be called in the order of the matches. */
 function rewriter(text: string, edit: OldAndNew): (start: number, end: number) => string {
-  const plainOld = plainEndings(edit.old)
-  // An edit of nothing but line endings means them as written.
-  if (plainOld === plainEndings(edit.new)) return () => edit.new
+  const lfOld = withLfEndings(edit.old)
+  // If only the line endings differ, use the new text verbatim.
+  if (lfOld === withLfEndings(edit.new)) return () => edit.new
   const lines = writtenLines(edit.new)
   if (lines.length === 1) return () => edit.new
   if (!text.includes('\r')) {
     const newText = text.includes('\n') ? lines.join('\n') : edit.new
     return () => newText
   }
-  const old = plainOld.split('\n')
+  const old = lfOld.split('\n')
   const endingAt = endingsIn(text)
   let last: { readonly match: string; readonly ending: string; readonly newText: string } | undefined
   return (start, end) => {
-    // An edit that cuts through a line ending means its characters one by one.
+    // An edit that begins or ends inside a line ending means single characters.
     if (isInsideCrlf(text, start) || isInsideCrlf(text, end)) return edit.new
     const match = text.slice(start, end)
     const ending = endingAt(end) ?? '\n'
@@ -277,26 +279,26 @@ function replaceTolerant(
   display: (part: string) => string,
 ): Replaced | NotReplaced {
   const { text } = searched
-  if (newText === text.slice(start, end)) return refused(nothingNew)
+  if (newText === text.slice(start, end)) return refused(nothingNewMessage)
   const other = isShifted
-    ? competingLine(searched, plainEndings(old).split('\n'), lineIndexAt(searched, start))
+    ? competingLine(searched, withLfEndings(old).split('\n'), lineIndexAt(searched, start))
     : undefined
-  if (other !== undefined) return refused(ambiguousIndentation(text, start, other))
+  if (other !== undefined) return refused(ambiguousIndentationMessage(text, start, other))
   const [first] = lineNumbersAt(text, [start]) as [number]
-  if (isAlreadyInserted(text, start, end, newText)) return refused(madeBefore(first))
+  if (isAlreadyInserted(text, start, end, newText)) return refused(alreadyAppliedMessage(first))
   const edited = text.slice(0, start) + newText + text.slice(end)
   const now = textLines(newText).texts
   const note = [
     `old_string did not match exactly; the match differed in ${how}, and now reads:`,
-    ...now.slice(0, mostNotedLines).map((line, i) => `${first + i}\t${cutLine(display(line))}`),
-    ...(now.length > mostNotedLines ? ['…'] : []),
+    ...now.slice(0, maxNotedLines).map((line, i) => `${first + i}\t${cutLine(display(line))}`),
+    ...(now.length > maxNotedLines ? ['…'] : []),
   ]
   return { type: 'replaced', text: edited, count: 1, lines: [first], note: note.join('\n') }
 }
 
 function notFound(searched: SearchedText, edit: TextEdit, nearest: string): string {
-  const newText = plainEndings(edit.new)
-  const at = isDistinctive(newText) ? searched.plain().indexOf(newText) : -1
-  const already = at < 0 ? '' : `, but new_string is there already (line ${lineNumbersAt(searched.plain(), [at])[0]})`
+  const newText = withLfEndings(edit.new)
+  const at = isDistinctive(newText) ? searched.lfText().indexOf(newText) : -1
+  const already = at < 0 ? '' : `, but new_string is already there (line ${lineNumbersAt(searched.lfText(), [at])[0]})`
   return `old_string was not found${already}. ${nearest}`
 }

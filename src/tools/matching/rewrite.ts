@@ -25,19 +25,19 @@ export function rewriteLines(rewrite: Rewrite): string | undefined {
   const { inFile, old, new: lines, ending } = rewrite
   const { top, bottom } = sharedLines(old, lines)
   const firstKept = lines.length - bottom
-  /** The distance from a line of the new text to the same line of the file, counted from the end. */
-  const drop = old.length - lines.length
+  /** The offset from an index in the new text to an index in the file, for the shared lines at the end. */
+  const offset = old.length - lines.length
   let text = ''
   let separator = ''
   for (let i = 0; i < lines.length; i++) {
     const isNew = i >= top && i < firstKept
-    const line = isNew ? newLine(i, rewrite) : inFile.lines[i < top ? i : i + drop]
+    const line = isNew ? newLine(i, rewrite) : inFile.lines[i < top ? i : i + offset]
     if (line === undefined) return undefined
     text += line
     if (i === lines.length - 1) break
     // Kept lines keep their ending; a new line gets that of the line it replaces.
-    const at = i >= top && i >= firstKept - 1 ? Math.max(i + drop, 0) : i
-    const next = inFile.separators[at] || inFile.separators.at(-1) || ending
+    const separatorIndex = i >= top && i >= firstKept - 1 ? Math.max(i + offset, 0) : i
+    const next = inFile.separators[separatorIndex] || inFile.separators.at(-1) || ending
     // Around an empty line, `\r` and `\n` would become one line ending.
     separator = line === '' && separator === '\r' && next === '\n' ? '\r' : next
     text += separator
@@ -46,24 +46,24 @@ export function rewriteLines(rewrite: Rewrite): string | undefined {
 }
 
 function sharedLines(old: readonly string[], lines: readonly string[]): { top: number; bottom: number } {
-  const most = Math.min(old.length, lines.length)
+  const max = Math.min(old.length, lines.length)
   let top = 0
-  while (top < most && old[top] === lines[top]) top++
+  while (top < max && old[top] === lines[top]) top++
   let bottom = 0
-  while (bottom < most - top && old.at(-1 - bottom) === lines.at(-1 - bottom)) bottom++
+  while (bottom < max - top && old.at(-1 - bottom) === lines.at(-1 - bottom)) bottom++
   return { top, bottom }
 }
 
 function newLine(i: number, { inFile, old, new: lines, shift, characters }: Rewrite): string | undefined {
   const line = lines[i]!
   const content = line.trimStart()
-  const given = indentOf(line)
-  const indent = shift && content !== '' ? shift(foldLookAlikes(given)) : given
+  const givenIndent = indentOf(line)
+  const indent = shift && content !== '' ? shift(foldLookAlikes(givenIndent)) : givenIndent
   if (indent === undefined) return undefined
   if (!characters) return indent + content
   const bare = content.trimEnd()
-  if (inFile.lines.some((one) => one.trim() === bare)) return indent + content
-  const same = old.findIndex((one) => one.trim() === bare)
+  if (inFile.lines.some((fileLine) => fileLine.trim() === bare)) return indent + content
+  const same = old.findIndex((oldLine) => oldLine.trim() === bare)
   if (same >= 0) return indent + inFile.lines[same]!.trim() + content.slice(bare.length)
   const isPaired = old.length === lines.length
   const text = isPaired
@@ -73,7 +73,6 @@ function newLine(i: number, { inFile, old, new: lines, shift, characters }: Rewr
 }
 
 /** Keeps the file's characters in the parts at both ends that the new line shares with the old one. */
-
 function withFileCharacters(
   content: string,
   old: string,
@@ -81,11 +80,11 @@ function withFileCharacters(
   characters: FileCharacters,
 ): string | undefined {
   if (inFile === old || inFile.length !== old.length) return characters(content)
-  const most = Math.min(old.length, content.length)
+  const max = Math.min(old.length, content.length)
   let head = 0
-  while (head < most && old[head] === content[head]) head++
+  while (head < max && old[head] === content[head]) head++
   let tail = 0
-  while (tail < most - head && old.at(-1 - tail) === content.at(-1 - tail)) tail++
+  while (tail < max - head && old.at(-1 - tail) === content.at(-1 - tail)) tail++
   const [fileHead, fileTail] = [inFile.slice(0, head), inFile.slice(inFile.length - tail)]
   const areAlike =
     foldLookAlikes(fileHead) === foldLookAlikes(old.slice(0, head)) &&

@@ -1,11 +1,11 @@
 import { normalizedLine } from './look-alikes.ts'
-import { plainEndings, type TextLines, textLines } from './text-lines.ts'
+import { type TextLines, textLines, withLfEndings } from './text-lines.ts'
 
 /** A text to search in, with derived forms that are computed once, when first needed. */
 export interface SearchedText {
   readonly text: string
   /** The text with every line ending as `\n`. */
-  plain(): string
+  lfText(): string
   lines(): TextLines
   /** `normalizedLine` of each line. */
   normalizedLines(): readonly string[]
@@ -15,7 +15,7 @@ export function searchedText(text: string): SearchedText {
   const lines = once(() => textLines(text))
   return {
     text,
-    plain: once(() => plainEndings(text)),
+    lfText: once(() => withLfEndings(text)),
     lines,
     normalizedLines: once(() => lines().texts.map(normalizedLine)),
   }
@@ -29,11 +29,11 @@ function once<T>(make: () => T): () => T {
   }
 }
 
-const fewestWordCharacters = 4
+const minWordCharacters = 4
 
 /** Whether a text has enough letters and digits to be recognised by, unlike a brace or `end`. */
 export function isDistinctive(text: string): boolean {
   const word = /[\p{L}\p{N}_]/gu
-  for (let i = 0; i < fewestWordCharacters; i++) if (!word.test(text)) return false
+  for (let i = 0; i < minWordCharacters; i++) if (!word.test(text)) return false
   return true
 }

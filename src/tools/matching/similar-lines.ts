@@ -2,20 +2,20 @@ import { indentOf } from './indentation.ts'
 import { normalizedLine } from './look-alikes.ts'
 import { isDistinctive, type SearchedText } from './searched-text.ts'
 
-/** Only so many lines are compared, and only lines up to this length: the result is only a hint. */
-const mostLines = 200
-const longestLine = 2000
+/** Limits on the compared lines: the result is only a hint. */
+const maxComparedLines = 200
+const maxLineLength = 2000
 /** The share of the three-character pieces of a line that must be found again. */
 const minSimilarity = 0.45
-const mostCandidates = 20
-const mostScored = 12
+const maxCandidates = 20
+const maxScoredLines = 12
 
 /**
  * The index at which the wanted lines would begin in the most similar part of the file; below 0 if their first lines are
  * not there. `undefined` if nothing is similar. Takes one or two passes over the file.
  */
 export function nearestLines(searched: SearchedText, wanted: readonly string[]): number | undefined {
-  const compared = wanted.slice(0, mostLines)
+  const compared = wanted.slice(0, maxComparedLines)
   const { texts } = searched.lines()
   return byEqualLines(searched, compared) ?? bySimilarLine(texts, compared)
 }
@@ -25,23 +25,23 @@ function byEqualLines(searched: SearchedText, wanted: readonly string[]): number
   const indexes = new Map<string, number[]>()
   for (const [i, line] of wanted.entries()) {
     const key = normalizedLine(line)
-    if (line.length > longestLine || !isDistinctive(key)) continue
-    const known = indexes.get(key)
-    if (!known) indexes.set(key, [i])
-    else if (known.length < 3) known.push(i)
+    if (line.length > maxLineLength || !isDistinctive(key)) continue
+    const earlier = indexes.get(key)
+    if (!earlier) indexes.set(key, [i])
+    else if (earlier.length < 3) earlier.push(i)
   }
   if (indexes.size === 0) return undefined
   const votes = new Map<number, number>()
-  let most = 1
+  let highest = 1
   for (const [at, key] of searched.normalizedLines().entries()) {
     for (const index of indexes.get(key) ?? []) {
       const count = (votes.get(at - index) ?? 0) + Math.min(key.length, 40)
       votes.set(at - index, count)
-      most = Math.max(most, count)
+      highest = Math.max(highest, count)
     }
   }
-  const firsts = [...votes].filter(([, count]) => count === most).map(([first]) => first)
-  return mostSimilar(searched.lines().texts, wanted, firsts.slice(0, mostCandidates))
+  const firsts = [...votes].filter(([, count]) => count === highest).map(([first]) => first)
+  return mostSimilar(searched.lines().texts, wanted, firsts.slice(0, maxCandidates))
 }
 
 /** Finds lines that are similar to the longest wanted line. */
@@ -55,7 +55,7 @@ function bySimilarLine(texts: readonly string[], wanted: readonly string[]): num
     if (score < minSimilarity) continue
     candidates.push({ first: at - longest, score })
     // Reduced now and then, to bound memory.
-    if (candidates.length >= 50 * mostCandidates) candidates = best(candidates)
+    if (candidates.length >= 50 * maxCandidates) candidates = best(candidates)
   }
   return mostSimilar(
     texts,
@@ -65,7 +65,7 @@ function bySimilarLine(texts: readonly string[], wanted: readonly string[]): num
 }
 
 function best(candidates: readonly { first: number; score: number }[]): { first: number; score: number }[] {
-  return candidates.toSorted((a, b) => b.score - a.score || a.first - b.first).slice(0, mostCandidates)
+  return candidates.toSorted((a, b) => b.score - a.score || a.first - b.first).slice(0, maxCandidates)
 }
 
 /** The start at which the longest wanted lines are most similar to those of the file. */
@@ -76,7 +76,7 @@ function mostSimilar(
 ): number | undefined {
   if (firsts.length < 2) return firsts[0]
   const longest = byWordCount(wanted)
-    .slice(0, mostScored)
+    .slice(0, maxScoredLines)
     .map((index) => ({ index, similarity: similarityTo(wanted[index]!) }))
   const scores = firsts.map((first) =>
     longest.reduce((sum, { index, similarity }) => sum + (similarity?.(texts[first + index] ?? '') ?? 0), 0),
@@ -86,7 +86,7 @@ function mostSimilar(
 
 /** Indexes of lines, those with the most word characters first. */
 function byWordCount(lines: readonly string[]): number[] {
-  const sizes = lines.map((line) => (line.length > longestLine ? 0 : (line.match(/[\p{L}\p{N}_]/gu)?.length ?? 0)))
+  const sizes = lines.map((line) => (line.length > maxLineLength ? 0 : (line.match(/[\p{L}\p{N}_]/gu)?.length ?? 0)))
   return [...sizes.keys()].filter((i) => sizes[i]! > 0).sort((a, b) => sizes[b]! - sizes[a]! || a - b)
 }
 
@@ -94,7 +94,7 @@ function byWordCount(lines: readonly string[]): number[] {
 function similarityTo(wanted: string): ((line: string) => number) | undefined {
   // Large enough that pieces seldom collide.
   const size = 2 ** Math.ceil(Math.log2(Math.max(wanted.length, 64) * 16))
-  const pieces = new Uint16Array(longestLine)
+  const pieces = new Uint16Array(maxLineLength)
   const isPiece = new Uint8Array(size)
   for (let i = piecesOf(wanted, pieces); i > 0; i--) isPiece[pieces[i - 1]! % size] = 1
   const wantedCount = isPiece.reduce((sum, is) => sum + is, 0)
@@ -102,7 +102,7 @@ function similarityTo(wanted: string): ((line: string) => number) | undefined {
   const seenIn = new Uint32Array(size)
   let line = 0
   return (text) => {
-    if (text.length > longestLine || text.length * 3 < wanted.length) return 0
+    if (text.length > maxLineLength || text.length * 3 < wanted.length) return 0
     line++
     let found = 0
     let count = 0
@@ -139,14 +139,14 @@ const minLineSimilarity = 0.75
  * The index of a line elsewhere in the file that the old text may mean instead of the match: half of its distinctive lines
  * are there exactly, or a line very similar to the longest one is, with the same indentation.
  */
-export function competingLine(searched: SearchedText, old: readonly string[], found: number): number | undefined {
+export function competingLine(searched: SearchedText, old: readonly string[], matched: number): number | undefined {
   const { texts } = searched.lines()
   const distinctive = new Map(old.flatMap((line, i) => (isDistinctive(line) ? [[line.trimEnd(), i] as const] : [])))
   const longest = [...distinctive.keys()].toSorted((a, b) => b.length - a.length)[0]
   // A line that matches exactly shows that the match is the right one.
   if (
     longest === undefined ||
-    old.some((line, i) => isDistinctive(line) && texts[found + i]?.trimEnd() === line.trimEnd())
+    old.some((line, i) => isDistinctive(line) && texts[matched + i]?.trimEnd() === line.trimEnd())
   )
     return undefined
   const indent = indentOf(longest)
@@ -156,7 +156,7 @@ export function competingLine(searched: SearchedText, old: readonly string[], fo
     const line = text.trimEnd()
     const index = distinctive.get(line)
     const first = at - (index ?? distinctive.get(longest)!)
-    if (first > found - old.length && first < found + old.length) continue
+    if (first > matched - old.length && first < matched + old.length) continue
     if (index !== undefined) votes.set(first, (votes.get(first) ?? 0) + 1)
     else if (indentOf(line) === indent && Math.max(edges(line), similarity?.(line) ?? 0) >= minLineSimilarity) return at
   }
@@ -168,11 +168,11 @@ export function competingLine(searched: SearchedText, old: readonly string[], fo
 const edgesOf =
   (wanted: string) =>
   (line: string): number => {
-    const most = Math.min(wanted.length, line.length)
+    const shorter = Math.min(wanted.length, line.length)
     let head = 0
-    while (head < most && wanted[head] === line[head]) head++
+    while (head < shorter && wanted[head] === line[head]) head++
     let tail = 0
-    while (tail < most - head && wanted.at(-1 - tail) === line.at(-1 - tail)) tail++
+    while (tail < shorter - head && wanted.at(-1 - tail) === line.at(-1 - tail)) tail++
     const indent = indentOf(wanted).length
     return (head + tail - indent) / (wanted.length - indent)
   }

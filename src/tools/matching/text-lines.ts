@@ -45,11 +45,11 @@ export function lineNumbersAt(text: string, positions: readonly number[]): numbe
 
 const countedEnding = (text: string): string => (text.includes('\n') || !text.includes('\r') ? '\n' : '\r')
 
-/** The numbers of the first `most` lines that contain one of the ascending positions, and how many more there are. */
+/** The numbers of the first `max` lines that contain one of the ascending positions, and how many more there are. */
 export function distinctLinesAt(
   text: string,
   positions: ArrayLike<number>,
-  most: number,
+  max: number,
 ): { readonly lines: number[]; readonly more: number } {
   const ending = countedEnding(text)
   const firsts: number[] = []
@@ -59,7 +59,7 @@ export function distinctLinesAt(
   for (let i = 0; i < positions.length && end < text.length; i++) {
     const position = positions[i]!
     if (count > 0 && position <= end) continue
-    if (count++ < most) firsts.push(position)
+    if (count++ < max) firsts.push(position)
     end = text.indexOf(ending, position)
     if (end < 0) end = text.length
   }
@@ -73,17 +73,17 @@ export function namedLines(numbers: readonly number[], more = 0): string {
 }
 
 /** Longer lines are cut when they are shown as a hint. */
-export const longestShown = 160
+export const maxShownLength = 160
 
 /** The beginning of a long line, without half a surrogate pair at its ends. */
 export function cutLine(line: string): string {
-  const isLong = line.length > longestShown
-  const whole = (isLong ? line.slice(0, longestShown) : line).replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '')
+  const isLong = line.length > maxShownLength
+  const whole = (isLong ? line.slice(0, maxShownLength) : line).replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '')
   return isLong ? `${whole}…` : whole
 }
 
 /** The text with every line ending, `\r\n`, `\r` or `\n`, as `\n`. */
-export function plainEndings(text: string): string {
+export function withLfEndings(text: string): string {
   if (!text.includes('\r')) return text
   // Several times faster than one regular expression.
   return text.split('\r\n').join('\n').replaceAll('\r', '\n')

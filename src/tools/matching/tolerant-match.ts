@@ -4,7 +4,7 @@ import type { OldAndNew } from './line-numbers.ts'
 import { fileCharacters, foldLookAlikes, normalizedLine } from './look-alikes.ts'
 import { rewriteLines } from './rewrite.ts'
 import { isDistinctive, type SearchedText } from './searched-text.ts'
-import { endingsIn, plainEndings, type SplitText, type TextLines } from './text-lines.ts'
+import { endingsIn, type SplitText, type TextLines, withLfEndings } from './text-lines.ts'
 
 /** The result of a tolerant search. */
 export type TolerantMatch =
@@ -22,14 +22,14 @@ export type TolerantMatch =
   /** One match for which the indentation or the characters of the new text are ambiguous. */
   | { readonly type: 'unclear'; readonly start: number; readonly what: 'indentation' | 'characters' }
 
-const mostMatches = 6
+const maxMatches = 6
 
 /**
  * Finds whole lines that equal the old text except for trailing whitespace, indentation (shifted alike on all lines) or
  * characters that look alike. Several such matches are never resolved, because each might have been meant.
  */
 export function tolerantMatch(searched: SearchedText, edit: OldAndNew): TolerantMatch | undefined {
-  const given = withoutSharedBreaks({ old: plainEndings(edit.old), new: edit.new.replaceAll('\r\n', '\n') })
+  const given = withoutSharedBreaks({ old: withLfEndings(edit.old), new: edit.new.replaceAll('\r\n', '\n') })
   if (!isDistinctive(given.old)) return undefined
   const old = given.old.split('\n')
   // An old text that ends with a line break ends where the next line begins.
@@ -78,10 +78,10 @@ function indentationBasis(
   )
   const bases = new Set<'old' | 'file'>()
   for (const line of lines) {
-    const known = line.trim() === '' ? undefined : indents.get(normalizedLine(line))
-    if (!known || known.given === known.inFile) continue
-    if (indentOf(line) === known.given) bases.add('old')
-    if (indentOf(line) === known.inFile) bases.add('file')
+    const indent = line.trim() === '' ? undefined : indents.get(normalizedLine(line))
+    if (!indent || indent.given === indent.inFile) continue
+    if (indentOf(line) === indent.given) bases.add('old')
+    if (indentOf(line) === indent.inFile) bases.add('file')
   }
   if (bases.size === 2) return 'unclear'
   const [only] = bases
@@ -101,30 +101,33 @@ function withoutSharedBreaks({ old, new: newText }: OldAndNew): OldAndNew {
   let from = 0
   while (from < old.length && isBreak(old[from]) && old[from] === newText[from]) from++
   let tail = 0
-  const most = Math.min(old.length, newText.length) - from
-  while (tail < most && old.at(-1 - tail) === '\n' && newText.at(-1 - tail) === '\n') tail++
+  const max = Math.min(old.length, newText.length) - from
+  while (tail < max && old.at(-1 - tail) === '\n' && newText.at(-1 - tail) === '\n') tail++
   return { old: old.slice(from, old.length - tail), new: newText.slice(from, newText.length - tail) }
 }
 
 const isBreak = (character: string | undefined): boolean => character === '\n' || character === '\uFEFF'
 
-/** The indexes at which the wanted lines begin. Several matches that differ only in surrounding blank lines count too. */
-function findLines(essences: readonly string[], wanted: readonly string[]): number[] {
+/**
+ * The indexes at which the wanted lines begin. Blank lines at the ends are ignored when counting matches; a single match must
+ * have them as well.
+ */
+function findLines(normalizedLines: readonly string[], wanted: readonly string[]): number[] {
   const above = wanted.findIndex((line) => line !== '')
   const below = wanted.findLastIndex((line) => line !== '')
   const ids = new Map<string, number>()
   for (const line of wanted) ids.set(line, ids.get(line) ?? ids.size)
   const found = sequencesIn(
-    Int32Array.from(essences, (line) => ids.get(line) ?? -1),
+    Int32Array.from(normalizedLines, (line) => ids.get(line) ?? -1),
     wanted.slice(above, below + 1).map((line) => ids.get(line)!),
-    { overlapping: true, most: mostMatches },
+    { overlapping: true, max: maxMatches },
   )
   if (found.length !== 1) return found
   const first = found[0]! - above
-  return wanted.every((line, i) => line === essences[first + i]) ? [first] : []
+  return wanted.every((line, i) => line === normalizedLines[first + i]) ? [first] : []
 }
 
-/** The matched lines of the file. An empty last line of `old`, after its last line break, is none of them. */
+/** The matched lines of the file. The empty string after a final line break of `old` is not a line of the file. */
 function fileLines(text: string, { texts, starts }: TextLines, first: number, old: readonly string[]): SplitText {
   const lines = old.map((line, i) => (i === old.length - 1 && line === '' ? '' : texts[first + i]!))
   const separators = lines

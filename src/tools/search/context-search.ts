@@ -83,8 +83,8 @@ async function filesOf(query: SearchQuery, root: SearchRoot, ctx: ToolContext, b
   const { limits, gaps } = bounds
   const { acceptsFile, entersFolder } = pathFilter(query.filter)
   const hasType = typeFilter(query.type)
-  const mostBytes = query.mode === 'list' ? undefined : limits.bytes
-  const folders: FolderListing = (await foldersByFind(root, ctx, mostBytes)) ?? foldersByListing(root, ctx)
+  const maxBytes = query.mode === 'list' ? undefined : limits.bytes
+  const folders: FolderListing = (await foldersByFind(root, ctx, maxBytes)) ?? foldersByListing(root, ctx)
   const files: string[] = []
   let listed = 0
   const walk = walkContext({ root, ctx, folders, depth: query.filter.depth, entersFolder })
@@ -180,12 +180,12 @@ export function foldersByListing({ path }: SearchRoot, { execution, handle }: To
 export async function foldersByFind(
   root: SearchRoot,
   ctx: ToolContext,
-  mostBytes: number | undefined,
+  maxBytes: number | undefined,
 ): Promise<FolderListing | undefined> {
   if (!ctx.execution.capabilities.shell) return undefined
   const files = await find(root, ctx, '')
   if (!files) return undefined
-  const tooLarge = mostBytes === undefined ? undefined : await find(root, ctx, `-size +${mostBytes >> 10}k`)
+  const tooLarge = maxBytes === undefined ? undefined : await find(root, ctx, `-size +${maxBytes >> 10}k`)
   const large = new Set(tooLarge)
   const folders = treeOf(files)
   return {
@@ -195,7 +195,7 @@ export async function foldersByFind(
 }
 
 /** Longer lists of paths are cut. */
-const mostCharacters = 16 * 1024 * 1024
+const maxOutputLength = 16 * 1024 * 1024
 const findLimitMs = 30_000
 
 async function find(root: SearchRoot, ctx: ToolContext, test: string): Promise<string[] | undefined> {
@@ -206,7 +206,7 @@ async function find(root: SearchRoot, ctx: ToolContext, test: string): Promise<s
     signal,
     timeout: findLimitMs,
     onOutput(text, from) {
-      if (from === 'stdout' && output.length < mostCharacters) output += text
+      if (from === 'stdout' && output.length < maxOutputLength) output += text
     },
   })
   signal.throwIfAborted()

@@ -1,7 +1,7 @@
 import { visibleName, visibleText } from '../../platform/visible-text.ts'
 import {
   keptOfLine,
-  longestLine,
+  maxLineLength,
   type SearchEntry,
   type SearchGaps,
   type SearchQuery,
@@ -65,10 +65,10 @@ function isNext(previous: SearchEntry, entry: SearchEntry): boolean {
 
 function shownLine(line: string): string {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line
-  if (text.length <= longestLine) return visibleText(text)
+  if (text.length <= maxLineLength) return visibleText(text)
   const characters = Array.from(text.slice(0, keptOfLine))
-  if (characters.length <= longestLine) return visibleText(text)
-  return `${visibleText(characters.slice(0, longestLine).join(''))} … [line cut]`
+  if (characters.length <= maxLineLength) return visibleText(text)
+  return `${visibleText(characters.slice(0, maxLineLength).join(''))} … [line cut]`
 }
 
 /** Which page this is, and how to get the next one. */

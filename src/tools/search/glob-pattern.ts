@@ -109,7 +109,7 @@ export function literal(character: string): string {
   return `\\x${code.toString(16).padStart(2, '0')}`
 }
 
-const mostAlternatives = 200
+const maxAlternatives = 200
 
 /** Expands the braces of a glob. */
 export function expandBraces(glob: string): string[] {
@@ -129,8 +129,8 @@ export function expandBraces(glob: string): string[] {
     if (character !== '}' || --depth > 0) continue
     const [head, tail] = [glob.slice(0, open), expandBraces(glob.slice(at + 1))]
     const all = options.flatMap(expandBraces).flatMap((option) => tail.map((rest) => head + option + rest))
-    if (all.length > mostAlternatives)
-      throw new GlobProblem(`its braces stand for more than ${mostAlternatives} globs; use fewer`)
+    if (all.length > maxAlternatives)
+      throw new GlobProblem(`its braces stand for more than ${maxAlternatives} globs; use fewer`)
     return all
   }
   throw new GlobProblem('a "{" is not closed; write "\\{" for the character itself')

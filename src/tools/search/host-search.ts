@@ -24,14 +24,14 @@ export function searchTree(query: SearchQuery, root: SearchRoot, limits = treeLi
 }
 
 /** Most files fit into one reused buffer: the result is valid until the next file is read. */
-function createReader(mostBytes: number, gaps: MutableGaps): (path: string) => Buffer | undefined {
+function createReader(maxBytes: number, gaps: MutableGaps): (path: string) => Buffer | undefined {
   const shared = Buffer.allocUnsafe(256 * 1024)
   // A file that became a link or a pipe since it was listed is not followed and does not block.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
   function readRest(file: number, read: number): Buffer | undefined {
     const { size } = fstatSync(file)
-    if (size > mostBytes) {
+    if (size > maxBytes) {
       gaps.tooLarge = (gaps.tooLarge ?? 0) + 1
       return undefined
     }

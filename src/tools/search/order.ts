@@ -18,19 +18,19 @@ function rank(unit: number): number {
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
 }
 
-/** Keeps the first `most` items in path order, of items that come in any order. */
+/** Keeps the first `max` items in path order, of items that come in any order. */
 export class FirstInOrder<Item> {
-  readonly #most: number
+  readonly #max: number
   #kept: { path: string; item: Item }[] = []
   /** Paths from here on are not kept. */
   #limit: string | undefined
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(max: number) {
+    this.#max = max
   }
 
   wants(path: string): boolean {
-    return this.#most > 0 && (this.#limit === undefined || comparePaths(path, this.#limit) < 0)
+    return this.#max > 0 && (this.#limit === undefined || comparePaths(path, this.#limit) < 0)
   }
 
   add(path: string, item: Item): void {
@@ -38,7 +38,7 @@ export class FirstInOrder<Item> {
     // A slice keeps the whole chunk of output in memory, unless it is copied.
     this.#kept.push({ path: copied(path), item })
     // Sorted rarely, at twice the number, so that an addition is cheap.
-    if (this.#kept.length >= this.#most * 2 + 100) this.#shrink()
+    if (this.#kept.length >= this.#max * 2 + 100) this.#shrink()
   }
 
   sorted(): { path: string; item: Item }[] {
@@ -48,8 +48,8 @@ export class FirstInOrder<Item> {
 
   #shrink(): void {
     this.#kept.sort((a, b) => comparePaths(a.path, b.path))
-    this.#kept.length = Math.min(this.#kept.length, this.#most)
-    this.#limit = this.#kept[this.#most - 1]?.path
+    this.#kept.length = Math.min(this.#kept.length, this.#max)
+    this.#limit = this.#kept[this.#max - 1]?.path
   }
 }
 

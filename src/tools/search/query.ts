@@ -59,21 +59,21 @@ export interface SearchGaps {
 }
 
 /** Characters; longer lines are cut. */
-export const longestLine = 500
+export const maxLineLength = 500
 
 /** UTF-16 units to keep of a line: one character more, and each may take two units. */
-export const keptOfLine = (longestLine + 1) * 2
+export const keptOfLine = (maxLineLength + 1) * 2
 
 /** Entries per page by default. */
 const defaultPage = 250
 /** The maximum of entries per page. */
-const largestPage = 20_000
-const largestOffset = 200_000
+const maxPageSize = 20_000
+const maxOffset = 200_000
 
 export const pageProperties = {
   head_limit: {
     type: 'integer',
-    description: `How many entries to show. Default ${defaultPage}; 0 for all, up to ${largestPage}.`,
+    description: `How many entries to show. Default ${defaultPage}; 0 for all, up to ${maxPageSize}.`,
   },
   offset: { type: 'integer', description: 'How many entries to skip, for the next page. Default 0.' },
 } as const
@@ -84,7 +84,7 @@ export interface PageInput {
 }
 
 export function pageOf({ head_limit = defaultPage, offset = 0 }: PageInput): { skip: number; take: number } {
-  return { skip: offset, take: head_limit === 0 ? largestPage : Math.min(head_limit, largestPage) }
+  return { skip: offset, take: head_limit === 0 ? maxPageSize : Math.min(head_limit, maxPageSize) }
 }
 
 /** Refuses numbers that are not whole, negative or too large. */
@@ -95,8 +95,8 @@ export function checkNumbers(input: Record<string, unknown>, names: readonly str
       return { valid: false, error: `"${name}" must be a whole number, and not negative; got ${value}` }
   }
   const { offset } = input
-  if (typeof offset === 'number' && offset > largestOffset)
-    return { valid: false, error: `"offset" is at most ${largestOffset}; search for less instead` }
+  if (typeof offset === 'number' && offset > maxOffset)
+    return { valid: false, error: `"offset" is at most ${maxOffset}; search for less instead` }
   return undefined
 }
 

@@ -142,7 +142,7 @@ function withRepeats(reader: RegexReader, node: RegexNode, flags: RegexFlags): R
   }
 }
 
-const mostTimes = 1000
+const maxRepetitions = 1000
 
 function readTimes(reader: RegexReader): string | undefined {
   const sign = reader.takeOne(['*', '+', '?'])
@@ -155,7 +155,7 @@ function readTimes(reader: RegexReader): string | undefined {
   const [from, to] = [Number(least || 0), comma ? Number(most || 0) : Number(least)]
   if (comma && most && to < from)
     throw new PatternProblem('invalid repetition count range, the start must be <= the end')
-  if (Math.max(from, to) > mostTimes) throw new PatternProblem(`more than ${mostTimes} repetitions`)
+  if (Math.max(from, to) > maxRepetitions) throw new PatternProblem(`more than ${maxRepetitions} repetitions`)
   if (!comma) return `{${from}}`
   return most ? `{${from},${to}}` : `{${from},}`
 }

@@ -89,8 +89,8 @@ interface Block {
  */
 function contentOutput(query: SearchQuery): RipgrepOutput {
   const { acceptsFile } = pathFilter(query.filter)
-  const most = wantedOf(query)
-  const first = new FirstInOrder<string>(most)
+  const max = wantedOf(query)
+  const first = new FirstInOrder<string>(max)
   let rest = ''
   let total = 0
   let block: Block | undefined
@@ -119,7 +119,7 @@ function contentOutput(query: SearchQuery): RipgrepOutput {
       from = to + 1
       if (isDigit(sign)) of.lines++
       else if (sign === dot) of.isLeftOut = true
-      if (of.lines <= most) keptTo = from
+      if (of.lines <= max) keptTo = from
     }
     if (of.isKept) of.kept += text.slice(start, keptTo)
     if (block) return from

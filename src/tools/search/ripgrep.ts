@@ -3,7 +3,7 @@ import type { ToolContext } from '../../core/tool.ts'
 import { nameGlobs, type PathFilterSpec, skippableGlobs } from './path-filter.ts'
 import {
   badPattern,
-  longestLine,
+  maxLineLength,
   newlineInPattern,
   type SearchGaps,
   type SearchQuery,
@@ -42,7 +42,7 @@ export async function searchWithRipgrep(
     signal,
     onOutput(text, from) {
       if (from === 'stdout') output.take(text)
-      else if (stderr.length < mostStderr) stderr += text
+      else if (stderr.length < maxStderrLength) stderr += text
     },
   })
   signal.throwIfAborted()
@@ -53,7 +53,7 @@ export async function searchWithRipgrep(
   return output.result(gapsOf(ended, stderr, query))
 }
 
-const mostStderr = 65_536
+const maxStderrLength = 65_536
 
 /** Missing, not executable, or too old for the options. */
 function isMissing({ exitCode }: ExecResult, stderr: string): boolean {
@@ -126,7 +126,7 @@ function searchOptions({ mode, pattern, ignoreCase, multiline, before, after }: 
   if (mode === 'files') return [...options, '--files-with-matches']
   if (mode === 'count') return [...options, '--count', '--with-filename']
   // Bytes, of which a character may take four: enough to see that a line is too long, without a CR at its end.
-  options.push('--heading', '--with-filename', '--line-number', `--max-columns=${(longestLine + 2) * 4}`)
+  options.push('--heading', '--with-filename', '--line-number', `--max-columns=${(maxLineLength + 2) * 4}`)
   return [...options, '--max-columns-preview', `--before-context=${before}`, `--after-context=${after}`]
 }
 

@@ -13,8 +13,8 @@ export function jobsOf(handle: ExecutionHandle): Jobs {
 /** Weak, so that jobs are dropped with their handle. */
 const jobsByHandle = new WeakMap<ExecutionHandle, Jobs>()
 
-const mostRunning = 20
-const mostEnded = 20
+const maxRunning = 20
+const maxEnded = 20
 
 class Jobs {
   readonly #jobs = new Map<number, Job>()
@@ -22,10 +22,10 @@ class Jobs {
 
   start(execution: ExecutionContext, handle: ExecutionHandle, options: JobOptions): Job {
     const running = this.all.filter((job) => !job.ended)
-    if (running.length >= mostRunning)
+    if (running.length >= maxRunning)
       throw new Error(`${running.length} jobs are running already; stop one with shell_stop first\n${listOf(running)}`)
     const ended = this.all.filter((job) => job.ended)
-    for (const job of ended.slice(0, Math.max(0, ended.length - mostEnded))) this.#jobs.delete(job.id)
+    for (const job of ended.slice(0, Math.max(0, ended.length - maxEnded))) this.#jobs.delete(job.id)
     const job = new Job(++this.#last, execution, handle, options)
     this.#jobs.set(job.id, job)
     return job

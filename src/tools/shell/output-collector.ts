@@ -31,7 +31,7 @@ export class OutputCollector {
   #hasReceived = false
 
   constructor({ maxBytes, bare = false, progress }: OutputCollectorOptions) {
-    this.#tail = new Tail(maxBytes > 0 ? Math.min(maxBytes, mostBytes) : mostBytes)
+    this.#tail = new Tail(maxBytes > 0 ? Math.min(maxBytes, maxKeptBytes) : maxKeptBytes)
     this.#bare = bare
     this.#reporter = progress && new ProgressReporter(progress)
   }
@@ -76,7 +76,7 @@ export class OutputCollector {
 }
 
 /** The limit if none was requested. */
-const mostBytes = 10 * 1024 * 1024
+const maxKeptBytes = 10 * 1024 * 1024
 const tickMs = 50
 const tickBytes = 4096
 

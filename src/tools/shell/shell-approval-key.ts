@@ -11,7 +11,7 @@ export function shellApprovalKey(command: string, cwd?: string): string {
 }
 
 function kindOf(command: string): string | undefined {
-  const words = command.length > longestCommand ? undefined : tokensOf(command)
+  const words = command.length > maxCommandLength ? undefined : tokensOf(command)
   const [program, ...rest] = words ?? []
   if (!words || !program) return undefined
   if (words.some(({ text, isOperator, code, variable }) => isOperator || code || variable || /[$`]/.test(text)))
@@ -23,7 +23,7 @@ function kindOf(command: string): string | undefined {
   return isKnown ? `${program.text} ${verb.text}` : undefined
 }
 
-const longestCommand = 8192
+const maxCommandLength = 8192
 
 // Known programs. Others may run something else, and are approved only exactly.
 const plain =

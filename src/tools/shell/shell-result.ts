@@ -90,20 +90,20 @@ function afterTimeout({ timeoutMs, maxTimeoutMs, background }: EndedCommand): st
 }
 
 function leftRunningNote({ result, background, isJob }: EndedCommand): string | undefined {
-  const left = result.leftRunning ?? []
-  if (left.length === 0) return undefined
-  const shown = left.slice(0, mostNamed).map((line) => shortCommand(line))
-  const more = left.length > mostNamed ? ` and ${left.length - mostNamed} more` : ''
+  const stillRunning = result.leftRunning ?? []
+  if (stillRunning.length === 0) return undefined
+  const shown = stillRunning.slice(0, maxNamedCommands).map((line) => shortCommand(line))
+  const more = stillRunning.length > maxNamedCommands ? ` and ${stillRunning.length - maxNamedCommands} more` : ''
   const note = `still running when the command ended, now stopped: ${shown.join('; ')}${more}`
   if (isJob) return `${note}; a job lasts as long as its command, so do not end that with &`
   return background ? `${note}; use background: true for what should go on` : note
 }
 
-const mostNamed = 5
-const longestShown = 100
+const maxNamedCommands = 5
+const maxShownLength = 100
 
 /** A command on one line, shortened. */
 export function shortCommand(command: string): string {
   const line = visibleName(command.trim())
-  return line.length > longestShown ? `${line.slice(0, longestShown)}…` : line
+  return line.length > maxShownLength ? `${line.slice(0, maxShownLength)}…` : line
 }

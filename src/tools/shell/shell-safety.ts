@@ -5,7 +5,7 @@ import { type ShellToken, tokensOf } from './shell-words.ts'
  * runs alone.
  */
 export function canRunConcurrently(command: string): boolean {
-  if (command.length > longestCommand || joins.test(command)) return false
+  if (command.length > maxCommandLength || joins.test(command)) return false
   const words = tokensOf(command)
   if (!words || words.some((word) => word.isOperator || word.code)) return false
   const [program, ...rest] = words
@@ -17,7 +17,7 @@ export function canRunConcurrently(command: string): boolean {
 }
 
 /** Longer commands are not analysed. */
-const longestCommand = 8192
+const maxCommandLength = 8192
 
 /** Operators between commands, or commands and files; quoted or not. */
 const joins = /[|><;&`\n]|\$\(/
@@ -58,7 +58,7 @@ const isPlain = ({ glob, brace, variable }: ShellToken): boolean => !glob && !br
 
 /** Whether exit code 1 only means "nothing found" or "false", and is no failure. */
 export function exitOneMeansNo(command: string): boolean {
-  const programs = command.length > longestCommand ? [] : programsThatDecide(command)
+  const programs = command.length > maxCommandLength ? [] : programsThatDecide(command)
   return programs.some((name) => saysNo.has(name)) && programs.every((name) => saysNo.has(name) || neverFails.has(name))
 }
 

@@ -30,10 +30,10 @@ export interface CountedDiff {
 }
 
 /** With more edits, everything between the first and the last is shown as one change. */
-const mostEdits = 1000
+const maxEdits = 1000
 /** The same for a changed part that is longer than this, or has more lines. */
-const mostCompared = 32 * 1024 * 1024
-const mostLines = 500_000
+const maxComparedLength = 32 * 1024 * 1024
+const maxComparedLines = 500_000
 
 /** The unified diff of two texts; empty if they are equal. Fast for small changes of large texts. */
 export async function unifiedDiff(
@@ -67,7 +67,7 @@ export async function countedDiff(
   const added = after.slice(start, afterEnd)
 
   const coarse = coarseHunk(above, removed, added, below)
-  const isSmall = removed.length + added.length <= mostCompared && coarse.count <= mostLines
+  const isSmall = removed.length + added.length <= maxComparedLength && coarse.count <= maxComparedLines
   const fine = isSmall ? await fineHunks(above + removed + below, above + added + below, context) : undefined
   const hunks = fine ?? [coarse]
   return {
@@ -90,10 +90,10 @@ function changedSpan(before: string, after: string): { start: number; beforeEnd:
   const start = same === 0 ? 0 : before.lastIndexOf('\n', same - 1) + 1
 
   let tail = 0
-  const most = shorter - start
+  const maxTail = shorter - start
   const back = (text: string): string => text.slice(text.length - tail - stride, text.length - tail)
-  while (tail + stride <= most && back(before) === back(after)) tail += stride
-  while (tail < most && before.charCodeAt(before.length - 1 - tail) === after.charCodeAt(after.length - 1 - tail))
+  while (tail + stride <= maxTail && back(before) === back(after)) tail += stride
+  while (tail < maxTail && before.charCodeAt(before.length - 1 - tail) === after.charCodeAt(after.length - 1 - tail))
     tail++
   // The first common line may be the rest of a line that differs.
   const newline = before.indexOf('\n', before.length - tail)
@@ -121,7 +121,7 @@ function countLines(text: string, end: number): number {
 /** `undefined` if the texts differ too much. */
 async function fineHunks(before: string, after: string, context: number): Promise<readonly Hunk[] | undefined> {
   const { structuredPatch } = await import('diff')
-  const patch = structuredPatch('', '', before, after, '', '', { context, maxEditLength: mostEdits })
+  const patch = structuredPatch('', '', before, after, '', '', { context, maxEditLength: maxEdits })
   return patch?.hunks.map((hunk) => ({
     ...hunk,
     added: signsIn(hunk.lines, '+'),
@@ -183,10 +183,10 @@ function bounded(
   maxChars: number,
 ): Pick<CountedDiff, 'diff' | 'moreLines'> {
   const shown: string[] = []
-  const mostOfLine = Math.max(1000, maxChars / 16)
+  const maxLineLength = Math.max(1000, maxChars / 16)
   let length = 0
-  for (const whole of aroundChanges(linesOfDiff(name, hunks, linesAbove), mostOfLine)) {
-    const line = beginningOf(whole, mostOfLine)
+  for (const whole of aroundChanges(linesOfDiff(name, hunks, linesAbove), maxLineLength)) {
+    const line = beginningOf(whole, maxLineLength)
     length += line.length + 1
     if (length > maxChars) {
       const total = hunks.reduce((sum, { count }) => sum + 1 + count, 2)
@@ -198,9 +198,9 @@ function bounded(
 }
 
 /** Cuts a line that is too long, such as one of a minified file. */
-function beginningOf(line: string, mostChars: number): string {
-  if (line.length <= mostChars) return line
-  return `${line.slice(0, mostChars)}… (${line.length - mostChars} more characters of this line)`
+function beginningOf(line: string, maxLength: number): string {
+  if (line.length <= maxLength) return line
+  return `${line.slice(0, maxLength)}… (${line.length - maxLength} more characters of this line)`
 }
 
 function* linesOfDiff(name: string, hunks: readonly Hunk[], linesAbove: number): Iterable<string> {
@@ -213,39 +213,39 @@ function* linesOfDiff(name: string, hunks: readonly Hunk[], linesAbove: number):
 }
 
 /**
- * The lines of a diff. If a line longer than `longest` is replaced, both lines begin shortly before their first difference, so
+ * The lines of a diff. If a line longer than `maxLength` is replaced, both lines begin shortly before their first difference, so
  * that the change is visible although the line is cut.
  */
-export function* aroundChanges(lines: Iterable<string>, longest: number): Iterable<string> {
+export function* aroundChanges(lines: Iterable<string>, maxLength: number): Iterable<string> {
   /** Removed lines and their replacements. */
   let change: string[] = []
   let isAdding = false
   for (const line of lines) {
     const goesOn = line.startsWith('+') || line.startsWith('\\') || (line.startsWith('-') && !isAdding)
-    if (!goesOn || change.length >= mostPaired) {
-      yield* shortened(change, longest)
+    if (!goesOn || change.length >= maxPairedLines) {
+      yield* shortened(change, maxLength)
       change = []
     }
     isAdding = line.startsWith('+') || (line.startsWith('\\') && isAdding)
     change.push(line)
   }
-  yield* shortened(change, longest)
+  yield* shortened(change, maxLength)
 }
 
 /** Longer changes are not collected. */
-const mostPaired = 200
+const maxPairedLines = 200
 /** Characters shown before the change. */
 const shownBefore = 40
 
-function shortened(change: string[], longest: number): string[] {
-  if (change.every((line) => line.length <= longest)) return change
+function shortened(change: string[], maxLength: number): string[] {
+  if (change.every((line) => line.length <= maxLength)) return change
   const added = indexesOf(change, '+')
   for (const [i, before] of indexesOf(change, '-').entries()) {
     const after = added[i]
     if (after === undefined) break
     const [old = '', now = ''] = [change[before], change[after]]
     const cut = sameUntil(old, now) - shownBefore
-    if (cut < shownBefore || Math.max(old.length, now.length) <= longest) continue
+    if (cut < shownBefore || Math.max(old.length, now.length) <= maxLength) continue
     for (const at of [before, after])
       change[at] = `${change[at]![0]}… (${cut - 1} characters as before) …${change[at]!.slice(cut)}`
   }

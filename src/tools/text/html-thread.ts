@@ -1,6 +1,6 @@
 import { compile, type HtmlToTextOptions } from 'html-to-text'
 import { answerJob } from '../../platform/worker-threads.ts'
-import { type HtmlJob, mostInput, type ReadablePage, titleOf } from './readable-html.ts'
+import { type HtmlJob, maxInputLength, type ReadablePage, titleOf } from './readable-html.ts'
 
 /** The job of the thread of `readableHtml`. */
 function convert({ html, url }: HtmlJob): ReadablePage {
@@ -19,7 +19,7 @@ const options: HtmlToTextOptions = {
       builder.addInline(' | ')
     },
   },
-  limits: { maxInputLength: mostInput, maxDepth: 100, maxChildNodes: 20_000, ellipsis: '…' },
+  limits: { maxInputLength, maxDepth: 100, maxChildNodes: 20_000, ellipsis: '…' },
   selectors: [
     ...['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'nav', 'form', 'button', 'dialog', 'title'].map(
       (selector) => ({ selector, format: 'skip' }),

@@ -4,7 +4,7 @@ import { readAll } from '../../platform/files-of.ts'
 import { type ImageInfo, imageInfo, isCompleteImage, maxImageBase64, maxImageSide } from '../../platform/image-info.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 
-const mostPdfBytes = 20 * 1024 * 1024
+const maxPdfBytes = 20 * 1024 * 1024
 
 /** An image or a PDF for the model, or why it cannot be shown; `undefined` for other files. */
 export async function readMedia(file: OpenFile, path: string, head: Uint8Array): Promise<ToolOutput | undefined> {
@@ -28,8 +28,8 @@ export async function readMedia(file: OpenFile, path: string, head: Uint8Array):
 async function readPdf(file: OpenFile, path: string): Promise<ToolOutput> {
   const { size } = file.info
   const what = `${visibleName(path)}: application/pdf, ${bytesText(size)}`
-  if (size > mostPdfBytes)
-    return `[${what}: larger than the ${bytesText(mostPdfBytes)} that can be read at once; take out the pages you need, or its text, with a command such as pdftotext]`
+  if (size > maxPdfBytes)
+    return `[${what}: larger than the ${bytesText(maxPdfBytes)} that can be read at once; take out the pages you need, or its text, with a command such as pdftotext]`
   const bytes = Buffer.from(await readAll(file))
   // PDF readers search the end mark in the last 1024 bytes.
   if (!bytes.subarray(-1024).includes('%%EOF')) return `[${what}: damaged or cut off; get it again]`

@@ -27,9 +27,9 @@ export interface Page {
 }
 
 /** The maximum size of a page. */
-const mostShown = 32 * 1024 * 1024
+const maxPageBytes = 32 * 1024 * 1024
 /** In larger files the following lines are not counted. */
-const mostCounted = 64 * 1024 * 1024
+const maxCountedBytes = 64 * 1024 * 1024
 
 /** The requested lines, or the number of lines if there are not that many. Keeps only the shown part in memory. */
 export async function readPage(file: OpenFile, encoding: Encoding, request: PageRequest): Promise<Page | number> {
@@ -45,7 +45,7 @@ export async function readPage(file: OpenFile, encoding: Encoding, request: Page
   const page = { ...linesOf(text), ...cutLine, first: offset, last, bytes: bytes.length }
   const isEnd = (await file.read(extent.end, 1)).length === 0
   if (isEnd) return { ...page, total: last }
-  const total = file.info.size <= mostCounted && { total: last + (await countLines(file, encoding, extent.end)) }
+  const total = file.info.size <= maxCountedBytes && { total: last + (await countLines(file, encoding, extent.end)) }
   return { ...page, next: last + 1, ...total }
 }
 
@@ -89,8 +89,8 @@ interface Extent {
 async function measure(file: OpenFile, encoding: Encoding, start: number, request: PageRequest): Promise<Extent> {
   const { offset, isNumbered } = request
   const limit = request.limit || Number.POSITIVE_INFINITY
-  const most = Math.min(request.maxBytes || mostShown, mostShown)
-  let room = most
+  const maxBytes = Math.min(request.maxBytes || maxPageBytes, maxPageBytes)
+  let room = maxBytes
   let lines = 0
   let lineStart = start
   const prefix = (): number => (isNumbered ? `${offset + lines}\t`.length : 0)
@@ -102,7 +102,7 @@ async function measure(file: OpenFile, encoding: Encoding, start: number, reques
     if (size > room)
       return {
         lines: 1,
-        shownTo: lineStart + Math.max(most - prefix(), 1),
+        shownTo: lineStart + Math.max(maxBytes - prefix(), 1),
         end: lineEnd,
         cutLine: lineEnd - lineStart,
       }

@@ -28,7 +28,7 @@ export class ProgressLines {
   /** Returns all complete lines and holds back the rest. */
   #hold(text: string): string {
     const lineStart = text.lastIndexOf('\n') + 1
-    const end = text.length - lineStart > longestLine ? text.length : lineStart
+    const end = text.length - lineStart > maxLineLength ? text.length : lineStart
     this.#held = text.slice(end)
     return text.slice(0, end)
   }
@@ -52,7 +52,7 @@ export class ProgressLines {
 }
 
 /** Longer lines are no progress bars and are returned unchanged. */
-const longestLine = 4096
+const maxLineLength = 4096
 
 function withoutLastReturns(text: string): string {
   let end = text.length

@@ -1,5 +1,5 @@
 /** Longer pages are cut, because they could take minutes. */
-export const mostInput = 2 * 1024 * 1024
+export const maxInputLength = 2 * 1024 * 1024
 
 export interface ReadablePage {
   readonly title: string
@@ -15,7 +15,7 @@ const timeoutMs = 5_000
 export async function readableHtml(html: string, url: string, signal?: AbortSignal): Promise<ReadablePage> {
   const { runInWorker } = await import('../../platform/worker-threads.ts')
   try {
-    const job: HtmlJob = { html: html.slice(0, mostInput), url }
+    const job: HtmlJob = { html: html.slice(0, maxInputLength), url }
     const code = () => new URL('./html-thread.ts', import.meta.url)
     return await runInWorker<ReadablePage>(code, job, { timeoutMs, ...(signal && { signal }) })
   } catch (error) {
@@ -31,7 +31,7 @@ export interface HtmlJob {
 
 /** A simple fallback: removes tags in one pass. */
 function withoutTags(page: string): string {
-  const html = page.slice(0, mostInput)
+  const html = page.slice(0, maxInputLength)
   const parts: string[] = []
   for (let at = 0; at < html.length; ) {
     const open = html.indexOf('<', at)

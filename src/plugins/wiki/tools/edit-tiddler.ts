@@ -26,7 +26,7 @@ export const editTiddler = definePlugin({
     writingTool<Input>(setup, {
       name: 'edit-tiddler',
       description: `Replaces a piece of the text of a page in a wiki. Everything else of the page stays as it is.
-oldText must be in the page exactly once: take in lines around it until it is, or set replaceAll to replace every occurrence.`,
+oldText must be in the page exactly once: include surrounding lines until it is unique, or set replaceAll to replace every occurrence.`,
       properties: {
         title: { type: 'string', description: 'The page.' },
         oldText: { type: 'string', description: 'The text to replace, exactly as it is in the page.' },
@@ -65,7 +65,7 @@ async function edited(page: Tiddler, input: Input): Promise<{ edit: Replaced; di
   const edit = replaceText(
     text,
     { old: oldText, new: newText, all: replaceAll },
-    { display: visibleText, most: mostCharacters },
+    { display: visibleText, maxLength: mostCharacters },
   )
   if (edit.type === 'refused') throw new Error(`${quoted(title)} was left as it is: ${forPages(edit.reason)}`)
   const diff = await unifiedDiff(title, text, edit.text, { context: 2, maxChars: mostOfDiff })

@@ -266,13 +266,7 @@ test.each<[string, string, Record<string, unknown>, RegExp, string]>([
     /^Edited "P" in "notes" \(1 replacement, line 2\)\n/,
     'a\nB\nc',
   ],
-  [
-    'several places',
-    'x x x',
-    { oldText: 'x', newText: 'y' },
-    /^ERROR .*oldText is there 3 times .*replaceAll/,
-    'x x x',
-  ],
+  ['several places', 'x x x', { oldText: 'x', newText: 'y' }, /^ERROR .*oldText occurs 3 times .*replaceAll/, 'x x x'],
   ['all of them', 'x x x', { oldText: 'x', newText: 'y', replaceAll: true }, /3 replacements/, 'y y y'],
   [
     'no place',
