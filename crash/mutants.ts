@@ -77,7 +77,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'sessions/crash-recovery.ts',
-        find: `transcript.startOf(id)?.replay === 'opaque'`,
+        find: `transcript.lastStartOf(id)?.replay === 'opaque'`,
         replace: 'false',
       },
     ],

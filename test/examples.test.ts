@@ -71,7 +71,7 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     'May it? touch new.txt',
     '1 allow on the allowlist: "shell:ls" (launch), "shell:grep" (launch)',
     '2 deny denied by "shell:curl" (launch)',
-    '3 deny user said no: not today',
+    '3 deny denied by user: not today',
     'I looked, and left it at that.',
   ],
   '11-drive-over-events.ts': [

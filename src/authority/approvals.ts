@@ -211,7 +211,7 @@ function openSiblings(run: Run, { callId, turnId }: Gate): OpenSibling[] {
   const at = openCalls.findIndex(({ id }) => id === callId)
   if (at < 0) return []
   return openCalls.slice(at + 1).flatMap((call) => {
-    const { tool, checked, callInfo } = prepareCall(run, turnId, call)
+    const { tool, validation: checked, callInfo } = prepareCall(run, turnId, call)
     if (!tool || !checked.valid || approvals.has(call.id)) return []
     const { name, input } = callInfo
     return [{ tool, callId: call.id, name, input, effects: effectsOf(tool, input) }]

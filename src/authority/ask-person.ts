@@ -209,6 +209,6 @@ async function logAnswer(
 /** The decision for a denied or unanswered call. */
 export function denialBy(by: string, { decision, note }: Answer): Decision {
   const code = decision === 'expired' ? 'ApprovalTimedOut' : 'ApprovalDenied'
-  const why = decision === 'expired' ? 'no answer came in time' : note ? `${by} said no: ${note}` : `${by} said no`
+  const why = decision === 'expired' ? 'no answer came in time' : note ? `denied by ${by}: ${note}` : `denied by ${by}`
   return { verdict: 'deny', by: 'person', why, code }
 }

@@ -3,7 +3,7 @@ import type { InteractionResponse } from '../core/interaction.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { PendingAnswer, PendingCall } from '../core/store.ts'
 import { cutText } from '../core/text.ts'
-import { readPreview, type ToolPreview } from '../core/tool.ts'
+import { parsePreview, type ToolPreview } from '../core/tool.ts'
 import { type Card, type CardOutcome, closeCard, closedReason } from './card-status.ts'
 
 /** A request to approve calls, for a screen. */
@@ -174,7 +174,7 @@ function callOf(payload: Readonly<Record<string, unknown>>, fallbackId: string):
 }
 
 function previewOf(payload: Readonly<Record<string, unknown>>): { readonly preview?: ToolPreview } {
-  const preview = readPreview(payload.preview)
+  const preview = parsePreview(payload.preview)
   return preview ? { preview } : {}
 }
 

@@ -3,7 +3,7 @@ import { Cancellation, followSignal } from './cancellation.ts'
 import { scopeOf, tier } from './hooks.ts'
 import { type Extension, newRun, type Run, type RunDependencies, type RunOptions } from './run.ts'
 import { executeRun } from './run-lifecycle.ts'
-import { checkRunOptions, readPrompt } from './run-options.ts'
+import { checkRunOptions, parsePrompt } from './run-options.ts'
 import type { SessionContentBlock } from './turn.ts'
 import type { AgentStats } from './usage.ts'
 
@@ -37,7 +37,7 @@ export class AgentRuns {
     if (this.#isClosed) throw new Error('This agent was destroyed; create another one')
     if (this.#active) throw new Error('This agent is already running; use steer(), followUp() or waitForIdle()')
     checkRunOptions(options)
-    const prompt = readPrompt(options.prompt, options.images)
+    const prompt = parsePrompt(options.prompt, options.images)
     const cancellation = new Cancellation()
     const hooks = scopeOf(this.#options.dependencies.hooks, tier.run)
     const unfollow = followSignal(options.signal, cancellation)

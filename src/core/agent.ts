@@ -10,14 +10,14 @@ import { Hooks, scopeOf, tier } from './hooks.ts'
 import { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
 import { Log } from './log.ts'
-import { type Meta, readMeta } from './meta.ts'
+import { type Meta, parseMeta } from './meta.ts'
 import type { Provider } from './provider.ts'
 import type { AgentHookMap, Extension, RunDependencies, RunOptions } from './run.ts'
-import { readPrompt } from './run-options.ts'
+import { parsePrompt } from './run-options.ts'
 import type { OutputOf, Schema } from './schema.ts'
 import type { Session } from './store.ts'
 import type { ToolDef } from './tool.ts'
-import { readTools } from './toolbox.ts'
+import { parseTools } from './toolbox.ts'
 import type { PromptPart, SessionTurn } from './turn.ts'
 import { type AgentStats, undeliveredOf } from './usage.ts'
 
@@ -66,7 +66,7 @@ export interface Agent<OutputSchema extends Schema = Schema> {
   /** Resolves when there is nothing left to do; rejects with an `AgentError` for failures that a caller can act on. */
   run<Asked extends Schema = OutputSchema>(options?: RunOptions<Asked>): Promise<AgentStats<OutputOf<Asked>>>
   abort(): void
-  /** Delivers a message between two tool calls. Resolves once the message is durable. */
+  /** Delivers a message before the next turn; calls that have not started are skipped. Resolves once the message is durable. */
   steer(message: string | readonly PromptPart[], options?: MessageOptions): Promise<void>
   /** Delivers a message when the model is done. */
   followUp(message: string | readonly PromptPart[], options?: MessageOptions): Promise<void>
@@ -85,7 +85,7 @@ export function assembleAgent(parts: AgentParts): Agent {
   const hooks: Hooks<HookContexts> = new Hooks(hookNames, report, lineage?.run.hooks)
   const log = session?.log ?? new Log({ clock, newId })
   const inbox = new Inbox(log, session)
-  const tools = readTools(parts.tools, 'tools')
+  const tools = parseTools(parts.tools, 'tools')
   scopeOf(hooks, tier.agent).hookAll(parts.hooks)
 
   const resources = new AgentResources({
@@ -108,11 +108,11 @@ export function assembleAgent(parts: AgentParts): Agent {
 
   async function post(mode: 'steer' | 'followUp', message: unknown, options: MessageOptions = {}): Promise<void> {
     const { clientKey = newId(), meta } = options
-    const content = readPrompt(message)
+    const content = parsePrompt(message)
     if (!content) throw new TypeError('There is no message; pass a text or a list of parts')
     if (runs.isClosed && !session)
       throw new Error('This agent was destroyed and has no session to keep the message in; create another agent')
-    await inbox.post(mode, content, { clientKey, meta: readMeta(meta, `the meta of ${mode}()`) })
+    await inbox.post(mode, content, { clientKey, meta: parseMeta(meta, `the meta of ${mode}()`) })
   }
 
   async function reset(): Promise<void> {
@@ -168,25 +168,25 @@ function childPartsOf(
   preset: ChildPreset | undefined,
 ): AgentParts {
   const { session: _, hooks: __, eager: ___, name: ____, ...inherited } = parts
-  const own = preset && (parts.childParts?.(preset) ?? preset)
+  const presetParts = preset && (parts.childParts?.(preset) ?? preset)
   const { tools, behavior } = lineage.run.settings.options // children get no tools that the run itself may not use
   const { schema: _____, ...limits } = { ...parts.behavior, ...behavior } // the output schema is for the parent only
   return {
     ...inherited,
     ...(tools && { tools }),
-    ...own,
-    behavior: { ...limits, ...own?.behavior },
+    ...presetParts,
+    behavior: { ...limits, ...presetParts?.behavior },
     ...(session && { session }),
     lineage,
-    borrowsExtensions: !own?.extensions,
+    borrowsExtensions: !presetParts?.extensions,
   }
 }
 
-/** Without a session the log is reset when the call returns. */
+/** Without a session the reset is synchronous: it is done before the promise is returned. */
 async function resetLog(log: Log, session: Session | undefined, hooks: Hooks<HookContexts>): Promise<void> {
   if (session) await session.open()
   try {
-    if (session) await (await import('./fork.ts')).abandonOpenCalls(session)
+    if (session) await (await import('./fork.ts')).answerAllChildCalls(session)
     const undelivered = undeliveredOf(log)
     await log.append({ type: 'rewind', toSeq: 0 })
     for (const message of undelivered) void hooks.tell('steer:undelivered', { ...message, reason: 'reset' })

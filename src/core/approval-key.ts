@@ -62,7 +62,7 @@ function derivationFailed(name: string, why: string): CodedError {
   return new CodedError('ToolTerminal/ApprovalKeyDerivationFailed', `deriveApprovalKey of ${name} failed: ${why}`)
 }
 
-const longest = 1024
+const maxKeyBytes = 1024
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is searched for
 const control = /[\u0000-\u001f\u007f]/
 
@@ -70,7 +70,7 @@ function flawOfKey(key: string): string | undefined {
   if (key === '') return 'is empty; give "." where there is nothing to name'
   if (control.test(key)) return 'has a control character in it'
   const { length } = new TextEncoder().encode(key)
-  return length > longest ? `is ${length} bytes long; ${longest} are the most` : undefined
+  return length > maxKeyBytes ? `is ${length} bytes long; ${maxKeyBytes} are the most` : undefined
 }
 
 function reordered(value: unknown): unknown {

@@ -65,7 +65,7 @@ export interface Wrapped<Kind extends AroundKind, Outcome extends AroundOutcomes
   readonly ctx: AroundContexts[Kind]
   readonly work: () => Promise<Outcome>
   /** The outcome if a wrapper failed before it called `next`, or never called it. */
-  readonly refused: (error: unknown) => Outcome | Promise<Outcome>
+  readonly onNotRun: (error: unknown) => Outcome | Promise<Outcome>
 }
 
 /**
@@ -73,7 +73,7 @@ export interface Wrapped<Kind extends AroundKind, Outcome extends AroundOutcomes
  * a handler that fails after it called `next` is only reported.
  */
 export async function runWrapped<Kind extends AroundKind, Outcome extends AroundOutcomes[Kind]>(
-  { kind, ctx, work, refused }: Wrapped<Kind, Outcome>,
+  { kind, ctx, work, onNotRun }: Wrapped<Kind, Outcome>,
   handlers: readonly AroundHandler<Kind>[],
   host: WrapHost,
 ): Promise<Outcome> {
@@ -108,8 +108,8 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
     isOver = true
     isStopped = failure?.error === waitCancelled
     if (!inner) throw isStopped ? waitCancelled : notBegun(kind, failure)
-    const own = await rejectionOf(inner)
-    if (failure && !isStopped && failure.error !== own?.error && failure.error !== misuse)
+    const workFailure = await rejectionOf(inner)
+    if (failure && !isStopped && failure.error !== workFailure?.error && failure.error !== misuse)
       host.report(`around:${kind}`, failure.error)
     return inner
   }
@@ -117,7 +117,7 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
   try {
     return await inside(0)
   } catch (error) {
-    return begun ?? refused(error)
+    return begun ?? onNotRun(error)
   }
 }
 

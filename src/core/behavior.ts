@@ -1,5 +1,5 @@
 import { didYouMean } from './nearest.ts'
-import { readSchema, type Schema } from './schema.ts'
+import { parseSchema, type Schema } from './schema.ts'
 
 /** How an agent behaves. Each field is taken from the run, else the agent, else the default. */
 export interface Behavior<OutputSchema extends Schema = Schema> {
@@ -119,7 +119,7 @@ export function checkBehavior(behavior: unknown, where: string): void {
     if (value !== undefined && !isRight(value))
       throw new TypeError(`${where}.${field} must be ${wanted}, got ${show(value)}`)
   }
-  if (behavior.schema !== undefined) readSchema(behavior.schema, `${where}.schema`)
+  if (behavior.schema !== undefined) parseSchema(behavior.schema, `${where}.schema`)
 }
 
 export const isBehavior = (name: string): boolean => Object.hasOwn(fields, name)

@@ -8,13 +8,13 @@ export interface Clock {
 export const systemClock: Clock = {
   now: Date.now,
   timer(ms, fn) {
-    const id = setTimeout(fn, Math.min(ms, longestTimer))
+    const id = setTimeout(fn, Math.min(ms, maxTimerMs))
     return () => clearTimeout(id)
   },
 }
 
 /** `setTimeout` fires at once for longer times. */
-const longestTimer = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 /** A factory of unique ids: a random prefix and a counter, cheaper than a UUID each. */
 export function createIds(prefix: string = randomPrefix()): () => string {

@@ -1,6 +1,13 @@
 import { isThenable } from './cancellation.ts'
 import { isPlainJson } from './plain-json.ts'
-import { type DescribedSchema, isStandard, issuesOf, readSchema, type StandardSchema, type Validate } from './schema.ts'
+import {
+  type DescribedSchema,
+  isStandard,
+  issuesOf,
+  parseSchema,
+  type StandardSchema,
+  type Validate,
+} from './schema.ts'
 import type { JsonSchema, ToolDef, ToolSpec } from './tool.ts'
 
 /** The argument of `defineTool`. */
@@ -16,7 +23,7 @@ export interface TypedTool<Output> extends Omit<ToolDef<Output>, 'spec' | 'check
 export function defineTool<Output>(tool: TypedTool<Output>): ToolDef<Output> {
   const { name, description, input, inputSchema, ...declared } = tool
   const where = `Tool "${name}": input`
-  const read = readSchema(inputSchema && isStandard(input) ? { schema: input, jsonSchema: inputSchema } : input, where)
+  const read = parseSchema(inputSchema && isStandard(input) ? { schema: input, jsonSchema: inputSchema } : input, where)
   if (!read.validate)
     throw new TypeError(`${where} is a JSON Schema, which has no types to infer; write a ToolDef { spec, execute }`)
   return withValidation({ ...declared, spec: { name, description, inputSchema: read.jsonSchema } }, read.validate)
@@ -28,8 +35,8 @@ export interface SchemaTool extends Omit<ToolDef, 'spec' | 'check'> {
 }
 
 /** The tool with a JSON Schema for the model; its schema validates the input. Throws if the schema is invalid. */
-export function readSchemaTool(tool: ToolDef | SchemaTool, where: string): ToolDef {
-  const { jsonSchema, validate } = readSchema(tool.spec.inputSchema, where)
+export function parseSchemaTool(tool: ToolDef | SchemaTool, where: string): ToolDef {
+  const { jsonSchema, validate } = parseSchema(tool.spec.inputSchema, where)
   if (!validate) return tool as ToolDef
   if ((tool as ToolDef).check)
     throw new TypeError(`${where} validates by itself, so the tool takes no \`check\`; put that check into the schema`)

@@ -139,21 +139,21 @@ function bubble(
  * process died, or they were suspended) and are now answered without running again: nothing will continue their children.
  * The children's calls are answered first, so that a crash in between leaves no call without an answer.
  */
-export async function abandonChildren(session: Session, callIds: readonly string[]): Promise<void> {
+export async function answerChildCalls(session: Session, callIds: readonly string[]): Promise<void> {
   if (callIds.length === 0) return
   for (const name of await session.childrenOf(...callIds)) {
     const child = await session.child(name) // repairs what a crashed process left in it
     const open = child.log.transcript.openCalls.map(({ id }) => abortedResult(child.log.transcript, id))
-    await abandonOpenCalls(child)
+    await answerAllChildCalls(child)
     if (open.length > 0) await child.log.appendAll(open)
   }
 }
 
 /** The same for all open calls of a session. */
-export function abandonOpenCalls(session: Session): Promise<void> {
+export function answerAllChildCalls(session: Session): Promise<void> {
   const { transcript } = session.log
-  const begun = transcript.openCalls.filter(({ id }) => transcript.startOf(id))
-  return abandonChildren(
+  const begun = transcript.openCalls.filter(({ id }) => transcript.lastStartOf(id))
+  return answerChildCalls(
     session,
     begun.map(({ id }) => id),
   )

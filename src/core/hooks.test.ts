@@ -19,14 +19,14 @@ describe('order', () => {
   test('agent handlers come before run handlers, those before extensions, in any order of adding', async () => {
     const { hooks, log } = bus()
     const add = (name: string, at: 0 | 1 | 2) => hooks.hook('notice', () => void log.push(name), at)
-    add('framework 1', tier.framework)
+    add('extension 1', tier.extension)
     add('run 1', tier.run)
     add('agent 1', tier.agent)
-    add('framework 2', tier.framework)
+    add('extension 2', tier.extension)
     add('agent 2', tier.agent)
     add('run 2', tier.run)
     await hooks.tell('notice', { n: 1 })
-    expect(log).toEqual(['agent 1', 'agent 2', 'run 1', 'run 2', 'framework 1', 'framework 2'])
+    expect(log).toEqual(['agent 1', 'agent 2', 'run 1', 'run 2', 'extension 1', 'extension 2'])
   })
 
   test('every handler of a firing gets the same object', async () => {

@@ -13,7 +13,7 @@ export type HandlerMap<HookMap> = {
 export type Unhook = () => void
 
 /** The order in which handlers are called: those of the agent, of the run, of extensions. */
-export const tier = { agent: 0, run: 1, framework: 2 } as const
+export const tier = { agent: 0, run: 1, extension: 2 } as const
 type Tier = (typeof tier)[keyof typeof tier]
 
 // biome-ignore lint/suspicious/noExplicitAny: the map's types are checked where handlers are added and hooks are fired
@@ -77,8 +77,8 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
   }
 
   /**
-   * Asks the handlers; their answer is what they write into `ctx`. If a handler fails, a gate blocks, a tool transform
-   * withholds the output, and any other hook undoes the changes of that handler.
+   * Asks the handlers; their answer is what they write into `ctx`. When a handler fails, `:gate` hooks block the call,
+   * `tool:transform` hides the output, and all others revert the changes of that handler.
    */
   ask<Name extends keyof HookMap>(name: Name, ctx: HookMap[Name]): MaybePromise<void> {
     const list = this.#of(name)
@@ -94,7 +94,7 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
       throw new TypeError(`There is nothing to wrap that is called "${kind}"; there are ${kinds.join(', ')}`)
     if (typeof handler !== 'function')
       throw new TypeError(`The wrapper around "${kind}" must be a function (ctx, next), got ${typeof handler}`)
-    if (kind === 'run' && at === tier.framework)
+    if (kind === 'run' && at === tier.extension)
       throw new TypeError(
         'A run that has begun cannot be wrapped; use host.hooks.around in the warmup of the extension',
       )
@@ -102,8 +102,8 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
     this.#wrappers ??= new Map()
     this.#wrappers.set(kind, inserted(this.#wrappers.get(kind) ?? [], entry))
     return () => {
-      const left = this.#wrappers?.get(kind)?.filter((other) => other !== entry) ?? []
-      if (left.length > 0) this.#wrappers?.set(kind, left)
+      const others = this.#wrappers?.get(kind)?.filter((other) => other !== entry) ?? []
+      if (others.length > 0) this.#wrappers?.set(kind, others)
       else this.#wrappers?.delete(kind)
     }
   }
@@ -115,18 +115,18 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
 
   /** Runs the work inside all wrappers of its kind. */
   wrap<Kind extends AroundKind, Outcome extends AroundOutcomes[Kind]>(work: Wrapped<Kind, Outcome>): Promise<Outcome> {
-    const own = this.#wrappers?.get(work.kind) ?? []
-    return runWrapped(work, [...this.#inherited(work.kind), ...own.map(({ handler }) => handler)], {
+    const wrappers = this.#wrappers?.get(work.kind) ?? []
+    return runWrapped(work, [...this.#inherited(work.kind), ...wrappers.map(({ handler }) => handler)], {
       waitFor: (wait) => this.#waitFor(wait),
       report: this.#report,
     })
   }
 
-  /** Without those of extensions, which are added again when they start for a child. */
+  /** The wrappers of the parents, except those of extensions: they register again for each child. */
   #inherited<Kind extends AroundKind>(kind: Kind): readonly AroundHandler<Kind>[] {
     if (!this.#parent) return []
-    const own = this.#parent.#wrappers?.get(kind)?.filter((entry) => entry.tier !== tier.framework) ?? []
-    return [...this.#parent.#inherited(kind), ...own.map(({ handler }) => handler)]
+    const ofParent = this.#parent.#wrappers?.get(kind)?.filter((entry) => entry.tier !== tier.extension) ?? []
+    return [...this.#parent.#inherited(kind), ...ofParent.map(({ handler }) => handler)]
   }
 
   #fire(
@@ -137,7 +137,7 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
     onFailure?: FailureRule,
   ): MaybePromise<void> {
     for (let i = from; i < list.length; i++) {
-      if (onFailure === failClosed && list[i]!.tier === tier.framework) seal(ctx)
+      if (onFailure === failClosed && list[i]!.tier === tier.extension) seal(ctx)
       const before = onFailure === restore ? snapshot(ctx) : undefined
       try {
         const wait = list[i]!.handler(ctx)
@@ -213,7 +213,7 @@ function seal(ctx: { block?: boolean; halt?: unknown }): void {
   if (halt !== undefined) Object.defineProperty(ctx, 'halt', { get: () => halt, set() {}, enumerable: true })
 }
 
-/** Blocks for good, because it is unknown what the failed handler would have decided. */
+/** Blocks permanently, because it is unknown what the failed handler would have decided. */
 const failClosed: FailureRule = (ctx, _, error) => {
   ctx.block = true
   seal(ctx)
@@ -249,8 +249,8 @@ export function scopeOf<HookMap extends { [Name in keyof HookMap]: object }>(
     },
     hookAll(handlers = {}) {
       for (const name of Object.keys(handlers) as (keyof HookMap)[]) {
-        const given = handlers[name] as AnyHandler | readonly AnyHandler[] | undefined
-        if (given !== undefined) for (const handler of [given].flat()) scope.hook(name, handler)
+        const added = handlers[name] as AnyHandler | readonly AnyHandler[] | undefined
+        if (added !== undefined) for (const handler of [added].flat()) scope.hook(name, handler)
       }
     },
     around(kind, handler) {

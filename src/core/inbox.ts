@@ -7,7 +7,7 @@ import type { MaybePromise } from './waiting.ts'
 
 type InboxMessage = EntryOf<'input'>
 
-/** Messages that wait to be delivered between two turns. They are log entries: an accepted message survives a crash. */
+/** Messages that wait to be delivered before the next turn. They are log entries: an accepted message survives a crash. */
 export class Inbox {
   readonly #log: Log
   readonly #session: Session | undefined
@@ -24,7 +24,7 @@ export class Inbox {
     { clientKey, meta }: { readonly clientKey: string; readonly meta?: Meta | undefined },
   ): Promise<void> {
     const item = { mode, clientKey, content, ...(meta && { meta }) }
-    await (this.#session ? this.#session.send(item) : this.#log.admit(item))
+    await (this.#session ? this.#session.send(item) : this.#log.accept(item))
   }
 
   /** Calls `listener` on a stop request, from this process or another one. Returns a function that removes it. */
@@ -36,7 +36,7 @@ export class Inbox {
 
   get hasSteering(): boolean {
     const waiting = this.#log.transcript.inbox
-    return (waiting.length > 0 && waiting.some((message) => message.mode === 'steer')) || this.#log.isAdmitting('steer')
+    return (waiting.length > 0 && waiting.some((message) => message.mode === 'steer')) || this.#log.isAccepting('steer')
   }
 
   /** Messages that earlier runs accepted and did not deliver. */
@@ -54,12 +54,12 @@ export class Inbox {
     return waiting.filter((message) => message === prompt || message.mode === 'steer')
   }
 
-  /** All steering; if there is none and the model is done, the oldest follow-up or prompt. */
-  next(isDone: boolean): readonly InboxMessage[] {
+  /** What to deliver next, without removing it: all steering; if there is none and the model is done, the oldest follow-up or prompt. */
+  peek(isModelDone: boolean): readonly InboxMessage[] {
     const waiting = this.#log.transcript.inbox
     if (waiting.length === 0) return waiting
     const steering = waiting.filter((message) => message.mode === 'steer')
-    if (steering.length > 0 || !isDone) return steering
+    if (steering.length > 0 || !isModelDone) return steering
     return waiting.filter((message) => message.mode === 'followUp' || message.mode === 'prompt').slice(0, 1)
   }
 }

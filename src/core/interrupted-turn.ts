@@ -5,20 +5,20 @@ import { wellFormed } from './plain-json.ts'
 import type { ModelRequest } from './provider.ts'
 import type { Run } from './run.ts'
 import type { Message, SessionTurn, TurnUsage } from './turn.ts'
-import { countUsage, spend } from './usage.ts'
+import { countUsage, recordUsage } from './usage.ts'
 
 /**
  * Logs the text of an interrupted reply as a turn, marked as such. Unfinished calls and thinking are dropped. Its usage
  * is counted, estimated if the service did not report it.
  */
-export async function keepInterrupted(run: Run, request: ModelRequest, draft: Draft): Promise<SessionTurn | undefined> {
+export async function logInterrupted(run: Run, request: ModelRequest, draft: Draft): Promise<SessionTurn | undefined> {
   const { log, cancellation } = run
-  if (!(draft.hasContent || draft.counted) || log.isBroken || cancellation.reason instanceof LeaseLostError)
+  if (!(draft.hasContent || draft.promptUsage) || log.isBroken || cancellation.reason instanceof LeaseLostError)
     return undefined
-  const usage = draft.isCounted ? undefined : await estimateOf(run, request, draft)
+  const usage = draft.isUsageRecorded ? undefined : await estimateOf(run, request, draft)
   const text = wellFormed(draft.text)
   if (text.trim() === '') {
-    if (usage) await spend(run, draft.turnId, 'interrupted reply', usage)
+    if (usage) await recordUsage(run, draft.turnId, 'interrupted reply', usage)
     return undefined
   }
   const turn: SessionTurn = {
@@ -36,15 +36,15 @@ export async function keepInterrupted(run: Run, request: ModelRequest, draft: Dr
   if (!usage) return turn
   const { progress } = run
   countUsage(progress, usage)
-  await run.hooks.tell('usage', { turnId: turn.id, turn: progress.turn, usage, totals: progress.usage })
+  await run.hooks.tell('usage', { turnId: turn.id, turn: progress.turnNumber, usage, totals: progress.usage })
   return turn
 }
 
 async function estimateOf({ provider }: Run, request: ModelRequest, draft: Draft): Promise<TurnUsage> {
   const { model } = request
-  const counted = draft.counted ?? { input: inputOf(request), output: 0, model }
+  const reported = draft.promptUsage ?? { input: inputOf(request), output: 0, model }
   const written = estimateTokens(draft.text) + estimateTokens(draft.thinking) + estimateTokens(draft.args)
-  const usage: TurnUsage = { ...counted, output: Math.max(counted.output, written), estimated: true }
+  const usage: TurnUsage = { ...reported, output: Math.max(reported.output, written), estimated: true }
   try {
     const cost = await provider.costOf?.(model, usage)
     return cost === undefined ? usage : { ...usage, cost }

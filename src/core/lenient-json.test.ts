@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { readArguments } from './tool-arguments.ts'
+import { parseArguments } from './tool-arguments.ts'
 import { validateToolArgs } from './tool-input.ts'
 
-const inputOf = (text: string): unknown => readArguments(text, false).input
-const problemOf = (text: string): string => readArguments(text, false).unreadable ?? 'it was read'
+const inputOf = (text: string): unknown => parseArguments(text, false).input
+const problemOf = (text: string): string => parseArguments(text, false).unreadable ?? 'it was read'
 
 describe('Q01 an escape that JSON does not have', () => {
   test.each([
@@ -58,7 +58,7 @@ describe('Q03 a value that cannot be kept exactly', () => {
   test.each(['3.10', '1.0', '-0.50', '1e3', '0x1F', '42'])(
     'Q03 a text property takes %s as it was written',
     (source) => {
-      const { input, raw } = readArguments(`{"version": ${source}, "n": 1}`, false)
+      const { input, raw } = parseArguments(`{"version": ${source}, "n": 1}`, false)
       const schema = { properties: { version: { type: 'string' }, n: { type: 'number' } } }
       expect(validateToolArgs(input, schema, raw)).toMatchObject({ valid: true, input: { version: source, n: 1 } })
     },
@@ -66,7 +66,7 @@ describe('Q03 a value that cannot be kept exactly', () => {
 
   test('Q03 however many of them there are, the text is read once', () => {
     const names = Array.from({ length: 5000 }, (_, i) => `k${i}`)
-    const { input, raw } = readArguments(`{${names.map((name) => `"${name}": 1.0`).join(', ')}}`, false)
+    const { input, raw } = parseArguments(`{${names.map((name) => `"${name}": 1.0`).join(', ')}}`, false)
     const schema = { properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])) }
     // To read it for each of them would take a minute.
     expect(validateToolArgs(input, schema, raw)).toMatchObject({ valid: true, input: { k0: '1.0', k4999: '1.0' } })
@@ -96,7 +96,7 @@ describe('Q04 what has one possible meaning is read', () => {
     ['entities of HTML', '{&quot;a&quot;: &quot;1 &lt; 2 &amp;amp;&quot;}', { a: '1 < 2 &amp;' }],
     ['a byte order mark', '\uFEFF{"a": 1}', { a: 1 }],
   ])('Q04 %s', (_, text, input) => {
-    expect(readArguments(text, false)).toMatchObject({ input, raw: text })
+    expect(parseArguments(text, false)).toMatchObject({ input, raw: text })
     expect(problemOf(text)).toBe('it was read')
   })
 

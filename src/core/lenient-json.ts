@@ -1,4 +1,4 @@
-import { deepest } from './plain-json.ts'
+import { maxNesting } from './plain-json.ts'
 import { setOwn } from './turn.ts'
 
 /** A text that was read: its value, and the source text of each property of the outermost object. */
@@ -15,7 +15,7 @@ export class LenientJsonError extends Error {}
  * tuples, names without quotes, comments, a comma too many, line breaks in strings. Everything else is refused: an
  * escape that JSON does not have, a property that is there twice, a number that would lose digits.
  */
-export function readLenientJson(text: string): LenientJson {
+export function parseLenientJson(text: string): LenientJson {
   const reader = new Reader(text)
   return { value: reader.whole(), sources: reader.sources }
 }
@@ -76,7 +76,7 @@ class Reader {
   }
 
   #nested<T>(read: () => T): T {
-    if (++this.#depth > deepest) throw new LenientJsonError(`nested deeper than ${deepest} levels`)
+    if (++this.#depth > maxNesting) throw new LenientJsonError(`nested deeper than ${maxNesting} levels`)
     const value = read()
     this.#depth--
     return value

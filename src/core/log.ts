@@ -14,7 +14,7 @@ interface LogOptions {
   readonly id?: string
   readonly commit?: Commit
   readonly history?: readonly LogEntry[]
-  /** The number of the last entry that was written before. Default 0. */
+  /** The sequence number of the last entry that is already in the store. Default 0. */
   readonly after?: number
   readonly clock?: Clock
   readonly newId?: () => string
@@ -27,8 +27,9 @@ interface Append {
 }
 
 /**
- * The entries of a session. `append` writes all of its entries or none and resolves after the commit. Appends made while
- * a commit is under way share the next commit, so that concurrent calls do not wait for the disk one by one.
+ * The entries of a session. `append` writes all of its entries or none and resolves after the commit; without a `commit`
+ * it applies them at once and returns nothing. Appends made while a commit is under way share the next commit, so that
+ * concurrent calls do not wait for the disk one by one.
  */
 export class Log {
   readonly id: string
@@ -38,7 +39,7 @@ export class Log {
   #writing: Promise<void> | undefined
   #broken: { readonly error: unknown } | undefined
   readonly #listeners = new Set<(entry: LogEntry) => void>()
-  readonly #admitting = new Map<string, { readonly mode: InputMode; readonly writing: Promise<void> }>()
+  readonly #inputsBeingWritten = new Map<string, { readonly mode: InputMode; readonly writing: Promise<void> }>()
   readonly #commit: Commit | undefined
   readonly #clock: Clock
   readonly #newId: () => string
@@ -50,7 +51,7 @@ export class Log {
     this.#commit = commit
     this.#clock = clock
     this.#newId = newId
-    this.absorb(history)
+    this.addDurable(history)
   }
 
   get head(): number {
@@ -76,33 +77,33 @@ export class Log {
     })
   }
 
-  /** Logs a message, once: a message whose key is known, or is being written, is ignored. */
-  admit(item: InboxItem): MaybePromise<void> {
+  /** Logs a message once: a message whose key is in the log, or is being written, is ignored. */
+  accept(item: InboxItem): MaybePromise<void> {
     const { clientKey } = item
     if (this.transcript.hasClientKey(clientKey)) return
-    const known = this.#admitting.get(clientKey)
-    if (known) return known.writing
+    const underWay = this.#inputsBeingWritten.get(clientKey)
+    if (underWay) return underWay.writing
     const writing = this.append(entryOf(item))
     if (!writing) return
-    const forget = (): boolean => this.#admitting.delete(clientKey)
-    this.#admitting.set(clientKey, { mode: item.mode, writing })
+    const forget = (): boolean => this.#inputsBeingWritten.delete(clientKey)
+    this.#inputsBeingWritten.set(clientKey, { mode: item.mode, writing })
     writing.then(forget, forget)
     return writing
   }
 
   /** Whether a message of this mode is being written. */
-  isAdmitting(mode: InputMode): boolean {
-    if (this.#admitting.size === 0) return false
-    return [...this.#admitting.values()].some((one) => one.mode === mode)
+  isAccepting(mode: InputMode): boolean {
+    if (this.#inputsBeingWritten.size === 0) return false
+    return [...this.#inputsBeingWritten.values()].some((input) => input.mode === mode)
   }
 
-  /** Adds entries that are already durable: history from a store, or entries of another writer. */
-  absorb(entries: readonly LogEntry[], told = 0): void {
+  /** Adds entries that are already durable: history from a store, or entries of another writer. Listeners get those after `lastNotifiedSeq`. */
+  addDurable(entries: readonly LogEntry[], lastNotifiedSeq = 0): void {
     for (const entry of entries) {
       if (entry.seq !== this.#head + 1)
         throw new Error(`The log has a gap: entry ${entry.seq} came after ${this.#head}; read it from its store again`)
       deepFreeze(entry)
-      this.#apply(entry, told)
+      this.#apply(entry, lastNotifiedSeq)
     }
   }
 
@@ -113,11 +114,11 @@ export class Log {
 
   /** Starts again from the entries of the store. */
   reload(history: readonly LogEntry[]): void {
-    const told = this.#head
+    const lastNotifiedSeq = this.#head
     this.transcript = new Transcript()
     this.#head = 0
     this.#broken = undefined
-    this.absorb(history, told)
+    this.addDurable(history, lastNotifiedSeq)
   }
 
   get isWriting(): boolean {
@@ -160,10 +161,10 @@ export class Log {
     this.#writing = undefined
   }
 
-  #apply(entry: LogEntry, told = 0): void {
+  #apply(entry: LogEntry, lastNotifiedSeq = 0): void {
     this.#head = entry.seq
     this.transcript.apply(entry)
-    if (entry.seq > told) for (const listener of this.#listeners) tell(listener, entry)
+    if (entry.seq > lastNotifiedSeq) for (const listener of this.#listeners) tell(listener, entry)
   }
 }
 

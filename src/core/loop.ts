@@ -18,71 +18,79 @@ interface LoopEnd {
  */
 export async function runLoop(run: Run): Promise<LoopEnd> {
   const { transcript } = run.log
-  const hasNothingToAnswer = transcript.isAnswered || transcript.turns.length === 0
-  if (hasNothingToAnswer && !(await prepareNextTurn(run, { turnId: '', isDone: true }))) return completed(run)
-  if (!hasNothingToAnswer) await deliverWaiting(run)
-  let turn: Turn
+  const needsReply = transcript.turns.length > 0 && !transcript.isAnswered
+  if (needsReply) await deliverWaiting(run)
+  else if (!(await deliverNext(run, beforeFirstTurn))) return completed(run)
+  let turn: TurnOutcome
   do {
     throwIfCancelled(run)
-    if (!transcript.openTurn && run.progress.turn >= run.settings.behavior.maxTurns)
+    if (!transcript.openTurn && run.progress.turnNumber >= run.settings.behavior.maxTurns)
       return { status: 'completed', stopReason: 'max_turns' }
     turn = await takeTurn(run)
     if (turn.suspended !== undefined) return { status: 'suspended', stopReason: turn.suspended }
     throwIfCancelled(run)
-  } while (await prepareNextTurn(run, turn))
+  } while (await deliverNext(run, turn))
   throwIfCancelled(run)
   return completed(run)
 }
 
-/** A run without a prompt first delivers the messages that wait in the session. */
+/**
+ * If this run added no prompt of its own, delivers the messages that wait in the session. If there are none and the last
+ * reply was interrupted, adds a note that tells the model to continue.
+ */
 async function deliverWaiting(run: Run): Promise<void> {
   const { transcript } = run.log
-  if (transcript.openTurn || transcript.turns.at(-1)?.runId === run.id) return
+  const hasOwnPrompt = transcript.turns.at(-1)?.runId === run.id // the last turn belongs to this run, so it is its prompt
+  if (transcript.openTurn || hasOwnPrompt) return
   const messages = run.inbox.waitingAtStart()
   const notes = messages.length === 0 && transcript.isInterrupted ? [continueNote] : []
   if (messages.length > 0 || notes.length > 0) await deliverInbox(run, messages, notes)
 }
 
-interface Turn {
+interface TurnOutcome {
   readonly turnId: string
   /** The model made no calls. */
-  readonly isDone: boolean
+  readonly isModelDone: boolean
   /** The reason for which the run has to be suspended. */
   readonly suspended?: string
 }
 
+/** Stands for the turn before the first turn of this run: the model has nothing left to do. */
+const beforeFirstTurn: TurnOutcome = { turnId: '', isModelDone: true }
+
 /** One turn: the model replies, and every call in the reply is answered. */
-async function takeTurn(run: Run): Promise<Turn> {
+async function takeTurn(run: Run): Promise<TurnOutcome> {
   const turn = run.log.transcript.openTurn ?? (await askModel(run))
   const turnId = turn.id
-  if (!run.log.transcript.openTurn) return { turnId, isDone: true }
+  if (!run.log.transcript.openTurn) return { turnId, isModelDone: true }
 
   const suspended = await runToolBatch(run, turn)
-  if (suspended !== undefined) return { turnId, isDone: false, suspended }
+  if (suspended !== undefined) return { turnId, isModelDone: false, suspended }
 
   const resultTurn = run.log.transcript.turns.at(-1)!
   if (run.hooks.has('tool-results:after')) {
     await run.hooks.tell('tool-results:after', { turnId, assistantTurn: turn, resultTurn })
   }
   await tellTurns(run, resultTurn)
-  return { turnId, isDone: false }
+  return { turnId, isModelDone: false }
 }
 
 /**
- * Delivers what comes next: steering, or follow-ups once the model is done, and notes of extensions. Extensions decide
- * last whether the run stops. Returns whether to take another turn.
+ * Delivers what comes next: steering, or a follow-up once the model is done, and notes of extensions. Returns whether to
+ * take another turn: always after a delivery, otherwise as the extensions decide.
  */
-async function prepareNextTurn(run: Run, { turnId, isDone }: Turn): Promise<boolean> {
+async function deliverNext(run: Run, { turnId, isModelDone }: TurnOutcome): Promise<boolean> {
   // A message that is still being written was accepted: the run must not end without it.
-  if (isDone) await run.log.flushed()
-  let messages = run.inbox.next(isDone)
-  const { turn } = run.progress
-  const next: HookContexts['turn:next'] = { turnId, turn, stop: isDone && messages.length === 0, add: [] }
+  if (isModelDone) await run.log.flushed()
+  let messages = run.inbox.peek(isModelDone)
+  const { turnNumber } = run.progress
+  const stop = isModelDone && messages.length === 0
+  const next: HookContexts['turn:next'] = { turnId, turn: turnNumber, stop, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
   // Messages may have arrived while the extensions were asked.
   if (next.stop) await run.log.flushed()
-  if (next.stop) messages = run.inbox.next(isDone)
+  if (next.stop) messages = run.inbox.peek(isModelDone)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
   if (messages.length === 0 && notes.length === 0) return !next.stop
 

@@ -13,11 +13,11 @@ export function memoizeList<Item extends object, Made>(
   make: (item: Item) => Made,
 ): (list: readonly Item[]) => readonly Made[] {
   const kept = new WeakMap<readonly Item[], Made[]>()
-  const one = memoize((item: Item) => ({ made: make(item) }))
+  const makeOnce = memoize((item: Item) => ({ made: make(item) }))
   return (list) => {
     let made = kept.get(list)
     if (!made || made.length > list.length) kept.set(list, (made = []))
-    for (let i = made.length; i < list.length; i++) made.push(one(list[i]!).made)
+    for (let i = made.length; i < list.length; i++) made.push(makeOnce(list[i]!).made)
     return made
   }
 }

@@ -6,10 +6,10 @@ import { copyJson } from './turn.ts'
 export type Meta = Readonly<Record<string, unknown>>
 
 /** In bytes of JSON: enough for a trace with its baggage, too little for content. */
-const mostMetaBytes = 8192
+const maxMetaBytes = 8192
 
-/** A copy of a `meta`; throws if it is no small object of plain JSON. */
-export function readMeta(meta: unknown, where: string): Meta | undefined {
+/** A copy of a `meta`; throws if it is not a small object of plain JSON. */
+export function parseMeta(meta: unknown, where: string): Meta | undefined {
   const flaw = metaFlaw(meta)
   if (flaw !== undefined) throw new TypeError(`${where} ${flaw}`)
   return meta === undefined ? undefined : wellFormedJson(copyJson(meta as Meta))
@@ -21,8 +21,8 @@ export function metaFlaw(meta: unknown): string | undefined {
   if (!isPlainJson(meta))
     return `must be an object of plain JSON such as { sender: 'ada' }, without dates, functions or instances, got ${show(meta)}`
   const bytes = new TextEncoder().encode(JSON.stringify(meta)).length
-  if (bytes <= mostMetaBytes) return undefined
-  return `has ${bytes} bytes as JSON and may have ${mostMetaBytes}; keep the rest elsewhere and name it here`
+  if (bytes <= maxMetaBytes) return undefined
+  return `has ${bytes} bytes as JSON and may have ${maxMetaBytes}; keep the rest elsewhere and name it here`
 }
 
 /** The `meta` of a turn that delivers these messages; `undefined` if theirs differ. */

@@ -20,29 +20,29 @@ import {
   type ModelRequest,
   shownName,
 } from './provider.ts'
-import { admitReply, CallIds, type Reply } from './reply.ts'
+import { CallIds, normalizeReply, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
 import { originOf } from './tool.ts'
 import type { TurnUsage } from './turn.ts'
-import { countedPrompt, readUsage, spend } from './usage.ts'
+import { normalizeUsage, promptUsageOf, recordUsage } from './usage.ts'
 import type { MaybePromise } from './waiting.ts'
 
 /**
  * The reply to a request. The service is asked once more if its reply is empty, and once more if the stream breaks off
  * in the middle of a reply: none of its calls has started by then.
  */
-export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Promise<Reply> {
+export async function requestReply(run: Run, request: ModelRequest, draft: Draft): Promise<Reply> {
   let wasEmpty = false
   let wasCut = false
   for (;;) {
     if (run.cancellation.isCancelled) throw run.cancellation.reason
-    // After a crash, this entry tells that a request was sent, and may have been billed.
+    // After a crash, this entry shows that a request was sent, and may have been billed.
     if (run.session)
       await run.log.append({ type: 'attempt', runId: run.id, turnId: draft.turnId, attempt: draft.attempt })
     let reply: Reply
     try {
       const streamed = await orCancelled(streamReply(run, request, draft), run.cancellation)
-      reply = admitReply(streamed, request.model, draft.ids)
+      reply = normalizeReply(streamed, request.model, draft.ids)
     } catch (cause) {
       draft.discard('failed attempt', (cause as { usage?: unknown } | null)?.usage, request.model)
       const error = classifyFailure(run, cause)
@@ -64,14 +64,14 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
   }
 }
 
-/** The reply as it is streamed. Its text becomes a turn only if the reply is interrupted for good. */
+/** The reply as it is streamed. Its text becomes a turn only if the reply is interrupted and not retried. */
 export class Draft {
   text = ''
   thinking = ''
   /** The argument texts of all calls. */
   args = ''
   /** The usage that the service reported when it accepted the request. */
-  counted: TurnUsage | undefined
+  promptUsage: TurnUsage | undefined
   attempt = 1
   isStarted = false
   /** The present attempt has streamed something. */
@@ -82,36 +82,36 @@ export class Draft {
   readonly ids: CallIds
   readonly #run: Run
   /** The length of `turnUsage` when the present attempt began. */
-  #countedBefore: number
-  #isDiscarded = false
+  #usageCountAtStart: number
+  #hasReportedUsage = false
 
   constructor(run: Run, turnId: string) {
     this.#run = run
     this.turnId = turnId
-    this.#countedBefore = run.progress.turnUsage.length
+    this.#usageCountAtStart = run.progress.turnUsage.length
     this.ids = new CallIds((id) => run.log.transcript.hasCall(id), run.newId)
   }
 
   discard(cause: string, usage: unknown, model: string): void {
-    this.#isDiscarded = typeof usage === 'object' && usage !== null
-    if (this.#isDiscarded) this.discarded.push({ cause, usage: readUsage(usage as object, model) })
+    this.#hasReportedUsage = typeof usage === 'object' && usage !== null
+    if (this.#hasReportedUsage) this.discarded.push({ cause, usage: normalizeUsage(usage as object, model) })
   }
 
-  /** The usage of the present attempt is counted already: reported with the error, or counted by limits. */
-  get isCounted(): boolean {
-    return this.#isDiscarded || this.#run.progress.turnUsage.length > this.#countedBefore
+  /** Whether the usage of the present attempt is already in the totals: the error reported it, or the limits extension counted it. */
+  get isUsageRecorded(): boolean {
+    return this.#hasReportedUsage || this.#run.progress.turnUsage.length > this.#usageCountAtStart
   }
 
   async logDiscarded(): Promise<void> {
-    for (const { cause, usage } of this.discarded.splice(0)) await spend(this.#run, this.turnId, cause, usage)
+    for (const { cause, usage } of this.discarded.splice(0)) await recordUsage(this.#run, this.turnId, cause, usage)
   }
 
   retry({ attempt, reason, delayMs }: { attempt: number; reason: string; delayMs?: number }): MaybePromise<void> {
     this.text = this.thinking = this.args = ''
-    this.counted = undefined
+    this.promptUsage = undefined
     this.attempt = attempt
-    this.hasContent = this.#isDiscarded = false
-    this.#countedBefore = this.#run.progress.turnUsage.length
+    this.hasContent = this.#hasReportedUsage = false
+    this.#usageCountAtStart = this.#run.progress.turnUsage.length
     this.ids.clear()
     const more = delayMs !== undefined && { delayMs }
     return this.#run.hooks.tell('stream:retry', { turnId: this.turnId, attempt, reason, ...more })
@@ -133,7 +133,7 @@ async function streamReply(run: Run, request: ModelRequest, draft: Draft): Promi
         run.progress.firstTokenAt ??= run.clock.now()
         return event
       }
-      const wait = tellEvent(run, event, draft, request.model)
+      const wait = handleEvent(run, event, draft, request.model)
       if (wait) await wait // most deltas have no listener, or one that answers at once
     }
   } finally {
@@ -150,7 +150,12 @@ function closeStream(events: AsyncIterator<ModelEvent>): void {
   }
 }
 
-function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draft, model: string): MaybePromise<void> {
+function handleEvent(
+  run: Run,
+  event: Exclude<ModelEvent, ModelReply>,
+  draft: Draft,
+  model: string,
+): MaybePromise<void> {
   const { hooks } = run
   const { turnId, attempt } = draft
   switch (event?.type) {
@@ -185,7 +190,7 @@ function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draf
       return hooks.tell('stream:tool:end', { turnId, callId: draft.ids.of(event.id) })
     case 'start':
       draft.isStarted = true
-      draft.counted = countedPrompt(event.usage, model)
+      draft.promptUsage = promptUsageOf(event.usage, model)
       return hooks.tell('stream:start', { turnId, attempt })
     case 'alive':
       return
@@ -201,7 +206,7 @@ function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draf
       return hooks.tell('oauth:refresh', { turnId, provider: run.provider.meta.name, ...expires })
     }
     default:
-      throw new TypeError(`it yielded ${show(event)}, which is no ModelEvent such as { type: 'text', delta }`)
+      throw new TypeError(`it yielded ${show(event)}, which is not a ModelEvent such as { type: 'text', delta }`)
   }
 }
 
@@ -219,10 +224,10 @@ export function classifyFailure(run: Run, cause: unknown): AgentError {
   if (run.log.isBroken && !(cause instanceof AgentError)) throw cause
   // It has its class already.
   if (cause instanceof AgentError) return cause
-  const known = classify(run, cause)
-  const message = known?.message ?? messageOf(cause)
-  if (known?.kind === 'aborted') return new AgentAbortedError(message, { cause })
-  return providerError(run, message, { cause, ...known })
+  const classified = classify(run, cause)
+  const message = classified?.message ?? messageOf(cause)
+  if (classified?.kind === 'aborted') return new AgentAbortedError(message, { cause })
+  return providerError(run, message, { cause, ...classified })
 }
 
 /** If `classifyError` itself throws, the failure stays unclassified. */
@@ -237,10 +242,10 @@ function classify({ provider }: Run, cause: unknown): ClassifiedError | null | u
 function providerError(
   run: Run,
   why: string,
-  known: ErrorOptions & Partial<Omit<ClassifiedError, 'message'>>,
+  classified: ErrorOptions & Partial<Omit<ClassifiedError, 'message'>>,
 ): AgentProviderError {
   const provider = run.provider.meta.name
-  const { kind = 'provider_error', providerCode, retryable, refused, retryAfterMs, cause } = known
+  const { kind = 'provider_error', providerCode, retryable, refused, retryAfterMs, cause } = classified
   const options: ProviderErrorOptions = {
     provider,
     cause,

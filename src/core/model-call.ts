@@ -1,8 +1,8 @@
 import { AgentAbortedError, AgentBudgetError, AgentContextExceededError, AgentProviderError } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { tellTurns } from './inbox.ts'
-import { keepInterrupted } from './interrupted-turn.ts'
-import { classifyFailure, Draft, replyTo } from './model-attempts.ts'
+import { logInterrupted } from './interrupted-turn.ts'
+import { classifyFailure, Draft, requestReply } from './model-attempts.ts'
 import { buildRequest } from './model-request.ts'
 import type { ModelRequest } from './provider.ts'
 import type { Reply } from './reply.ts'
@@ -14,50 +14,65 @@ import type { MaybePromise } from './waiting.ts'
 /** One model call, inside the wrappers around models. Resolves after the reply, with all its calls, is in the log. */
 export function askModel(run: Run): Promise<SessionTurn> {
   const turnId = run.newId()
-  const turn = ++run.progress.turn
+  const turnNumber = ++run.progress.turnNumber
   const request = buildRequest(run, turnId)
   const draft = new Draft(run, turnId)
-  return run.hooks.isWrapped('model') ? askWrapped(run, turn, request, draft) : ask(run, turn, request, draft)
+  return run.hooks.isWrapped('model')
+    ? sendWrapped(run, turnNumber, request, draft)
+    : sendRequest(run, turnNumber, request, draft)
 }
 
-async function askWrapped(
+async function sendWrapped(
   run: Run,
-  turn: number,
-  building: MaybePromise<ModelRequest>,
+  turnNumber: number,
+  pendingRequest: MaybePromise<ModelRequest>,
   draft: Draft,
 ): Promise<SessionTurn> {
-  const request = await building
+  const request = await pendingRequest
   let replyTurn: SessionTurn | undefined
   await run.hooks.wrap({
     kind: 'model',
     ctx: {
-      ...{ run: run.facts, turnId: draft.turnId, turn, model: request.model, provider: run.provider.meta.name },
+      run: run.facts,
+      turnId: draft.turnId,
+      turn: turnNumber,
+      model: request.model,
+      provider: run.provider.meta.name,
       get attempt() {
         return draft.attempt
       },
     },
     async work() {
-      replyTurn = await ask(run, turn, request, draft)
+      replyTurn = await sendRequest(run, turnNumber, request, draft)
       return { content: replyTurn.content, usage: replyTurn.usage ?? noUsage, stop: run.result.stopReason }
     },
-    refused: (error) => Promise.reject(error),
+    onNotRun: (error) => Promise.reject(error),
   })
   return replyTurn!
 }
 
-async function ask(run: Run, turn: number, building: MaybePromise<ModelRequest>, draft: Draft): Promise<SessionTurn> {
+async function sendRequest(
+  run: Run,
+  turnNumber: number,
+  pendingRequest: MaybePromise<ModelRequest>,
+  draft: Draft,
+): Promise<SessionTurn> {
   const { hooks } = run
   const { turnId } = draft
-  let request = building instanceof Promise ? await building : building
+  let request = pendingRequest instanceof Promise ? await pendingRequest : pendingRequest
   if (hooks.has('turn:before')) {
-    await hooks.tell('turn:before', { turnId, turn, options: { ...request, messages: [...request.messages] } })
+    await hooks.tell('turn:before', {
+      turnId,
+      turn: turnNumber,
+      options: { ...request, messages: [...request.messages] },
+    })
   }
 
   let reply: Reply
   try {
     for (let repairs = 0; ; repairs++) {
       try {
-        reply = await replyTo(run, request, draft)
+        reply = await requestReply(run, request, draft)
         break
       } catch (error) {
         const repaired = repairs < maxRepairs && (await repairRequest(run, turnId, request, error))
@@ -67,16 +82,16 @@ async function ask(run: Run, turn: number, building: MaybePromise<ModelRequest>,
       }
     }
   } catch (cause) {
-    throw await failTurn(run, turn, request, draft, cause)
+    throw await failTurn(run, turnNumber, request, draft, cause)
   }
   if (draft.discarded.length > 0) await draft.logDiscarded()
-  return logReply(run, turn, request, draft, reply)
+  return logReply(run, turnNumber, request, draft, reply)
 }
 
 /** Logs a complete reply as a turn and tells the hooks. */
 async function logReply(
   run: Run,
-  turn: number,
+  turnNumber: number,
   request: ModelRequest,
   draft: Draft,
   { content, usage, stop }: Reply,
@@ -102,24 +117,38 @@ async function logReply(
     const { counts } = run.tools
     counts.refresh()
     const toolCounts = counts.snapshot
-    await hooks.tell('turn:after', { turnId, turn, usage, stop, message: sessionTurn, sessionTurn, toolCounts })
+    await hooks.tell('turn:after', {
+      turnId,
+      turn: turnNumber,
+      usage,
+      stop,
+      message: sessionTurn,
+      sessionTurn,
+      toolCounts,
+    })
   }
-  if (hooks.has('usage')) await hooks.tell('usage', { turnId, turn, usage, totals: progress.usage })
+  if (hooks.has('usage')) await hooks.tell('usage', { turnId, turn: turnNumber, usage, totals: progress.usage })
   await tellTurns(run, sessionTurn)
   return sessionTurn
 }
 
 /** Logs what was streamed before the failure, tells the hooks and returns the error to throw. */
-async function failTurn(run: Run, turn: number, request: ModelRequest, draft: Draft, cause: unknown): Promise<Error> {
+async function failTurn(
+  run: Run,
+  turnNumber: number,
+  request: ModelRequest,
+  draft: Draft,
+  cause: unknown,
+): Promise<Error> {
   const error = classifyFailure(run, cause)
-  if (error instanceof AgentBudgetError && !draft.isStarted) run.progress.turn-- // the request was never sent
-  const interrupted = await keepInterrupted(run, request, draft)
+  if (error instanceof AgentBudgetError && !draft.isStarted) run.progress.turnNumber-- // the request was never sent
+  const interrupted = await logInterrupted(run, request, draft)
   await draft.logDiscarded()
   const { counts } = run.tools
   counts.refresh()
   await run.hooks.tell('turn:after', {
     turnId: draft.turnId,
-    turn,
+    turn: turnNumber,
     usage: interrupted?.usage ?? noUsage,
     stop: error instanceof AgentAbortedError ? 'aborted' : 'error',
     error,
@@ -131,7 +160,7 @@ async function failTurn(run: Run, turn: number, request: ModelRequest, draft: Dr
   return error
 }
 
-/** Per turn: an extension may set aside three blocks in two steps each, and restore them all if that did not help. */
+/** Per turn. 7 = 3 blocks × 2 steps to leave one out of the request, plus 1 retry that puts them all back. */
 const maxRepairs = 7
 
 interface RepairedRequest {
@@ -148,8 +177,8 @@ async function repairRequest(
 ): Promise<RepairedRequest | undefined> {
   if (error instanceof AgentContextExceededError) return shortenRequest(run, turnId, request, error)
   if (!(error instanceof AgentProviderError) || !error.refused || !run.hooks.has('request:refused')) return undefined
-  const { turn } = run.progress
-  const refused = { turnId, turn, request, error, refused: error.refused, retry: false }
+  const { turnNumber } = run.progress
+  const refused = { turnId, turn: turnNumber, request, error, refused: error.refused, retry: false }
   await run.hooks.ask('request:refused', refused)
   if (!refused.retry) return undefined
   return { request: await buildRequest(run, turnId), reason: 'what the service refused was set aside' }
@@ -162,8 +191,8 @@ async function shortenRequest(
   error: AgentContextExceededError,
 ): Promise<RepairedRequest | undefined> {
   if (!run.hooks.has('request:overflow')) return undefined
-  const { turn } = run.progress
-  const overflow: HookContexts['request:overflow'] = { turnId, turn, request, error, retry: false }
+  const { turnNumber } = run.progress
+  const overflow: HookContexts['request:overflow'] = { turnId, turn: turnNumber, request, error, retry: false }
   await run.hooks.ask('request:overflow', overflow)
   if (!overflow.retry) throw overflow.error
   return { request: await buildRequest(run, turnId), reason: 'the conversation was made shorter' }

@@ -39,7 +39,7 @@ type Prepared = Pick<HookContexts['request:prepare'], 'model' | 'messages' | 'to
 function prepare(run: Run, turnId: string, thinkingBudget: number | undefined): MaybePromise<Prepared> {
   const { hooks, log, provider } = run
   const { model } = run.settings
-  const { turn } = run.progress
+  const { turnNumber: turn } = run.progress
   const stored = log.transcript.messagesFor(provider.meta.name)
   const messages = provider.view?.(stored) ?? stored
   const budget = thinkingBudget !== undefined && { thinkingBudget }
@@ -73,7 +73,7 @@ async function askHooks(run: Run, prepared: HookContexts['request:prepare']): Pr
 const isConversation = (messages: unknown): messages is Message[] =>
   Array.isArray(messages) && messages.every((message: Message | null) => Array.isArray(message?.content))
 
-/** A handler left something that is no list of messages: the request is sent without its changes. */
+/** A handler left something that is not a list of messages: the request is sent without its changes. */
 async function reportInvalid({ hooks }: Run, hook: keyof HookContexts, found: unknown): Promise<void> {
   const error = new TypeError(`${hook} must leave a list of { role, content: blocks }, got ${show(found)}`)
   if (hooks.has('hook:error')) await hooks.tell('hook:error', { hook, error })
@@ -82,7 +82,7 @@ async function reportInvalid({ hooks }: Run, hook: keyof HookContexts, found: un
 
 async function askSystem(run: Run, turnId: string): Promise<string> {
   const { hooks, session } = run
-  const { turn } = run.progress
+  const { turnNumber: turn } = run.progress
   const prompt = { turnId, turn, system: run.system.text, ...(session && { session }) }
   await hooks.ask('system:transform', prompt)
   return printable(prompt.system)

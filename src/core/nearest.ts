@@ -1,5 +1,5 @@
 /** The known names that are closest to a mistyped one, best first; empty if none is close. */
-export function nearest(name: string, known: Iterable<string>, most = 3): string[] {
+export function nearest(name: string, known: Iterable<string>, max = 3): string[] {
   const asked = name.toLowerCase().slice(0, 80)
   const scored: { candidate: string; distance: number }[] = []
   for (const candidate of known) {
@@ -7,13 +7,13 @@ export function nearest(name: string, known: Iterable<string>, most = 3): string
     if (distance <= Math.max(2, Math.floor(candidate.length * 0.4))) scored.push({ candidate, distance })
   }
   scored.sort((a, b) => a.distance - b.distance)
-  return scored.slice(0, most).map(({ candidate }) => candidate)
+  return scored.slice(0, max).map(({ candidate }) => candidate)
 }
 
 /** `", did you mean …?"`, or nothing. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   const found = nearest(name, known)
-  return found.length > 0 ? `, did you mean ${found.map((one) => `"${one}"`).join(' or ')}?` : ''
+  return found.length > 0 ? `, did you mean ${found.map((name) => `"${name}"`).join(' or ')}?` : ''
 }
 
 function editDistance(a: string, b: string): number {

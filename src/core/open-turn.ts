@@ -38,7 +38,7 @@ export class OpenTurn {
     return this.#calls.flatMap((call) => (this.#imported?.has(call.id) ? [] : [this.#results.get(call.id)!]))
   }
 
-  startOf(callId: string): CallStart | undefined {
+  lastStartOf(callId: string): CallStart | undefined {
     return this.#starts?.get(callId)?.entry
   }
 

@@ -1,11 +1,11 @@
 /** The greatest nesting depth of outside values. It makes recursive functions safe, and no real tool needs more. */
-export const deepest = 100
+export const maxNesting = 100
 
 export type JsonFlaw = 'too deep' | 'malformed text' | 'no number'
 
-/** The first flaw in a value from outside. Stops at `deepest`, so that no value can overflow the stack. */
+/** The first flaw in a value from outside. Stops at `maxNesting`, so that no value can overflow the stack. */
 export function flawOf(value: object, depth = 1): JsonFlaw | undefined {
-  if (depth > deepest) return 'too deep'
+  if (depth > maxNesting) return 'too deep'
   let flaw: JsonFlaw | undefined
   for (const key in value) {
     const inner = (value as Record<string, unknown>)[key]
@@ -13,9 +13,9 @@ export function flawOf(value: object, depth = 1): JsonFlaw | undefined {
     // JSON can contain numbers that become infinite, and those cannot be written as JSON again.
     if (typeof inner === 'number' && !Number.isFinite(inner)) flaw = 'no number'
     if (typeof inner !== 'object' || inner === null) continue
-    const found = flawOf(inner, depth + 1)
-    if (found === 'too deep') return found
-    if (found === 'no number' || !flaw) flaw = found ?? flaw
+    const innerFlaw = flawOf(inner, depth + 1)
+    if (innerFlaw === 'too deep') return innerFlaw
+    if (innerFlaw === 'no number' || !flaw) flaw = innerFlaw ?? flaw
   }
   return flaw
 }
@@ -43,7 +43,7 @@ export function isPlainJson(value: unknown): value is Record<string, unknown> {
 function isPlain(value: unknown, depth: number): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean' || value === undefined) return true
   if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value !== 'object' || depth > deepest) return false
+  if (typeof value !== 'object' || depth > maxNesting) return false
   const prototype = Object.getPrototypeOf(value) as unknown
   if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return false
   return Object.values(value).every((inner) => isPlain(inner, depth + 1))

@@ -14,8 +14,8 @@ import { copyJson, deepFreeze, type ToolCallBlock } from './turn.ts'
 export interface PreparedCall {
   readonly call: ToolCallBlock
   readonly tool: ToolDef | undefined
-  readonly checked: ValidationResult
-  /** What the tool's own check returned for `execute`, in place of the input. */
+  readonly validation: ValidationResult
+  /** If the tool's `check` returned a parsed value, `execute` gets this instead of the input. */
   readonly parsed?: unknown
   /** The context of this call for all tool hooks. */
   readonly callInfo: ToolHookContext
@@ -24,47 +24,47 @@ export interface PreparedCall {
 /** Looks up the tool of a call and checks its input. Has no effects and fires no hooks. */
 export function prepareCall(run: Run, turnId: string, call: ToolCallBlock, parentCallId?: string): PreparedCall {
   const tool = run.tools.get(call.name)
-  const { parsed, ...checked } = check(call, tool)
-  const input = checked.valid ? deepFreeze(checked.input) : call.input
+  const { parsed, ...validation } = validate(call, tool)
+  const input = validation.valid ? deepFreeze(validation.input) : call.input
   const displayName = shownName(run.provider, call.name)
   const callInfo: ToolHookContext = { turnId, callId: call.id, name: call.name, displayName, input }
-  if (parentCallId === undefined && parsed === undefined) return { call, tool, checked, callInfo }
+  if (parentCallId === undefined && parsed === undefined) return { call, tool, validation, callInfo }
   const nested = parentCallId !== undefined && { parentCallId }
-  return { call, tool, checked, parsed, callInfo: { ...callInfo, ...nested } }
+  return { call, tool, validation, parsed, callInfo: { ...callInfo, ...nested } }
 }
 
-function check(call: ToolCallBlock, tool: ToolDef | undefined): ValidationResult & { parsed?: unknown } {
+function validate(call: ToolCallBlock, tool: ToolDef | undefined): ValidationResult & { parsed?: unknown } {
   if (call.unreadable !== undefined)
     return { valid: false, error: `the arguments could not be read: ${call.unreadable}. Send one JSON object` }
   if (!tool) return { valid: true, input: call.input }
   const result = validateToolArgs(call.input, tool.spec.inputSchema, call.raw)
   if (!result.valid) return result
   const checked = !wasRepaired(call) ? result : { ...result, coercions: [jsonRepair, ...(result.coercions ?? [])] }
-  return tool.check ? { ...checked, ...ownCheck(tool, checked.input) } : checked
+  return tool.check ? { ...checked, ...runToolCheck(tool, checked.input) } : checked
 }
 
 /** The tool's own check. If it throws, the input is rejected. */
-function ownCheck(tool: ToolDef, input: Record<string, unknown>): ToolCheck | undefined {
+function runToolCheck(tool: ToolDef, input: Record<string, unknown>): ToolCheck | undefined {
   try {
-    const found = tool.check?.(copyJson(input))
-    return found?.valid && found.input ? { ...found, input: copyJson(found.input) } : found
+    const result = tool.check?.(copyJson(input))
+    return result?.valid && result.input ? { ...result, input: copyJson(result.input) } : result
   } catch (error) {
     return { valid: false, error: messageOf(error) }
   }
 }
 
-/** Whether the argument text was not JSON. `raw` is also kept for JSON that writes a number in an unusual way. */
+/** Whether the arguments were malformed JSON that was repaired. `raw` is also kept for valid JSON with an unusual number notation. */
 const wasRepaired = ({ raw }: ToolCallBlock): boolean => raw !== undefined && !isRecord(parsedJson(raw))
 
 const jsonRepair: Coercion = { property: '', from: 'malformed JSON', to: 'object' }
 
-/** The effects that a tool declares for a call; `unknown` for anything that it does not declare, or not in our terms. */
+/** The effects that a tool declares for a call; `unknown` for anything that it does not declare, or declares with an unknown name. */
 export function effectsOf(tool: ToolDef | undefined, input: ToolHookContext['input']): readonly Effect[] {
   const { effects = ['unknown'] } = tool ?? {}
   try {
     const declared: unknown = typeof effects === 'function' ? effects(input) : effects
     if (isThenable(declared)) declared.then(undefined, () => {}) // too late to count, but its rejection must not be unhandled
-    return Array.isArray(declared) ? declared.map((one) => (isEffect(one) ? one : 'unknown')) : ['unknown']
+    return Array.isArray(declared) ? declared.map((effect) => (isEffect(effect) ? effect : 'unknown')) : ['unknown']
   } catch {
     return ['unknown']
   }

@@ -1,9 +1,9 @@
 import { show } from './behavior.ts'
 import { isPlainJson, wellFormed } from './plain-json.ts'
 import type { ModelReply, ReplyToolCall, StopReason } from './provider.ts'
-import { readArguments } from './tool-arguments.ts'
+import { parseArguments } from './tool-arguments.ts'
 import type { SessionContentBlock, ToolCallBlock, TurnUsage } from './turn.ts'
-import { readUsage } from './usage.ts'
+import { normalizeUsage } from './usage.ts'
 
 export interface Reply {
   readonly content: readonly SessionContentBlock[]
@@ -12,7 +12,7 @@ export interface Reply {
 }
 
 /** Checks and normalises a reply, so that it can be logged. */
-export function admitReply(reply: ModelReply, model: string, ids: CallIds): Reply {
+export function normalizeReply(reply: ModelReply, model: string, ids: CallIds): Reply {
   if (!Array.isArray(reply.content)) throw new TypeError(`its reply has no content list, got ${show(reply.content)}`)
   const stop = stops.has(reply.stop) ? reply.stop : 'other'
   const last = reply.content.length - 1
@@ -23,25 +23,25 @@ export function admitReply(reply: ModelReply, model: string, ids: CallIds): Repl
     const block = reply.content[i]!
     if (block?.type === 'tool_call') {
       checkProviderData(block, i)
-      content.push(admitCall(block, ids.final(block.id, call++, calls), stop === 'length' && i === last))
+      content.push(normalizeCall(block, ids.final(block.id, call++, calls), stop === 'length' && i === last))
       continue
     }
-    const admitted = admitBlock(block, i)
-    if (admitted) content.push(admitted)
+    const normalized = normalizeBlock(block, i)
+    if (normalized) content.push(normalized)
   }
-  return { content, usage: readUsage(reply.usage, model), stop }
+  return { content, usage: normalizeUsage(reply.usage, model), stop }
 }
 
-function admitCall(block: ReplyToolCall, id: string, wasCut: boolean): ToolCallBlock {
+function normalizeCall(block: ReplyToolCall, id: string, wasCut: boolean): ToolCallBlock {
   const { input, providerData } = block
   const name = typeof block.name === 'string' ? block.name : ''
-  return { type: 'tool_call', id, name, ...readArguments(input, wasCut), ...(providerData && { providerData }) }
+  return { type: 'tool_call', id, name, ...parseArguments(input, wasCut), ...(providerData && { providerData }) }
 }
 
 const stops = new Set<unknown>(['end', 'tool_use', 'length', 'refusal'])
 
 /** Empty text is dropped: some services refuse to get it back. */
-function admitBlock(block: ModelReply['content'][number], i: number): SessionContentBlock | undefined {
+function normalizeBlock(block: ModelReply['content'][number], i: number): SessionContentBlock | undefined {
   if (typeof block !== 'object' || block === null) throw new TypeError(`block ${i} of its reply is ${show(block)}`)
   checkProviderData(block, i)
   switch (block.type) {
@@ -49,7 +49,7 @@ function admitBlock(block: ModelReply['content'][number], i: number): SessionCon
     case 'thinking':
       if (typeof block.text !== 'string') throw new TypeError(`block ${i} of its reply has no text`)
       if ('signature' in block && typeof block.signature !== 'string')
-        throw new TypeError(`block ${i} of its reply has a signature that is no text, but ${show(block.signature)}`)
+        throw new TypeError(`block ${i} of its reply has a signature that is not a text, but ${show(block.signature)}`)
       if (block.text === '' && !('signature' in block) && !block.providerData) return undefined
       return block.text.isWellFormed() ? block : { ...block, text: wellFormed(block.text) }
     case 'image':
@@ -66,7 +66,7 @@ function admitBlock(block: ModelReply['content'][number], i: number): SessionCon
 function checkProviderData(block: object, i: number): void {
   if (!('providerData' in block) || block.providerData === undefined || isPlainJson(block.providerData)) return
   throw new TypeError(
-    `block ${i} of its reply has providerData that is no plain JSON object, but ${show(block.providerData)}`,
+    `block ${i} of its reply has providerData that is not a plain JSON object, but ${show(block.providerData)}`,
   )
 }
 

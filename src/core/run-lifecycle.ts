@@ -16,7 +16,7 @@ import type { EntryBody, RunFailure, RunStatus } from './log.ts'
 import { runLoop } from './loop.ts'
 import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
-import { abandonIfBegun } from './tool-call.ts'
+import { answerChildCallsIfStarted } from './tool-call.ts'
 import { abortedResult, syntheticResult } from './tool-result.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
@@ -32,18 +32,18 @@ interface RunPlan {
 /** Executes a run from its first log entry to its last, for every way in which it can end. */
 export async function executeRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   const { hooks, log } = run
-  const start: RunStart = { isLogged: false, firstTurn: 0, startedAt: run.clock.now() }
+  const start: RunStart = { isLoggingStarted: false, firstTurn: 0, startedAt: run.clock.now() }
   hooks.abandonOn = run.cancellation
   const unlisten = run.cancellation.onCancel(() => {
     start.cancelledAt = log.head
   })
   try {
-    // Prepared before the wrappers are asked for, because extensions add theirs in `warmup`.
-    const unprepared = await rejectionOf(plan.prepare())
+    // prepare() runs first: it calls `warmup`, where extensions register wrappers.
+    const prepareFailure = await rejectionOf(plan.prepare())
     if (!plan.prompt) adoptMeta(run)
-    const work = (failure = unprepared): Promise<AgentStats> => executePrepared(run, plan, start, failure)
+    const work = (failure = prepareFailure): Promise<AgentStats> => executePrepared(run, plan, start, failure)
     if (!hooks.isWrapped('run')) return await work()
-    return await hooks.wrap({ kind: 'run', ctx: run.facts, work, refused: (error) => work({ error }) })
+    return await hooks.wrap({ kind: 'run', ctx: run.facts, work, onNotRun: (error) => work({ error }) })
   } finally {
     unlisten()
   }
@@ -53,28 +53,28 @@ async function executePrepared(
   run: Run,
   plan: RunPlan,
   start: RunStart,
-  unprepared: Rejection | undefined,
+  prepareFailure: Rejection | undefined,
 ): Promise<AgentStats> {
   const { hooks, log } = run
-  const extensionHooks = scopeOf(hooks, tier.framework)
-  let { status, stopReason, failure } = await outcomeOf(run, plan, extensionHooks, start, unprepared)
+  const extensionHooks = scopeOf(hooks, tier.extension)
+  let { status, stopReason, failure } = await outcomeOf(run, plan, extensionHooks, start, prepareFailure)
   await Promise.allSettled(run.progress.pending)
   hooks.abandonOn = undefined // handlers of the hooks below are waited for, even in a cancelled run
   run.progress.isOver = true
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
-    if (start.isLogged && answersOpenCalls({ status, stopReason }))
-      await abandonIfBegun(run, ...log.transcript.openCalls.map(({ id }) => id))
-    if (start.isLogged) await log.append(...lastEntries(run, { status, stopReason, failure }, start))
+    if (start.isLoggingStarted && answersOpenCalls({ status, stopReason }))
+      await answerChildCallsIfStarted(run, ...log.transcript.openCalls.map(({ id }) => id))
+    if (start.isLoggingStarted) await log.append(...lastEntries(run, { status, stopReason, failure }, start))
   } catch (error) {
     failure ??= error // there is no entry for it: the log cannot be written
     status = stopReason = 'error'
   }
-  if (start.isLogged) log.transcript.isLive = false
+  if (start.isLoggingStarted) log.transcript.isLive = false
   const stats = statsOf(run, status, stopReason, start.startedAt)
   if (failure instanceof AgentAbortedError) failure.stats = stats
   await hooks.tell('agent:done', stats)
-  const turnRange = [start.firstTurn, start.isLogged ? log.transcript.completeTurns.length : 0] as const
+  const turnRange = [start.firstTurn, start.isLoggingStarted ? log.transcript.completeTurns.length : 0] as const
   await hooks.tell('session:end', { ...run.facts, status, stopReason, turnRange })
   extensionHooks.dispose()
   run.callTimer.close()
@@ -97,7 +97,7 @@ const isMessage = ({ role, content }: SessionTurn): boolean =>
 
 interface RunStart {
   readonly startedAt: number
-  isLogged: boolean
+  isLoggingStarted: boolean
   /** The index of the run's first turn. */
   firstTurn: number
   /** The head of the log when the run was cancelled. */
@@ -115,11 +115,11 @@ async function outcomeOf(
   plan: RunPlan,
   extensionHooks: HookScope<HookContexts>,
   start: RunStart,
-  unprepared: Rejection | undefined,
+  prepareFailure: Rejection | undefined,
 ): Promise<Outcome> {
   try {
-    if (unprepared) throw unprepared.error
-    const tellFirstTurns = await logStart(run, plan, start)
+    if (prepareFailure) throw prepareFailure.error
+    const tellFirstTurns = await logRunStart(run, plan, start)
     await run.hooks.tell('session:start', run.facts)
     try {
       for (const extension of plan.extensions) {
@@ -129,7 +129,7 @@ async function outcomeOf(
     } finally {
       await tellFirstTurns() // even if an extension fails: the turns are in the log
     }
-    await readSystem(run)
+    await resolveSystemPrompt(run)
     return await runLoop(run)
   } catch (error) {
     if (isOverBudget(run, error)) return closeOnBudget(run)
@@ -162,10 +162,10 @@ function isOverBudget({ cancellation }: Run, error: unknown): boolean {
 }
 
 /**
- * Logs the first entries of a run. A prompt answers open calls as skipped, because the user went on without them.
+ * Logs the first entries of a run. If there is a prompt, open calls get a 'skipped' result.
  * Messages that an earlier run did not deliver come before the prompt. Returns a function that tells the hooks.
  */
-async function logStart(run: Run, plan: RunPlan, start: RunStart): Promise<() => Promise<void>> {
+async function logRunStart(run: Run, plan: RunPlan, start: RunStart): Promise<() => Promise<void>> {
   const { log, id: runId } = run
   const { model } = run.settings
   const { transcript } = log
@@ -176,20 +176,20 @@ async function logStart(run: Run, plan: RunPlan, start: RunStart): Promise<() =>
     throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')
 
   const { agent, parent, meta } = run.facts
-  const who = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
+  const labels = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
   const states = plan.extensions.flatMap((extension) => extension.begin?.(run) ?? [])
-  const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...who }, ...states]
+  const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...labels }, ...states]
   const waiting = prompt ? run.inbox.fromEarlierRuns() : []
   const before = transcript.turns.length
   start.firstTurn = transcript.completeTurns.length
   if (prompt) {
     const open = transcript.openCalls.map(({ id }) => id)
-    await abandonIfBegun(run, ...open)
+    await answerChildCallsIfStarted(run, ...open)
     for (const id of open) entries.push(syntheticResult(id, 'skipped'))
     if (waiting.length > 0) entries.push(deliveryEntry(run, waiting))
     entries.push({ type: 'turn', turn: userTurn(run, prompt, meta), ...(clientKey !== undefined && { clientKey }) })
   }
-  start.isLogged = true
+  start.isLoggingStarted = true
   transcript.isLive = true
   await log.append(...entries)
   const turns = transcript.turns.slice(before)
@@ -199,7 +199,7 @@ async function logStart(run: Run, plan: RunPlan, start: RunStart): Promise<() =>
   }
 }
 
-async function readSystem(run: Run): Promise<void> {
+async function resolveSystemPrompt(run: Run): Promise<void> {
   const { system } = run.settings.options
   if (system === undefined) return
   const before = { system, runId: run.id }

@@ -42,16 +42,16 @@ const rules: Record<keyof RunOptions, Rule | undefined> = {
   clientKey: [(value) => typeof value === 'string' && value !== '', 'a text that names this prompt'],
 }
 
-/** Reads and checks a prompt; `undefined` if there is none. */
-export function readPrompt(prompt: unknown, images: unknown = []): SessionContentBlock[] | undefined {
+/** Checks a prompt and turns it into blocks; `undefined` if there is none. */
+export function parsePrompt(prompt: unknown, images: unknown = []): SessionContentBlock[] | undefined {
   if (!Array.isArray(images)) throw new TypeError(`images must be a list of { mediaType, data }, got ${show(images)}`)
-  const imageBlocks = images.map((image, i) => readPart({ ...image, type: 'image' }, `images[${i}]`))
-  const blocks = readBlocks(prompt)
+  const imageBlocks = images.map((image, i) => parsePart({ ...image, type: 'image' }, `images[${i}]`))
+  const blocks = parseBlocks(prompt)
   if (blocks === undefined && imageBlocks.length === 0) return undefined
   return [...(blocks ?? []), ...imageBlocks]
 }
 
-function readBlocks(prompt: unknown): SessionContentBlock[] | undefined {
+function parseBlocks(prompt: unknown): SessionContentBlock[] | undefined {
   if (prompt === undefined) return undefined
   if (typeof prompt === 'string') {
     if (prompt === '') throw new TypeError('The prompt is empty; say something, or leave it out to resume a session')
@@ -60,13 +60,13 @@ function readBlocks(prompt: unknown): SessionContentBlock[] | undefined {
   if (!Array.isArray(prompt) || prompt.length === 0)
     throw new TypeError(`prompt must be a text or a list of parts such as { type: 'text', text }, got ${show(prompt)}`)
   const parts = prompt
-    .map((part, i) => readPart(part, `prompt[${i}]`))
+    .map((part, i) => parsePart(part, `prompt[${i}]`))
     .filter((part) => part.type !== 'text' || part.text !== '')
   if (parts.length === 0) throw new TypeError('The prompt is empty; say something, or leave it out to resume a session')
   return parts
 }
 
-function readPart(part: unknown, where: string): PromptPart {
+function parsePart(part: unknown, where: string): PromptPart {
   const { type, text, mediaType, data, name } = (part ?? {}) as Record<string, unknown>
   if (type === 'text' && typeof text === 'string') return { type, text: wellFormed(text) }
   const isMedia = (type === 'image' || type === 'document') && typeof mediaType === 'string' && typeof data === 'string'

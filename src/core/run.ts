@@ -11,14 +11,14 @@ import type { HandlerMap, HookScope, Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
 import type { EntryBody, Log, ParentCall } from './log.ts'
-import { type Meta, readMeta } from './meta.ts'
+import { type Meta, parseMeta } from './meta.ts'
 import type { Provider } from './provider.ts'
 import type { Schema } from './schema.ts'
 import type { SideCall, SideReply } from './side-call.ts'
 import type { Session } from './store.ts'
 import { resolveThinking, type ThinkingLevel, type ThinkingRequest } from './thinking.ts'
 import type { ToolDef } from './tool.ts'
-import { readTools, Toolbox } from './toolbox.ts'
+import { parseTools, Toolbox } from './toolbox.ts'
 import type { ImageBlock, PromptPart, TurnUsage } from './turn.ts'
 import { type ChildRunStats, noUsage } from './usage.ts'
 
@@ -37,7 +37,7 @@ export interface RunOptions<OutputSchema extends Schema = Schema> {
   readonly images?: readonly (ImageBlock | Omit<ImageBlock, 'type'>)[]
   readonly signal?: AbortSignal
   readonly hooks?: AgentHookMap
-  /** Identifies the prompt: sent a second time, it is not added again, and the run continues the first one's work. */
+  /** If a prompt with this key is already in the session, it is not added again; the run continues from it. */
   readonly clientKey?: string
   /** Stored with the prompt and the run, never sent to a model: the sender, a trace, a reply address. At most 8 KiB of JSON. */
   readonly meta?: Meta
@@ -46,11 +46,12 @@ export interface RunOptions<OutputSchema extends Schema = Schema> {
 /** The state of one `agent.run()`: the only object that the loop and the extensions share. */
 export interface Run {
   readonly id: string
-  /** Identifies the run in hooks and in the log. Its `meta` is complete once the session is open: a waiting prompt may bring it. */
+  /** Identifies the run in hooks and in the log. Once the session is open, `meta` may be taken from the waiting prompt that the run answers. */
   facts: RunFacts
   readonly settings: RunSettings
   /** The run of the parent agent, if this is the run of a child. */
   readonly parent: Run | undefined
+  /** Handlers that are told (`tell`) observe; handlers that are asked (`ask`) may change the context. */
   readonly hooks: Hooks<HookContexts>
   /** Entries become part of the session by being appended here. An append rejects when it cannot be written; the run then ends. */
   readonly log: Log
@@ -69,7 +70,7 @@ export interface Run {
   readonly children: RunChildren
   readonly progress: RunProgress
   readonly result: RunResult
-  /** Asks the model a question outside the conversation. Its cost is counted and logged under `cause`. */
+  /** Asks the model a question outside the conversation. Its cost is counted and logged under `call.cause`. */
   askAside(call: SideCall): Promise<SideReply>
 }
 
@@ -92,7 +93,7 @@ interface RunHost {
 
 /** The child agents of a run. */
 interface RunChildren {
-  /** Of the children that ended, in that order. */
+  /** Stats of the finished children, in the order in which they finished. */
   readonly stats: ChildRunStats[]
   /** The children at work, by name. */
   readonly running: Map<string, Promise<unknown>>
@@ -102,7 +103,7 @@ interface RunChildren {
 /** How far a run has come. */
 export interface RunProgress {
   /** Model calls so far, the present one included. */
-  turn: number
+  turnNumber: number
   usage: TurnUsage
   readonly turnUsage: TurnUsage[]
   firstTokenAt: number | undefined
@@ -110,7 +111,7 @@ export interface RunProgress {
   unreadableTurns: number
   /** What the run waits for before it ends: children at work, late writes. */
   readonly pending: Set<Promise<unknown>>
-  /** The work is done; only the hooks of the end are still to be told. */
+  /** The work is done; only the hooks at the end of the run are still to be called. */
   isOver: boolean
 }
 
@@ -187,7 +188,7 @@ export function newRun(options: RunOptions, cancellation: Cancellation, dependen
   const system = new SystemPrompt()
   system.set('agent', parts.system ?? '')
   const id = newId()
-  const meta = readMeta(options.meta, 'run() option "meta"')
+  const meta = parseMeta(options.meta, 'run() option "meta"')
   const run: Run = {
     id,
     facts: {
@@ -207,7 +208,7 @@ export function newRun(options: RunOptions, cancellation: Cancellation, dependen
     parent: lineage?.run,
     ...{ hooks, log, session, inbox, cancellation, system, provider, clock, newId },
     callTimer: new CallTimer(clock, cancellation),
-    tools: new Toolbox(options.tools ? readTools(options.tools, 'run tools') : dependencies.tools, {
+    tools: new Toolbox(options.tools ? parseTools(options.tools, 'run tools') : dependencies.tools, {
       depth,
       isFixed: options.tools !== undefined || lineage?.run.tools.isFixed === true,
     }),
@@ -225,7 +226,7 @@ export function newRun(options: RunOptions, cancellation: Cancellation, dependen
         (await import('./fork.ts')).forkAgent({ run, callId, cancellation, options, createAgent: createChild }),
     },
     progress: {
-      turn: 0,
+      turnNumber: 0,
       usage: noUsage,
       turnUsage: [],
       firstTokenAt: undefined,
@@ -240,7 +241,7 @@ export function newRun(options: RunOptions, cancellation: Cancellation, dependen
   return run
 }
 
-/** The system prompt in named sections. A section set before the first turn keeps its bytes for the whole run. */
+/** The system prompt in named sections. A section that changes after the first turn makes the provider's prompt cache miss. */
 export class SystemPrompt {
   readonly #sections = new Map<string, string>()
   #text: string | undefined

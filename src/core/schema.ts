@@ -37,13 +37,13 @@ export type OutputOf<Given> =
   Given extends StandardSchema<infer Output> ? Output : Given extends DescribedSchema<infer Output> ? Output : unknown
 
 /** A schema that was read: for the model, and for validation. Without `validate`, input is checked by the JSON Schema. */
-export interface ReadSchema {
+export interface ParsedSchema {
   readonly jsonSchema: JsonSchema
   readonly validate?: Validate
 }
 
-/** Throws for anything that is no schema or has no JSON Schema; the message shows the right call. */
-export function readSchema(given: unknown, where: string): ReadSchema {
+/** Throws for anything that is not a schema or has no JSON Schema; the message shows the right call. */
+export function parseSchema(given: unknown, where: string): ParsedSchema {
   if (isRecord(given) && isStandard(given.schema)) {
     const { schema, jsonSchema } = given
     if (!isPlainJson(jsonSchema)) throw noJson(`${where}.jsonSchema`, jsonSchema)
@@ -101,7 +101,7 @@ const keyOf = (part: unknown): string =>
 
 /** The JSON Schema of a zod schema, without the `$schema` field, which some services refuse. */
 export function zodToJsonSchema(schema: JsonSchema | StandardSchema): JsonSchema {
-  return readSchema(schema, 'zodToJsonSchema(schema)').jsonSchema
+  return parseSchema(schema, 'zodToJsonSchema(schema)').jsonSchema
 }
 
 function without$schema({ $schema: _, ...plain }: JsonSchema): JsonSchema {

@@ -78,8 +78,8 @@ export class ShownTurns {
 
   /** The kind of the latest change after entry `seq`. */
   changeAfter(seq: number): string | undefined {
-    if (this.#compactions.some((one) => one.seq > seq)) return 'compaction'
-    return this.#edits.some((one) => one.seq > seq) ? 'context edit' : undefined
+    if (this.#compactions.some((entry) => entry.seq > seq)) return 'compaction'
+    return this.#edits.some((entry) => entry.seq > seq) ? 'context edit' : undefined
   }
 
   #newView(provider: string, { seqs }: Turns): View {
@@ -105,9 +105,12 @@ interface View {
 }
 
 function edited(turn: SessionTurn, edits: Map<string, ContextEdit[]>): Message {
-  const own = edits.get(turn.id)
-  if (!own) return withInterruptionNote(turn)
-  return withInterruptionNote({ ...turn, content: editedBlocks(turn, own).filter((block) => block !== undefined) })
+  const turnEdits = edits.get(turn.id)
+  if (!turnEdits) return withInterruptionNote(turn)
+  return withInterruptionNote({
+    ...turn,
+    content: editedBlocks(turn, turnEdits).filter((block) => block !== undefined),
+  })
 }
 
 function editedBlocks({ content }: SessionTurn, edits: readonly ContextEdit[] = []): ShownTurn['blocks'] {

@@ -2,9 +2,9 @@ import { orCancelled } from './cancellation.ts'
 import { AgentProviderError } from './errors.ts'
 import { classifyFailure } from './model-attempts.ts'
 import type { ModelRequest } from './provider.ts'
-import { admitReply, CallIds, type Reply } from './reply.ts'
+import { CallIds, normalizeReply, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
-import { spend } from './usage.ts'
+import { recordUsage } from './usage.ts'
 
 /** A request outside the conversation. Missing fields are those of the run. */
 export interface SideCall extends Partial<Omit<ModelRequest, 'messages'>>, Pick<ModelRequest, 'messages'> {
@@ -34,11 +34,11 @@ export async function askAside(run: Run, { cause, turnId = '', ...call }: SideCa
   return run.hooks.wrap({
     kind: 'model',
     ctx: {
-      ...{ run: run.facts, turnId, turn: run.progress.turn, attempt: 1, cause },
+      ...{ run: run.facts, turnId, turn: run.progress.turnNumber, attempt: 1, cause },
       ...{ model: request.model, provider: run.provider.meta.name },
     },
     work: () => replyAside(run, turnId, cause, request),
-    refused: (error) => Promise.reject(error),
+    onNotRun: (error) => Promise.reject(error),
   })
 }
 
@@ -49,13 +49,13 @@ async function replyAside(run: Run, turnId: string, cause: string, request: Mode
   } catch (error) {
     throw classifyFailure(run, error)
   }
-  await spend(run, turnId, cause, reply.usage)
+  await recordUsage(run, turnId, cause, reply.usage)
   return reply
 }
 
 async function lastEvent(run: Run, request: ModelRequest): Promise<Reply> {
   for await (const event of run.provider.stream(request, run.cancellation.signal)) {
-    if (event.type === 'reply') return admitReply(event, request.model, new CallIds(() => false, run.newId))
+    if (event.type === 'reply') return normalizeReply(event, request.model, new CallIds(() => false, run.newId))
   }
   throw new AgentProviderError('the stream ended before the reply was complete', { provider: run.provider.meta.name })
 }

@@ -1,39 +1,39 @@
 /** Cutting text: never inside a character, with an ellipsis where something is missing. */
 
-/** The beginning of a text, of at most `most` UTF-16 units, without half a surrogate pair at its end. */
-export function headOf(text: string, most: number): string {
-  const end = Math.max(most, 0)
+/** The beginning of a text, of at most `maxLength` UTF-16 units, without half a surrogate pair at its end. */
+export function headOf(text: string, maxLength: number): string {
+  const end = Math.max(maxLength, 0)
   if (text.length <= end) return text
   return text.slice(0, isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end)
 }
 
-/** The end of a text, of at most `most` UTF-16 units, without half a surrogate pair at its start. */
-export function tailOf(text: string, most: number): string {
-  if (text.length <= most) return text
-  const start = text.length - Math.max(most, 0)
+/** The end of a text, of at most `maxLength` UTF-16 units, without half a surrogate pair at its start. */
+export function tailOf(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text
+  const start = text.length - Math.max(maxLength, 0)
   return text.slice(isLowSurrogate(text.charCodeAt(start)) ? start + 1 : start)
 }
 
-/** A text of at most `most` UTF-16 units; a longer one ends with "…". */
-export function cutText(text: string, most: number): string {
-  return text.length <= most ? text : `${headOf(text, most - 1)}…`
+/** A text of at most `maxLength` UTF-16 units; a longer one ends with "…". */
+export function cutText(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : `${headOf(text, maxLength - 1)}…`
 }
 
-/** A text on one line, its white space collapsed, of at most `most` UTF-16 units. */
-export function oneLine(text: string, most: number = Number.POSITIVE_INFINITY): string {
-  return cutText(text.replace(/\s+/g, ' ').trim(), most)
+/** A text on one line, its white space collapsed, of at most `maxLength` UTF-16 units. */
+export function oneLine(text: string, maxLength: number = Number.POSITIVE_INFINITY): string {
+  return cutText(text.replace(/\s+/g, ' ').trim(), maxLength)
 }
 
-/** The beginning of a text, of at most `most` bytes of UTF-8, whole characters only. */
-export function headBytes(text: string, most: number): string {
-  const buffer = new Uint8Array(Math.max(Math.min(most, text.length * 3), 0))
+/** The beginning of a text, of at most `maxBytes` bytes of UTF-8, whole characters only. */
+export function headBytes(text: string, maxBytes: number): string {
+  const buffer = new Uint8Array(Math.max(Math.min(maxBytes, text.length * 3), 0))
   return text.slice(0, encoder.encodeInto(text, buffer).read)
 }
 
-/** The end of a text, of at most `most` bytes of UTF-8, whole characters only. */
-export function tailBytes(text: string, most: number): string {
-  const bytes = encoder.encode(tailOf(text, most))
-  let start = Math.max(bytes.length - most, 0)
+/** The end of a text, of at most `maxBytes` bytes of UTF-8, whole characters only. */
+export function tailBytes(text: string, maxBytes: number): string {
+  const bytes = encoder.encode(tailOf(text, maxBytes))
+  let start = Math.max(bytes.length - maxBytes, 0)
   while (start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start++
   return decoder.decode(bytes.subarray(start))
 }

@@ -4,7 +4,7 @@ import { scripted, texts, tool } from '../testing/index.ts'
 import { assembleAgent } from './agent.ts'
 import type { ModelEvent, ReplyToolCall, StopReason } from './provider.ts'
 import type { JsonSchema } from './tool.ts'
-import { readArguments } from './tool-arguments.ts'
+import { parseArguments } from './tool-arguments.ts'
 import type { Message, ToolCallBlock } from './turn.ts'
 
 describe('small errors in JSON are repaired, and the text is kept', () => {
@@ -18,13 +18,13 @@ describe('small errors in JSON are repaired, and the text is kept', () => {
     ['unquoted keys', '{a: 1, b_c: "x"}', { a: 1, b_c: 'x' }],
     ['line breaks inside a string', '{"a": "one\ntwo"}', { a: 'one\ntwo' }],
   ])('%s', async (_, text, input) => {
-    expect(readArguments(text, false)).toEqual({ input, raw: text })
+    expect(parseArguments(text, false)).toEqual({ input, raw: text })
   })
 
   test('a code fence around a long run of spaces', () => {
     const a = ' '.repeat(200_000) // a pattern that tried each of them anew would take minutes
     for (const text of [`\`\`\`json {"a": "${a}x"}`, `f({"a": ")${a}x"})`])
-      expect(readArguments(text, false)).toMatchObject({ raw: text, input: { a: expect.stringContaining(a) } })
+      expect(parseArguments(text, false)).toMatchObject({ raw: text, input: { a: expect.stringContaining(a) } })
   })
 })
 
@@ -35,18 +35,18 @@ describe('what is valid is left alone', () => {
     fc.assert(
       fc.property(input, fc.constantFrom('', ' ', '\n\t'), (given, space) => {
         const text = `${space}${JSON.stringify(given, null, space)}${space}`
-        expect(readArguments(text, false)).toEqual({ input: JSON.parse(text) })
+        expect(parseArguments(text, false)).toEqual({ input: JSON.parse(text) })
       }),
     )
   })
 
   test('an object that the service parsed is taken as it is', () => {
     const input = { a: [1, { b: null }], c: 'x' }
-    expect(readArguments(input, false)).toEqual({ input })
+    expect(parseArguments(input, false)).toEqual({ input })
   })
 
   test.each(['', ' ', '\n'])('no arguments at all (%j) are an empty object', (text) => {
-    expect(readArguments(text, false)).toEqual({ input: {} })
+    expect(parseArguments(text, false)).toEqual({ input: {} })
   })
 })
 
@@ -64,12 +64,12 @@ describe('a text that was cut off never becomes another input', () => {
     ['quotes inside quotes', '{"cmd": "echo "a } b" && rm x", "n": 1}'],
     ['a comment', '{"cmd": "ls", /* } */ "dryRun": true}'],
   ])('%s, cut at every byte', async (_, text) => {
-    const whole = readArguments(text, false)
+    const whole = parseArguments(text, false)
     const bytes = new TextEncoder().encode(text)
     const wrong: string[] = []
     for (let end = 1; end < bytes.length; end++) {
       const part = new TextDecoder().decode(bytes.subarray(0, end))
-      const { input, unreadable } = readArguments(part, false)
+      const { input, unreadable } = parseArguments(part, false)
       const isOther = JSON.stringify(input) !== JSON.stringify(whole.input)
       if (unreadable === undefined && isOther) wrong.push(`${part} → ${JSON.stringify(input)}`)
     }
@@ -82,7 +82,7 @@ describe('a text that was cut off never becomes another input', () => {
       fc.asyncProperty(input, fc.nat(), async (given, n) => {
         const text = JSON.stringify(given)
         const part = text.slice(0, 1 + (n % (text.length - 1)))
-        const read = readArguments(part, false)
+        const read = parseArguments(part, false)
         expect(read).toMatchObject({ input: {}, raw: part, unreadable: expect.any(String) })
       }),
     )
@@ -90,13 +90,13 @@ describe('a text that was cut off never becomes another input', () => {
 
   test('dots that stand for what was left out are not dropped', async () => {
     const text = '{"path": "/tmp/x", ...}'
-    expect(readArguments(text, false)).toEqual({ input: {}, raw: text, unreadable: expect.any(String) })
+    expect(parseArguments(text, false)).toEqual({ input: {}, raw: text, unreadable: expect.any(String) })
   })
 
   test('when the reply hit the output limit, not even a text that happens to be whole is read', () => {
     const unreadable = 'the reply hit the output limit before the arguments were complete'
-    expect(readArguments('{"cmd":"ls"}', true)).toEqual({ input: {}, raw: '{"cmd":"ls"}', unreadable })
-    expect(readArguments('', true)).toEqual({ input: {}, raw: '', unreadable })
+    expect(parseArguments('{"cmd":"ls"}', true)).toEqual({ input: {}, raw: '{"cmd":"ls"}', unreadable })
+    expect(parseArguments('', true)).toEqual({ input: {}, raw: '', unreadable })
   })
 })
 
@@ -110,21 +110,21 @@ describe('what cannot be an input', () => {
     ['1e999', 'number'],
   ])('%s is no object', (text, kind) => {
     const unreadable = `expected a JSON object, got ${kind}`
-    expect(readArguments(text, false)).toEqual({ input: {}, raw: text, unreadable })
+    expect(parseArguments(text, false)).toEqual({ input: {}, raw: text, unreadable })
   })
 
   test.each(['ls -la', '<cmd>ls</cmd>', '{"a":1}{"b":2}', '{"a":1}\n{"b":2}', '```', ': : :'])('%j', async (text) => {
-    expect(readArguments(text, false)).toEqual({ input: {}, raw: text, unreadable: expect.any(String) })
+    expect(parseArguments(text, false)).toEqual({ input: {}, raw: text, unreadable: expect.any(String) })
   })
 
   test.each(['{"n": 1e999}', '{"list": [0, -1e999]}', '{"n": 1e999,}'])('%s: JSON knows no Infinity', async (text) => {
-    expect(readArguments(text, false)).toEqual({ input: {}, raw: text, unreadable: expect.any(String) })
+    expect(parseArguments(text, false)).toEqual({ input: {}, raw: text, unreadable: expect.any(String) })
   })
 
   test('a depth of 100 is read, a deeper one is not', () => {
-    expect(readArguments(nested(100), false)).toEqual({ input: JSON.parse(nested(100)) })
+    expect(parseArguments(nested(100), false)).toEqual({ input: JSON.parse(nested(100)) })
     const unreadable = 'nested deeper than 100 levels'
-    expect(readArguments(nested(101), false)).toEqual({ input: {}, raw: nested(101), unreadable })
+    expect(parseArguments(nested(101), false)).toEqual({ input: {}, raw: nested(101), unreadable })
   })
 
   test.each([
@@ -132,7 +132,7 @@ describe('what cannot be an input', () => {
     ['JSON with a slip', nested(20_000).replace(/}$/, ',}')],
     ['JSON that was cut', nested(20_000).slice(0, 90_000)],
   ])('%s of depth 20,000 overflows nothing', async (_, text) => {
-    const { input, raw, unreadable } = readArguments(text, false)
+    const { input, raw, unreadable } = parseArguments(text, false)
     expect(input).toEqual({})
     expect(raw === text).toBe(true)
     expect(typeof unreadable).toBe('string')
@@ -142,7 +142,7 @@ describe('what cannot be an input', () => {
     const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.json(), fc.stringMatching(/^[{}[\]"':,\\a1 ]*$/))
     await fc.assert(
       fc.asyncProperty(texts, async (text) => {
-        const { input, unreadable } = readArguments(text, false)
+        const { input, unreadable } = parseArguments(text, false)
         expect(typeof input).toBe('object')
         if (unreadable !== undefined) expect(input).toEqual({})
       }),
@@ -157,12 +157,12 @@ describe('half a surrogate pair', () => {
     ['in the name of a text', '{"k\\ud83d":"x"}'],
     ['in what the service parsed', { a: 'x\ud83d' }],
   ])('is refused: %s', (_, given) => {
-    const { input, unreadable } = readArguments(given, false)
+    const { input, unreadable } = parseArguments(given, false)
     expect([input, unreadable]).toEqual([{}, expect.stringContaining('half a character')])
   })
 
   test.each(['{"a":"\ud83d",}', '{"a": x y \ud83d "'])('is repaired in the text that is kept', async (text) => {
-    const { raw } = readArguments(text, false)
+    const { raw } = parseArguments(text, false)
     expect(raw).toBe(text.toWellFormed())
   })
 })

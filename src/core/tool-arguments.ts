@@ -1,35 +1,37 @@
 import { messageOf } from './errors.ts'
 import { isRecord } from './is-record.ts'
-import { type LenientJson, LenientJsonError, readLenientJson } from './lenient-json.ts'
-import { deepest, flawOf, type JsonFlaw, typeName } from './plain-json.ts'
+import { type LenientJson, LenientJsonError, parseLenientJson } from './lenient-json.ts'
+import { flawOf, type JsonFlaw, maxNesting, typeName } from './plain-json.ts'
 import { copyJson, type ToolCallBlock } from './turn.ts'
 
-type Read = Pick<ToolCallBlock, 'input' | 'raw' | 'unreadable'>
+type ParsedArguments = Pick<ToolCallBlock, 'input' | 'raw' | 'unreadable'>
 
-/** Reads the arguments of a call as a wire passes them. A truncated or unreadable text never becomes an input. */
-export function readArguments(given: unknown, wasCut: boolean): Read {
+/** Parses the arguments of a call as a wire passes them. A truncated or unreadable text never becomes an input. */
+export function parseArguments(given: unknown, wasCut: boolean): ParsedArguments {
   if (wasCut) return unreadable(given, 'the reply hit the output limit before the arguments were complete')
-  if (typeof given !== 'string') return admit(given)
+  if (typeof given !== 'string') return normalizeObject(given)
   if (given.trim() === '') return { input: {} }
-  const read = readObjectText(given)
-  if (read.problem !== undefined) return unreadable(given, read.problem)
-  return read.isJson && read.isComplete ? { input: read.value } : { input: read.value, raw: given.toWellFormed() }
+  const parsed = parseObjectText(given)
+  if (parsed.problem !== undefined) return unreadable(given, parsed.problem)
+  return parsed.isJson && parsed.isComplete
+    ? { input: parsed.value }
+    : { input: parsed.value, raw: given.toWellFormed() }
 }
 
-/** Reads an object that the service has parsed. */
-function admit(given: unknown): Read {
+/** Checks and copies an object that the service has parsed. */
+function normalizeObject(given: unknown): ParsedArguments {
   if (!isRecord(given)) return unreadable(given, `expected a JSON object, got ${typeName(given)}`)
   const flaw = flawOf(given)
   return flaw ? unreadable(given, flaws[flaw]) : { input: copyJson(given) }
 }
 
 const flaws: Readonly<Record<JsonFlaw, string>> = {
-  'too deep': `nested deeper than ${deepest} levels`,
+  'too deep': `nested deeper than ${maxNesting} levels`,
   'no number': 'it holds a number too large to be one',
   'malformed text': 'it holds half a character (one surrogate without the other)',
 }
 
-function unreadable(given: unknown, why: string): Read {
+function unreadable(given: unknown, why: string): ParsedArguments {
   return { input: {}, raw: (typeof given === 'string' ? given : textOf(given)).toWellFormed(), unreadable: why }
 }
 
@@ -55,8 +57,8 @@ export type ObjectText =
     }
   | { readonly problem: string }
 
-/** Reads one object: JSON, or JSON with errors that have only one possible meaning. */
-export function readObjectText(text: string): ObjectText {
+/** Parses one object: JSON, or JSON with errors that have only one possible meaning. */
+export function parseObjectText(text: string): ObjectText {
   const parsed = parsedJson(text)
   if (parsed !== undefined && typeof parsed !== 'string' && !isRecord(parsed))
     return { problem: `expected a JSON object, got ${typeName(parsed)}` }
@@ -64,7 +66,7 @@ export function readObjectText(text: string): ObjectText {
   if (isRecord(parsed) && !flawOf(parsed) && JSON.stringify(parsed) === text)
     return { value: parsed, sources: new Map(), isJson: true, isComplete: true }
   try {
-    const { value, sources } = readWrappedJson(text)
+    const { value, sources } = parseWrappedJson(text)
     if (!isRecord(value)) return { problem: `expected a JSON object, got ${typeName(value)}` }
     const isComplete = [...sources].every(([key, source]) => isCanonical(value[key], source))
     return { value, sources, isJson: isRecord(parsed), isComplete }
@@ -86,24 +88,24 @@ export function parsedJson(text: string): unknown {
 }
 
 /** How many strings of JSON may be nested in each other. */
-const mostLayers = 3
+const maxLayers = 3
 
 /**
- * Reads JSON with what models put around it: a code fence, CDATA, a function name, another layer of quotes, HTML
+ * Parses JSON with what models put around it: a code fence, CDATA, a function name, another layer of quotes, HTML
  * entities. Each is removed only if it is complete, so that no part of the JSON is removed with it.
  */
-export function readWrappedJson(text: string, layers = mostLayers): LenientJson {
+export function parseWrappedJson(text: string, layers = maxLayers): LenientJson {
   const bare = withoutFrame(text)
   const decoded = withoutEntities(bare) ?? withoutEscapes(bare)
-  if (decoded !== undefined) return readInner(decoded, layers)
-  const read = readLenientJson(bare)
-  return typeof read.value === 'string' && /^\s*[{["']/.test(read.value) ? readInner(read.value, layers) : read
+  if (decoded !== undefined) return parseInner(decoded, layers)
+  const parsed = parseLenientJson(bare)
+  return typeof parsed.value === 'string' && /^\s*[{["']/.test(parsed.value) ? parseInner(parsed.value, layers) : parsed
 }
 
-function readInner(text: string, layers: number): LenientJson {
-  if (layers === 0) throw new LenientJsonError(`there are more than ${mostLayers} layers of text around it`)
+function parseInner(text: string, layers: number): LenientJson {
+  if (layers === 0) throw new LenientJsonError(`there are more than ${maxLayers} layers of text around it`)
   try {
-    return readWrappedJson(text, layers - 1)
+    return parseWrappedJson(text, layers - 1)
   } catch (error) {
     throw error instanceof LenientJsonError ? new LenientJsonError(`in the text inside, ${error.message}`) : error
   }
@@ -121,7 +123,7 @@ function withoutFrame(text: string): string {
   let bare = text.trimEnd()
   for (const { open, ends } of frames) {
     const head = open.exec(bare)?.[0].length
-    const end = ends.find((one) => bare.endsWith(one))
+    const end = ends.find((ending) => bare.endsWith(ending))
     if (head === undefined || end === undefined || bare.length - end.length < head) continue
     bare = ' '.repeat(head) + bare.slice(head, bare.length - end.length).trimEnd()
   }

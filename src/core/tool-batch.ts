@@ -3,14 +3,14 @@ import { Cancellation } from './cancellation.ts'
 import { AgentProviderError } from './errors.ts'
 import { type PreparedCall, prepareCall } from './prepared-call.ts'
 import type { Run } from './run.ts'
-import { abandonIfBegun, executeCall, SiblingFailed } from './tool-call.ts'
-import { type Gate, gateCall } from './tool-gate.ts'
+import { answerChildCallsIfStarted, executeCall, SiblingFailed } from './tool-call.ts'
+import { type GateDecision, gateCall } from './tool-gate.ts'
 import {
   abortedResult,
   answerCall,
   type CallResult,
   interruptedText,
-  stopped,
+  runStoppedText,
   suspendedResult,
   syntheticText,
 } from './tool-result.ts'
@@ -30,9 +30,9 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
   }
   // An abort takes precedence over a suspension: calls that stayed open are answered.
   const open = run.log.transcript.openCalls.map(({ id }) => id)
-  await abandonIfBegun(run, ...open)
+  await answerChildCallsIfStarted(run, ...open)
   for (const id of open) await run.log.append(abortedResult(run.log.transcript, id))
-  if (!run.cancellation.isCancelled) countUnreadable(run, turn)
+  if (!run.cancellation.isCancelled) failAfterRepeatedBadArguments(run, turn)
   return undefined
 }
 
@@ -57,20 +57,20 @@ function isConcurrencySafe({ tool, callInfo }: PreparedCall): boolean {
   }
 }
 
-/** Hooks see the counts from before a wave. They are not computed if no hook can see them. */
+/** The snapshot of the counts in hook contexts is taken before a wave. It is not taken if no hook can see it. */
 function refreshCounts({ hooks, tools }: Run): void {
   if (hooks.has('tool:gate') || hooks.has('tool:before') || hooks.has('tool:after')) tools.counts.refresh()
 }
 
 function runAlone(run: Run, prepared: PreparedCall): MaybePromise<CallResult> {
-  const asked = interruptionOf(run) ? undefined : gateCall(run, prepared)
-  if (!(asked instanceof Promise)) return runGated(run, prepared, asked, run.callTimer)
-  return asked.then((gate) => runGated(run, prepared, gate, run.callTimer))
+  const gateOrPromise = interruptionOf(run) ? undefined : gateCall(run, prepared)
+  if (!(gateOrPromise instanceof Promise)) return runGated(run, prepared, gateOrPromise, run.callTimer)
+  return gateOrPromise.then((gate) => runGated(run, prepared, gate, run.callTimer))
 }
 
 /** All gates are asked in call order before any call starts, because a person answers one question at a time. */
 async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<{ suspended?: string }> {
-  const gated: [PreparedCall, Gate | undefined][] = []
+  const gated: [PreparedCall, GateDecision | undefined][] = []
   for (const call of calls) {
     const gate = interruptionOf(run) ? undefined : await gateCall(run, call)
     if (gate?.halt && !gate.block) return suspendedResult(gate.halt)
@@ -78,14 +78,14 @@ async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<{ susp
   }
 
   const cancellation = new Cancellation(run.cancellation)
-  const ended: { suspended?: string } = {}
+  const outcome: { suspended?: string } = {}
   const waiting = gated.values()
   const work = async (): Promise<void> => {
     const timer = new CallTimer(run.clock, cancellation)
     try {
       for (const [prepared, gate] of waiting) {
         const { hasFailed, suspended } = await runGated(run, prepared, gate, timer)
-        if (suspended !== undefined) ended.suspended ??= suspended
+        if (suspended !== undefined) outcome.suspended ??= suspended
         if (hasFailed && prepared.tool?.cancelsSiblings)
           cancellation.cancel(new SiblingFailed(prepared.callInfo.displayName))
       }
@@ -99,7 +99,7 @@ async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<{ susp
   } finally {
     cancellation.release()
   }
-  return ended
+  return outcome
 }
 
 /** If one worker fails (the log cannot be written), cancels the others and waits for them: no tool outlives its run. */
@@ -113,12 +113,12 @@ async function allOrCancel(workers: readonly Promise<void>[], cancellation: Canc
 function runGated(
   run: Run,
   prepared: PreparedCall,
-  gate: Gate | undefined,
+  gate: GateDecision | undefined,
   timer: CallTimer,
 ): MaybePromise<CallResult> {
   if (gate?.halt && !gate.block) return suspendedResult(gate.halt)
   const interruption = interruptionOf(run) ?? siblingFailure(timer)
-  if (interruption || !gate) return answerUnrun(run, prepared, interruption ?? aborted)
+  if (interruption || !gate) return answerWithoutRunning(run, prepared, interruption ?? aborted)
   return executeCall(run, prepared, gate, timer)
 }
 
@@ -141,23 +141,23 @@ function siblingFailure({ cancellation: { reason } }: CallTimer): Interruption |
 }
 
 /** Answers a call without running it. It may have begun in an earlier run. */
-function answerUnrun(run: Run, { call }: PreparedCall, interruption: Interruption): MaybePromise<CallResult> {
+function answerWithoutRunning(run: Run, { call }: PreparedCall, interruption: Interruption): MaybePromise<CallResult> {
   const { outcome } = interruption
-  const start = run.log.transcript.startOf(call.id)
-  const text = start && outcome === 'aborted' ? interruptedText(stopped, start) : interruption.text
-  const abandoning = abandonIfBegun(run, call.id)
-  if (!abandoning) return answerCall(run, call, text, outcome)
-  return abandoning.then(() => answerCall(run, call, text, outcome))
+  const start = run.log.transcript.lastStartOf(call.id)
+  const text = start && outcome === 'aborted' ? interruptedText(runStoppedText, start) : interruption.text
+  const answering = answerChildCallsIfStarted(run, call.id)
+  if (!answering) return answerCall(run, call, text, outcome)
+  return answering.then(() => answerCall(run, call, text, outcome))
 }
 
-/** Ends the run of a model that repeatedly writes unreadable arguments although each result tells it why. */
-function countUnreadable({ progress, provider }: Run, { content }: SessionTurn): void {
+/** Ends the run if the model repeatedly writes unreadable arguments although each result tells it why. */
+function failAfterRepeatedBadArguments({ progress, provider }: Run, { content }: SessionTurn): void {
   const isReadable = content.some((block) => block.type === 'tool_call' && block.unreadable === undefined)
   progress.unreadableTurns = isReadable ? 0 : progress.unreadableTurns + 1
   if (progress.unreadableTurns < maxUnreadableTurns) return
   const { name } = provider.meta
   throw new AgentProviderError(
-    `Provider "${name}": the model wrote tool arguments that are no JSON in ${maxUnreadableTurns} turns in a row; try another model`,
+    `Provider "${name}": the model wrote tool arguments that are not valid JSON in ${maxUnreadableTurns} turns in a row; try another model`,
     { provider: name, providerCode: 'unreadable_arguments', retryable: false },
   )
 }

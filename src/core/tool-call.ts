@@ -8,17 +8,17 @@ import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
 import { defaultTimeoutMs, originOf, type ToolDef } from './tool.ts'
 import { CallContext, type CallNested, Suspended } from './tool-context.ts'
-import { type Gate, gateCall } from './tool-gate.ts'
+import { type GateDecision, gateCall } from './tool-gate.ts'
 import type { ToolHookContext } from './tool-hooks.ts'
 import {
   answerCall,
   type CallResult,
   finishCall,
   interruptedText,
-  type ReadResult,
-  readHandlerResult,
-  readToolResult,
-  stopped,
+  type NormalizedResult,
+  normalizeHandlerResult,
+  normalizeResult,
+  runStoppedText,
   suspendedResult,
   syntheticText,
 } from './tool-result.ts'
@@ -26,74 +26,84 @@ import { copyJson, type ToolCallBlock } from './turn.ts'
 import type { MaybePromise } from './waiting.ts'
 
 /** Executes a call whose gate was asked, inside the wrappers around tools. */
-export function executeCall(run: Run, prepared: PreparedCall, gate: Gate, timer: CallTimer): Promise<CallResult> {
+export function executeCall(
+  run: Run,
+  prepared: PreparedCall,
+  gate: GateDecision,
+  timer: CallTimer,
+): Promise<CallResult> {
   if (!run.hooks.isWrapped('tool') || !willRun(prepared, gate)) return executeUnwrapped(run, prepared, gate, timer)
   const { callInfo, call, tool } = prepared
-  const { attempt } = startOf(run, call)
+  const { attempt } = nextStart(run, call)
   const mcp = tool.mcp && { mcp: { server: tool.mcp.server, tool: tool.mcp.tool } }
   return run.hooks.wrap({
     kind: 'tool',
-    ctx: { ...callInfo, run: run.facts, turn: run.progress.turn, attempt, origin: originOf(tool), ...mcp },
+    ctx: { ...callInfo, run: run.facts, turn: run.progress.turnNumber, attempt, origin: originOf(tool), ...mcp },
     work: () => executeUnwrapped(run, prepared, gate, timer),
-    refused: async (error) => {
-      await abandonIfBegun(run, call.id)
+    onNotRun: async (error) => {
+      await answerChildCallsIfStarted(run, call.id)
       return answerFailure(run, prepared, error, timer)
     },
   })
 }
 
-const willRun = (prepared: PreparedCall, gate: Gate): prepared is PreparedCall & { tool: ToolDef } =>
-  !gate.block && gate.result === undefined && prepared.tool !== undefined && prepared.checked.valid
+const willRun = (prepared: PreparedCall, gate: GateDecision): prepared is PreparedCall & { tool: ToolDef } =>
+  !gate.block && gate.result === undefined && prepared.tool !== undefined && prepared.validation.valid
 
-/** Applies the gate's answer, runs the tool and logs the result. Hooks are told only after the result is in the log. */
-async function executeUnwrapped(run: Run, prepared: PreparedCall, gate: Gate, timer: CallTimer): Promise<CallResult> {
-  const { call, tool, checked, callInfo } = prepared
+/** Applies the decision of the gate, runs the tool and logs the result. */
+async function executeUnwrapped(
+  run: Run,
+  prepared: PreparedCall,
+  gate: GateDecision,
+  timer: CallTimer,
+): Promise<CallResult> {
+  const { call, tool, validation, callInfo } = prepared
   const { hooks } = run
-  if (!willRun(prepared, gate)) await abandonIfBegun(run, call.id)
+  if (!willRun(prepared, gate)) await answerChildCallsIfStarted(run, call.id)
   if (gate.block)
     return answerCall(run, call, `Blocked: ${printable(gate.reason) || 'this call is not allowed'}`, 'blocked')
-  if (gate.result !== undefined) return finishCall(run, callInfo, readHandlerResult(gate.result), 'substituted')
+  if (gate.result !== undefined) return finishCall(run, callInfo, normalizeHandlerResult(gate.result), 'substituted')
   if (!tool) return answerUnknown(run, prepared)
-  if (!checked.valid) {
-    await hooks.tell('validation:reject', { ...callInfo, error: checked.error })
-    return answerCall(run, call, `Validation error: ${checked.error}`, 'invalid')
+  if (!validation.valid) {
+    await hooks.tell('validation:reject', { ...callInfo, error: validation.error })
+    return answerCall(run, call, `Validation error: ${validation.error}`, 'invalid')
   }
-  const coercions = checked.coercions && { coercions: checked.coercions }
+  const coercions = validation.coercions && { coercions: validation.coercions }
   if (coercions) await hooks.tell('validation:coerce', { ...callInfo, ...coercions })
 
-  const start = startOf(run, call)
+  const start = nextStart(run, call)
   const { replay = 'opaque', timeoutMs = defaultTimeoutMs } = tool
   // The start is logged before the tool can have effects. A pure call has none and needs no entry.
-  const logging = replay !== 'pure' && logStart(run, call, tool, start)
+  const logging = replay !== 'pure' && logCallStart(run, call, tool, start)
   if (logging) await logging
   const context = new CallContext(run, callInfo, timer, start, executeNested)
   if (tool.before || hooks.has('tool:before')) {
-    const extra = await factsBefore(tool, callInfo, context, timeoutMs)
+    const extra = await extraFieldsFor(tool, callInfo, context, timeoutMs)
     const runToolCounts = run.tools.counts.snapshot
     await hooks.tell('tool:before', { ...callInfo, ...coercions, ...extra, runToolCounts })
   }
   if (timer.cancellation.isCancelled) {
-    await abandonChildrenOf(run, context, timer, waitCancelled)
+    await answerChildCallsAfter(run, context, timer, waitCancelled)
     return answerFailure(run, prepared, waitCancelled, timer)
   }
-  let result: ReadResult
+  let result: NormalizedResult
   try {
     // Nothing but the tool runs in this block: a log that cannot be written must not be taken for a tool error.
     const work = tool.execute(prepared.parsed ?? copyJson(callInfo.input), context)
-    result = readToolResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
+    result = normalizeResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
   } catch (error) {
-    await abandonChildrenOf(run, context, timer, error)
+    await answerChildCallsAfter(run, context, timer, error)
     return answerFailure(run, prepared, error, timer, context)
   } finally {
     context.close()
   }
-  if (context.hasSuspendedChild || context.attempt > 1) await abandonChildrenOf(run, context, timer)
+  if (context.hasSuspendedChild || context.attempt > 1) await answerChildCallsAfter(run, context, timer)
   return finishCall(run, callInfo, result, 'done')
 }
 
 /** A call that starts again keeps its key. */
-function startOf(run: Run, call: ToolCallBlock): CallStart {
-  const earlier = run.log.transcript.startOf(call.id)
+function nextStart(run: Run, call: ToolCallBlock): CallStart {
+  const earlier = run.log.transcript.lastStartOf(call.id)
   if (!earlier) return { key: `${run.log.id}/${call.id}`, attempt: 1 }
   return { key: earlier.key, attempt: earlier.attempt + 1 }
 }
@@ -103,13 +113,13 @@ interface CallStart {
   readonly attempt: number
 }
 
-function logStart(run: Run, call: ToolCallBlock, tool: ToolDef, start: CallStart): MaybePromise<void> {
+function logCallStart(run: Run, call: ToolCallBlock, tool: ToolDef, start: CallStart): MaybePromise<void> {
   const { replay = 'opaque' } = tool
   return run.log.append({ type: 'call_started', callId: call.id, ...start, replay, origin: originOf(tool) })
 }
 
 /** Extra fields for `tool:before`. A tool that fails to give them still runs. */
-async function factsBefore(
+async function extraFieldsFor(
   tool: ToolDef,
   { input }: ToolHookContext,
   context: CallContext,
@@ -129,11 +139,11 @@ async function answerUnknown(run: Run, { call, callInfo }: PreparedCall): Promis
   const unknown: HookContexts['tool:unknown'] = { ...callInfo, suppressError: false }
   await run.hooks.ask('tool:unknown', unknown)
   if (unknown.suppressError)
-    return answerCall(run, call, readHandlerResult(unknown.result ?? text).output, 'unknown_tool', false)
+    return answerCall(run, call, normalizeHandlerResult(unknown.result ?? text).output, 'unknown_tool', false)
   const failed: HookContexts['tool:error'] = { ...callInfo, error: new Error(text) }
   await run.hooks.ask('tool:error', failed)
   const answer = unknown.result ?? failed.result ?? text
-  return answerCall(run, call, readHandlerResult(answer).output, 'unknown_tool')
+  return answerCall(run, call, normalizeHandlerResult(answer).output, 'unknown_tool')
 }
 
 /** The model reads the error of a failed tool. A cancelled call is answered; a suspended one stays open. */
@@ -147,21 +157,23 @@ async function answerFailure(
   const { call, callInfo, tool } = prepared
   if (error instanceof Suspended) {
     // Only a call in the log can wait for an answer, so a pure one is logged now.
-    if (tool?.replay === 'pure') await logStart(run, call, tool, startOf(run, call))
+    if (tool?.replay === 'pure') await logCallStart(run, call, tool, nextStart(run, call))
     return suspendedResult(error)
   }
   const isTimeout = error instanceof TimeLimitError
   if (timer.cancellation.isCancelled && !isTimeout) {
     const { reason } = timer.cancellation
-    const isCancelled = !run.cancellation.isCancelled && reason instanceof SiblingFailed
-    const [why, textIfNotBegun] = isCancelled ? [reason.message, reason.message] : [stopped, syntheticText.aborted]
+    const hasSiblingFailed = !run.cancellation.isCancelled && reason instanceof SiblingFailed
+    const [why, textIfNotBegun] = hasSiblingFailed
+      ? [reason.message, reason.message]
+      : [runStoppedText, syntheticText.aborted]
     const text = context ? interruptedText(why, tool ?? {}, context.outputSoFar) : textIfNotBegun
-    return answerCall(run, call, text, isCancelled ? 'cancelled' : 'aborted')
+    return answerCall(run, call, text, hasSiblingFailed ? 'cancelled' : 'aborted')
   }
   const failed: HookContexts['tool:error'] = { ...callInfo, error }
   await run.hooks.ask('tool:error', failed)
   const output =
-    failed.result === undefined ? `Tool error: ${messageOf(error)}` : readHandlerResult(failed.result).output
+    failed.result === undefined ? `Tool error: ${messageOf(error)}` : normalizeHandlerResult(failed.result).output
   return finishCall(run, callInfo, { output, isError: true }, isTimeout ? 'timeout' : 'error')
 }
 
@@ -178,15 +190,15 @@ export class SiblingFailed extends Error {
  */
 const executeNested: CallNested = async (run, { turnId, callId }, call, context) => {
   const { transcript } = run.log
-  const known = transcript.nestedResultOf(call.id)
-  if (known) return { output: known.output, isError: known.isError ?? false }
+  const earlierResult = transcript.nestedResultOf(call.id)
+  if (earlierResult) return { output: earlierResult.output, isError: earlierResult.isError ?? false }
   const prepared = prepareCall(run, turnId, call, callId)
-  if (transcript.wasInterrupted(call.id) && transcript.startOf(call.id)?.replay === 'opaque')
+  if (transcript.wasInterrupted(call.id) && transcript.lastStartOf(call.id)?.replay === 'opaque')
     return answerCall(run, call, syntheticText.unknown, 'unknown')
-  const gate = await context.timer.pausedFor(gateCall(run, prepared, context.startedWork))
+  const gate = await context.timer.pausedFor(gateCall(run, prepared, context.nestedCancellation))
   if (!gate) return { output: syntheticText.aborted, isError: true }
   if (gate.halt && !gate.block) return suspendedResult(gate.halt)
-  const timer = new CallTimer(run.clock, context.startedWork)
+  const timer = new CallTimer(run.clock, context.nestedCancellation)
   try {
     return await executeCall(run, prepared, gate, timer)
   } finally {
@@ -194,29 +206,29 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
   }
 }
 
-/**
- * Unless it is suspended, a call leaves no open calls of its children behind, nor those of an earlier attempt. Children
- * that were cancelled answer their own.
- */
-async function abandonChildrenOf(run: Run, context: CallContext, timer: CallTimer, error?: unknown): Promise<void> {
+/** When a call ends, answers the calls that its child agents left open, in this attempt or an earlier one. */
+async function answerChildCallsAfter(run: Run, context: CallContext, timer: CallTimer, error?: unknown): Promise<void> {
   const { hasChildren, attempt, callId } = context
-  const isStopped = error instanceof TimeLimitError || timer.cancellation.isCancelled
-  if (error instanceof Suspended || (hasChildren ? isStopped : attempt === 1)) return
+  if (error instanceof Suspended) return // its children continue later
+  const isCancelled = error instanceof TimeLimitError || timer.cancellation.isCancelled
+  const answerTheirOwn = hasChildren && isCancelled // cancelled children answer their own calls
+  const neverHadChildren = !hasChildren && attempt === 1
+  if (answerTheirOwn || neverHadChildren) return
   context.close()
-  await abandon(run, [callId])
+  await answerChildCallsOf(run, [callId])
 }
 
-/** For calls that are answered without being run, although they had begun: first answers what their children left open. */
-export function abandonIfBegun(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
-  const begun = callIds.filter((id) => run.log.transcript.startOf(id))
-  return begun.length > 0 ? abandon(run, begun) : undefined
+/** For calls that started earlier and are now answered without running again: first answers the open calls of their children. */
+export function answerChildCallsIfStarted(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
+  const started = callIds.filter((id) => run.log.transcript.lastStartOf(id))
+  return started.length > 0 ? answerChildCallsOf(run, started) : undefined
 }
 
-async function abandon({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
+async function answerChildCallsOf({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
   if (!session || cancellation.reason instanceof LeaseLostError) return // another process owns them now
-  const { abandonChildren, isChildOf } = await import('./fork.ts')
+  const { answerChildCalls, isChildOf } = await import('./fork.ts')
   // A cancelled child may still be writing to its session.
   const running = [...children.running].filter(([name]) => callIds.some((id) => isChildOf(name, id)))
   await Promise.allSettled(running.map(([, work]) => work))
-  await abandonChildren(session, callIds)
+  await answerChildCalls(session, callIds)
 }

@@ -43,7 +43,7 @@ export class CallContext implements ToolContext {
   /** Has the time limit of this call. */
   readonly timer: CallTimer
   #cancellation: Cancellation | undefined
-  #startedWork: Cancellation | undefined
+  #nestedCancellation: Cancellation | undefined
   #cancelled: { readonly reason: unknown } | undefined
   #nested = 0
   #forks = 0
@@ -89,10 +89,10 @@ export class CallContext implements ToolContext {
   get log(): Log {
     return this.#run.log
   }
-  /** Cancels the calls and children that this call started, when it ends. */
-  get startedWork(): Cancellation {
-    this.#startedWork ??= new Cancellation(this.cancellation)
-    return this.#startedWork
+  /** Cancelled when this call ends; its nested calls and child agents run under it. */
+  get nestedCancellation(): Cancellation {
+    this.#nestedCancellation ??= new Cancellation(this.cancellation)
+    return this.#nestedCancellation
   }
   get depth(): number {
     return this.#run.facts.depth
@@ -160,7 +160,7 @@ export class CallContext implements ToolContext {
       const n = ++this.#forks
       const child = await this.#run.children.fork(
         n === 1 ? this.callId : `${this.callId}~${n}`,
-        this.startedWork,
+        this.nestedCancellation,
         options,
       )
       const run: typeof child.run = (options) => {
@@ -208,7 +208,7 @@ export class CallContext implements ToolContext {
   /** Called when the call has its result: progress is ignored from now on, and work it left running is cancelled. */
   close(): void {
     this.#isOver = true
-    this.#startedWork?.cancel(new Error(`${this.#callInfo.name} is over`))
+    this.#nestedCancellation?.cancel(new Error(`${this.#callInfo.name} is over`))
     this.#cancellation?.release()
   }
 

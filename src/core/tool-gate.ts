@@ -8,36 +8,41 @@ import { copyJson, type ToolCallBlock, textOf } from './turn.ts'
 import type { MaybePromise } from './waiting.ts'
 
 /** The context of `tool:gate` after all handlers were asked. */
-export type Gate = HookContexts['tool:gate']
+export type GateDecision = HookContexts['tool:gate']
 
 /**
  * Asks the handlers of `tool:gate` about a call; `undefined` if the run was cancelled meanwhile. A call that passes is
- * counted here, so that limits on the number of calls hold inside a wave.
+ * counted at once: extensions that limit the number of calls read the present count, which includes earlier calls of the
+ * same wave.
  */
 export function gateCall(
   run: Run,
   prepared: PreparedCall,
   cancellation = run.cancellation,
-): MaybePromise<Gate | undefined> {
-  // An answer in the log counts even if no handler asks for it any more.
+): MaybePromise<GateDecision | undefined> {
+  // A logged approval or denial still applies when no handler of `tool:gate` is registered.
   const isGated = run.hooks.has('tool:gate') || run.log.transcript.approvals.has(prepared.call.id)
   if (isGated) return askGate(run, prepared, cancellation)
   run.tools.counts.add(prepared.call.name)
-  return openGate
+  return passedGate
 }
 
-const openGate = Object.freeze({ block: false }) as Gate
+const passedGate = Object.freeze({ block: false }) as GateDecision
 
-async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellation): Promise<Gate | undefined> {
-  const { call, tool, callInfo, checked } = prepared
+async function askGate(
+  run: Run,
+  prepared: PreparedCall,
+  cancellation: Cancellation,
+): Promise<GateDecision | undefined> {
+  const { call, tool, callInfo, validation } = prepared
   const effects = Object.freeze(effectsOf(tool, callInfo.input))
   const runToolCounts = run.tools.counts.snapshot
   const approval = approvalOf(run, call)
   const denied = approval?.decision === 'deny' && { block: true, reason: denialBy(approval) }
-  const rejected = checked.valid ? undefined : checked.error
+  const rejected = validation.valid ? undefined : validation.error
   const facts = { ...callInfo, tool, runToolCounts, effects, rejected, ...(approval && { approval }) }
-  const gate: Gate = { ...facts, block: false, reason: '', ...denied }
-  // The gate judges the call that runs: no handler can present another one to the next handler.
+  const gate: GateDecision = { ...facts, block: false, reason: '', ...denied }
+  // Make the facts read-only, so that no handler can change what the next one sees.
   for (const fact in facts) Object.defineProperty(gate, fact, { writable: false, configurable: false })
   // A halted call stays halted if the handler that halted it is gone.
   if (!run.hooks.has('tool:gate')) Object.assign(gate, pendingHalt(run, call))
@@ -62,10 +67,10 @@ function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
   return { decision, digest, by, ...(mac !== undefined && { mac }), ...(note && { note }) }
 }
 
-/** The approval request of a call, as long as it has no answer. A call that has begun since passed its gate. */
+/** The halt of a call whose approval request has no answer or expired. If the call started after the request, it already passed the gate: no halt. */
 function pendingHalt({ log: { transcript } }: Run, { id }: ToolCallBlock): { halt?: Halt } {
   const entry = transcript.approvals.get(id)
-  if (!entry || entry.seq < (transcript.startOf(id)?.seq ?? 0)) return {}
+  if (!entry || entry.seq < (transcript.lastStartOf(id)?.seq ?? 0)) return {}
   if (entry.type === 'approval_answered')
     return entry.decision === 'expired' ? { halt: { reason: 'approval expired', digest: entry.digest } } : {}
   const { reason = 'approval needed', digest, request, signature } = entry
@@ -74,7 +79,7 @@ function pendingHalt({ log: { transcript } }: Run, { id }: ToolCallBlock): { hal
 
 function denialBy({ by, note = [] }: Approval): string {
   const text = textOf({ role: 'user', content: note })
-  return text === '' ? `${by} said no` : `${by} said no: ${text}`
+  return text === '' ? `denied by ${by}` : `denied by ${by}: ${text}`
 }
 
 /** Logs an approval request, which can be answered from any process. An equal request is not logged again. */
@@ -86,9 +91,9 @@ async function requestApproval(
 ): Promise<void> {
   const { callId, name, input, parentCallId } = callInfo
   const { reason, request, digest = callId, signature } = halt
-  const known = log.transcript.approvals.get(callId)
-  const isAsked = known?.type === 'approval_requested' && known.digest === digest
-  if (isAsked && known.signature?.keyId === signature?.keyId) return
+  const logged = log.transcript.approvals.get(callId)
+  const isAsked = logged?.type === 'approval_requested' && logged.digest === digest
+  if (isAsked && logged.signature?.keyId === signature?.keyId) return
   await log.append({
     type: 'approval_requested',
     callId,

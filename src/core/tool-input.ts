@@ -2,7 +2,7 @@ import { messageOf } from './errors.ts'
 import { exactNumber } from './lenient-json.ts'
 import { typeName } from './plain-json.ts'
 import type { JsonSchema } from './tool.ts'
-import { readObjectText, readWrappedJson } from './tool-arguments.ts'
+import { parseObjectText, parseWrappedJson } from './tool-arguments.ts'
 import { copyJson, setOwn } from './turn.ts'
 
 /** A value that was converted to the declared type. */
@@ -18,8 +18,8 @@ export type ValidationResult =
   | { readonly valid: false; readonly error: string }
 
 /**
- * Checks the top-level properties of an input and repairs common mistakes of models. Never changes a valid input. `raw`
- * is the text of the input: a string property gets a number as it is written there.
+ * Checks the top-level properties of an input and repairs common mistakes of models. Never changes a valid input. When
+ * a number is converted to a string, its original spelling in `raw` is used (`1.0` stays `1.0`).
  */
 export function validateToolArgs(given: Record<string, unknown>, schema: JsonSchema, raw?: string): ValidationResult {
   if (typeof given !== 'object' || given === null)
@@ -53,15 +53,15 @@ export function validateToolArgs(given: Record<string, unknown>, schema: JsonSch
       continue
     }
     const source = () => (sources ??= wrapper === undefined ? sourcesIn(raw) : none).get(property)
-    const read = readAs(value, typeof types === 'string' ? [types] : types, source)
-    if (typeof read === 'string') {
+    const converted = convert(value, typeof types === 'string' ? [types] : types, source)
+    if (converted.problem !== undefined) {
       const wanted = typeof types === 'string' ? types : types.join(' or ')
-      ;(errors ??= []).push(`"${property}" must be ${wanted}, got ${from}${excerpt(value)}${read}`)
+      ;(errors ??= []).push(`"${property}" must be ${wanted}, got ${from}${excerpt(value)}${converted.problem}`)
       continue
     }
     repaired ??= copyJson(input)
-    setOwn(repaired, property, read.value)
-    ;(coercions ??= []).push({ property, from, to: read.type })
+    setOwn(repaired, property, converted.value)
+    ;(coercions ??= []).push({ property, from, to: converted.type })
   }
 
   if (errors) return { valid: false, error: errors.join('; ') }
@@ -90,7 +90,7 @@ function declaredTypes(property: unknown): string | readonly string[] | undefine
   const { type } = property as { type?: unknown }
   if (typeof type === 'string') return type
   if (!Array.isArray(type) || type.length === 0) return undefined
-  return type.filter((one) => typeof one === 'string')
+  return type.filter((name) => typeof name === 'string')
 }
 
 const hasType = (value: unknown, types: string | readonly string[]): boolean =>
@@ -132,26 +132,26 @@ function wrapperOf(given: Record<string, unknown>, properties: Record<string, un
 
 /** The source text of each property, if known. */
 function sourcesIn(raw: string | undefined): ReadonlyMap<string, string> {
-  const read = raw === undefined ? undefined : readObjectText(raw)
-  return read && read.problem === undefined ? read.sources : none
+  const parsed = raw === undefined ? undefined : parseObjectText(raw)
+  return parsed && parsed.problem === undefined ? parsed.sources : none
 }
 
 const none: ReadonlyMap<string, string> = new Map()
 
-/** Tries the declared types in order. If none matches, returns a text: the error in a value that looks like JSON, or ''. */
-function readAs(
+/** Tries the declared types in order. If none matches, `problem` is the error in a value that looks like JSON, or ''. */
+function convert(
   value: unknown,
   types: readonly string[],
   source: () => string | undefined,
-): { type: string; value: unknown } | string {
+): { type: string; value: unknown; problem?: undefined } | { problem: string } {
   let problem = ''
   for (const type of types) {
     const isJson = typeof value === 'string' && (type === 'array' || type === 'object')
-    const read = isJson ? readJson(value, type) : { value: coerce(value, type, source) }
-    if (read.value !== undefined) return { type, value: read.value }
-    problem ||= read.problem ?? ''
+    const result = isJson ? parseJsonText(value, type) : { value: coerce(value, type, source) }
+    if (result.value !== undefined) return { type, value: result.value }
+    problem ||= result.problem ?? ''
   }
-  return problem
+  return { problem }
 }
 
 function coerce(value: unknown, type: string, source: () => string | undefined): unknown {
@@ -162,11 +162,11 @@ function coerce(value: unknown, type: string, source: () => string | undefined):
   if (typeof value !== 'string') return undefined
   switch (type) {
     case 'boolean':
-      return readBoolean(value)
+      return parseBoolean(value)
     case 'number':
-      return readNumber(value)
+      return parseNumber(value)
     case 'integer': {
-      const number = readNumber(value)
+      const number = parseNumber(value)
       return Number.isInteger(number) ? number : undefined
     }
     default:
@@ -176,19 +176,19 @@ function coerce(value: unknown, type: string, source: () => string | undefined):
 
 const booleans: Record<string, boolean> = { true: true, yes: true, 1: true, false: false, no: false, 0: false }
 
-function readBoolean(text: string): boolean | undefined {
+function parseBoolean(text: string): boolean | undefined {
   const word = text.trim().toLowerCase()
   return Object.hasOwn(booleans, word) ? booleans[word] : undefined
 }
 
-function readNumber(text: string): number | undefined {
+function parseNumber(text: string): number | undefined {
   return text.trim() === '' ? undefined : exactNumber(text.trim())
 }
 
-/** Reads a list or an object that was sent as text. Reports an error only for a text that looks like one. */
-function readJson(text: string, type: 'array' | 'object'): { value?: unknown; problem?: string } {
+/** Parses a list or an object that was sent as text. Reports an error only for a text that looks like one. */
+function parseJsonText(text: string, type: 'array' | 'object'): { value?: unknown; problem?: string } {
   try {
-    const { value } = readWrappedJson(text)
+    const { value } = parseWrappedJson(text)
     return isOfType(value, type) ? { value } : {}
   } catch (error) {
     return /^\s*[[{(]/.test(text) ? { problem: ` (${messageOf(error)})` } : {}

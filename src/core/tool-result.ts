@@ -24,11 +24,11 @@ export function suspendedResult({ reason }: { readonly reason?: unknown }): Call
   return { output: '', isError: false, suspended: typeof reason === 'string' && reason !== '' ? reason : 'suspended' }
 }
 
-/** The end of a call that ran, or whose result a gate substituted: `tool:transform`, the log entry, `tool:after`. */
+/** For a call that ran, or whose result a gate substituted: runs `tool:transform`, logs the result, then runs `tool:after`. */
 export function finishCall(
   run: Run,
   callInfo: ToolHookContext,
-  result: ReadResult,
+  result: NormalizedResult,
   outcome: CallOutcome,
 ): MaybePromise<CallResult> {
   const { hooks } = run
@@ -39,7 +39,7 @@ export function finishCall(
 async function finishWithHooks(
   run: Run,
   callInfo: ToolHookContext,
-  original: ReadResult,
+  original: NormalizedResult,
   outcome: CallOutcome,
 ): Promise<CallResult> {
   const { hooks } = run
@@ -54,10 +54,10 @@ async function finishWithHooks(
     ...ownDetails,
   }
   await hooks.ask('tool:transform', transform)
-  const changed = transform.result === originalOutput ? original : readHandlerResult(transform.result)
+  const changed = transform.result === originalOutput ? original : normalizeHandlerResult(transform.result)
   const { output } = changed
   const isError = Boolean(transform.isError) || (changed !== original && changed.isError)
-  const details = !('isWithheld' in transform) && ownDetails
+  const details = !('isWithheld' in transform) && ownDetails // set by `Hooks` if a handler of `tool:transform` failed
   const result = await logResult(run, callInfo.callId, { output, isError, ...details }, outcome)
   const outputBytes = toolOutputByteLength(output)
   const runToolCounts = run.tools.counts.snapshot
@@ -65,7 +65,7 @@ async function finishWithHooks(
   return result
 }
 
-/** Answers a call that did not run: no `tool:transform`, no `tool:after`. */
+/** Only logs a result, without `tool:transform` and `tool:after`: for a call that did not run, or was stopped while it ran. */
 export function answerCall(
   run: Run,
   call: ToolCallBlock,
@@ -76,40 +76,41 @@ export function answerCall(
   return logResult(run, call.id, { output, isError }, outcome)
 }
 
-function logResult(run: Run, callId: string, result: ReadResult, outcome: CallOutcome): MaybePromise<CallResult> {
+function logResult(run: Run, callId: string, result: NormalizedResult, outcome: CallOutcome): MaybePromise<CallResult> {
   const { output, isError, details } = result
   const entry: EntryBody = { type: 'call_result', callId, output, outcome }
   if (isError) Object.assign(entry, { isError })
   if (details !== undefined) Object.assign(entry, { details })
   const written = run.log.append(entry)
-  const ended = isError && hasRun.has(outcome) ? { output, isError, hasFailed: true } : { output, isError }
+  const ended =
+    isError && outcomesOfExecutedCalls.has(outcome) ? { output, isError, hasFailed: true } : { output, isError }
   return written ? written.then(() => ended) : ended
 }
 
-const hasRun: ReadonlySet<CallOutcome> = new Set(['done', 'error', 'timeout'])
+const outcomesOfExecutedCalls: ReadonlySet<CallOutcome> = new Set(['done', 'error', 'timeout'])
 
-/** Reads what a handler gave in place of a result. Handlers come from anywhere; an unusable value becomes an error result. */
-export function readHandlerResult(value: unknown): ReadResult {
+/** Normalizes a value that a handler gave in place of a result. An unusable value becomes an error result. */
+export function normalizeHandlerResult(value: unknown): NormalizedResult {
   try {
-    return readToolResult(value)
+    return normalizeResult(value)
   } catch (error) {
     return { output: `Tool error: a handler's answer could not be used: ${messageOf(error)}`, isError: true }
   }
 }
 
-/** A tool result that was read: it can be stored, sent and frozen. */
-export interface ReadResult {
+/** A tool result that can be stored, sent and frozen. */
+export interface NormalizedResult {
   readonly output: ToolOutput
   readonly isError: boolean
   readonly details?: unknown
 }
 
-/** Reads what a tool returned. Throws if it cannot be shown as text. */
-export function readToolResult(value: unknown): ReadResult {
+/** Normalizes the return value of a tool. Throws if it cannot be shown as text. */
+export function normalizeResult(value: unknown): NormalizedResult {
   if (typeof value === 'string') return { output: wellFormed(value), isError: false }
-  if (Array.isArray(value)) return { output: readParts(value), isError: false }
+  if (Array.isArray(value)) return { output: normalizeParts(value), isError: false }
   if (isResultObject(value)) {
-    const inner = readToolResult(value.output)
+    const inner = normalizeResult(value.output)
     const { isError = false, details } = value
     return { ...inner, isError: Boolean(isError), ...(details !== undefined && { details: plainData(details) }) }
   }
@@ -129,7 +130,7 @@ function isResultObject(value: unknown): value is ResultObject {
 const isOutput = (value: unknown): boolean => typeof value === 'string' || Array.isArray(value)
 
 /** Blocks are copied: freezing them later must not freeze the tool's own objects. */
-function readParts(parts: readonly unknown[]): ToolOutput {
+function normalizeParts(parts: readonly unknown[]): ToolOutput {
   if (parts.every(isPart)) return parts.map(copyPart)
   return wellFormed(shownAsText(parts))
 }
@@ -169,12 +170,12 @@ function plainData(details: unknown): unknown {
   }
 }
 
-export const stopped = 'Aborted: the run was stopped'
+export const runStoppedText = 'Aborted: the run was stopped'
 const didNotRun = 'before this call began; it did not run'
 
 /** What the model reads for a call that did not run, or whose effects are not known. */
 export const syntheticText = {
-  aborted: `${stopped} ${didNotRun}`,
+  aborted: `${runStoppedText} ${didNotRun}`,
   skipped: 'Skipped: the user sent a new message',
   unknown:
     'Interrupted: the process stopped while this call ran. Its effects may or may not have happened; check before repeating it.',
@@ -187,8 +188,8 @@ export function syntheticResult(callId: string, outcome: keyof typeof syntheticT
 }
 
 /** A result for an open call of a cancelled run. The call may have begun, in that run or in an earlier one. */
-export function abortedResult(transcript: Transcript, callId: string, why = stopped): EntryBody {
-  const start = transcript.startOf(callId)
+export function abortedResult(transcript: Transcript, callId: string, why = runStoppedText): EntryBody {
+  const start = transcript.lastStartOf(callId)
   const output = start ? interruptedText(why, start) : `${why} ${didNotRun}`
   return { type: 'call_result', callId, output, isError: true, outcome: 'aborted' }
 }
@@ -196,6 +197,6 @@ export function abortedResult(transcript: Transcript, callId: string, why = stop
 /** What the model reads for a call that was stopped after it had begun. */
 export function interruptedText(why: string, call: { readonly replay?: ReplayClass }, soFar = ''): string {
   const effects = call.replay === 'pure' ? '' : ' Its effects may or may not have happened; check before repeating it.'
-  const printed = soFar.trim() === '' ? '' : `\nUntil then:\n${soFar}`
+  const printed = soFar.trim() === '' ? '' : `\nOutput so far:\n${soFar}`
   return `${why} while this call ran.${effects}${printed}`
 }

@@ -183,13 +183,20 @@ export interface FilePreview {
   readonly moreLines?: number
 }
 
-/** Reads the preview in an approval request; `undefined` if there is none. */
-export function readPreview(preview: unknown): ToolPreview | undefined {
+/** Checks the preview in an approval request; `undefined` if there is none. */
+export function parsePreview(preview: unknown): ToolPreview | undefined {
   if (!isRecord(preview) || !Array.isArray(preview.files)) return undefined
-  return { files: preview.files.filter(isRecord).map(readFile) }
+  return { files: preview.files.filter(isRecord).map(parseFilePreview) }
 }
 
-function readFile({ path, change, added, removed, diff, moreLines }: Readonly<Record<string, unknown>>): FilePreview {
+function parseFilePreview({
+  path,
+  change,
+  added,
+  removed,
+  diff,
+  moreLines,
+}: Readonly<Record<string, unknown>>): FilePreview {
   return {
     path: String(path),
     change: change === 'create' || change === 'replace' ? change : 'edit',

@@ -1,5 +1,5 @@
 import { show } from './behavior.ts'
-import { readSchemaTool } from './define-tool.ts'
+import { parseSchemaTool } from './define-tool.ts'
 import { memoize } from './memoize.ts'
 import type { JsonSchema, ToolDef, ToolSpec } from './tool.ts'
 import { copyJson, deepFreeze } from './turn.ts'
@@ -58,25 +58,25 @@ const frozenSpec = memoize(
     deepFreeze({ name, description, inputSchema: copyJson(inputSchema) }),
 )
 
-/** Reads and checks a `tools` option. Its keys do not matter: a tool has its own name. */
-export function readTools(tools: unknown, where: string): ToolDef[] {
+/** Checks a `tools` option. Its keys do not matter: a tool has its own name. */
+export function parseTools(tools: unknown, where: string): ToolDef[] {
   if (tools === undefined) return []
   if (typeof tools !== 'object' || tools === null || Array.isArray(tools))
     throw new TypeError(`${where} must be a record of tools such as { lookup }, got ${show(tools)}`)
   const seen = new Map<string, string>()
   return Object.entries(tools).map(([key, tool]) => {
-    const read = readTool(tool, `${where}.${key}`)
-    const { name } = read.spec
+    const parsed = parseTool(tool, `${where}.${key}`)
+    const { name } = parsed.spec
     const other = seen.get(name)
     if (other !== undefined)
       throw new TypeError(`${where}.${other} and ${where}.${key} are both named "${name}"; give one another spec.name`)
     seen.set(name, key)
-    return read
+    return parsed
   })
 }
 
-/** Reads and checks a tool. Throws if it is invalid; the message says what is wrong. */
-export function readTool(tool: unknown, where: string): ToolDef {
+/** Checks a tool and completes its schema. Throws if it is invalid; the message says what is wrong. */
+export function parseTool(tool: unknown, where: string): ToolDef {
   const { spec, execute } = (tool ?? {}) as Partial<ToolDef>
   if (typeof spec !== 'object' || spec === null)
     throw new TypeError(`${where} must be a tool { spec, execute }, got ${show(tool)}`)
@@ -85,14 +85,14 @@ export function readTool(tool: unknown, where: string): ToolDef {
   if (typeof spec.description !== 'string')
     throw new TypeError(`${where}.spec.description must be a text for the model, got ${show(spec.description)}`)
   if (typeof execute !== 'function') throw new TypeError(`${where}.execute must be a function, got ${show(execute)}`)
-  const read = readSchemaTool(tool as ToolDef, `${where}.spec.inputSchema`)
-  checkSchema(read.spec.inputSchema, `${where}.spec.inputSchema`)
+  const parsed = parseSchemaTool(tool as ToolDef, `${where}.spec.inputSchema`)
+  checkSchema(parsed.spec.inputSchema, `${where}.spec.inputSchema`)
   for (const [field, [isRight, wanted]] of Object.entries(declarations)) {
     const value = (tool as Record<string, unknown>)[field]
     if (value !== undefined && !isRight(value))
       throw new TypeError(`${where}.${field} must be ${wanted}, got ${show(value)}`)
   }
-  return read
+  return parsed
 }
 
 const isFlag = (value: unknown): boolean => typeof value === 'boolean'

@@ -30,7 +30,7 @@ export class Transcript {
   readonly labels: EntryOf<'label'>[] = []
   /** Why no run may be started in this session; absent unless it is parked. */
   parked: string | undefined
-  /** Consecutive runs that ended with their process and made no progress. */
+  /** Consecutive runs that crashed without any progress. */
   crashes = 0
   /** Whether a run of this process is under way. */
   isLive = false
@@ -79,8 +79,8 @@ export class Transcript {
     return this.#complete.list
   }
 
-  startOf(callId: string): EntryOf<'call_started'> | undefined {
-    return this.#open?.startOf(callId)
+  lastStartOf(callId: string): EntryOf<'call_started'> | undefined {
+    return this.#open?.lastStartOf(callId)
   }
 
   /** Whether the process ended while this call ran: it began and has neither a result nor a suspension. */
@@ -126,7 +126,7 @@ export class Transcript {
     return this.#shown.turnsFor(provider, { turns: this.turns, seqs: this.#seqs })
   }
 
-  /** The kind of change, after entry `seq`, to what models get of the past. */
+  /** The kind of change made to the model's view of earlier turns since entry `seq`, if any. */
   lastChange(seq: number): string | undefined {
     return this.#rewoundAt > seq ? 'rewind' : this.#shown.changeAfter(seq)
   }
@@ -248,9 +248,9 @@ export class Transcript {
   }
 
   #endRun(entry: EntryOf<'run_ended'>): void {
-    const run = this.runs.findLast((one) => one.id === entry.runId)
+    const run = this.runs.findLast(({ id }) => id === entry.runId)
     const { status, stop, at: endedAt, seq: endSeq } = entry
-    if (run) Object.assign(run, { status, stop, endedAt, endSeq, turns: this.turns.length })
+    if (run) Object.assign(run, { status, stop, endedAt, endSeq, turnCountAtEnd: this.turns.length })
     const { dropsTo } = entry
     this.crashes = entry.stop === 'crashed' ? this.crashes + 1 : 0 // a run that ended properly ends the series
     if (dropsTo !== undefined) this.#keepMessages(({ seq }) => seq > dropsTo)
@@ -282,18 +282,17 @@ export class Transcript {
   }
 }
 
-/** Whether an entry is progress: the model replied, or a call ran. */
+/** Whether an entry is progress: the model replied, or a call ran or was decided by a gate. */
 export function isProgress(entry: LogEntry): boolean {
   if (entry.type === 'turn') return entry.turn.role === 'assistant'
-  return entry.type === 'call_result' && hasRun.has(entry.outcome)
+  return entry.type === 'call_result' && progressOutcomes.has(entry.outcome)
 }
 
-/** Outcomes of calls that ran, or that a gate decided. */
-const hasRun: ReadonlySet<string> = new Set(['done', 'error', 'timeout', 'substituted', 'blocked'])
+const progressOutcomes: ReadonlySet<string> = new Set(['done', 'error', 'timeout', 'substituted', 'blocked'])
 
 function recordOf({ runId: id, model, at, agent, parent, meta }: EntryOf<'run_started'>, firstTurn: number): RunRecord {
-  const who = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
-  return { id, model, startedAt: at, firstTurn, ...who }
+  const labels = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
+  return { id, model, startedAt: at, firstTurn, ...labels }
 }
 
 export interface RunRecord {
@@ -313,8 +312,8 @@ export interface RunRecord {
   stop?: string
   /** The number of its last entry. */
   endSeq?: number
-  /** Number of turns when it ended. */
-  turns?: number
+  /** The number of turns in the session when the run ended. */
+  turnCountAtEnd?: number
   /** The number of the stop request, if one came through the inbox. */
   stopSeq?: number
 }

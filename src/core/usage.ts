@@ -40,11 +40,11 @@ export interface ChildRunStats extends AgentStats {
 /** The stats of a run so far, its children included. */
 export function statsOf(run: Run, status: RunStatus, stopReason: string, startedAt: number): AgentStats {
   const { clock, log, result } = run
-  const { turn, usage, turnUsage, firstTokenAt } = run.progress
+  const { turnNumber, usage, turnUsage, firstTokenAt } = run.progress
   const children = run.children.stats
   const costs = [usage, ...children].flatMap(({ cost }) => (cost === undefined ? [] : [cost]))
   // A run that found nothing to do reports the last answer of the session.
-  const isRepeating = status === 'completed' && turn === 0
+  const isRepeating = status === 'completed' && turnNumber === 0
   const last = log.transcript.turns.findLast(
     ({ role, runId }) => role === 'assistant' && (isRepeating || runId === run.id),
   )
@@ -56,7 +56,7 @@ export function statsOf(run: Run, status: RunStatus, stopReason: string, started
     totalIn: children.reduce((sum, child) => sum + child.totalIn, usage.input),
     totalOut: children.reduce((sum, child) => sum + child.totalOut, usage.output),
     ...(costs.length > 0 && { cost: costs.reduce((sum, cost) => sum + cost, 0) }),
-    turns: turn,
+    turns: turnNumber,
     turnUsage,
     children,
     ...(firstTokenAt !== undefined && { timeTillFirstTokenMs: firstTokenAt - startedAt }),
@@ -110,8 +110,11 @@ export function addUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
 type Writable = { -readonly [Key in keyof TurnUsage]: TurnUsage[Key] }
 const optionalCounts = ['cacheRead', 'cacheCreation', 'cost'] as const
 
-/** Usage as reported by a service, without fields that are no counts: a total must never become NaN. */
-export function readUsage(reported: Partial<Record<keyof TurnUsage, unknown>> | undefined, model: string): TurnUsage {
+/** Usage as reported by a service, without fields that are not counts: a total must never become NaN. */
+export function normalizeUsage(
+  reported: Partial<Record<keyof TurnUsage, unknown>> | undefined,
+  model: string,
+): TurnUsage {
   const usage: Writable = { input: count(reported?.input) ?? 0, output: count(reported?.output) ?? 0, model }
   for (const key of optionalCounts) {
     const value = count(reported?.[key])
@@ -121,9 +124,9 @@ export function readUsage(reported: Partial<Record<keyof TurnUsage, unknown>> | 
 }
 
 /** The usage that a service reports when it accepts a request, unless it is empty: some services count the prompt later. */
-export function countedPrompt(reported: TurnUsage | undefined, model: string): TurnUsage | undefined {
+export function promptUsageOf(reported: TurnUsage | undefined, model: string): TurnUsage | undefined {
   if (!reported) return undefined
-  const usage = readUsage(reported, model)
+  const usage = normalizeUsage(reported, model)
   return usage.input + (usage.cacheRead ?? 0) + (usage.cacheCreation ?? 0) > 0 ? usage : undefined
 }
 
@@ -137,11 +140,11 @@ export function countUsage(progress: RunProgress, usage: TurnUsage): void {
 }
 
 /** Counts and logs the usage of a model call without a turn. It is counted first: a failing log does not undo the cost. */
-export async function spend(run: Run, turnId: string, cause: string, usage: TurnUsage): Promise<void> {
+export async function recordUsage(run: Run, turnId: string, cause: string, usage: TurnUsage): Promise<void> {
   const { progress } = run
   countUsage(progress, usage)
   await run.log.append({ type: 'usage', runId: run.id, cause, usage })
-  await run.hooks.tell('usage', { turnId, turn: progress.turn, usage, totals: progress.usage })
+  await run.hooks.tell('usage', { turnId, turn: progress.turnNumber, usage, totals: progress.usage })
 }
 
 /** The index range `[from, to)` of a run's turns. */

@@ -71,11 +71,11 @@ export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined
   return () => {
     if (made) return made.value
-    const one = (made = { value: make() })
-    if (one.value instanceof Promise)
-      one.value.catch(() => {
-        if (made === one) made = undefined
+    const current = (made = { value: make() })
+    if (current.value instanceof Promise)
+      current.value.catch(() => {
+        if (made === current) made = undefined
       })
-    return one.value
+    return current.value
   }
 }

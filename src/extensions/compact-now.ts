@@ -30,7 +30,7 @@ export function compactNow(): CompactNow {
       wanted = undefined
       if (!task) return
       task.summary = await compactRun(run)
-      run.progress.turn++ // with `maxTurns: 1` the run ends here: the summary was its only model call
+      run.progress.turnNumber++ // with `maxTurns: 1` the run ends here: the summary was its only model call
     },
     async compact(agent, options = {}) {
       cutOf(turnsOf(agent))

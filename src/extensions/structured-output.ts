@@ -3,7 +3,7 @@ import { buildRequest } from '../core/model-request.ts'
 import { asJson } from '../core/plain-json.ts'
 import type { ModelRequest } from '../core/provider.ts'
 import type { Extension, Run } from '../core/run.ts'
-import { issuesOf, type ReadSchema, readSchema } from '../core/schema.ts'
+import { issuesOf, type ParsedSchema, parseSchema } from '../core/schema.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { validateToolArgs } from '../core/tool-input.ts'
 import { toolResultToText } from '../core/tool-output.ts'
@@ -17,7 +17,7 @@ export function structuredOutput(): Extension {
     name: 'structured-output',
     start(run, hooks) {
       if (!run.settings.behavior.schema) return
-      const schema = readSchema(run.settings.behavior.schema, 'behavior.schema')
+      const schema = parseSchema(run.settings.behavior.schema, 'behavior.schema')
       hooks.hook('turn:next', async (next) => {
         if (!next.stop || next.add.length > 0) return
         try {
@@ -68,7 +68,7 @@ const longestResult = 400
 
 async function answerIn(
   run: Run,
-  schema: ReadSchema,
+  schema: ParsedSchema,
   turnId: string,
   view: View = (messages) => messages,
 ): Promise<unknown> {
@@ -183,7 +183,7 @@ type Checked = { valid: true; output: unknown } | { valid: false; error: string 
 async function check(
   input: Record<string, unknown>,
   { inputSchema, unwrap }: ToolInput,
-  validate: ReadSchema['validate'],
+  validate: ParsedSchema['validate'],
 ): Promise<Checked> {
   const repaired = validateToolArgs(input, inputSchema)
   if (!repaired.valid) return repaired

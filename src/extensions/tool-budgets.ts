@@ -66,7 +66,7 @@ export function outputBudget(): Extension {
         notes.push(
           `[Tool output budget exceeded: ${bytes} bytes came back in this turn, the cap is ${budget}. Summarise what matters before calling more tools.]`,
         )
-        await run.hooks.tell('budget:exceeded', { turn: run.progress.turn, turnId, bytes, budget })
+        await run.hooks.tell('budget:exceeded', { turn: run.progress.turnNumber, turnId, bytes, budget })
       })
       hooks.hook('turn:next', (next) => void next.add.push(...notes.splice(0)))
     },

@@ -1,5 +1,5 @@
 import { isRecord } from '../core/is-record.ts'
-import { isStandard, issuesOf, readSchema, type Validate, zodToJsonSchema } from '../core/schema.ts'
+import { isStandard, issuesOf, parseSchema, type Validate, zodToJsonSchema } from '../core/schema.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { contractVersion, type ToolAnswer, type ToolContract } from './contract.ts'
 import type { ToolHost } from './host.ts'
@@ -65,7 +65,7 @@ type Parsed = { readonly value: unknown } | { readonly problem: string }
 /** Accepts a Standard Schema, the result of `jsonSchema()`, a function that returns one of them, or a JSON Schema. */
 async function schemaOf(given: unknown): Promise<{ jsonSchema: JsonSchema; parse(input: unknown): Promise<Parsed> }> {
   if (isStandard(given)) {
-    const { jsonSchema, validate } = readSchema(given, 'its inputSchema')
+    const { jsonSchema, validate } = parseSchema(given, 'its inputSchema')
     return { jsonSchema, parse: async (input) => parsed(await validate!(input)) }
   }
   if (typeof given === 'function') return schemaOf(given())

@@ -4,7 +4,7 @@ import type { Effect, ToolOrigin } from '../core/authority.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { wholeTool } from '../core/tool.ts'
-import { readTool } from '../core/toolbox.ts'
+import { parseTool } from '../core/toolbox.ts'
 import type { SourceFiles } from '../platform/source-files.ts'
 import { coreVersion } from './contract.ts'
 import { discover, type Found, type FoundTool, type Layer } from './discover.ts'
@@ -74,7 +74,7 @@ export class ToolCollector {
             const loaded = await checkContract(given, origin, this.#load)
             return { name: loaded.contract.name, origin, loaded, state: loaded.config.enabled ? 'shadowed' : 'off' }
           }
-          const read = readTool(await wholeTool(given), key)
+          const read = parseTool(await wholeTool(given), key)
           const { enabled, timeoutMs } = configOf(read.spec.name, this.#load)
           const tool: ToolDef = { ...read, origin, ...(timeoutMs !== undefined && { timeoutMs }) }
           return { name: read.spec.name, origin, tool, state: enabled ? 'shadowed' : 'off' }

@@ -7,8 +7,8 @@ import type { Extension, Run } from '../core/run.ts'
 import { defaultTimeoutMs, type ToolDef } from '../core/tool.ts'
 import type { CallContext } from '../core/tool-context.ts'
 import { toolOutputByteLength } from '../core/tool-output.ts'
-import { readToolResult } from '../core/tool-result.ts'
-import { readTool } from '../core/toolbox.ts'
+import { normalizeResult } from '../core/tool-result.ts'
+import { parseTool } from '../core/toolbox.ts'
 import { copyJson, deepFreeze } from '../core/turn.ts'
 import type { McpServerConfig } from './config.ts'
 import type { McpConnections, McpConnector, McpServer } from './connections.ts'
@@ -80,7 +80,7 @@ function createRunTools(run: Run, hooks: HookScope<HookContexts>, configs: reado
 
   function add(tool: ToolDef, key: string): void {
     try {
-      run.tools.add(withMcpHooks(guard(readTool(tool, key)), originOf(tool, configs), run))
+      run.tools.add(withMcpHooks(guard(parseTool(tool, key)), originOf(tool, configs), run))
       ours.set(key, tool)
     } catch (error) {
       // One bad tool of a server must not stop a run.
@@ -174,11 +174,11 @@ function withMcpHooks(tool: ToolDef, mcp: NonNullable<ToolDef['mcp']>, run: Run)
       if (gate.result === undefined) await hooks.tell('mcp:tool:before', context)
       ctx.signal.throwIfAborted()
       const remote = async () => gate.result ?? (await tool.execute(input, ctx))
-      const done = readToolResult(await (ctx as CallContext).within(timeoutMs, remote()))
+      const done = normalizeResult(await (ctx as CallContext).within(timeoutMs, remote()))
       const outputBytes = toolOutputByteLength(done.output)
       const result = { ...context, result: done.output, isError: done.isError, outputBytes }
       await hooks.ask('mcp:tool:transform', result)
-      const { output, isError } = readToolResult({ output: result.result, isError: result.isError })
+      const { output, isError } = normalizeResult({ output: result.result, isError: result.isError })
       await hooks.tell('mcp:tool:after', {
         ...context,
         result: output,

@@ -1,5 +1,5 @@
 import { withValidation } from '../core/define-tool.ts'
-import { readSchema, type Validate } from '../core/schema.ts'
+import { parseSchema, type Validate } from '../core/schema.ts'
 import type { JsonSchema, ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
 import { type SchemaCheck, schemaCheck } from '../platform/schema-check.ts'
 import type { Execution } from './execution.ts'
@@ -82,7 +82,7 @@ export function schemaTool(
   const { plugin, setup } = one
   const schema = plugin.llmToolSchemas![name]!
   const described = schema as { readonly description?: unknown }
-  const { jsonSchema, validate = validatorOf(jsonSchema) } = readSchema(schema, `llmToolSchemas.${name}`)
+  const { jsonSchema, validate = validatorOf(jsonSchema) } = parseSchema(schema, `llmToolSchemas.${name}`)
   const tool: ToolDef = {
     spec: {
       name,

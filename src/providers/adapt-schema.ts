@@ -1,4 +1,4 @@
-import { deepest, flawOf, wellFormed } from '../core/plain-json.ts'
+import { flawOf, maxNesting, wellFormed } from '../core/plain-json.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { setOwn } from '../core/turn.ts'
 import { asPlainObject, isNode, isSame, namesIn, nodeOf, resolve, type SchemaNode, typesOf } from './schema-nodes.ts'
@@ -76,7 +76,7 @@ function adaptNode(value: unknown, pass: AdaptationPass, path: string, depth: nu
   const { rules, inside } = pass
   if (!isNode(value)) return loosened(pass, path, 'boolean', value === false && !rules.keywords ? { not: {} } : {})
   if (pass.isLost) return value // it will not be used
-  const isTooMuch = depth > deepest || --pass.nodes < 0 || (inside.length > 0 && --pass.copies < 0)
+  const isTooMuch = depth > maxNesting || --pass.nodes < 0 || (inside.length > 0 && --pass.copies < 0)
   if (isTooMuch) return loosened(pass, path, 'too-large', {})
   const outside = inside.length
   const node = rewriteKeywords(value, pass)

@@ -1,4 +1,4 @@
-import { deepest } from '../core/plain-json.ts'
+import { maxNesting } from '../core/plain-json.ts'
 import type { ModelEvent, ModelReply } from '../core/provider.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { isNode, namesIn, resolve, type SchemaNode, typesOf } from './schema-nodes.ts'
@@ -36,7 +36,7 @@ export function withoutAddedNulls(answer: unknown, schema: JsonSchema): unknown 
 }
 
 function without(value: unknown, schemas: readonly SchemaNode[], root: SchemaNode, depth: number): unknown {
-  if (typeof value !== 'object' || value === null || depth > deepest) return value
+  if (typeof value !== 'object' || value === null || depth > maxNesting) return value
   if (Array.isArray(value)) {
     const items = variants(
       schemas.flatMap(({ items, prefixItems }) => [items, prefixItems].flat()),

@@ -1,7 +1,7 @@
 import { type Clock, createIds, systemClock } from '../core/clock.ts'
 import { type LeaseLostError, SessionBusyError, SessionParkedError } from '../core/errors.ts'
 import { type InboxItem, Log, type LogEntry } from '../core/log.ts'
-import { readMeta } from '../core/meta.ts'
+import { parseMeta } from '../core/meta.ts'
 import type { Fence, SessionStore } from '../core/store.ts'
 import { crashEntries, endLeftoverCommands, madeProgress } from './crash-recovery.ts'
 import { type ParentLease, parentLeaseOf } from './family.ts'
@@ -55,7 +55,7 @@ export abstract class LeasedLog {
   /** The logs of this session and of all its descendants. */
   abstract tree(): Promise<readonly (readonly LogEntry[])[]>
   /** Ends the open calls of children whose parent calls are not resumed. */
-  protected abstract abandonChildren(callIds: readonly string[]): Promise<void>
+  protected abstract answerChildCalls(callIds: readonly string[]): Promise<void>
 
   constructor(
     store: SessionStore,
@@ -104,10 +104,10 @@ export abstract class LeasedLog {
     else this.#absorb(await this.#readNew())
     this.#isReady = true
     // A stop request counts for a run whose process died before it received it, but not for one that has ended.
-    if (!this.#parentLease) for (const item of inbox) if (item.mode === 'stop') await this.log.admit(item)
+    if (!this.#parentLease) for (const item of inbox) if (item.mode === 'stop') await this.log.accept(item)
     await this.recover()
     if (this.#parentLease) await this.collectInbox()
-    else for (const item of inbox) await this.log.admit(item)
+    else for (const item of inbox) await this.log.accept(item)
     const { parked } = this.log.transcript
     if (parked !== undefined && !this.mayBeParked)
       throw new SessionParkedError(`Session ${this.id} is parked: ${parked}. Call session.unpark() to try it again`)
@@ -125,7 +125,7 @@ export abstract class LeasedLog {
 
   /** Delivers messages with each renewal of the lease, in case watching the store has failed. */
   #admit(inbox: readonly InboxItem[]): void {
-    if (this.#isReady && !this.#parentLease) for (const item of inbox) this.log.admit(item)?.catch(() => {})
+    if (this.#isReady && !this.#parentLease) for (const item of inbox) this.log.accept(item)?.catch(() => {})
   }
 
   release(): Promise<void> {
@@ -158,13 +158,13 @@ export abstract class LeasedLog {
   async #deliver(signal: AbortSignal): Promise<void> {
     for await (const { inbox } of this.store.watch(this.id, { after: this.#head, signal })) {
       if (signal.aborted) return
-      for (const item of inbox) await this.log.admit(item)
+      for (const item of inbox) await this.log.accept(item)
     }
   }
 
   async send(item: InboxItem): Promise<void> {
-    readMeta(item.meta, 'the meta of a message')
-    if (this.canWrite()) await this.log.admit(item)
+    parseMeta(item.meta, 'the meta of a message')
+    if (this.canWrite()) await this.log.accept(item)
     else await this.store.send(this.id, item)
   }
 
@@ -173,7 +173,7 @@ export abstract class LeasedLog {
     const lease = { owner: this.#owner, ttlMs: defaultLeaseMs, takeOver: true }
     const { inbox, epoch } = await this.store.lease(this.id, lease)
     await this.store.lease(this.id, { owner: this.#owner, ttlMs: 0, epoch })
-    for (const item of inbox) await this.log.admit(item)
+    for (const item of inbox) await this.log.accept(item)
   }
 
   protected canWrite(): boolean {
@@ -218,7 +218,7 @@ export abstract class LeasedLog {
   }
 
   #absorb(entries: readonly LogEntry[]): void {
-    this.log.absorb(entries)
+    this.log.addDurable(entries)
     this.#head += entries.length
   }
 
@@ -235,7 +235,7 @@ export abstract class LeasedLog {
     // Progress of its children counts like its own.
     if (isParking && madeProgress((await this.tree()).slice(1), transcript.activeRun)) entries.pop()
     const lost = entries.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : []))
-    await this.abandonChildren(lost)
+    await this.answerChildCalls(lost)
     if (entries.length > 0) await this.log.appendAll(entries)
   }
 }

@@ -1,7 +1,7 @@
 import { show } from '../core/behavior.ts'
 import { CodedError } from '../core/errors.ts'
 import type { CallAnswer, EntryOf, InboxItem, Log, LogEntry } from '../core/log.ts'
-import { readPrompt } from '../core/run-options.ts'
+import { parsePrompt } from '../core/run-options.ts'
 import type { PendingAnswer, PendingCall, SessionStore } from '../core/store.ts'
 import type { Transcript } from '../core/transcript.ts'
 import { type SessionContentBlock, type ToolCallBlock, textOf } from '../core/turn.ts'
@@ -16,7 +16,7 @@ export function pendingCalls(transcript: Transcript): PendingCall[] {
     const inner = pendingWithin(transcript, call, stop)
     if (inner.length > 0) return inner
     // A suspended call that has begun asked a question; calls that have not begun only wait for their turn.
-    const isSuspended = stop !== undefined && transcript.startOf(call.id) !== undefined
+    const isSuspended = stop !== undefined && transcript.lastStartOf(call.id) !== undefined
     return isSuspended ? [describe(call, { digest: call.id }, stop)] : []
   })
 }
@@ -41,13 +41,13 @@ type Approval = EntryOf<'approval_requested'> | EntryOf<'approval_answered'>
 /** The latest approval entry of a call, unless the call has begun since. */
 function approvalFor(transcript: Transcript, callId: string): Approval | undefined {
   const asked = transcript.approvals.get(callId)
-  const start = transcript.startOf(callId)
+  const start = transcript.lastStartOf(callId)
   return asked && start && start.seq > asked.seq ? undefined : asked
 }
 
 /** The `clientKey` of all answers to one question, so that only the first one counts. A repeated question has another key. */
 function answerKey(transcript: Transcript, { callId, digest }: PendingCall): string {
-  const asked = approvalFor(transcript, callId)?.id ?? transcript.startOf(callId)?.attempt ?? 0
+  const asked = approvalFor(transcript, callId)?.id ?? transcript.lastStartOf(callId)?.attempt ?? 0
   return `answer/${callId}/${digest}/${asked}`
 }
 
@@ -111,7 +111,7 @@ export function createAnswerItem(log: Log, callId: string, given: PendingAnswer)
   return {
     mode: 'answer',
     clientKey: answerKey(log.transcript, call),
-    content: readPrompt(content) ?? [],
+    content: parsePrompt(content) ?? [],
     answer: { callId, digest: call.digest, ...choice, ...(by && { by }), ...(mac && { mac }) },
     ...(meta && { meta }),
   }
@@ -136,7 +136,7 @@ interface Sent {
 async function firstSent(key: string, callId: string, log: Log, store: SessionStore): Promise<Sent | undefined> {
   const waiting = (await inboxOf(store, log.id, log.head)).find(({ clientKey }) => clientKey === key)
   if (waiting) return { ...waiting.answer, content: waiting.content }
-  const { seq = 0 } = approvalFor(log.transcript, callId) ?? log.transcript.startOf(callId) ?? {}
+  const { seq = 0 } = approvalFor(log.transcript, callId) ?? log.transcript.lastStartOf(callId) ?? {}
   return (await store.read(log.id, seq)).find(
     (entry): entry is LogEntry & Sent => 'clientKey' in entry && entry.clientKey === key,
   )

@@ -1,5 +1,5 @@
 import { show } from '../core/behavior.ts'
-import { abandonChildren, abandonOpenCalls, isChildOf } from '../core/fork.ts'
+import { answerAllChildCalls, answerChildCalls, isChildOf } from '../core/fork.ts'
 import type { EntryBody, LogEntry } from '../core/log.ts'
 import { repairPairs } from '../core/pairing.ts'
 import type { PendingAnswer, PendingCall, Session, SessionStore } from '../core/store.ts'
@@ -46,7 +46,7 @@ class StoredSession extends LeasedLog implements Session {
     await this.whileOpen(async () => {
       if (this.log.transcript.isLive)
         throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
-      await abandonOpenCalls(this)
+      await answerAllChildCalls(this)
       const skipped = this.log.transcript.openCalls.map((call) => syntheticResult(call.id, 'skipped'))
       await this.log.appendAll([...skipped, ...turns])
     })
@@ -182,7 +182,7 @@ class StoredSession extends LeasedLog implements Session {
       if (this.log.transcript.isLive) throw new Error('A run is under way; abort it before rewind()')
       if (toSeq > this.log.head)
         throw new RangeError(`Session ${this.id} has ${this.log.head} entries; it cannot be rewound to ${toSeq}`)
-      await abandonOpenCalls(this)
+      await answerAllChildCalls(this)
       await this.log.append({ type: 'rewind', toSeq })
     })
   }
@@ -206,12 +206,12 @@ class StoredSession extends LeasedLog implements Session {
       const added = ending.map((body, i): LogEntry => ({ ...body, seq: history.length + i + 1, ...idAndTime() }))
       const entries = [...history, ...added] // in one append: without its ending, the open run would be resumed here
       await this.commit(entries)
-      this.log.absorb(entries)
+      this.log.addDurable(entries)
     })
   }
 
-  protected abandonChildren(callIds: readonly string[]): Promise<void> {
-    return abandonChildren(this, callIds)
+  protected answerChildCalls(callIds: readonly string[]): Promise<void> {
+    return answerChildCalls(this, callIds)
   }
 }
 

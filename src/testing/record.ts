@@ -9,7 +9,7 @@ import {
 } from '../core/provider.ts'
 import type { ToolContext, ToolDef } from '../core/tool.ts'
 import { Suspended } from '../core/tool-context.ts'
-import { readToolResult } from '../core/tool-result.ts'
+import { normalizeResult } from '../core/tool-result.ts'
 import { copyJson } from '../core/turn.ts'
 import { createRedactor, type RedactorOptions } from '../platform/redact.ts'
 import { Recording } from './cassette/recording.ts'
@@ -177,7 +177,7 @@ function recordTool(recording: Recording, name: string, tool: ToolDef): ToolDef 
     ...tool,
     execute: (input, ctx) =>
       recordCall('execute', input, ctx, async (observed) => ({
-        outcome: readToolResult(await tool.execute(input, observed)),
+        outcome: normalizeResult(await tool.execute(input, observed)),
       })).then(returned),
     ...(tool.check && { check: (input) => tool.check!(input) }),
     ...(tool.before && {

@@ -325,7 +325,7 @@ describe('while it runs', () => {
     expect(heard).toEqual(['started\n'])
     expect(String(reason)).toContain('abort() was called')
     expect(texts(agent.turns).at(-1)).toBe(
-      'user: ←Aborted: the run was stopped while this call ran. Its effects may or may not have happened; check before repeating it.\nUntil then:\nstarted\n',
+      'user: ←Aborted: the run was stopped while this call ran. Its effects may or may not have happened; check before repeating it.\nOutput so far:\nstarted\n',
     )
   })
 

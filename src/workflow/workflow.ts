@@ -1,7 +1,7 @@
 import type { MessageOptions } from '../core/agent.ts'
 import { show } from '../core/behavior.ts'
 import { createIds, systemClock } from '../core/clock.ts'
-import { readMeta } from '../core/meta.ts'
+import { parseMeta } from '../core/meta.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { PromptPart } from '../core/turn.ts'
 import { createProcessContext } from '../execution/process.ts'
@@ -103,7 +103,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     { clientKey = newId(), meta }: MessageOptions = {},
   ): Promise<AgentInstanceLatestStatus> {
     const content = readContent('sendMsgToAgent', given)
-    const labels = { clientKey, meta: readMeta(meta, 'the meta of sendMsgToAgent') }
+    const labels = { clientKey, meta: parseMeta(meta, 'the meta of sendMsgToAgent') }
     const agent = await agents.openForWork(agentId)
     const status = await agent.send(await withPages(content), labels)
     background.checkLater(agent, status)

@@ -109,7 +109,7 @@ describe('libero agents', () => {
     expect(JSON.parse(asked.out)).toMatchObject({ status: 'input-required', pending })
     expect((await desk.libero(['agents', 'answer', id])).out).toContain('needs permission: web-fetch')
     const denied = await desk.libero(['agents', 'answer', id, '--deny', '--note', 'not today', ...offline])
-    expect(denied).toMatchObject({ code: 0, out: expect.stringContaining('user said no: not today') })
+    expect(denied).toMatchObject({ code: 0, out: expect.stringContaining('denied by user: not today') })
   })
 
   test('an allowed call is run; --mode and rules apply as for a run', async () => {

@@ -71,7 +71,7 @@ test('each key of an approval dialog works in a real terminal', async () => {
   person.type('\x1b')
   const { status, decisions } = await person.result()
   expect(status).toBe('completed')
-  expect(decisions[4]).toBe('user said no: naïve, 本')
+  expect(decisions[4]).toBe('denied by user: naïve, 本')
   const made = ['once', 'session', 'always', 'no', 'why', 'arrows'].filter((name) =>
     existsSync(join(person.folder, name)),
   )

@@ -95,7 +95,7 @@ describe.for(eras)('an own server over stdio, era %s', (era) => {
     const cwd = await temporary('mcp-serve-')
     for (const [answer, outcome] of [
       ['once', 'did y'],
-      ['no', 'said no'],
+      ['no', 'denied by'],
     ] as const) {
       const answers = () => ({ action: 'accept' as const, content: { answer } })
       const { client } = await connectStdio({ args: child, env, cwd }, { era, answers })

@@ -82,7 +82,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
     expect([first.isError, readFileSync(join(cwd, 'a.txt'), 'utf8')]).toEqual([undefined, 'first'])
     const second = await client.callTool({ name: 'write_file', arguments: { path: 'a.txt', content: 'second' } })
     expect([second.isError, readFileSync(join(cwd, 'a.txt'), 'utf8')]).toEqual([true, 'first'])
-    expect(textsOf(second).join()).toContain('said no')
+    expect(textsOf(second).join()).toContain('denied by')
     expect(asked).toHaveLength(2)
     expect(asked[0]).toContain('Allow write_file?')
     expect(asked[0]).toContain('first')

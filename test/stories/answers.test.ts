@@ -60,7 +60,7 @@ describe('an approval is a thing in the log', () => {
     const session = await loadSession(store, 's')
     await createAgent({ provider: scripted('Then not.'), session, tools, hooks: asking }).run()
     expect(ran).toEqual([])
-    expect(texts(session.turns)[2]).toBe('user: ←Blocked: bob said no: not on a Friday')
+    expect(texts(session.turns)[2]).toBe('user: ←Blocked: denied by bob: not on a Friday')
   })
 
   test('E07 to which the first answer counts, and a later one is refused unless it says the same', async () => {
@@ -75,7 +75,7 @@ describe('an approval is a thing in the log', () => {
     const session = await loadSession(store, 's')
     await createAgent({ provider: scripted('Then not.'), session, tools, hooks: asking }).run()
     expect(ran).toEqual([])
-    expect(texts(session.turns)[2]).toContain('ann said no')
+    expect(texts(session.turns)[2]).toContain('denied by ann')
   })
 
   test('to which an answer about something else is none', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Prompt } from '../../src/authority/interaction/interactor-queue.ts'
-import { readPreview } from '../../src/core/tool.ts'
+import { parsePreview } from '../../src/core/tool.ts'
 import { call, memoryExecution } from '../../src/testing/index.ts'
 import { edit, multiEdit, readFile, writeFile } from '../../src/tools/index.ts'
 import type { AgentOptions, ToolCallBlock } from '../../src/types.ts'
@@ -16,7 +16,7 @@ function desk(calls: readonly ToolCallBlock[], more: Parameters<typeof guarded>[
   return { execution, ...guarded([[...calls], 'done'], authority, { execution, tools, ...more }) }
 }
 
-const previewOf = ({ payload }: Prompt) => readPreview(payload.preview)?.files
+const previewOf = ({ payload }: Prompt) => parsePreview(payload.preview)?.files
 
 test('T05 an edit is asked about with its diff and the number of lines, and that is what is applied', async () => {
   const { agent, execution, prompts } = desk([

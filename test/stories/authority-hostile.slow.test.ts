@@ -252,7 +252,7 @@ describe('people', () => {
     await (await loadSession(store, 's')).answer('1', { decision: 'deny', by: 'ann', content: 'not today' })
     const { agent, results, records } = guarded(['I see.'], headless, { tools, session: await loadSession(store, 's') })
     await agent.run()
-    expect(results()[0]).toBe('Blocked: ToolTerminal/ApprovalDenied: ann said no: not today')
+    expect(results()[0]).toBe('Blocked: ToolTerminal/ApprovalDenied: denied by ann: not today')
     expect(records[0]).toMatchObject({ approver: 'ann', decision: { by: 'person', code: 'ApprovalDenied' } })
   })
 

@@ -89,7 +89,7 @@ describe('the mode ask', () => {
     const { agent, results } = guarded([calls, 'Done.'], { mode: 'ask' }, { tools, answer })
     await agent.run({ prompt: 'Write.' })
     expect(ran).toEqual([{ to: 'bob' }])
-    expect(results()[0]).toMatch(/^Blocked: ToolTerminal\/ApprovalDenied: .*said no: not to her/)
+    expect(results()[0]).toMatch(/^Blocked: ToolTerminal\/ApprovalDenied: denied by .*: not to her/)
     expect(results()[1]).toBe('mail ran')
   })
 

@@ -125,7 +125,7 @@ describe('a provider that yields garbage', () => {
     { type: 'reply', content: [{ type: 'text', text: 'x' }], usage: {}, stop: 'end', ...more },
   ]
   const cases: [string, unknown, RegExp][] = [
-    ['null', [null], /yielded null, which is no ModelEvent/],
+    ['null', [null], /yielded null, which is not a ModelEvent/],
     ['a number', [7], /yielded 7/],
     ['an unknown event', [{ type: 'nonsense' }], /yielded an object with type/],
     ['a delta that is no text', [{ type: 'text', delta: 3 }], /text event whose delta is 3/],

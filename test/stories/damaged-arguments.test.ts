@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readArguments } from '../../src/core/tool-arguments.ts'
+import { parseArguments } from '../../src/core/tool-arguments.ts'
 import { argumentCase, argumentKinds, argumentOutcome } from '../damage/arguments.ts'
 import { readAsEngine } from '../damage/read-as-engine.ts'
 
@@ -21,7 +21,7 @@ test('any JSON object is read as JSON.parse reads it, however it is spaced and e
   fc.assert(
     fc.property(input, fc.constantFrom('', ' ', '\t'), (given, space) => {
       const text = JSON.stringify(given, null, space).replace(/[^\x20-\x7e\n\t]/g, escaped)
-      expect(readArguments(text, false).input).toEqual(JSON.parse(text))
+      expect(parseArguments(text, false).input).toEqual(JSON.parse(text))
     }),
   )
 })

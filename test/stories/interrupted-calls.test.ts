@@ -21,7 +21,7 @@ async function aborted(report: (ctx: ToolContext) => void, replay: 'pure' | 'opa
 
 test('R02 of a call that reported progress the model reads the last of it', async () => {
   const said = await aborted(({ progress }) => [1, 2, 3].forEach((n) => void progress(`step ${n}`)))
-  expect(said).toMatch(/stopped while this call ran\..*check before repeating it\.\nUntil then:\nstep 3$/)
+  expect(said).toMatch(/stopped while this call ran\..*check before repeating it\.\nOutput so far:\nstep 3$/)
 })
 
 test('R02 a tool may say what it has done so far, and what it says is bounded', async () => {

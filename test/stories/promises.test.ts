@@ -179,11 +179,11 @@ describe('a provider at its worst', () => {
   test.each([
     [{ type: 'image' }, /block 0 of its reply is a image without mediaType and base64 data/],
     [{ type: 'document', mediaType: 'x', data: 7 }, /is a document without mediaType/],
-    [{ type: 'thinking', text: 'x', signature: 5 }, /has a signature that is no text, but 5/],
-    [{ type: 'text', text: 'x', providerData: new Map() }, /has providerData that is no plain JSON object/],
+    [{ type: 'thinking', text: 'x', signature: 5 }, /has a signature that is not a text, but 5/],
+    [{ type: 'text', text: 'x', providerData: new Map() }, /has providerData that is not a plain JSON object/],
     [
       { type: 'tool_call', id: '1', name: 'a', input: '{}', providerData: 'x' },
-      /has providerData that is no plain JSON object, but "x"/,
+      /has providerData that is not a plain JSON object, but "x"/,
     ],
   ])('a block such as %j is refused by name', async (block, message) => {
     const events = [{ ...reply, content: [block] }] as unknown as ModelEvent[]

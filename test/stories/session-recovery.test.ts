@@ -110,7 +110,7 @@ describe('answers', () => {
     await createAgent({ provider, session, tools, hooks: asking('deploy') }).run({ prompt: 'go' })
     await session.answer('1', { decision: 'deny', by: 'ann' })
     await createAgent({ provider: scripted('fin'), session, tools }).run()
-    expect(texts(session.turns)[2]).toBe('user: ←Blocked: ann said no')
+    expect(texts(session.turns)[2]).toBe('user: ←Blocked: denied by ann')
   })
 
   test('an approval of a call that a tool made is none for a later call of the same name', async () => {
@@ -353,7 +353,7 @@ test('no handler can lift a denial', async () => {
   const lax: AgentHookMap = { 'tool:gate': (ctx) => void Object.assign(ctx, { block: false, reason: '' }) }
   await createAgent({ provider: scripted('fin'), session, tools: { deploy }, hooks: lax }).run()
   expect(ran).toEqual([])
-  expect(texts(session.turns)[2]).toBe('user: ←Blocked: ann said no')
+  expect(texts(session.turns)[2]).toBe('user: ←Blocked: denied by ann')
 })
 
 test('a rewind answers what the children of a waiting call left open', async () => {

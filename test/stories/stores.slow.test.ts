@@ -68,7 +68,7 @@ describe.each(Object.entries(stores))('the %s store of the root', (_, make) => {
     const loaded = await loadSession(store, 's')
     expect(loaded.turns).toEqual(session.turns)
     expect(loaded.runs).toEqual(session.runs)
-    expect(loaded.runs).toMatchObject([{ status: 'completed' }, { status: 'completed', turns: 6 }])
+    expect(loaded.runs).toMatchObject([{ status: 'completed' }, { status: 'completed', turnCountAtEnd: 6 }])
     await store.close?.()
   })
 })

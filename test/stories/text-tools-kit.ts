@@ -1,5 +1,5 @@
 import type { ModelReply } from '../../src/core/provider.ts'
-import { readArguments } from '../../src/core/tool-arguments.ts'
+import { parseArguments } from '../../src/core/tool-arguments.ts'
 import type { SessionContentBlock } from '../../src/core/turn.ts'
 /** Answers as models really give them, and what they mean. */
 export interface ReplyFixture {
@@ -415,7 +415,7 @@ export function callsIn(content: readonly ModelReply['content'][number][]): unkn
 /** A reply as the engine stores it. */
 export function stored(content: readonly ModelReply['content'][number][]): readonly SessionContentBlock[] {
   const admitted = content.map((block) =>
-    block.type === 'tool_call' ? { ...block, ...readArguments(block.input, false) } : block,
+    block.type === 'tool_call' ? { ...block, ...parseArguments(block.input, false) } : block,
   )
   return JSON.parse(JSON.stringify(admitted)) as readonly SessionContentBlock[]
 }

@@ -5,7 +5,7 @@ import type { EventIterator, ModelEvent, ModelReply, ModelRequest, Provider } fr
 import type { Run } from '../../core/run.ts'
 import { toolOutputByteLength } from '../../core/tool-output.ts'
 import type { TurnUsage } from '../../core/turn.ts'
-import { countedPrompt, readUsage, spend } from '../../core/usage.ts'
+import { normalizeUsage, promptUsageOf, recordUsage } from '../../core/usage.ts'
 import type { Account, Reservation } from './account.ts'
 import { type Estimator, roughTokens, smallestThinking, streamedTokens, thinkingTokens } from './estimate.ts'
 import { type Amounts, amountsOf, billionths, priceNow, type Quote, quoteFor } from './meter.ts'
@@ -173,7 +173,7 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
         return event
       case 'start':
         this.#isAccepted = true
-        this.#counted = countedPrompt(event.usage, this.#request.model)
+        this.#counted = promptUsageOf(event.usage, this.#request.model)
         return event
       case 'retry':
         this.#retry()
@@ -196,7 +196,7 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     const exceeded = account.countFailed(amountsOf(usage, 0))
     tally.failed.push({ usage, model: this.#request.model })
     const { amounts } = this.#reservation
-    const written: unknown[] = [spend(run, '', 'failed attempt', usage)]
+    const written: unknown[] = [recordUsage(run, '', 'failed attempt', usage)]
     // The reservation is logged again, because the usage entry ends it.
     if (run.session) written.push(run.log.append(requestState({ reserved: amounts })))
     this.#writing = this.#track(Promise.all(written))
@@ -223,7 +223,7 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
 
   /** The usage of a reply, estimated if the service did not report it. */
   #usageOf({ usage: reported, content }: ModelReply): TurnUsage {
-    const usage = readUsage(reported, this.#request.model)
+    const usage = normalizeUsage(reported, this.#request.model)
     const { input, output, cacheRead = 0, cacheCreation = 0 } = usage
     if (input + cacheRead + cacheCreation > 0) return this.#priced(usage)
     const bytes = Math.max(this.#bytes, JSON.stringify(content)?.length ?? 0)
@@ -246,12 +246,12 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     // It is unknown whether the service accepted a cancelled request.
     if (cause === 'aborted attempt') this.#isAccepted = true
     const usage = reported
-      ? this.#priced(readUsage(reported, this.#request.model))
+      ? this.#priced(normalizeUsage(reported, this.#request.model))
       : this.#usageWithoutReply(reservation)
     this.#close()
     account.release(reservation, usage ? amountsOf(usage, 0) : none)
     if (usage) tally.failed.push({ usage, model: this.#request.model })
-    if (usage) this.#track(spend(run, '', cause, usage))
+    if (usage) this.#track(recordUsage(run, '', cause, usage))
     else if (run.session) this.#track(Promise.resolve(run.log.append(requestState({ reserved: null }))))
   }
 

@@ -217,7 +217,7 @@ function entriesOf({ id, log }: Run): LogEntry[] {
     if (run.id === id) return []
     const base = { seq: 0, id: '' }
     const messages = turns
-      .slice(run.firstTurn, run.turns)
+      .slice(run.firstTurn, run.turnCountAtEnd)
       .map((turn) => ({ type: 'turn' as const, turn, at: turn.createdAt }))
     const started = { type: 'run_started' as const, runId: run.id, model: run.model, at: run.startedAt }
     const ended = { type: 'run_ended' as const, runId: run.id, status: 'completed' as const, stop: 'end' }

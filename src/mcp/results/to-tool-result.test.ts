@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toolOutputByteLength } from '../../core/tool-output.ts'
-import { readToolResult } from '../../core/tool-result.ts'
+import { normalizeResult } from '../../core/tool-result.ts'
 import { toToolResult } from './to-tool-result.ts'
 
 const from = { server: 'files', tool: 'read' }
@@ -198,7 +198,7 @@ test('MC-01 any value becomes a result that can be stored', () => {
   fc.assert(
     fc.property(answer, (result) => {
       const { output } = toToolResult(result, from)
-      expect(readToolResult(output).output).toEqual(output)
+      expect(normalizeResult(output).output).toEqual(output)
     }),
     { numRuns: 300 },
   )

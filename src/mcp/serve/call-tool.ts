@@ -1,6 +1,6 @@
 import { messageOf } from '../../core/errors.ts'
 import type { ToolSpec } from '../../core/tool.ts'
-import { readArguments } from '../../core/tool-arguments.ts'
+import { parseArguments } from '../../core/tool-arguments.ts'
 import { deepFreeze, type ToolCallBlock, type ToolResultBlock } from '../../core/turn.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import { type CallAnswer, missingPermission, refusal, toContent } from './call-answer.ts'
@@ -19,7 +19,7 @@ export async function callTool(
   const { agent, run } = served
   const { log } = agent
   const id = `mcp_${crypto.randomUUID()}`
-  const call: ToolCallBlock = { type: 'tool_call', id, name, ...readArguments(args ?? {}, false) }
+  const call: ToolCallBlock = { type: 'tool_call', id, name, ...parseArguments(args ?? {}, false) }
   try {
     const { status, stopReason } = await agent.run({
       ...run,

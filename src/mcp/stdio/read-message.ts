@@ -1,6 +1,6 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { isRecord } from '../../core/is-record.ts'
-import { deepest, wellFormedJson } from '../../core/plain-json.ts'
+import { maxNesting, wellFormedJson } from '../../core/plain-json.ts'
 
 /** A message, or why a line is none. */
 type ReadLine =
@@ -39,7 +39,7 @@ interface Flaws {
 
 /** Runs for every message: bounded in depth, and fast. */
 function refusalOf(value: object, depth: number, flaws: Flaws): string | undefined {
-  if (depth > deepest) return `it is nested deeper than ${deepest} levels`
+  if (depth > maxNesting) return `it is nested deeper than ${maxNesting} levels`
   if (Array.isArray(value)) {
     for (const inner of value) {
       const found = refusalOfOne(inner, depth, flaws)

@@ -1,7 +1,7 @@
 import { isRecord } from '../../core/is-record.ts'
 import { isPlainJson } from '../../core/plain-json.ts'
 import { headOf } from '../../core/text.ts'
-import { type ObjectText, parsedJson, readObjectText } from '../../core/tool-arguments.ts'
+import { type ObjectText, parsedJson, parseObjectText } from '../../core/tool-arguments.ts'
 
 /** The parameters of a call: their text, and the object that the engine's reader makes of it. */
 interface Parameters {
@@ -12,7 +12,7 @@ interface Parameters {
 /** Reads the parameters of a call. With `nameIn: 'json'` the body also has the name. */
 export function readParameters(body: string, nameIn?: 'json'): Parameters {
   const text = nameIn === 'json' ? (readNamedCall(body)?.parameters ?? '') : body.trim()
-  return { text, read: text === '' ? nothing : readObjectText(text) }
+  return { text, read: text === '' ? nothing : parseObjectText(text) }
 }
 
 const nothing: ObjectText = { value: {}, sources: new Map(), isJson: true, isComplete: true }
@@ -26,7 +26,7 @@ export function parametersText(body: string, nameIn?: 'json'): string {
 /** The name in the body of a call, and the text of its parameters; `undefined` without a name. */
 export function readNamedCall(body: string): { name: string; parameters: string } | undefined {
   const text = body.trim()
-  const read = readObjectText(text)
+  const read = parseObjectText(text)
   if (read.problem !== undefined) {
     // A call whose JSON cannot be read is still one, and is refused by its name.
     const name = /^\{\s*"name"\s*:\s*"([^"\\]*)"/.exec(text)?.[1]?.trim()
@@ -41,7 +41,7 @@ export function readNamedCall(body: string): { name: string; parameters: string 
 
 /** Whether a text is a complete object. */
 export function isObjectText(text: string): boolean {
-  return readObjectText(text).problem === undefined
+  return parseObjectText(text).problem === undefined
 }
 
 /** How many characters of unreadable parameters are kept. */

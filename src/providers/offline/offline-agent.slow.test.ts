@@ -76,7 +76,7 @@ describe('plain requests become real tool calls', () => {
     const authority = { mode: 'ask', interactors: [() => false] } as const
     const agent = createAgent({ ...coding, provider: offline(), execution, authority })
     const { text } = await agent.run({ prompt: 'replace apples with plums in notes.txt' })
-    expect(text).toContain('I was not allowed to change `notes.txt`: user said no: declined')
+    expect(text).toContain('I was not allowed to change `notes.txt`: denied by user: declined')
     await agent.destroy()
   })
 })

@@ -1,6 +1,6 @@
 import { show } from '../../core/behavior.ts'
 import { isRecord } from '../../core/is-record.ts'
-import { deepest, flawOf } from '../../core/plain-json.ts'
+import { flawOf, maxNesting } from '../../core/plain-json.ts'
 import type { Message, SessionContentBlock, ToolResultBlock } from '../../core/turn.ts'
 
 /** A conversation recorded by another program; `messages` are for `session.addTurns`. */
@@ -178,7 +178,7 @@ export function optionalText<K extends string>(
 /** Tool arguments: a JSON object of limited depth. */
 export function requireInput(value: unknown, at: string): Record<string, unknown> {
   const input = requireObject(value, at)
-  return flawOf(input) === 'too deep' ? fail(at, input, `an object nested at most ${deepest} deep`) : input
+  return flawOf(input) === 'too deep' ? fail(at, input, `an object nested at most ${maxNesting} deep`) : input
 }
 
 /** Throws a TypeError with the path, the value found and what is accepted. */

@@ -12,7 +12,7 @@ import {
 import type { EntryBody, Log } from '../../core/log.ts'
 import type { ClassifiedError, ModelEvent, ModelRequest, ProviderMeta } from '../../core/provider.ts'
 import type { ToolContext, ToolSpec } from '../../core/tool.ts'
-import type { ReadResult } from '../../core/tool-result.ts'
+import type { NormalizedResult } from '../../core/tool-result.ts'
 import { copyJson, type Message } from '../../core/turn.ts'
 
 /**
@@ -76,7 +76,7 @@ export type ToolStep =
   | { readonly did: 'fork' }
 
 export type TapedResult =
-  | { readonly outcome: ReadResult }
+  | { readonly outcome: NormalizedResult }
   | { readonly facts: unknown }
   | { readonly suspended: string }
   | { readonly error: TapedError }

@@ -1,5 +1,5 @@
 import type { Meta } from '../../core/meta.ts'
-import { readPrompt } from '../../core/run-options.ts'
+import { parsePrompt } from '../../core/run-options.ts'
 import type { Session, SessionStore } from '../../core/store.ts'
 import type { PromptPart } from '../../core/turn.ts'
 import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
@@ -102,7 +102,7 @@ export class LiveAgent {
     { clientKey, meta }: { readonly clientKey: string; readonly meta?: Meta | undefined },
   ): Promise<AgentInstanceLatestStatus> {
     this.#checkUsable()
-    const prompt = readPrompt(content) as readonly PromptPart[]
+    const prompt = parsePrompt(content) as readonly PromptPart[]
     const labels = { clientKey, ...(meta && { meta }) }
     if (!this.running) return this.#untilIdle(await this.#begin({ prompt, ...labels }))
     // If the run ends meanwhile, the message waits in the store, and `#untilIdle` finds it there.

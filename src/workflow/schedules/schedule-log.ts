@@ -37,7 +37,7 @@ export async function openScheduleLog({ store, reader, clock, leaseMs }: Schedul
   let log: Log | undefined
   const admitAll = (inbox: readonly InboxItem[]): void => {
     // Without this, messages would be lost if watching the store has failed.
-    for (const item of inbox) log?.admit(item)?.catch(() => {})
+    for (const item of inbox) log?.accept(item)?.catch(() => {})
   }
   const lease = new WriteLease({ store, owner, ttlMs: leaseMs, clock, onRenewed: admitAll })
 
@@ -56,7 +56,7 @@ export async function openScheduleLog({ store, reader, clock, leaseMs }: Schedul
     const inbox = await lease.take(schedulesLogId, false)
     await reader.catchUp()
     const opened = new Log({ id: schedulesLogId, clock, newId, after: reader.head, commit })
-    for (const item of inbox) await opened.admit(item)
+    for (const item of inbox) await opened.accept(item)
     log = opened
     return {
       get isBroken() {
@@ -68,7 +68,7 @@ export async function openScheduleLog({ store, reader, clock, leaseMs }: Schedul
         lease.onLost = onLost
         for await (const { inbox: sent } of store.watch(schedulesLogId, { after: opened.head, signal })) {
           if (signal.aborted) return
-          for (const item of sent) await opened.admit(item)
+          for (const item of sent) await opened.accept(item)
         }
       },
       release,

@@ -1,6 +1,6 @@
 import type { ApprovePayload } from '../../../authority/interaction/consent.ts'
 import { isRecord } from '../../../core/is-record.ts'
-import { type FilePreview, readPreview } from '../../../core/tool.ts'
+import { type FilePreview, parsePreview } from '../../../core/tool.ts'
 import { fullyVisible } from '../../../platform/visible-text.ts'
 import { aroundChanges } from '../../../tools/text/diff.ts'
 import { diffStyle } from '../diff-lines.ts'
@@ -59,7 +59,7 @@ function approvalCall(payload: Partial<ApprovePayload> & Payload): ApprovalCall 
 
 /** If diffs show all that a call does, they replace its arguments. */
 function previewed(lines: readonly string[], preview: unknown): Pick<ApprovalCall, 'lines' | 'files' | 'notes'> {
-  const { files = [] } = readPreview(preview) ?? {}
+  const { files = [] } = parsePreview(preview) ?? {}
   const at = lines.findIndex((line) => line.startsWith('arguments ('))
   const isComplete = at >= 0 && files.length > 0 && files.every(({ diff }) => diff !== undefined)
   if (!isComplete) return { lines, files: [], notes: [] }
