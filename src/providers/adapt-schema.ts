@@ -163,7 +163,7 @@ function adaptKeyword(key: string, value: unknown, pass: AdaptationPass, path: s
 const isWritable = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || flawOf(value) !== 'too deep'
 
-/** The original list if it is the same; `undefined` if it was no list, or nothing is left of it. */
+/** The original list if it is the same; `undefined` if it is not a list, or if nothing is left of it. */
 function sameList(original: unknown, adapted: readonly unknown[]): unknown {
   if (!Array.isArray(original) || (adapted.length === 0 && original.length > 0)) return undefined
   return original.length === adapted.length && adapted.every((entry, i) => entry === original[i]) ? original : adapted

@@ -216,7 +216,7 @@ function checked(models: Readonly<Record<string, ModelOverride>>): Map<string, M
   return new Map(Object.entries(models))
 }
 
-/** `undefined` if a number is no valid count. */
+/** `undefined` if a number is not a valid count. */
 function tokensOf(usage: PricedUsage): Tokens | undefined {
   const { input, output, cacheRead = 0, cacheCreation = 0, cacheCreation1h = 0 } = usage
   const tokens = { input, output, cacheRead, cacheCreation, cacheCreation1h }

@@ -136,8 +136,8 @@ function fromFile(options: CredentialOptions, lookup: CredentialLookup): Credent
       const renewed = await (await source()).renew(rejected)
       if (renewed) return renewed
       reading = undefined // the person may have logged in again meanwhile
-      const found = await (await source()).get()
-      return found && found.secret !== rejected.secret ? found : undefined
+      const current = await (await source()).get()
+      return current && current.secret !== rejected.secret ? current : undefined
     },
   }
 }
@@ -148,9 +148,9 @@ async function readFile(options: CredentialOptions, lookup: CredentialLookup): P
   if (credentialsPath !== false) {
     const { createCredentialStore } = await import('../auth/credentials.ts')
     const store = createCredentialStore(credentialsPath === undefined ? {} : { path: credentialsPath })
-    const found = await store.get(name)
-    if (found?.type === 'api_key') return fixed({ kind: 'api_key', secret: found.key.trim() })
-    if (found?.type === 'oauth') return fromTokens(found, options, lookup, store)
+    const stored = await store.get(name)
+    if (stored?.type === 'api_key') return fixed({ kind: 'api_key', secret: stored.key.trim() })
+    if (stored?.type === 'oauth') return fromTokens(stored, options, lookup, store)
   }
   if (isOptional) return { get: () => undefined, renew: async () => undefined }
   const ways = ['pass apiKey', ...env.map((variable) => `set ${variable}`), 'log in']

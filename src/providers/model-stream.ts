@@ -11,7 +11,7 @@ import { bodyChunks, cut, ReplyReader } from './sse.ts'
 import { StreamError, type WireReply } from './wire.ts'
 
 /**
- * One model call over HTTP. Events come in batches, one for each chunk of bytes, and are handed out one by one without
+ * One model call over HTTP. Events come in batches, one for each chunk of bytes, and are returned one by one without
  * waiting in between. It is a hand-written iterator, because a generator costs three promises for each event.
  */
 export class ModelStream implements AsyncIterableIterator<ModelEvent> {
@@ -119,7 +119,7 @@ const thinkingTurnedOff: ModelEvent = {
 
 const maxPauses = 20
 
-/** What came of a reply before the service paused it. */
+/** The part of a reply that arrived before the service paused it. */
 interface PartialReply {
   content: ModelReply['content']
   usage?: TurnUsage
@@ -256,7 +256,7 @@ function scrubbed(error: StreamError, scrub: (text: string) => string): StreamEr
   })
 }
 
-/** Reads what follows the reply, without anyone waiting: only then can the connection be used again. */
+/** Reads what follows the reply, in the background: only then can the connection be used again. */
 async function readToTheEnd(body: AsyncIterator<Uint8Array>, { clock }: ServiceClient): Promise<void> {
   const cancelTimer = clock.timer(maxTrailingMs, () => void body.return?.().catch(() => {}))
   try {
@@ -289,7 +289,7 @@ async function withReplyCost(client: ServiceClient, request: ModelRequest, reply
   return { ...plain, usage: await withCost(client, request, plain.usage, cacheCreation1h) }
 }
 
-/** Adds the cost from the catalogue, unless the service itself said what it costs. An unknown cost is left out. */
+/** Adds the cost from the catalogue, unless the service itself reported one. An unknown cost is left out. */
 async function withCost(
   { catalogue, service }: ServiceClient,
   { model }: ModelRequest,

@@ -46,7 +46,7 @@ function without(value: unknown, schemas: readonly SchemaNode[], root: SchemaNod
   }
   const kept = Object.entries(value).flatMap(([key, inner]) => {
     const inside = variants(
-      schemas.map(({ properties }) => own(properties, key)),
+      schemas.map(({ properties }) => ownProperty(properties, key)),
       root,
     )
     const isAdded = inner === null && inside.length > 0 && !inside.some(allowsNull)
@@ -56,7 +56,8 @@ function without(value: unknown, schemas: readonly SchemaNode[], root: SchemaNod
   return Object.fromEntries(kept)
 }
 
-const own = (map: unknown, key: string): unknown => (isNode(map) && Object.hasOwn(map, key) ? map[key] : undefined)
+const ownProperty = (map: unknown, key: string): unknown =>
+  isNode(map) && Object.hasOwn(map, key) ? map[key] : undefined
 
 /** The schemas, and all schemas that their references and unions lead to. */
 function variants(schemas: readonly unknown[], root: SchemaNode): SchemaNode[] {

@@ -215,7 +215,7 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
     this.#isClosed = false
   }
 
-  /** Runs after the `retry` event was handed out, so that a screen can show the reason for the pause. */
+  /** Runs after the `retry` event was returned, so that a screen can show the reason for the pause. */
   #pause(): Promise<void> {
     const signal = this.#signal
     const delayMs = this.#delayMs

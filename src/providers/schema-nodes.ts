@@ -15,7 +15,7 @@ export interface RewriteBudget {
 
 const maxHops = 20
 
-/** The root as one object without alternatives, as the arguments of a call must be; `undefined` if it is no object. */
+/** The root as one object without alternatives, as the arguments of a call must be; `undefined` if it cannot be an object. */
 export function asPlainObject(value: unknown, on: RewriteBudget, hops = 0): SchemaNode | undefined {
   if (isNode(value) && value.type === 'object' && isNode(value.properties) && !notAtRoot.some((key) => key in value))
     return value
@@ -24,16 +24,16 @@ export function asPlainObject(value: unknown, on: RewriteBudget, hops = 0): Sche
   const isObject = types.length === 0 ? value !== false : types.includes('object')
   const only = literal !== undefined ? [literal] : literals
   if (!isObject || (Array.isArray(only) && !only.some(isNode))) return undefined
-  let made: SchemaNode = node
+  let object: SchemaNode = node
   for (const union of [anyOf, oneOf]) {
     if (!Array.isArray(union)) continue
     const branches = union.map((branch) => asPlainObject(branch, on, hops + 1)).filter(isNode)
     if (branches.length === 0 && types.length === 0) return undefined
     if (branches.length === 0) continue
     if (branches.filter(({ properties }) => Object.keys(nodeOf(properties)).length > 0).length > 1) on.onLoosened()
-    made = intersect(made, unionOfObjects(branches))
+    object = intersect(object, unionOfObjects(branches))
   }
-  return { ...made, type: 'object', properties: nodeOf(made.properties) }
+  return { ...object, type: 'object', properties: nodeOf(object.properties) }
 }
 
 const notAtRoot = ['$ref', 'allOf', 'anyOf', 'oneOf', 'enum', 'const', 'not']

@@ -34,28 +34,29 @@ export const addText = (text: unknown, more: string): string =>
 /** Replaces old keywords by those of JSON Schema 2020-12, and keywords that the service does not read by ones it does. */
 export function rewriteKeywords(node: SchemaNode, pass: AdaptationPass): SchemaNode {
   const { keywords } = pass.rules
-  let made = node
-  if (Array.isArray(made.items)) {
-    const { items, additionalItems, ...rest } = made
-    made = { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
+  let rewritten = node
+  if (Array.isArray(rewritten.items)) {
+    const { items, additionalItems, ...rest } = rewritten
+    rewritten = { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
   }
-  if (!keywords) return made
-  if (Array.isArray(made.allOf) && made.$ref === undefined) made = withoutAllOf(made, pass)
-  if (made.$ref !== undefined) return made
-  if (made.oneOf !== undefined && !keywords.has('oneOf')) {
-    const { oneOf, ...rest } = made
-    made = { anyOf: oneOf, ...rest }
+  if (!keywords) return rewritten
+  if (Array.isArray(rewritten.allOf) && rewritten.$ref === undefined) rewritten = withoutAllOf(rewritten, pass)
+  if (rewritten.$ref !== undefined) return rewritten
+  if (rewritten.oneOf !== undefined && !keywords.has('oneOf')) {
+    const { oneOf, ...rest } = rewritten
+    rewritten = { anyOf: oneOf, ...rest }
   }
-  if (isNode(made.properties)) for (const union of ['anyOf', 'oneOf']) made = distributeUnion(made, union, pass)
-  if (made.prefixItems !== undefined && !keywords.has('prefixItems')) {
-    const { prefixItems, items: _, ...rest } = made
-    made = { ...rest, items: { anyOf: prefixItems } }
+  if (isNode(rewritten.properties))
+    for (const union of ['anyOf', 'oneOf']) rewritten = distributeUnion(rewritten, union, pass)
+  if (rewritten.prefixItems !== undefined && !keywords.has('prefixItems')) {
+    const { prefixItems, items: _, ...rest } = rewritten
+    rewritten = { ...rest, items: { anyOf: prefixItems } }
   }
-  if (made.const !== undefined && !keywords.has('const')) {
-    const { const: literal, ...rest } = made
-    made = { ...rest, enum: [literal] }
+  if (rewritten.const !== undefined && !keywords.has('const')) {
+    const { const: literal, ...rest } = rewritten
+    rewritten = { ...rest, enum: [literal] }
   }
-  return withType(made)
+  return withType(rewritten)
 }
 
 /** An `allOf` with one reference becomes that reference, with the annotations beside it. */
@@ -106,51 +107,51 @@ function impliedTypes(node: SchemaNode): string[] {
 
 /** Adds, in place, what the service requires of a schema. */
 export function addRequirements(
-  made: Record<string, unknown>,
+  adapted: Record<string, unknown>,
   original: SchemaNode,
   pass: AdaptationPass,
   path: string,
 ): void {
   const { rules } = pass
-  if (rules.needsItems && made.items === undefined && typesOf(made.type).includes('array')) {
-    made.items = {}
+  if (rules.needsItems && adapted.items === undefined && typesOf(adapted.type).includes('array')) {
+    adapted.items = {}
     recordChange(pass, path, 'items')
   }
-  if (path === '' && rules.propertyName) describeOddNames(made, rules.propertyName, pass)
+  if (path === '' && rules.propertyName) describeOddNames(adapted, rules.propertyName, pass)
   if (!rules.keywords) return
-  if (Array.isArray(made.enum)) rewriteEnum(made, made.enum, pass, path)
-  if (Array.isArray(made.required)) {
-    const declared = made.required.filter((name) => Object.hasOwn(nodeOf(made.properties), name))
-    if (declared.length < made.required.length) {
-      made.required = declared
+  if (Array.isArray(adapted.enum)) rewriteEnum(adapted, adapted.enum, pass, path)
+  if (Array.isArray(adapted.required)) {
+    const declared = adapted.required.filter((name) => Object.hasOwn(nodeOf(adapted.properties), name))
+    if (declared.length < adapted.required.length) {
+      adapted.required = declared
       recordChange(pass, path, 'required')
     }
   }
-  if (rules.isClosed) closeObject(made, original, pass, path)
+  if (rules.isClosed) closeObject(adapted, original, pass, path)
 }
 
 /** Properties with names that the service refuses move into the description, so the model can still use them. */
-function describeOddNames(made: Record<string, unknown>, pattern: RegExp, pass: AdaptationPass): void {
-  const properties = nodeOf(made.properties)
+function describeOddNames(adapted: Record<string, unknown>, pattern: RegExp, pass: AdaptationPass): void {
+  const properties = nodeOf(adapted.properties)
   const odd = Object.keys(properties).filter((name) => !pattern.test(name))
   if (odd.length === 0) return
-  const required = namesIn(made.required)
+  const required = namesIn(adapted.required)
   for (const name of odd) recordChange(pass, '/properties', `property name ${JSON.stringify(name.slice(0, 100))}`)
   const described = odd.slice(0, maxDescribed).map((name) => {
     const schema = JSON.stringify(properties[name]).slice(0, 300)
     return `${JSON.stringify(name.slice(0, 200))}${required.includes(name) ? ' (required)' : ''}: ${schema}`
   })
-  made.properties = Object.fromEntries(Object.entries(properties).filter(([name]) => pattern.test(name)))
-  if (made.required !== undefined) made.required = required.filter((name) => pattern.test(name))
-  delete made.additionalProperties
-  made.description = addText(made.description, `Further properties: ${described.join('; ')}`)
+  adapted.properties = Object.fromEntries(Object.entries(properties).filter(([name]) => pattern.test(name)))
+  if (adapted.required !== undefined) adapted.required = required.filter((name) => pattern.test(name))
+  delete adapted.additionalProperties
+  adapted.description = addText(adapted.description, `Further properties: ${described.join('; ')}`)
 }
 
 const maxDescribed = 20
 
 /** Describes an `enum` that the service cannot read in words; a `null` in it becomes a union. */
 function rewriteEnum(
-  made: Record<string, unknown>,
+  adapted: Record<string, unknown>,
   literals: readonly unknown[],
   pass: AdaptationPass,
   path: string,
@@ -159,34 +160,36 @@ function rewriteEnum(
   pass.counts.literals += literals.length
   if (!isLiteral || literals.every(isLiteral)) return
   recordChange(pass, path, 'enum')
-  delete made.enum
+  delete adapted.enum
   const rest = literals.filter((literal) => literal !== null)
-  if (rest.length > 0 && rest.every(isLiteral) && made.anyOf === undefined) {
-    const types = typesOf(made.type).filter((type) => type !== 'null')
-    delete made.type
-    made.anyOf = [
+  if (rest.length > 0 && rest.every(isLiteral) && adapted.anyOf === undefined) {
+    const types = typesOf(adapted.type).filter((type) => type !== 'null')
+    delete adapted.type
+    adapted.anyOf = [
       { ...(types.length > 0 && { type: types.length === 1 ? types[0] : types }), enum: rest },
       { type: 'null' },
     ]
   } else if (literals.every((literal) => typeof literal !== 'object' || literal === null))
-    made.description = addText(made.description, `(one of: ${JSON.stringify(literals).slice(0, 1000)})`)
+    adapted.description = addText(adapted.description, `(one of: ${JSON.stringify(literals).slice(0, 1000)})`)
 }
 
 /** Closes every object. A schema that is open, or says nothing, cannot be expressed. */
-function closeObject(made: Record<string, unknown>, original: SchemaNode, pass: AdaptationPass, path: string): void {
+function closeObject(adapted: Record<string, unknown>, original: SchemaNode, pass: AdaptationPass, path: string): void {
   const { counts, rules } = pass
-  const types = typesOf(made.type)
-  const saysNothing = types.length === 0 && !('const' in made) && made.enum === undefined && made.anyOf === undefined
-  if (saysNothing || (types.includes('array') && made.items === undefined)) pass.onLoosened()
+  const types = typesOf(adapted.type)
+  const saysNothing =
+    types.length === 0 && !('const' in adapted) && adapted.enum === undefined && adapted.anyOf === undefined
+  if (saysNothing || (types.includes('array') && adapted.items === undefined)) pass.onLoosened()
   if (!types.includes('object')) return
-  const properties = nodeOf(made.properties)
+  const properties = nodeOf(adapted.properties)
   const names = Object.keys(properties)
-  const isOpen = made.additionalProperties === undefined ? names.length === 0 : made.additionalProperties !== false
+  const isOpen =
+    adapted.additionalProperties === undefined ? names.length === 0 : adapted.additionalProperties !== false
   if (isOpen || original.patternProperties !== undefined) pass.onLoosened()
-  if (made.additionalProperties !== false) recordChange(pass, path, 'additionalProperties')
-  made.properties ??= properties
-  made.additionalProperties = false
-  const required = new Set(namesIn(made.required))
+  if (adapted.additionalProperties !== false) recordChange(pass, path, 'additionalProperties')
+  adapted.properties ??= properties
+  adapted.additionalProperties = false
+  const required = new Set(namesIn(adapted.required))
   counts.properties += names.length
   counts.levels = Math.max(counts.levels, path.split('/properties/').length)
   counts.optional += names.length - required.size
@@ -196,8 +199,8 @@ function closeObject(made: Record<string, unknown>, original: SchemaNode, pass: 
   }
   if (!rules.isAllRequired || required.size === names.length) return
   recordChange(pass, path, 'required')
-  made.required = names
-  made.properties = Object.fromEntries(
+  adapted.required = names
+  adapted.properties = Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => [name, required.has(name) ? schema : nullable(nodeOf(schema))]),
   )
 }

@@ -58,8 +58,8 @@ export async function readServiceError(
   const text = await readText(body)
   const json = parse(text)
   const { code, message, retryAfterMs, isQuota } = wire.readError(json)
-  const found = message ?? (isMarkup(text) ? htmlPage : text.trim())
-  const explanation = found === '' && status === 400 && isSilent ? 'prompt is too long' : found
+  const serviceText = message ?? (isMarkup(text) ? htmlPage : text.trim())
+  const explanation = serviceText === '' && status === 400 && isSilent ? 'prompt is too long' : serviceText
   const shouldRetry = headers['x-should-retry']
   return new ServiceError(
     `HTTP ${status}${explanation === '' ? '' : `: ${cut(scrub(explanation), maxMessageLength)}`}`,
@@ -81,7 +81,7 @@ const maxCodeLength = 200
 
 /** Removes keys from a text: services tend to repeat a key that they refuse. */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
-  // A key of a few letters, as for a local server, is no secret and occurs in ordinary words.
+  // A key of a few letters, as for a local server, is not a secret and occurs in ordinary words.
   const spellings = secrets.flatMap((secret) => (secret.length >= 8 ? [secret, encodeURIComponent(secret)] : []))
   return (text) => {
     const scrubbed = spellings.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text)
@@ -106,21 +106,21 @@ export function classifyServiceError(error: unknown): ClassifiedError | null {
 function classify(error: ServiceError | StreamError): ClassifiedError {
   const { message, code, status } = error
   const isService = error instanceof ServiceError
-  const more = {
+  const common = {
     message,
     ...((code ?? status) !== undefined && { providerCode: code ?? String(status) }),
     ...(isService && error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
   }
   const isTooLong = status === 413 || isOverflow(message) || isOverflow(code ?? '')
-  if (isTooLong) return { ...more, kind: 'context_exceeded', retryable: false }
+  if (isTooLong) return { ...common, kind: 'context_exceeded', retryable: false }
   const isQuota = (isService && error.isQuota) || status === 402 || (status === 400 && noCredit.test(message))
-  if (isQuota) return { ...more, kind: 'quota_exceeded', retryable: false }
+  if (isQuota) return { ...common, kind: 'quota_exceeded', retryable: false }
   if (status === 401 || status === 403 || code === 'API_KEY_INVALID')
-    return { ...more, kind: 'auth_failed', retryable: false }
+    return { ...common, kind: 'auth_failed', retryable: false }
   const retryable = isService ? (error.shouldRetry ?? isTransient(status, code)) : error.retryable
-  if (status === 429) return { ...more, kind: 'rate_limited', retryable }
+  if (status === 429) return { ...common, kind: 'rate_limited', retryable }
   const refused = isService ? error.refused : isRefusal(status, `${message}\n${code ?? ''}`) && {}
-  return { ...more, kind: 'provider_error', retryable, ...(refused && !retryable && { refused }) }
+  return { ...common, kind: 'provider_error', retryable, ...(refused && !retryable && { refused }) }
 }
 
 /** Anthropic has no code for these. */
@@ -181,7 +181,7 @@ function isRefusal(status: number | undefined, text: string): boolean {
 
 const htmlPage = 'an HTML page'
 
-/** A field's name counts by itself only if it is no word of ordinary text. */
+/** A field's name counts by itself only if it is not a word of ordinary text. */
 const otherCauses: readonly RegExp[] = [
   new RegExp(`^HTTP \\d+: ${htmlPage}$`, 'm'),
   /(?:^|[\n"'`*;|(]\s*|HTTP \d+: |GenerateContentRequest\.|body[.\]])(?:tools|functions|model|system|instructions|metadata|thinking|reasoning|stop|stream|store|include|text\.format|betas?)[.[:]/m,
@@ -241,7 +241,7 @@ export function locateRefusal(
   if (!error.refused || !position) return error
   let item = position.item - (client.wire.leadingItems?.(request).length ?? 0)
   if (item < 0) {
-    error.refused = undefined // the preamble is no part of the conversation
+    error.refused = undefined // the leading items are not part of the conversation
     return error
   }
   for (const [i, sent] of repaired.messages.entries()) {

@@ -5,7 +5,7 @@ import { type Decoder, StreamError } from './wire.ts'
 
 /**
  * Reads a reply from the bytes of a stream. The outcome does not depend on how the bytes are split into chunks: events
- * before a failure are still handed out, and what follows the reply is ignored.
+ * before a failure are still returned, and what follows the reply is ignored.
  */
 export class ReplyReader {
   readonly #decoder: Decoder
@@ -84,7 +84,7 @@ export class ReplyReader {
   }
 }
 
-/** Whether a payload holds content that is not shown. Pings do not count: a service could send them for ever. */
+/** Whether a payload holds content that is not shown. Pings do not count: a service could send them without end. */
 function isHiddenContent(payload: unknown): boolean {
   const { type, delta } = (payload ?? {}) as { type?: unknown; delta?: unknown }
   if (type === 'content_block_delta') return hasContent(delta)

@@ -6,7 +6,7 @@ import type { Message, TurnUsage } from '../core/turn.ts'
  * provider.
  */
 export interface Wire {
-  /** Also the key in `providerData` for what this wire needs to get back. */
+  /** Also the key in `providerData` for data that this wire must send back. */
   readonly name: string
   readonly rules: WireRules
   /** The field of the body that holds the conversation. */
@@ -21,7 +21,10 @@ export interface Wire {
   writeMessage(message: Message): readonly WireItem[]
   /** The same items with a cache breakpoint at their end; absent if the API has no breakpoints. */
   withCacheBreakpoint?(items: readonly WireItem[]): readonly WireItem[]
-  /** If a breakpoint is always `text` before `end`, it is inserted into the cached bytes without writing the message again. */
+  /**
+   * For an API in which every written message ends with `end`, and a breakpoint is `text` before it: the text is inserted
+   * into the cached bytes, so the message need not be written again.
+   */
   readonly breakpointPatch?: { readonly text: string; readonly end: string }
   decoder(request: ModelRequest): Decoder
   /** Reads the body of an error response, whatever its shape. */
@@ -47,15 +50,15 @@ export interface Decoder {
   /** Reads one payload and pushes its events; the last one is the reply. Throws a `StreamError` if it cannot be understood. */
   read(payload: unknown, out: ModelEvent[]): void
   /**
-   * Called when no more payloads will come: the service said so (`isDone`) or the connection ended. Pushes the reply if the
-   * stream was complete and the reply was not pushed before; throws if the stream was incomplete.
+   * Called when no more payloads will come: the service announced the end (`isDone`) or the connection ended. Pushes the
+   * reply if the stream was complete and the reply was not pushed before; throws if the stream was incomplete.
    */
   end(out: ModelEvent[], isDone: boolean): void
   /** The usage so far: a failed attempt is paid for too. */
   usage?(): TurnUsage | undefined
 }
 
-/** A reply with fields for `ModelStream`, which are removed before it is handed out. */
+/** A reply with fields for `ModelStream`, which are removed before the reply is returned. */
 export interface WireReply extends ModelReply {
   /** The service paused its reply and wants the same conversation again, with this reply at its end. */
   readonly isPaused?: boolean

@@ -24,7 +24,7 @@ export function loadedModel(model: AiSdkModel, options: AiSdkOptions): LoadedMod
       signal.throwIfAborted()
       if (request.model !== model.modelId)
         throw new TypeError(
-          `this provider speaks to "${model.modelId}" only and was asked for "${request.model}"; ` +
+          `this provider has only the model "${model.modelId}", but "${request.model}" was requested; ` +
             'make another one with aiSdk() for that model',
         )
       const reader = (await opened(model, { ...callOptions(request), abortSignal: signal }, signal)).getReader()

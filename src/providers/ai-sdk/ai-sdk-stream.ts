@@ -28,7 +28,7 @@ type Content = ModelReply['content'][number]
 export class PartReader {
   readonly #from: string
   readonly #content: (TextPart | Call | Content)[] = []
-  /** Open texts by their ids, and texts in order until they were handed out. */
+  /** Open texts by their ids, and texts in order until they are emitted. */
   readonly #open = { text: new Map<string, TextPart>(), thinking: new Map<string, TextPart>() }
   readonly #pending: Record<TextPart['kind'], TextPart[]> = { text: [], thinking: [] }
   readonly #calls = new Map<string, Call>()
@@ -71,14 +71,14 @@ export class PartReader {
     }
   }
 
-  /** The last events, with the reply. Throws if the stream broke off. */
+  /** The last events, with the reply. Throws if the stream was cut off. */
   end(): readonly ModelEvent[] {
     const finish = this.#finish
     if (!finish || reasonOf(finish) === 'interrupted')
       throw new StreamError('the stream ended before the answer was complete', { code: 'interrupted' })
     const stop = stopOf(finish)
     const [unfinished] = this.#calls.values()
-    // The loop does not run a call that the output limit cut off; a call that broke off otherwise must not reach it.
+    // The loop does not run a call that the output limit cut off; a call that was cut off otherwise must not reach it.
     if (unfinished && stop !== 'length')
       throw new StreamError(`the call of ${unfinished.name} was never completed`, { code: 'interrupted' })
     const events: ModelEvent[] = []
@@ -146,7 +146,7 @@ export class PartReader {
     const call = this.#calls.get(id)
     if (!call) return none
     call.metadata = providerMetadata ?? call.metadata
-    // Input that is plain text is handed out once its JSON is there.
+    // Input that is plain text is emitted once its JSON has arrived.
     if (typeof delta !== 'string' || delta === '' || call.isText) return none
     call.args += delta
     return [{ type: 'tool_args', id, delta }]
@@ -216,7 +216,7 @@ export class PartReader {
 interface TextPart {
   readonly kind: 'text' | 'thinking'
   text: string
-  /** The part that was not handed out yet. */
+  /** The part that was not emitted yet. */
   unshown: string
   isOver: boolean
   metadata: ProviderData | undefined
@@ -235,7 +235,7 @@ interface Call {
 
 const none: readonly ModelEvent[] = []
 
-/** A copy that can be stored and frozen; `undefined` if the value is no plain data. */
+/** A copy that can be stored and frozen; `undefined` if the value is not plain data. */
 function plainCopy(value: unknown): Record<string, unknown> | undefined {
   if (value === undefined) return undefined
   try {

@@ -40,7 +40,7 @@ test('models of all three specifications fit as they are typed, and others are t
 
 test('a request for another model is refused, since the model object is only one', async () => {
   await expect(drain(aiSdk(echo('v4')), { model: 'echo-2' })).rejects.toThrow(
-    /"echo-1" only and was asked for "echo-2"/,
+    /only the model "echo-1", but "echo-2" was requested/,
   )
 })
 

@@ -58,13 +58,13 @@ export function conversationOf(messages: readonly Message[]): Conversation {
   return { prompt, results, hasMedia, isFirst, isLost, earlier }
 }
 
-/** A summary by compaction is no request. */
+/** A summary by compaction is not a request. */
 const isSummary = (prompt: string): boolean => prompt.startsWith('[Summary of the conversation')
 
 /** Programs add remarks in brackets between the turns of a run. Any other text may be a person who says stop. */
 const isRemark = (prompt: string): boolean => /^(?:\[.*\])?$/s.test(prompt) && !isSummary(prompt)
 
-/** Attached wiki pages are no request. */
+/** Attached wiki pages are not a request. */
 const withoutPages = ({ role, content }: Message): Message => ({
   role,
   content: content.filter((block) => block.type !== 'text' || !block.text.startsWith('Attached wiki page {')),

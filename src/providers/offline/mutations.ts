@@ -84,7 +84,7 @@ function* tokensIn(text: string): Generator<Token> {
       if (!isInsideWord(text, at, from)) yield { at, from, to, rank }
 }
 
-/** The sign of a number and the brackets of a type are no operators. */
+/** The sign of a number and the brackets of a type are not operators. */
 function isBetweenValues(text: string, at: number, operator: string): boolean {
   const before = text.slice(0, at)
   const behind = text.slice(at + operator.length)

@@ -27,12 +27,12 @@ export function recognise(masked: Masked): Intent | undefined {
   )
 }
 
-/** Longer texts are no plain requests, and would make patterns slow. */
+/** Longer texts are not plain requests, and would make patterns slow. */
 const maxRequestLength = 10_000
 
 const withoutEnd = (text: string): string => text.replace(/[\s.!?,]+$/, '')
 
-/** Without `could you please …` and `… for me, thanks`. A question whether to do something is no request. */
+/** Without `could you please …` and `… for me, thanks`. A question whether to do something is not a request. */
 function withoutManners(text: string): string {
   if (/^(?:(?:can|could|should|shall|may|would|do|must) i|(?:should|shall) we)\b/i.test(text)) return text
   return text

@@ -69,7 +69,7 @@ interface Kept {
 
 type TellBlock = (block: number, rule: string, detail?: string) => void
 
-/** Services refuse thinking at the end of a message, where a reply broke off. */
+/** Services refuse thinking at the end of a message, where a reply was cut off. */
 function withoutTrailingThinking(kept: Kept[], tell: TellBlock): Kept[] {
   const length = kept.findLastIndex(({ block }) => block.type !== 'thinking') + 1
   for (const { from } of kept.slice(length)) tell(from, 'thinking-last')
@@ -193,13 +193,13 @@ function repairCall(block: ToolCallBlock, of: BlockContext): ToolCallBlock {
   const input = repairInput(call.input, of)
   const called = typeof call.name === 'string' ? cleaned(call.name) : ''
   const name = of.recipient.toWire(called === '' ? 'unknown' : called)
-  if (name !== call.name) of.report('tool-name', `it goes out as ${name}`)
+  if (name !== call.name) of.report('tool-name', `it is sent as ${name}`)
   if (input === call.input && name === call.name && kept === providerData) return block
   return { ...call, name, input, ...(kept && { providerData: kept }) }
 }
 
 function repairInput(input: unknown, of: BlockContext): Record<string, unknown> {
-  if (!isRecord(input)) return of.report('malformed-input', 'it is no object') ?? {}
+  if (!isRecord(input)) return of.report('malformed-input', 'it is not an object') ?? {}
   const flaw = flawOf(input)
   if (flaw === 'too deep' || flaw === 'no number') return of.report('malformed-input', flaw) ?? {}
   if (isCleanJson(input)) return input

@@ -64,13 +64,13 @@ interface StoredData {
 function writeReasoning(content: Content, { reasoningReplay: replay = 'none' }: ChatQuirks): Fields {
   if (replay === 'none') return {}
   const thoughts = content.filter((block) => block.type === 'thinking')
-  const owned = thoughts.map((block) => providerDataOf<StoredData>(wireName, block))
-  const details = owned.flatMap((own) => own.bound?.details ?? [])
+  const stored = thoughts.map((block) => providerDataOf<StoredData>(wireName, block))
+  const details = stored.flatMap((data) => data.bound?.details ?? [])
   if (replay === 'details' && details.length > 0) return { reasoning_details: details }
   const text = thoughts.map((thought) => thought.text).join('')
   if (replay === 'required') return { reasoning_content: text }
   if (text === '') return {}
-  return { [replay === 'details' ? 'reasoning' : (owned[0]?.field ?? 'reasoning_content')]: text }
+  return { [replay === 'details' ? 'reasoning' : (stored[0]?.field ?? 'reasoning_content')]: text }
 }
 
 /** Results come first, because they must follow their calls; everything else follows in one message. */
@@ -78,9 +78,9 @@ export function writeUser(content: Content, quirks: ChatQuirks): readonly WireIt
   const results: WireItem[] = []
   const parts: Part[] = []
   const blocks: number[] = []
-  const add = (i: number, ...more: readonly Part[]): void => {
-    parts.push(...more)
-    blocks.push(...more.map(() => i))
+  const add = (i: number, ...added: readonly Part[]): void => {
+    parts.push(...added)
+    blocks.push(...added.map(() => i))
   }
   for (const [i, block] of content.entries()) {
     if (block.type !== 'tool_result') continue

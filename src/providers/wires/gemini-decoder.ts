@@ -102,7 +102,7 @@ export class GeminiDecoder implements Decoder {
   }
 
   #media({ inlineData, thought, thoughtSignature }: Part): void {
-    // Images made while thinking are no part of the reply.
+    // Images made while thinking are not part of the reply.
     if (thought === true) return
     const { mimeType = '', data = '' } = inlineData!
     this.#add({ type: mimeType.startsWith('image/') ? 'image' : 'document', mediaType: mimeType, data })
@@ -285,7 +285,7 @@ function addArgumentPiece(args: Args, piece: ArgumentPiece): void {
   else if (old === undefined && !willContinue) put(target, last, jsonPath.endsWith('[]') ? [] : {})
 }
 
-/** `.name`, `[0]`, `['name']`. A path to an empty list ends with `[]`, which is no step. */
+/** `.name`, `[0]`, `['name']`. A path to an empty list ends with `[]`, which is not a step. */
 const step = /\.([^.[\]]+)|\[(\d+)\]|\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]/g
 const unquoted = (text: string): string => text.slice(1, -1).replaceAll(/\\(.)/g, '$1')
 
