@@ -4,7 +4,7 @@ import { isProgress, type RunRecord, type Transcript } from '../core/transcript.
 import type { ToolCallBlock } from '../core/turn.ts'
 
 /** After this many crashes in a row without progress, a session is parked. */
-const mostCrashes = 3
+const maxCrashes = 3
 
 /**
  * The entries to append when a process died during a run. An opaque call that had begun gets a result that says its
@@ -25,7 +25,7 @@ export function crashEntries(
   const stop = wasCutOff ? 'error' : 'crashed'
   const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop }
   const crashes = transcript.crashes + 1
-  if (wasCutOff || crashes < mostCrashes) return [...results, ended]
+  if (wasCutOff || crashes < maxCrashes) return [...results, ended]
   const reason = `its process ended ${crashes} times in a row without getting anywhere`
   return [...results, ended, { type: 'parked', reason }]
 }

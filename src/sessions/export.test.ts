@@ -154,7 +154,11 @@ describe('an import', () => {
     lines[at - 1] = JSON.stringify(edit(JSON.parse(lines[at - 1] ?? '')))
   }
   test.each<[string, (lines: string[]) => void, string]>([
-    ['a garbled line', (lines) => void (lines[3] = '{"type":'), 'at line 4: it is no JSON, and more lines follow'],
+    [
+      'a garbled line',
+      (lines) => void (lines[3] = '{"type":'),
+      'at line 4: it is not valid JSON, and more lines follow',
+    ],
     ['a line that is no object', (lines) => void (lines[3] = '7'), 'at line 4: it must be an object'],
     ['a missing line', (lines) => void lines.splice(3, 1), 'at line 4: its seq must be 3, got 4'],
     ['a line too many', (lines) => void lines.splice(3, 0, lines[2] ?? ''), 'at line 4: its seq must be 3, got 2'],

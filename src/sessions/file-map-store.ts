@@ -39,7 +39,7 @@ export function createFileMapStore(
 ): SessionStore {
   const { files, sessions, withLocks, watchers } = sharedOf(adapter)
 
-  function wake(id: string): void {
+  function notify(id: string): void {
     for (const watcher of [...(watchers.get(id) ?? [])]) watcher()
   }
 
@@ -58,26 +58,26 @@ export function createFileMapStore(
         const session = await sessions.of(id)
         const { text, keys } = await sessions.log(session)
         if (session.meta.head !== head) {
-          const there = entriesAfter(text, head, turnsPath(id))
-          if (entries.every((entry, i) => there[i]?.id === entry.id)) return
+          const stored = entriesAfter(text, head, turnsPath(id))
+          if (entries.every((entry, i) => stored[i]?.id === entry.id)) return
           throw new LeaseLostError(`Session ${id} has moved on to entry ${session.meta.head}, expected ${head}`)
         }
         checkNumbers(id, entries, head)
         sessions.checkWritable(session)
         const longer = text + textOf(entries)
-        const taken = new Set(entries.flatMap((entry) => keyOf(entry) ?? []))
+        const delivered = new Set(entries.flatMap((entry) => keyOf(entry) ?? []))
         failpoint('filemap.append.beforeTurns', entries)
         await files.save(turnsPath(id), longer)
         failpoint('filemap.append.beforeMeta', entries)
         await sessions.change(session, {
           exists: true,
           head: head + entries.length,
-          inbox: session.meta.inbox.filter(({ clientKey }) => !taken.has(clientKey)),
+          inbox: session.meta.inbox.filter(({ clientKey }) => !delivered.has(clientKey)),
           ...(parent !== undefined && { parent }),
           ...timesOf(session, entries),
         })
-        session.log = { text: longer, keys: new Set([...keys, ...taken]) }
-        wake(id)
+        session.log = { text: longer, keys: new Set([...keys, ...delivered]) }
+        notify(id)
       }),
 
     read,
@@ -93,7 +93,7 @@ export function createFileMapStore(
     delete: (id) =>
       withLocks([id], async () => {
         await sessions.delete(id)
-        wake(id)
+        notify(id)
       }),
 
     lease: (id, { owner, ttlMs, epoch, takeOver = false }) =>
@@ -121,7 +121,7 @@ export function createFileMapStore(
         if (inbox.some(({ clientKey }) => clientKey === item.clientKey)) return
         if ((await sessions.log(session)).keys.has(item.clientKey)) return
         await sessions.change(session, { exists: true, inbox: [...inbox, item] })
-        wake(id)
+        notify(id)
       }),
 
     async *watch(id, { after = 0, signal }) {
@@ -181,8 +181,8 @@ function changeOf(watchers: Shared['watchers'], id: string, signal: AbortSignal)
 /** Blobs as base64 texts. The meta names a blob before it is saved, so that it is deleted with the session. */
 function blobsOf(id: string, { files, sessions, withLocks }: Shared): BlobStore {
   return {
-    async put(given) {
-      const bytes = new Uint8Array(given)
+    async put(data) {
+      const bytes = new Uint8Array(data)
       const name = await sha256Hex(bytes)
       await withLocks([id], async () => {
         const session = await sessions.of(id)
@@ -200,7 +200,7 @@ function blobsOf(id: string, { files, sessions, withLocks }: Shared): BlobStore 
       const text = await files.get(path)
       if (text === undefined) return undefined
       const bytes = fromBase64(text)
-      if (!bytes) throw new StoreError('corrupt', `"${path}" is no base64; restore it from a backup`)
+      if (!bytes) throw new StoreError('corrupt', `"${path}" is not valid base64; restore it from a backup`)
       if ((await sha256Hex(bytes)) === name) return bytes
       throw new StoreError('corrupt', `"${path}" is not what was put; restore it from a backup`)
     },

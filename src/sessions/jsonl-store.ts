@@ -8,10 +8,10 @@ import { refuseLink, syncFolder } from './jsonl/files.ts'
 import { withFolderLock } from './jsonl/folder-lock.ts'
 import { addMessage } from './jsonl/inbox-file.ts'
 import { createLeases } from './jsonl/leases.ts'
-import { createPeek, type KnownEnd, readLog } from './jsonl/log-reader.ts'
+import { createPoller, type ReadPosition, readLog } from './jsonl/log-reader.ts'
 import { deleteFolder, finishDeleting, folderNameOf, makeSessionFolder } from './jsonl/session-folder.ts'
 import { listSessions } from './jsonl/session-list.ts'
-import { checkFolder, identityOf, prepareStore, restrictToOwner } from './jsonl/store-file.ts'
+import { checkFolder, ensureStore, identityOf, restrictToOwner } from './jsonl/store-file.ts'
 import { ChangeListeners, watchByPolling } from './watch-by-polling.ts'
 
 export interface JsonlStoreOptions {
@@ -32,7 +32,7 @@ export interface JsonlStoreOptions {
 /** How often a watcher polls for changes of other processes. */
 const watchEveryMs = 100
 /** For this many sessions the end of the last read is remembered. */
-const mostKnown = 256
+const maxReadPositions = 256
 
 /**
  * Sessions as folders of text files, for several processes on one machine: a folder per session with `log.jsonl` (one entry
@@ -40,11 +40,10 @@ const mostKnown = 256
  * fenced off.
  */
 export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
-  const { dir: given, clock = systemClock, sync = true } = options
-  const dir = resolve(given)
-  const opener = randomUUID()
-  const leases = createLeases({ dir, opener, clock, sync })
-  const known = new Map<string, KnownEnd>()
+  const { clock = systemClock, sync = true } = options
+  const dir = resolve(options.dir)
+  const leases = createLeases({ dir, storeInstanceId: randomUUID(), clock, sync })
+  const readPositions = new Map<string, ReadPosition>()
   const listeners = new ChangeListeners()
   const closing = new AbortController()
   let isPrepared = false
@@ -55,10 +54,11 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     if (closing.signal.aborted) throw new StoreError('unavailable', `The store of ${dir} was closed; make a new one`)
   }
 
-  function prepare(): string {
+  /** Creates the store if it is missing, and checks it on first use. Returns its identity. */
+  function prepareForWriting(): string {
     refuseClosed()
     if (!isPrepared) checkFolder(dir, options)
-    const identity = prepareStore(dir)
+    const identity = ensureStore(dir)
     if (!isPrepared) {
       restrictToOwner(dir)
       finishDeleting(dir)
@@ -71,10 +71,10 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     refuseClosed()
     const folder = folderOf(id)
     refuseLink(folder)
-    const { entries, end } = await readLog(folder, after, known.get(id))
-    known.delete(id)
-    if (end) known.set(id, end)
-    if (known.size > mostKnown) known.delete(known.keys().next().value ?? '')
+    const { entries, end } = await readLog(folder, after, readPositions.get(id))
+    readPositions.delete(id)
+    if (end) readPositions.set(id, end)
+    if (readPositions.size > maxReadPositions) readPositions.delete(readPositions.keys().next().value ?? '')
     return entries
   }
 
@@ -92,23 +92,23 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     },
 
     async delete(id) {
-      prepare()
+      prepareForWriting()
       const folder = folderOf(id)
       refuseLink(folder)
       leases.forget(id)
       // Under its lock, so that no process is taking it at the same time.
       await withFolderLock(folder, () => deleteFolder(dir, folder))
-      known.delete(id)
+      readPositions.delete(id)
       listeners.notify(id)
     },
 
     async lease(id, request) {
-      prepare()
+      prepareForWriting()
       return leases.lease(id, request)
     },
 
     async send(id, item) {
-      prepare()
+      prepareForWriting()
       const folder = makeSessionFolder(dir, id)
       await withFolderLock(folder, () => {
         if (addMessage(makeSessionFolder(dir, id), item, { sync })) syncFolder(folder)
@@ -117,27 +117,27 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     },
 
     watch(id, { after = 0, signal }) {
-      const peek = createPeek(folderOf(id), (from) => read(id, from))
+      const poll = createPoller(folderOf(id), (from) => read(id, from))
       const ends = { signal, closing: closing.signal }
-      return watchByPolling(peek, {
+      return watchByPolling(poll, {
         after,
         ...ends,
         clock,
         everyMs: watchEveryMs,
-        wake: (listener) => listeners.add(id, listener),
+        subscribe: (listener) => listeners.add(id, listener),
       })
     },
 
     blobs(id) {
       return blobFiles(folderOf(id), () => {
-        prepare()
+        prepareForWriting()
         makeSessionFolder(dir, id)
       })
     },
 
     async identity() {
       refuseClosed()
-      return identityOf(dir) ?? prepare() // an existing store is only read, so it may be read-only
+      return identityOf(dir) ?? prepareForWriting() // an existing store is only read, so it may be read-only
     },
 
     async close() {

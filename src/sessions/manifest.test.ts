@@ -22,7 +22,7 @@ test('B051 a manifest with a foreign key is refused by its name, at the top and 
   expect(() => readManifest({ ...manifest, mode: 7 })).toThrow(`"mode" must be a text, got 7`)
   const { storeId: _, ...without } = manifest
   expect(() => readManifest(without)).toThrow('"storeId" must be a text')
-  expect(() => readManifest('{')).toThrow('is no JSON')
+  expect(() => readManifest('{')).toThrow('is not valid JSON')
 })
 
 test('B051 a session is resumed from the store that wrote it, and from no other', async () => {

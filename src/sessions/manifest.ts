@@ -68,7 +68,7 @@ export function readManifest(json: unknown): SessionManifest {
   try {
     value = JSON.parse(json)
   } catch (error) {
-    throw new TypeError(`The session manifest is no JSON: ${show(json)}`, { cause: error })
+    throw new TypeError(`The session manifest is not valid JSON: ${show(json)}`, { cause: error })
   }
   return checkManifest(value)
 }
@@ -117,11 +117,11 @@ function checkManifest(value: unknown): SessionManifest {
   return value as unknown as SessionManifest
 }
 
-function checkKeys(value: Fields, known: Readonly<Record<string, Check>>, at: string): void {
+function checkKeys(value: Fields, checks: Readonly<Record<string, Check>>, at: string): void {
   for (const key of Object.keys(value))
-    if (!Object.hasOwn(known, key))
-      throw new TypeError(`The session manifest has no key "${at}${key}"; it has ${Object.keys(known).join(', ')}`)
-  for (const [key, [isRight, wanted]] of Object.entries(known))
+    if (!Object.hasOwn(checks, key))
+      throw new TypeError(`The session manifest has no key "${at}${key}"; it has ${Object.keys(checks).join(', ')}`)
+  for (const [key, [isRight, wanted]] of Object.entries(checks))
     if (!isRight(value[key]))
       throw new TypeError(`The session manifest's "${at}${key}" must be ${wanted}, got ${show(value[key])}`)
 }

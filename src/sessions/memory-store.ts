@@ -63,7 +63,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
       if (parent !== undefined) session.parent = parent
       for (const entry of entries) session.entries.push(entry)
       for (const entry of entries) if ('clientKey' in entry && entry.clientKey) markDelivered(session, entry.clientKey)
-      wake(session)
+      notify(session)
     },
 
     async read(id, after = 0) {
@@ -102,7 +102,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
       session.exists = true
       session.sent.add(item.clientKey)
       session.inbox.push(item)
-      wake(session)
+      notify(session)
     },
 
     async *watch(id, { after = 0, signal }) {
@@ -148,7 +148,7 @@ function markDelivered({ inbox, sent }: MemorySession, clientKey: string): void 
   if (i >= 0) inbox.splice(i, 1)
 }
 
-function wake({ watchers }: MemorySession): void {
+function notify({ watchers }: MemorySession): void {
   for (const watcher of [...watchers]) watcher()
 }
 

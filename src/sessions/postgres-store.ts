@@ -53,7 +53,7 @@ export function createPostgresStore({
   const notifications = createNotifications(name, where)
 
   /** Reads both in one statement, so that a message is always in the inbox or in the log. */
-  async function peek(session: string, after: number): Promise<StoreChange> {
+  async function readChange(session: string, after: number): Promise<StoreChange> {
     notifications.reconnect()
     const rows = await tables.read(
       `select kind, body from (
@@ -137,13 +137,13 @@ export function createPostgresStore({
     watch(id, { after = 0, signal: given }) {
       const session = toName(id, 'session id')
       const signal = AbortSignal.any([given, database.closing])
-      const wake = (listener: () => void): (() => void) => notifications.on(session, listener)
+      const subscribe = (listener: () => void): (() => void) => notifications.on(session, listener)
       const poll = (from: number): Promise<StoreChange | undefined> =>
-        orAborted(peek(session, from), signal).catch((error) => {
+        orAborted(readChange(session, from), signal).catch((error) => {
           if (!signal.aborted) throw error
           return undefined // a closed store does not wait for a silent server
         })
-      return watchByPolling(poll, { after, signal, clock: timer, everyMs: pollMs, wake })
+      return watchByPolling(poll, { after, signal, clock: timer, everyMs: pollMs, subscribe })
     },
 
     blobs(id) {
@@ -199,7 +199,7 @@ function busy(id: string, { writer, began }: Row): SessionBusyError {
 }
 
 /** An index of Postgres holds at most two names of this size. */
-const longestName = 1200
+const maxNameBytes = 1200
 
 /** Escapes characters that Postgres cannot store (NUL, a lone surrogate) as in JSON. */
 export const toText = (text: string): string => JSON.stringify(text).slice(1, -1)
@@ -210,9 +210,9 @@ export const fromText = (text: string): string => parseStored(`"${text}"`) as st
 export function toName(name: string, what: string): string {
   const text = toText(name)
   const size = new TextEncoder().encode(text).length
-  if (size > longestName)
+  if (size > maxNameBytes)
     throw new TypeError(
-      `The ${what} "${name.slice(0, 40)}…" has ${size} bytes; a Postgres store takes at most ${longestName}, so choose a shorter one`,
+      `The ${what} "${name.slice(0, 40)}…" has ${size} bytes; a Postgres store takes at most ${maxNameBytes}, so choose a shorter one`,
     )
   return text
 }

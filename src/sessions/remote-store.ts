@@ -6,7 +6,7 @@ import { sleep } from '../core/waiting.ts'
 import { sha256Hex } from './bytes.ts'
 import { type Answer, errorOf } from './remote/answer.ts'
 import { backoff, type Call, openConnection } from './remote/connection.ts'
-import { checkRemoteOptions, mostPageBytes, type RemoteStoreOptions } from './remote/options.ts'
+import { checkRemoteOptions, maxPageBytes, type RemoteStoreOptions } from './remote/options.ts'
 import { fenceHeader, protocolVersion, reprDigestOf, segmentOf } from './remote/protocol.ts'
 import { asEntries, asInbox, entriesFlaw, inboxFlaw, leaseOf, sessionInfoOf } from './remote/validate.ts'
 
@@ -20,7 +20,7 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
   const settings = checkRemoteOptions(options)
   const { origin, clock, timeoutMs, retries, maxBytes, pollMs } = settings
   const connection = openConnection(settings)
-  const pageBytes = Math.min(mostPageBytes, maxBytes)
+  const pageBytes = Math.min(maxPageBytes, maxBytes)
 
   /** The answer about the right session, or the problem that the server reports. */
   async function ask(call: Call, id?: string): Promise<Exclude<Answer, { kind: 'bytes' }>> {
@@ -204,7 +204,7 @@ interface LongPolling {
 /** After a request that the server held this long, the next one follows at once. */
 const heldMs = 1000
 /** Only so many known keys fit into the query; without the others the server answers earlier than needed. */
-const mostSeenLength = 4000
+const maxSeenLength = 4000
 
 /**
  * Watches a session by long polling: asks for entries after `after` and for messages that are not in `seen`; the server holds
@@ -250,7 +250,7 @@ function keysForQuery(keys: ReadonlySet<string>): string[] {
   for (const key of [...keys].reverse()) {
     if (!key.isWellFormed()) continue // it cannot be encoded
     length += encodeURIComponent(key).length + '&seen='.length
-    if (length > mostSeenLength) break
+    if (length > maxSeenLength) break
     some.push(key)
   }
   return some

@@ -26,7 +26,7 @@ export async function loadSession(store: SessionStore, id: string, options: Sess
   return readSession(store, id, options)
 }
 
-const known: Record<keyof SessionOptions, (value: unknown) => boolean> = {
+const optionChecks: Record<keyof SessionOptions, (value: unknown) => boolean> = {
   clock: (value) => typeof value === 'object',
   newId: (value) => typeof value === 'function',
   owner: (value) => typeof value === 'string' && value !== '',
@@ -38,9 +38,9 @@ function checkSession(maker: string, id: unknown, options: SessionOptions): void
   if (typeof id !== 'string' || id === '')
     throw new TypeError(`${maker} needs an id that is a text of at least one character, got ${show(id)}`)
   for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(known, name))
-      throw new TypeError(`${maker} has no option "${name}"${didYouMean(name, Object.keys(known))}`)
-    if (value !== undefined && !known[name as keyof SessionOptions](value))
+    if (!Object.hasOwn(optionChecks, name))
+      throw new TypeError(`${maker} has no option "${name}"${didYouMean(name, Object.keys(optionChecks))}`)
+    if (value !== undefined && !optionChecks[name as keyof SessionOptions](value))
       throw new TypeError(`${maker} option "${name}" cannot be ${show(value)}`)
   }
 }

@@ -11,7 +11,8 @@ interface SpilledEntry extends Pick<LogEntry, 'seq' | 'id' | 'at'> {
   readonly clientKey?: string
 }
 
-const most = 256 * 1024
+/** Larger entries become blobs. */
+const maxInlineSize = 256 * 1024
 const wrapped = new WeakMap<SessionStore, SessionStore>()
 
 /**
@@ -87,7 +88,7 @@ const isSpilled = (entry: unknown): entry is SpilledEntry =>
 
 /** Estimated by the length of its texts, because serializing it would cost as much as storing it. */
 function isLarge(entry: LogEntry): boolean {
-  return sizeOf(entry, 0) > most
+  return sizeOf(entry, 0) > maxInlineSize
 }
 
 function sizeOf(value: unknown, size: number): number {
@@ -96,7 +97,7 @@ function sizeOf(value: unknown, size: number): number {
   let sum = size
   for (const key in value) {
     sum = sizeOf((value as Record<string, unknown>)[key], sum)
-    if (sum > most) return sum
+    if (sum > maxInlineSize) return sum
   }
   return sum
 }

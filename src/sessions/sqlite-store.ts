@@ -147,7 +147,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
           closing: closing.signal,
           clock,
           everyMs: pollMs,
-          wake: (listener) =>
+          subscribe: (listener) =>
             listeners.add(id, () => {
               isStale = true
               listener()

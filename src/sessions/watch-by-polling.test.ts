@@ -18,11 +18,11 @@ test('a watcher that polls asks for what follows the last entry, and shows each 
   const stop = new AbortController()
   const got: StoreChange[] = []
   const done = (async () => {
-    const peek = async (after: number) => {
+    const poll = async (after: number) => {
       asked.push(after)
       return answers.shift()
     }
-    for await (const change of watchByPolling(peek, { after: 2, signal: stop.signal, clock, everyMs: 100 }))
+    for await (const change of watchByPolling(poll, { after: 2, signal: stop.signal, clock, everyMs: 100 }))
       got.push(change)
   })()
   await clock.advance(99)
@@ -42,16 +42,16 @@ test('a change that is announced while the watcher looks is looked for at once',
   const clock = fakeClock()
   let ring = (): void => {}
   let looks = 0
-  const peek = async () => {
+  const poll = async () => {
     if (++looks === 1) ring()
     return nothing
   }
   const stop = new AbortController()
-  const changes = watchByPolling(peek, {
+  const changes = watchByPolling(poll, {
     signal: stop.signal,
     clock,
     everyMs: 1000,
-    wake(listener) {
+    subscribe(listener) {
       ring = listener
       return () => {
         ring = () => {}
@@ -71,9 +71,9 @@ test('a change that is announced while the watcher looks is looked for at once',
 
 test('an error of the store ends the watcher with that error', async () => {
   const { signal } = new AbortController()
-  const peek = async (): Promise<StoreChange> => {
+  const poll = async (): Promise<StoreChange> => {
     throw new Error('gone')
   }
-  const changes = watchByPolling(peek, { signal, clock: fakeClock(), everyMs: 1 })
+  const changes = watchByPolling(poll, { signal, clock: fakeClock(), everyMs: 1 })
   await expect(changes.next()).rejects.toThrow('gone')
 })

@@ -13,40 +13,40 @@ interface PollingOptions {
   /** The interval between two polls while nothing changes. */
   readonly everyMs: number
   /** For a store that is notified of some changes: adds a listener for them. Returns a function that removes it. */
-  readonly wake?: (listener: () => void) => () => void
+  readonly subscribe?: (listener: () => void) => () => void
 }
 
 /**
- * Watches a session by polling. `peek` returns the entries after a number and the whole inbox, or undefined if it knows
+ * Watches a session by polling. `poll` returns the entries after a number and the whole inbox, or undefined if it knows
  * that nothing changed since the last call. Yields what is new.
  */
 export async function* watchByPolling(
-  peek: (after: number) => Promise<StoreChange | undefined>,
-  { after = 0, signal, closing, clock, everyMs, wake }: PollingOptions,
+  poll: (after: number) => Promise<StoreChange | undefined>,
+  { after = 0, signal, closing, clock, everyMs, subscribe }: PollingOptions,
 ): AsyncGenerator<StoreChange, void, undefined> {
   let shown = new Set<string>()
   let seen = after
   const waker = createWaker()
-  const stopListening = wake?.(waker.notify)
+  const stopListening = subscribe?.(waker.notify)
   const signals = closing ? [signal, closing] : [signal]
   const isOver = (): boolean => signals.some(({ aborted }) => aborted)
-  for (const one of signals) one.addEventListener('abort', waker.notify)
+  for (const each of signals) each.addEventListener('abort', waker.notify)
   try {
     while (!isOver()) {
-      waker.reset() // before peeking, so that changes meanwhile cause another poll
-      const found = await peek(seen)
+      waker.reset() // before polling, so that changes meanwhile cause another poll
+      const change = await poll(seen)
       if (isOver()) return
-      const entries = found?.entries ?? []
-      const inbox = found?.inbox.filter((item) => !shown.has(item.clientKey)) ?? []
+      const entries = change?.entries ?? []
+      const inbox = change?.inbox.filter((item) => !shown.has(item.clientKey)) ?? []
       // A key that left the inbox never comes back, so only the present keys are remembered.
-      if (found) shown = new Set(found.inbox.map((item) => item.clientKey))
+      if (change) shown = new Set(change.inbox.map((item) => item.clientKey))
       seen = entries.at(-1)?.seq ?? seen
       if (entries.length > 0 || inbox.length > 0) yield { entries, inbox }
       else await waker.wait(clock, everyMs)
     }
   } finally {
     stopListening?.()
-    for (const one of signals) one.removeEventListener('abort', waker.notify)
+    for (const each of signals) each.removeEventListener('abort', waker.notify)
   }
 }
 

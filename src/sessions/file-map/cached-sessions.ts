@@ -45,7 +45,7 @@ export interface CachedSession {
 /** The sessions of an adapter, each read on first use. The cache changes only after a change was saved. */
 export class CachedSessions {
   readonly #files: AdapterFiles
-  readonly #known = new Map<string, Promise<CachedSession>>()
+  readonly #sessions = new Map<string, Promise<CachedSession>>()
   /** Sessions being deleted; they are not checked for children. */
   readonly #deleting = new Set<string>()
   readonly #withLocks = createLocks()
@@ -58,13 +58,13 @@ export class CachedSessions {
   }
 
   of(id: string): Promise<CachedSession> {
-    let known = this.#known.get(id)
-    if (!known) {
-      known = this.#load(id)
-      this.#known.set(id, known)
-      known.catch(() => this.#known.delete(id))
+    let session = this.#sessions.get(id)
+    if (!session) {
+      session = this.#load(id)
+      this.#sessions.set(id, session)
+      session.catch(() => this.#sessions.delete(id))
     }
-    return known
+    return session
   }
 
   async log(session: CachedSession): Promise<NonNullable<CachedSession['log']>> {
@@ -91,7 +91,7 @@ export class CachedSessions {
     if (meta.format > format)
       throw new StoreError(
         'newer',
-        `${metaPath(meta.id)} says format ${meta.format}, this version writes ${format}: it can be read; update libero`,
+        `${metaPath(meta.id)} has format ${meta.format}, this version writes ${format}: it can be read; update libero`,
       )
   }
 

@@ -170,7 +170,7 @@ describe('a session of Claude Code', () => {
     expect(texts(messages)).toEqual(['user: Hello.'])
     expect(skipped).toEqual(['the last line, which is torn (line 2)'])
     expect(() => fromClaudeCode(`${whole}{"type":"assis\n${whole}`)).toThrow(
-      'fromClaudeCode: line 2 of the transcript is no JSON',
+      'fromClaudeCode: line 2 of the transcript is not a JSON',
     )
     const wrong = jsonl(
       user('u1', null, 'Hello.'),

@@ -113,7 +113,7 @@ function addMessage(messages: Messages, line: TranscriptLine, skipped: Skipped):
   return undefined
 }
 
-const known = new Set(['text', 'image', 'document', 'thinking', 'redacted_thinking', 'tool_use', 'tool_result'])
+const blockTypes = new Set(['text', 'image', 'document', 'thinking', 'redacted_thinking', 'tool_use', 'tool_result'])
 
 function readContent(
   line: TranscriptLine,
@@ -122,7 +122,7 @@ function readContent(
 ): readonly SessionContentBlock[] {
   const { content } = line.fields.message as Fields
   const isKnown = (block: Fields): boolean => {
-    if (known.has(String(block.type))) return true
+    if (blockTypes.has(String(block.type))) return true
     skipped.add(`a block of type ${String(block.type)}`, line.number)
     return false
   }

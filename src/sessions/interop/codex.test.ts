@@ -183,7 +183,7 @@ describe('a rollout of Codex', () => {
   test('may be torn at its end, but not inside', () => {
     const whole = jsonl(meta, words('user', 'Hello.'))
     expect(fromCodex(`${whole}{"timest`).skipped).toEqual(['the last line, which is torn (line 3)'])
-    expect(() => fromCodex(`${whole}[1]\n${whole}`)).toThrow('fromCodex: line 3 of the transcript is no JSON object')
+    expect(() => fromCodex(`${whole}[1]\n${whole}`)).toThrow('fromCodex: line 3 of the transcript is not a JSON object')
   })
 })
 
@@ -205,5 +205,5 @@ test('which program wrote a session file is seen from its lines', () => {
     expect([read.program, texts(read.messages)]).toEqual([program, ['user: Hello.']])
   }
   expect(detectTranscript('{"hello":1}\n')).toBeUndefined()
-  expect(() => fromTranscript('')).toThrow('no session file of Claude Code, pi or Codex')
+  expect(() => fromTranscript('')).toThrow('not a session file of Claude Code, pi or Codex')
 })

@@ -18,7 +18,7 @@ export function detectTranscript(jsonl: string): TranscriptProgram | undefined {
 /** Reads a session file of Claude Code, pi or Codex. */
 export function fromTranscript(jsonl: string): ForeignTranscript & { readonly program: TranscriptProgram } {
   const program = detectTranscript(jsonl)
-  if (!program) throw new TypeError('fromTranscript: this is no session file of Claude Code, pi or Codex')
+  if (!program) throw new TypeError('fromTranscript: this is not a session file of Claude Code, pi or Codex')
   const read = { 'claude-code': fromClaudeCode, pi: fromPi, codex: fromCodex }[program]
   return { program, ...read(jsonl) }
 }

@@ -179,7 +179,7 @@ describe('a session of pi', () => {
   test('may be torn at its end, but not inside, and has a header', () => {
     const whole = jsonl(header, user('u1', null, 'Hello.'))
     expect(fromPi(`${whole}{"ty`).skipped).toEqual(['the last line, which is torn (line 3)'])
-    expect(() => fromPi(`${whole}{"ty\n${whole}`)).toThrow('fromPi: line 3 of the transcript is no JSON object')
+    expect(() => fromPi(`${whole}{"ty\n${whole}`)).toThrow('fromPi: line 3 of the transcript is not a JSON object')
     expect(() => fromPi(jsonl(user('u1', null, 'Hello.')))).toThrow('there is no line of type "session"')
   })
 })

@@ -37,7 +37,7 @@ export function readLines(jsonl: string, program: string, skipped: Skipped): Tra
     const fields = parse(line)
     if (fields) return [{ fields, number }]
     if (number < lines.length)
-      throw new TypeError(`${program}: line ${number} of the transcript is no JSON object: ${show(line)}`)
+      throw new TypeError(`${program}: line ${number} of the transcript is not a JSON object: ${show(line)}`)
     skipped.add('the last line, which is torn', number)
     return []
   })

@@ -11,8 +11,8 @@ import { makeFolder, refuseLink, storeErrorOf, syncFolder } from './files.ts'
 export function blobFiles(folder: string, makeSession: () => void): BlobStore {
   const blobs = join(folder, 'blobs')
   return {
-    async put(given) {
-      const bytes = new Uint8Array(given)
+    async put(data) {
+      const bytes = new Uint8Array(data)
       const name = digestOf(bytes)
       const path = join(blobs, name)
       makeSession()

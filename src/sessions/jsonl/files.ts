@@ -13,7 +13,7 @@ export interface FileIdentity {
 
 /** Opens a file for appending, accessible only to this user and never through a link; creates it if it is missing. */
 export function openForAppending(path: string): number {
-  return writing(path, () =>
+  return withWriteErrors(path, () =>
     openFile(path, O_RDWR | O_APPEND | O_CREAT, (fd, mode) => {
       if ((mode & 0o077) !== 0) fs.fchmodSync(fd, 0o600)
     }),
@@ -22,7 +22,7 @@ export function openForAppending(path: string): number {
 
 /** Opens a file for reading, never through a link; undefined if it is missing. */
 export function openForReading(path: string): number | undefined {
-  return reading(path, () => unlessMissing(() => openFile(path, O_RDONLY)))
+  return withReadErrors(path, () => unlessMissing(() => openFile(path, O_RDONLY)))
 }
 
 /** Only a regular file: reading a pipe would never end. */
@@ -56,7 +56,7 @@ export function readText(path: string): string | undefined {
   const fd = openForReading(path)
   if (fd === undefined) return undefined
   try {
-    return reading(path, () => readBytes(fd).toString())
+    return withReadErrors(path, () => readBytes(fd).toString())
   } finally {
     fs.closeSync(fd)
   }
@@ -86,7 +86,7 @@ interface ReplaceOptions {
 /** Creates or replaces a file in one step. */
 export function replaceFile(path: string, text: string, { sync = true, beforeRename }: ReplaceOptions = {}): void {
   const temporary = writeBeside(path, text, { sync })
-  writing(path, () => {
+  withWriteErrors(path, () => {
     try {
       beforeRename?.()
       fs.renameSync(temporary, path)
@@ -100,7 +100,7 @@ export function replaceFile(path: string, text: string, { sync = true, beforeRen
 /** Creates a file with its whole text in one step, unless it exists. */
 export function createFile(path: string, text: string): void {
   const temporary = writeBeside(path, text)
-  writing(path, () => {
+  withWriteErrors(path, () => {
     try {
       fs.linkSync(temporary, path)
     } catch (error) {
@@ -114,7 +114,7 @@ export function createFile(path: string, text: string): void {
 /** Writes a temporary file beside the path. */
 function writeBeside(path: string, text: string, { sync = true }: { sync?: boolean } = {}): string {
   const temporary = `${path}.${randomUUID()}.tmp`
-  writing(path, () => {
+  withWriteErrors(path, () => {
     const fd = fs.openSync(temporary, 'wx', 0o600)
     try {
       fs.writeFileSync(fd, text)
@@ -131,24 +131,24 @@ function writeBeside(path: string, text: string, { sync = true }: { sync?: boole
 
 /** Creates a folder accessible only to this user; links are refused. Returns whether it is new. */
 export function makeFolder(path: string): boolean {
-  return writing(path, () => {
-    const there = unlessMissing(() => fs.lstatSync(path))
-    if (!there) {
+  return withWriteErrors(path, () => {
+    const info = unlessMissing(() => fs.lstatSync(path))
+    if (!info) {
       fs.mkdirSync(path, { recursive: true, mode: 0o700 })
       syncFolder(join(path, '..'))
       return true
     }
-    if (there.isSymbolicLink())
+    if (info.isSymbolicLink())
       throw new StoreError('unavailable', `${path} is a symbolic link; put the real folder in its place`)
-    if ((there.mode & 0o077) !== 0) fs.chmodSync(path, 0o700)
+    if ((info.mode & 0o077) !== 0) fs.chmodSync(path, 0o700)
     return false
   })
 }
 
 /** Throws if the path is a link, which could show foreign files as a session. */
 export function refuseLink(path: string): void {
-  const there = reading(path, () => unlessMissing(() => fs.lstatSync(path)))
-  if (there?.isSymbolicLink())
+  const info = withReadErrors(path, () => unlessMissing(() => fs.lstatSync(path)))
+  if (info?.isSymbolicLink())
     throw new StoreError('unavailable', `${path} is a symbolic link; put the real folder in its place`)
 }
 
@@ -180,15 +180,16 @@ export function unlessMissing<T>(work: () => T): T | undefined {
 }
 
 /** The names in a folder; none if it is missing. */
-export const namesIn = (path: string): string[] => reading(path, () => unlessMissing(() => fs.readdirSync(path)) ?? [])
+export const namesIn = (path: string): string[] =>
+  withReadErrors(path, () => unlessMissing(() => fs.readdirSync(path)) ?? [])
 
 /** The identity of the file that is at a path now. */
 export function fileIdentityAt(path: string): FileIdentity | undefined {
-  return reading(path, () => unlessMissing(() => fs.lstatSync(path, { bigint: true })))
+  return withReadErrors(path, () => unlessMissing(() => fs.lstatSync(path, { bigint: true })))
 }
 
 /** Runs work that changes the store; a failure becomes a StoreError that names the file. */
-export function writing<T>(path: string, work: () => T): T {
+export function withWriteErrors<T>(path: string, work: () => T): T {
   try {
     return work()
   } catch (cause) {
@@ -197,7 +198,7 @@ export function writing<T>(path: string, work: () => T): T {
 }
 
 /** The same for work that only reads. */
-export function reading<T>(path: string, work: () => T): T {
+export function withReadErrors<T>(path: string, work: () => T): T {
   try {
     return work()
   } catch (cause) {

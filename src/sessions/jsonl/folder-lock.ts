@@ -3,20 +3,20 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, StoreError } from '../../core/errors.ts'
 import { type ProcessIdentity, processState, thisProcess } from '../../platform/process-identity.ts'
-import { makeFolder, namesIn, readText, unlessMissing, writing } from './files.ts'
+import { makeFolder, namesIn, readText, unlessMissing, withWriteErrors } from './files.ts'
 
 /**
  * Runs `work` under the lock of a folder, which excludes all other processes and other work in this process.
  *
  * The lock is the file with the highest number in `lock/`. It names its holder, and is empty once it is free. A process
- * that finds it free, or its holder dead, creates the next number, which only one process can; a late one that creates a
- * lower number sees the higher one and gives up. So the lock is never taken from a living process, not even from one that
- * is suspended: it must continue or end first. The lock is held for a few milliseconds. Whether a holder in another
- * container, or on a system without process start times, still lives cannot be known: its lock expires after a minute,
- * because otherwise a killed holder would block the session for ever.
+ * that finds it free, or its holder dead, creates the next number, which only one process can. A slow process may recreate a
+ * lower number that was already removed; it then sees the higher one and gives up. So the lock is never taken from a living
+ * process, not even from a paused one (SIGSTOP): it must continue or end first. The lock is held for a few milliseconds.
+ * Whether a holder in another container, or on a system without process start times, still lives cannot be known: its lock
+ * expires after a minute, because otherwise a killed holder would block the session permanently.
  *
  * `platform/lock.ts` cannot be used here: it takes over a lock whose living holder gave no heartbeat for 30 seconds, which
- * would let a suspended process write a session together with its successor, and its heartbeat needs an event loop that the
+ * would let a paused process write a session together with its successor, and its heartbeat needs an event loop that the
  * synchronous file work here blocks.
  */
 export async function withFolderLock<T>(folder: string, work: () => T | Promise<T>, waitMs = 10_000): Promise<T> {
@@ -34,7 +34,7 @@ export async function withFolderLock<T>(folder: string, work: () => T | Promise<
       throw new StoreError(
         'busy',
         `Process ${held?.pid ?? '(unknown)'} holds the lock of ${folder} for more than ${waitMs} ms; ` +
-          'let it go on if it was stopped, or end it, then try again',
+          'resume it if it was stopped, or end it, then try again',
       )
     await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4))
   }
@@ -47,7 +47,7 @@ function tryToLock(folder: string): number | ProcessIdentity | undefined {
     const holder = holderOf(join(folder, String(highest)))
     if (holder !== 'free' && (!holder || isHolding(holder, join(folder, String(highest))))) return holder
   }
-  return writing(folder, () => {
+  return withWriteErrors(folder, () => {
     const mine = highest + 1
     const fd = create(folder, String(mine))
     if (fd === undefined) return undefined
@@ -67,11 +67,12 @@ function isHolding(holder: ProcessIdentity, path: string): boolean {
   const state = processState(holder)
   if (state === 'dead') return false
   if (state === 'alive' && holder.started !== '') return true
-  const made = unlessMissing(() => fs.statSync(path).mtimeMs)
-  return made === undefined || Math.abs(Date.now() - made) < longestUnknownMs
+  const createdAt = unlessMissing(() => fs.statSync(path).mtimeMs)
+  return createdAt === undefined || Math.abs(Date.now() - createdAt) < maxUnknownHolderMs
 }
 
-const longestUnknownMs = 60_000
+/** A lock expires after this time if it cannot be known whether its holder lives. */
+const maxUnknownHolderMs = 60_000
 
 /** By descriptor, not by name: the folder may have been deleted and created again. */
 function unlock(fd: number): void {

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { failpoint, type InboxItem } from '../../core/log.ts'
-import { openForAppending, openForReading, readBytes, reading, replaceFile, writing } from './files.ts'
+import { openForAppending, openForReading, readBytes, replaceFile, withReadErrors, withWriteErrors } from './files.ts'
 import { openLogForReading } from './log-file.ts'
 import { completeEnd, corrupt, lineStart } from './log-lines.ts'
 
@@ -9,25 +9,29 @@ import { completeEnd, corrupt, lineStart } from './log-lines.ts'
  * Messages for the writer of a session: `inbox.jsonl`, one per line, and lines `{"taken":key}` for those that are in the
  * log. Only the log decides which messages were delivered; the lines save searching the log again.
  */
-interface Inbox {
+interface InboxContents {
   /** By key; of messages with the same key the first. */
   readonly items: ReadonlyMap<string, InboxItem>
-  readonly taken: ReadonlySet<string>
+  /** The keys of delivered messages; `taken` in the file. */
+  readonly delivered: ReadonlySet<string>
 }
 
 export const inboxPath = (folder: string): string => join(folder, 'inbox.jsonl')
 
 /** In a larger file delivered messages are replaced by their keys. */
-const mostBytes = 256 * 1024
+const maxInboxBytes = 256 * 1024
 
-/** Adds a message, unless its key is known. Durable when it returns. Requires the lock of the folder. */
+/**
+ * Adds a message, unless one with its key exists or was delivered. Returns whether it was added; with `sync` it is then on
+ * the disk. Requires the lock of the folder.
+ */
 export function addMessage(folder: string, item: InboxItem, { sync }: { sync: boolean }): boolean {
   const path = inboxPath(folder)
   const fd = openForAppending(path)
   try {
-    return writing(path, () => {
-      const { items, taken } = readRepaired(fd, path)
-      if (items.has(item.clientKey) || taken.has(item.clientKey)) return false
+    return withWriteErrors(path, () => {
+      const { items, delivered } = readRepaired(fd, path)
+      if (items.has(item.clientKey) || delivered.has(item.clientKey)) return false
       // The key comes first, so that no field can look like the mark of an incomplete batch.
       const { clientKey, ...others } = item
       write(fd, `${JSON.stringify({ clientKey, ...others })}\n`, sync)
@@ -41,7 +45,7 @@ export function addMessage(folder: string, item: InboxItem, { sync }: { sync: bo
 /** The messages whose keys are not in the log. */
 export function waitingMessages(folder: string): readonly InboxItem[] {
   const inbox = readInbox(folder)
-  const open = [...inbox.items.values()].filter(({ clientKey }) => !inbox.taken.has(clientKey))
+  const open = [...inbox.items.values()].filter(({ clientKey }) => !inbox.delivered.has(clientKey))
   const inLog = keysInLog(
     folder,
     open.map(({ clientKey }) => clientKey),
@@ -52,21 +56,21 @@ export function waitingMessages(folder: string): readonly InboxItem[] {
 /** The same, and records which were delivered, to save the next search. Requires the lock of the folder. */
 export function compactInbox(folder: string): readonly InboxItem[] {
   const path = inboxPath(folder)
-  const { items, taken } = readInbox(folder)
+  const { items, delivered } = readInbox(folder)
   if (items.size === 0) return []
   const waiting = waitingMessages(folder)
   const waitingKeys = new Set(waiting.map(({ clientKey }) => clientKey))
-  const delivered = [...items.keys()].filter((key) => !waitingKeys.has(key) && !taken.has(key))
-  if (reading(path, () => fs.statSync(path).size) > mostBytes) {
-    const keys = [...taken, ...delivered].map((key) => JSON.stringify({ taken: key }))
+  const newlyDelivered = [...items.keys()].filter((key) => !waitingKeys.has(key) && !delivered.has(key))
+  if (withReadErrors(path, () => fs.statSync(path).size) > maxInboxBytes) {
+    const keys = [...delivered, ...newlyDelivered].map((key) => JSON.stringify({ taken: key }))
     const lines = [...keys, ...waiting.map((item) => JSON.stringify(item))]
     replaceFile(path, lines.map((line) => `${line}\n`).join(''))
-  } else if (delivered.length > 0) {
+  } else if (newlyDelivered.length > 0) {
     const fd = openForAppending(path)
     try {
       readRepaired(fd, path)
-      const lines = delivered.map((key) => `${JSON.stringify({ taken: key })}\n`).join('')
-      writing(path, () => fs.writeSync(fd, lines))
+      const lines = newlyDelivered.map((key) => `${JSON.stringify({ taken: key })}\n`).join('')
+      withWriteErrors(path, () => fs.writeSync(fd, lines))
     } finally {
       fs.closeSync(fd)
     }
@@ -74,13 +78,13 @@ export function compactInbox(folder: string): readonly InboxItem[] {
   return waiting
 }
 
-function readInbox(folder: string): Inbox {
+function readInbox(folder: string): InboxContents {
   const path = inboxPath(folder)
   const fd = openForReading(path)
-  if (fd === undefined) return { items: new Map(), taken: new Set() }
+  if (fd === undefined) return { items: new Map(), delivered: new Set() }
   try {
     return parsed(
-      reading(path, () => readBytes(fd)),
+      withReadErrors(path, () => readBytes(fd)),
       path,
     )
   } finally {
@@ -89,7 +93,7 @@ function readInbox(folder: string): Inbox {
 }
 
 /** Reads the open file, and truncates a partial line at its end. */
-function readRepaired(fd: number, path: string): Inbox {
+function readRepaired(fd: number, path: string): InboxContents {
   const bytes = readBytes(fd)
   const end = completeEnd(bytes)
   if (end < bytes.length) fs.ftruncateSync(fd, end)
@@ -112,25 +116,25 @@ function write(fd: number, text: string, sync: boolean): void {
   }
 }
 
-function parsed(bytes: Buffer, path: string): Inbox {
+function parsed(bytes: Buffer, path: string): InboxContents {
   const items = new Map<string, InboxItem>()
-  const taken = new Set<string>()
+  const delivered = new Set<string>()
   const lines = bytes.subarray(0, completeEnd(bytes)).toString().split('\n').slice(0, -1)
   for (const [i, line] of lines.entries()) {
     const value = parsedLine(line, path, i + 1)
     const { clientKey, taken: key } = value
-    if (typeof key === 'string' && clientKey === undefined) taken.add(key)
-    else if (typeof clientKey !== 'string') throw corrupt(path, i + 1, 'is no message')
+    if (typeof key === 'string' && clientKey === undefined) delivered.add(key)
+    else if (typeof clientKey !== 'string') throw corrupt(path, i + 1, 'is not a message')
     else if (!items.has(clientKey)) items.set(clientKey, value as InboxItem)
   }
-  return { items, taken }
+  return { items, delivered }
 }
 
 function parsedLine(line: string, path: string, number: number): { clientKey?: unknown; taken?: unknown } {
   try {
     return (JSON.parse(line) as object | null) ?? {}
   } catch (cause) {
-    throw corrupt(path, number, 'is no JSON', cause)
+    throw corrupt(path, number, 'is not valid JSON', cause)
   }
 }
 
@@ -142,7 +146,7 @@ function keysInLog(folder: string, keys: readonly string[]): Set<string> {
   if (!open) return found
   const { path, fd } = open
   try {
-    const bytes = reading(path, () => readBytes(fd))
+    const bytes = withReadErrors(path, () => readBytes(fd))
     const log = bytes.subarray(0, completeEnd(bytes))
     const wanted = new Set(keys)
     for (let at = log.indexOf(mark); at >= 0; at = log.indexOf(mark, at + mark.length)) {

@@ -32,8 +32,8 @@ import {
 
 interface LeasesOptions {
   readonly dir: string
-  /** Identifies the store object among all that ever opened the folder. */
-  readonly opener: string
+  /** Unique for each store object; `opener` in `lease.json`. */
+  readonly storeInstanceId: string
   readonly clock: Clock
   readonly sync: boolean
 }
@@ -57,10 +57,10 @@ interface Leases {
 const recheckAfterMs = 2
 
 /** At most this many logs of children are open; the oldest is closed first. */
-const mostChildren = 64
+const maxOpenChildren = 64
 
 /** Takes, renews and releases leases, and appends under them. */
-export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Leases {
+export function createLeases({ dir, storeInstanceId, clock, sync }: LeasesOptions): Leases {
   const held = new Map<string, HeldLease>()
   const underWay = new Set<Promise<unknown>>()
   let lastEpoch = 0 // over all sessions, so that a session that is deleted and created again fences off its old writer
@@ -78,30 +78,32 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
     }
     closeHeld(id)
     removeTemporaryFiles(folder)
-    for (const top of held.values()) closeChild(top, id) // the writer of its parent opens it again
-    const mayHaveWriter = current && current.opener !== opener && mayStillWrite(current)
+    for (const rootLease of held.values()) closeChild(rootLease, id) // the writer of its parent opens it again
+    const mayHaveWriter = current && current.opener !== storeInstanceId && mayStillWrite(current)
     // A child may also be open in the writer of its parent.
-    const isChild = readMeta(folder)?.parent !== undefined
-    if (mayHaveWriter || isBeingReplaced(folder) || isChild) await replaceTree(id)
+    const wasChild = readMeta(folder)?.parent !== undefined
+    if (mayHaveWriter || isBeingReplaced(folder) || wasChild) await replaceTree(id)
     const epoch = Math.max(lastEpoch, current?.epoch ?? 0) + 1
     const log = openRepaired(folder)
     try {
       const expires = ttlMs === 0 ? 0 : now + ttlMs
-      writeLease(folder, { epoch, owner, since: now, expires, ttlMs, opener, process: thisProcess() })
-      finishReplacing(folder) // last: a process that finds no moved file finds the lease
+      writeLease(folder, { epoch, owner, since: now, expires, ttlMs, opener: storeInstanceId, process: thisProcess() })
+      // Order: the taker writes lease.json, then removes the moved file. A reader checks the moved file, then the lease. So
+      // it always sees one of them.
+      finishReplacing(folder)
     } catch (error) {
       fs.closeSync(log.fd)
       throw error
     }
     lastEpoch = epoch
-    if (!isChild && readMeta(folder)?.parent !== undefined) {
+    if (!wasChild && readMeta(folder)?.parent !== undefined) {
       fs.closeSync(log.fd) // it became a child meanwhile, and the writer of its parent did not see this lease
       return take(id, folder, request)
     }
-    const taken: HeldLease = { epoch, log, children: new Map() }
+    const acquired: HeldLease = { epoch, log, children: new Map() }
     if (ttlMs === 0) fs.closeSync(log.fd)
-    else held.set(id, taken)
-    return taken
+    else held.set(id, acquired)
+    return acquired
   }
 
   /** Descendants are written under the lease of the root session, so their logs are replaced with it. */
@@ -117,13 +119,13 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
   function renew(id: string, folder: string, { ttlMs }: LeaseRequest, current: LeaseRecord): number {
     const mine = held.get(id)
     // A process may have died while taking the session over: then the open log is no longer the current one.
-    const isMoved = isBeingReplaced(folder) || (mine !== undefined && !isCurrent(mine.log))
+    const isReplaced = isBeingReplaced(folder) || (mine !== undefined && !isCurrent(mine.log))
     if (ttlMs === 0) {
       writeLease(folder, { ...current, expires: 0 })
       closeHeld(id)
       return mine?.log.head ?? 0
     }
-    if (isMoved) throw lost(id)
+    if (isReplaced) throw lost(id)
     const renewed = mine ?? { epoch: current.epoch, log: openRepaired(folder), children: new Map() }
     held.set(id, renewed)
     writeLease(folder, { ...current, expires: clock.now() + ttlMs, ttlMs })
@@ -132,15 +134,18 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
 
   /** Leases of a child or its parents, taken by processes that opened them on their own and may still write. */
   function otherWriters(id: string, fence: Fence): { id: string; lease: LeaseRecord }[] {
-    return lineageBelowHolder(dir, id, fence).flatMap((one) => {
-      const lease = readLease(folderOf(one))
-      const isOther = lease?.opener !== opener || held.has(one)
-      return lease && isOther && mayStillWrite(lease) ? [{ id: one, lease }] : []
+    return lineageBelowHolder(dir, id, fence).flatMap((session) => {
+      const lease = readLease(folderOf(session))
+      const isOther = lease?.opener !== storeInstanceId || held.has(session)
+      return lease && isOther && mayStillWrite(lease) ? [{ id: session, lease }] : []
     })
   }
 
-  /** Opens the log of a child. It is opened before any lease is checked, so that a later process that takes the child replaces it. */
-  function openChild(id: string, top: HeldLease, fence: Fence): LogFile {
+  /**
+   * Opens the log of a child. Open first, then check leases: a process that takes the child after the check replaces the
+   * file that is open.
+   */
+  function openChild(id: string, rootLease: HeldLease, fence: Fence): LogFile {
     const { holder = id, parent = holder } = fence
     failpoint('jsonl.child.beforeOpen')
     const folder = makeChildFolder(dir, id, parent)
@@ -148,8 +153,9 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
     const log = openLog(folder)
     try {
       failpoint('jsonl.child.afterOpen')
-      if (!isCurrent(top.log)) throw lost(holder)
-      for (const one of lineageBelowHolder(dir, id, fence)) refuseBeingReplaced(folderOf(one)) // before their leases, see take
+      if (!isCurrent(rootLease.log)) throw lost(holder)
+      // Before their leases are read: see the order in `take`.
+      for (const session of lineageBelowHolder(dir, id, fence)) refuseBeingReplaced(folderOf(session))
       const [other] = otherWriters(id, fence)
       if (other) throw busy(other.id, other.lease)
       repairEnd(log)
@@ -158,46 +164,49 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
       fs.closeSync(log.fd)
       throw error
     }
-    const [oldest] = top.children.keys()
-    if (oldest !== undefined && top.children.size >= mostChildren) closeChild(top, oldest)
-    top.children.set(id, log)
+    const [oldest] = rootLease.children.keys()
+    if (oldest !== undefined && rootLease.children.size >= maxOpenChildren) closeChild(rootLease, oldest)
+    rootLease.children.set(id, log)
     return log
   }
+
+  /** Takes a lease, which replaces the log that its old writer has open, and releases it at once (`ttlMs: 0`). */
+  const fenceOff = (id: string): Promise<Lease> => lease(id, { owner: '', ttlMs: 0 })
 
   async function append(id: string, entries: readonly LogEntry[], fence: Fence): Promise<void> {
     const { epoch, head, holder = id } = fence
     const isNew = holder !== id && held.get(holder)?.children.has(id) === false
-    // A living process whose lease has expired may have the log open: taking the lease replaces the log by a copy.
+    // A living process whose lease has expired may have the log open.
     for (const other of isNew ? otherWriters(id, fence) : [])
-      if (!isHeld(other.lease, clock.now())) await lease(other.id, { owner: '', ttlMs: 0 })
-    const top = held.get(holder)
-    if (top?.epoch !== epoch) throw lost(holder)
-    const log = holder === id ? top.log : (top.children.get(id) ?? openChild(id, top, fence))
+      if (!isHeld(other.lease, clock.now())) await fenceOff(other.id)
+    const rootLease = held.get(holder)
+    if (rootLease?.epoch !== epoch) throw lost(holder)
+    const log = holder === id ? rootLease.log : (rootLease.children.get(id) ?? openChild(id, rootLease, fence))
     if (log.head !== head) checkRepeated(id, entries, log, head)
     if (log.head !== head || entries.length === 0) return
     checkNumbers(id, entries, head)
-    // The check after the write decides. This one keeps a writer that was suspended from appending to a log that a dead
-    // process had moved. It is skipped right after another check.
-    if (performance.now() - log.checkedAt > recheckAfterMs) checkCurrent(id, holder, top, log)
+    // The check after the write decides. This earlier check stops a writer that was paused, before it appends to a log that
+    // was moved meanwhile. It is skipped right after another check.
+    if (performance.now() - log.checkedAt > recheckAfterMs) checkCurrent(id, holder, rootLease, log)
     appendTo(log, entries, { sync })
-    checkCurrent(id, holder, top, log)
+    checkCurrent(id, holder, rootLease, log)
     log.checkedAt = performance.now()
   }
 
-  function checkCurrent(id: string, holder: string, top: HeldLease, log: LogFile): void {
-    if (!isCurrent(top.log)) {
+  function checkCurrent(id: string, holder: string, rootLease: HeldLease, log: LogFile): void {
+    if (!isCurrent(rootLease.log)) {
       const error = lost(holder)
       closeHeld(holder)
       throw error
     }
-    if (log === top.log || isCurrent(log)) return
-    closeChild(top, id)
+    if (log === rootLease.log || isCurrent(log)) return
+    closeChild(rootLease, id)
     throw new LeaseLostError(`Session ${id} was deleted, or another process opened and writes it on its own`)
   }
 
   function lost(id: string): LeaseLostError {
     const lease = readLease(folderOf(id))
-    const isOther = lease && (lease.opener !== opener || lease.epoch !== held.get(id)?.epoch)
+    const isOther = lease && (lease.opener !== storeInstanceId || lease.epoch !== held.get(id)?.epoch)
     return leaseLost(id, isOther ? lease.owner : undefined)
   }
 
@@ -209,12 +218,12 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
   }
 
   async function lease(id: string, request: LeaseRequest): Promise<Lease> {
-    const turn = takeOrRenew(id, request)
-    underWay.add(turn)
+    const operation = takeOrRenew(id, request)
+    underWay.add(operation)
     try {
-      return await turn
+      return await operation
     } finally {
-      underWay.delete(turn)
+      underWay.delete(operation)
     }
   }
 
@@ -225,10 +234,10 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
       const folder = makeSessionFolder(dir, id) // again: it may have been deleted while this waited
       const current = readLease(folder)
       if (epoch === undefined) {
-        const taken = await take(id, folder, request)
-        return { epoch: taken.epoch, head: taken.log.head, inbox: compactInbox(folder) }
+        const acquired = await take(id, folder, request)
+        return { epoch: acquired.epoch, head: acquired.log.head, inbox: compactInbox(folder) }
       }
-      if (current?.epoch !== epoch || current.opener !== opener) throw lost(id)
+      if (current?.epoch !== epoch || current.opener !== storeInstanceId) throw lost(id)
       return { epoch, head: renew(id, folder, request, current), inbox: compactInbox(folder) }
     })
   }
@@ -238,7 +247,7 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
     append,
     forget(id) {
       closeHeld(id)
-      for (const top of held.values()) closeChild(top, id)
+      for (const rootLease of held.values()) closeChild(rootLease, id)
     },
     async close() {
       await Promise.allSettled(underWay)
@@ -270,8 +279,8 @@ function openRepaired(folder: string): LogFile {
 
 /** Repeating an append that succeeded is allowed; any other append at another head is not. */
 function checkRepeated(id: string, entries: readonly LogEntry[], log: LogFile, head: number): void {
-  const there = log.head > head ? entriesOf(log) : []
-  if (entries.every((entry, i) => there[head + i]?.id === entry.id)) return
+  const stored = log.head > head ? entriesOf(log) : []
+  if (entries.every((entry, i) => stored[head + i]?.id === entry.id)) return
   throw new LeaseLostError(`Session ${id} has moved on to entry ${log.head}, expected ${head}`)
 }
 
@@ -311,7 +320,7 @@ function writeLease(folder: string, lease: LeaseRecord): void {
   replaceFile(join(folder, 'lease.json'), text, { sync: false, beforeRename })
 }
 
-/** A lease that ends later than possible was written before the clock was set back: its duration then counts from now on. */
+/** If `expires` is further off than `ttlMs`, the clock was set back: `ttlMs` then counts from now. */
 function withoutClockJump(lease: LeaseRecord, now: number): LeaseRecord {
   const latest = now + (lease.ttlMs ?? Number.POSITIVE_INFINITY)
   return lease.expires > latest ? { ...lease, expires: latest } : lease
@@ -322,7 +331,7 @@ function isHeld(lease: LeaseRecord, now: number): boolean {
   return lease.expires > now && mayStillWrite(lease)
 }
 
-/** Whether a process may still have the log open and write to it, such as a suspended one. */
+/** Whether a process may still have the log open and write to it, such as a paused one (SIGSTOP). */
 function mayStillWrite({ expires, process }: LeaseRecord): boolean {
   return expires !== 0 && (!process || isAlive(process))
 }

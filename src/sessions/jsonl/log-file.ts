@@ -8,10 +8,10 @@ import {
   openForAppending,
   openForReading,
   readBytes,
-  reading,
   refuseLink,
   syncFolder,
-  writing,
+  withReadErrors,
+  withWriteErrors,
 } from './files.ts'
 import { completeEnd, countLines, entriesIn, entryIn, lineStart, linesOf } from './log-lines.ts'
 
@@ -39,19 +39,20 @@ export interface LogFile {
 }
 
 export const logPath = (folder: string): string => join(folder, 'log.jsonl')
-const takenPath = (folder: string): string => join(folder, 'log.taken.jsonl')
+/** The old log, moved aside while its copy is made. */
+const movedPath = (folder: string): string => join(folder, 'log.taken.jsonl')
 
 /** Opens a log for writing. Nothing changes before `repairEnd`. */
 export function openLog(folder: string): LogFile {
   const path = logPath(folder)
   const fd = openForAppending(path)
-  const { dev, ino } = reading(path, () => fs.fstatSync(fd, { bigint: true }))
+  const { dev, ino } = withReadErrors(path, () => fs.fstatSync(fd, { bigint: true }))
   return { path, fd, identity: { dev, ino }, head: 0, size: 0, checkedAt: 0, hasPartialWrite: false }
 }
 
 /** Finds the end of the log, and truncates a partial write of a crashed writer. Only the holder of the lease may do that. */
 export function repairEnd(log: LogFile): void {
-  const bytes = reading(log.path, () => readBytes(log.fd))
+  const bytes = withReadErrors(log.path, () => readBytes(log.fd))
   const end = completeEnd(bytes)
   const complete = bytes.subarray(0, end)
   log.head = countLines(complete)
@@ -61,16 +62,16 @@ export function repairEnd(log: LogFile): void {
 }
 
 /** Whether the file at the path is still the one that is open. */
-export function isCurrent({ path, identity: place }: LogFile): boolean {
+export function isCurrent({ path, identity }: LogFile): boolean {
   const now = fileIdentityAt(path)
-  return now?.ino === place.ino && now.dev === place.dev
+  return now?.ino === identity.ino && now.dev === identity.dev
 }
 
-/** Appends entries. They are durable when this returns, and truncated again if it fails. */
+/** Appends entries; with `sync` they are on the disk when this returns. If it fails, they are truncated again. */
 export function appendTo(log: LogFile, entries: readonly LogEntry[], { sync }: { sync: boolean }): void {
   const bytes = Buffer.from(linesOf(entries))
   if (log.hasPartialWrite) truncate(log)
-  writing(log.path, () => {
+  withWriteErrors(log.path, () => {
     try {
       failpoint('jsonl.append.beforeWrite', entries)
       for (let done = 0; done < bytes.length; ) done += fs.writeSync(log.fd, bytes, done)
@@ -92,7 +93,7 @@ export function appendTo(log: LogFile, entries: readonly LogEntry[], { sync }: {
 /** The entries of the open log, for comparison. */
 export function entriesOf({ path, fd, size }: LogFile): LogEntry[] {
   return entriesIn(
-    reading(path, () => readBytes(fd, 0, size)),
+    withReadErrors(path, () => readBytes(fd, 0, size)),
     { file: path, first: 1 },
   )
 }
@@ -104,21 +105,21 @@ export function entriesOf({ path, fd, size }: LogFile): LogEntry[] {
  * again, because an empty file of a late writer may be in its place. Requires the lock of the folder.
  */
 export function replaceLog(folder: string): void {
-  const [path, taken] = [logPath(folder), takenPath(folder)]
+  const [path, moved] = [logPath(folder), movedPath(folder)]
   refuseLink(path)
-  refuseLink(taken)
-  writing(path, () => {
-    if (!fs.existsSync(taken) && fs.existsSync(path)) fs.renameSync(path, taken)
-    if (fs.existsSync(taken)) copyLog(taken, path)
+  refuseLink(moved)
+  withWriteErrors(path, () => {
+    if (!fs.existsSync(moved) && fs.existsSync(path)) fs.renameSync(path, moved)
+    if (fs.existsSync(moved)) copyLog(moved, path)
   })
 }
 
 /** Removes the moved file, once its copy is on the disk and everything else is done. */
 export function finishReplacing(folder: string): void {
   if (!isBeingReplaced(folder)) return
-  writing(logPath(folder), () => {
+  withWriteErrors(logPath(folder), () => {
     syncFolder(folder)
-    fs.rmSync(takenPath(folder), { force: true })
+    fs.rmSync(movedPath(folder), { force: true })
     syncFolder(folder)
   })
 }
@@ -128,11 +129,11 @@ export function refuseBeingReplaced(folder: string): void {
   if (isBeingReplaced(folder)) throw new StoreError('busy', `${folder} is being taken over; try again`)
 }
 
-function copyLog(taken: string, path: string): void {
+function copyLog(moved: string, path: string): void {
   failpoint('jsonl.takeover.beforeCopy')
   const copy = `${path}.copy`
   fs.rmSync(copy, { force: true })
-  fs.copyFileSync(taken, copy, fs.constants.COPYFILE_EXCL | fs.constants.COPYFILE_FICLONE)
+  fs.copyFileSync(moved, copy, fs.constants.COPYFILE_EXCL | fs.constants.COPYFILE_FICLONE)
   const fd = fs.openSync(copy, 'r+')
   try {
     fs.fchmodSync(fd, 0o600)
@@ -145,11 +146,11 @@ function copyLog(taken: string, path: string): void {
 }
 
 /** Whether a replacement is unfinished. */
-export const isBeingReplaced = (folder: string): boolean => fs.existsSync(takenPath(folder))
+export const isBeingReplaced = (folder: string): boolean => fs.existsSync(movedPath(folder))
 
 /** Opens a log for reading: the moved file if its copy is not in place yet. */
 export function openLogForReading(folder: string): { path: string; fd: number } | undefined {
-  for (const path of [logPath(folder), takenPath(folder), logPath(folder)]) {
+  for (const path of [logPath(folder), movedPath(folder), logPath(folder)]) {
     const fd = openForReading(path)
     if (fd !== undefined) return { path, fd }
   }
@@ -157,7 +158,7 @@ export function openLogForReading(folder: string): { path: string; fd: number } 
 }
 
 function truncate(log: LogFile): void {
-  writing(log.path, () => fs.ftruncateSync(log.fd, log.size))
+  withWriteErrors(log.path, () => fs.ftruncateSync(log.fd, log.size))
   log.hasPartialWrite = false
 }
 

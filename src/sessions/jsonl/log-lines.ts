@@ -26,8 +26,8 @@ function jsonOf(entry: LogEntry): string {
 }
 
 /**
- * The end of the last complete batch. What follows is a partial write: it has no end, or zeros that the disk left in place
- * of the text.
+ * The end of the last complete batch. What follows is a partial write: no final newline, an unfinished batch, or zero bytes
+ * after a power failure.
  */
 export function completeEnd(bytes: Uint8Array): number {
   const buffer = asBuffer(bytes)
@@ -60,8 +60,8 @@ export function entriesIn(bytes: Uint8Array, { file, first, skip = 0 }: LineRang
   const entries: LogEntry[] = []
   let seq = first
   for (let start = 0; start < buffer.length; seq++) {
-    const found = buffer.indexOf(newline, start)
-    const end = found < 0 ? buffer.length : found
+    const lineBreak = buffer.indexOf(newline, start)
+    const end = lineBreak < 0 ? buffer.length : lineBreak
     if (seq >= first + skip) entries.push(entryIn(buffer.subarray(start, end), file, seq))
     start = end + 1
   }
@@ -81,9 +81,9 @@ export function entryIn(line: Uint8Array, file: string, seq: number): LogEntry {
   try {
     entry = JSON.parse(text.startsWith(more) ? `{${text.slice(more.length)}` : text) as LogEntry | null
   } catch (cause) {
-    throw corrupt(file, seq, 'is no JSON', cause)
+    throw corrupt(file, seq, 'is not valid JSON', cause)
   }
-  if (!isUtf8(line)) throw corrupt(file, seq, 'is no UTF-8')
+  if (!isUtf8(line)) throw corrupt(file, seq, 'is not valid UTF-8')
   if (entry?.seq !== seq) throw corrupt(file, seq, `should be entry ${seq}, but is ${entry?.seq ?? 'none'}`)
   return entry
 }

@@ -3,13 +3,13 @@ import { statSync } from 'node:fs'
 import { StoreError } from '../../core/errors.ts'
 import type { InboxItem, LogEntry } from '../../core/log.ts'
 import type { StoreChange } from '../../core/store.ts'
-import { fileIdentityAt, readBytes, reading, refuseLink } from './files.ts'
+import { fileIdentityAt, readBytes, refuseLink, withReadErrors } from './files.ts'
 import { inboxPath, waitingMessages } from './inbox-file.ts'
 import { logPath, openLogForReading } from './log-file.ts'
 import { completeEnd, countLines, entriesIn } from './log-lines.ts'
 
 /** How far a log was read, so that only later lines are read again. */
-export interface KnownEnd {
+export interface ReadPosition {
   readonly file: string
   readonly seq: number
   readonly offset: number
@@ -17,20 +17,20 @@ export interface KnownEnd {
 
 interface LogReading {
   readonly entries: readonly LogEntry[]
-  readonly end?: KnownEnd
+  readonly end?: ReadPosition
 }
 
 /** Reads the entries after a number. Changes nothing: a partial write at the end is skipped, not truncated. */
-export async function readLog(folder: string, after: number, known?: KnownEnd): Promise<LogReading> {
+export async function readLog(folder: string, after: number, lastPosition?: ReadPosition): Promise<LogReading> {
   for (let tries = 1; ; tries++) {
     const open = openLogForReading(folder)
     if (!open) return { entries: [] }
     const { path, fd } = open
     try {
-      const reading = readOpen(fd, path, after, known)
-      // If the log was replaced meanwhile, the old file may contain entries that were never acknowledged. A moved file is
-      // the log only if no copy appears, because the process that moved it has died.
-      if (isStillThere(fd, logPath(folder)) || tries >= mostTries) return reading
+      const result = readOpen(fd, path, after, lastPosition)
+      // If the log was replaced meanwhile, the old file may contain entries that were never acknowledged. Retry until the
+      // copy is in place. If none appears, the process that moved the log has died, and the moved file is the log.
+      if (isStillThere(fd, logPath(folder)) || tries >= maxTries) return result
     } finally {
       fs.closeSync(fd)
     }
@@ -38,20 +38,20 @@ export async function readLog(folder: string, after: number, known?: KnownEnd): 
   }
 }
 
-const mostTries = 100
+const maxTries = 100
 
 function isStillThere(fd: number, path: string): boolean {
-  const { dev, ino } = reading(path, () => fs.fstatSync(fd, { bigint: true }))
+  const { dev, ino } = withReadErrors(path, () => fs.fstatSync(fd, { bigint: true }))
   const now = fileIdentityAt(path)
   return now?.ino === ino && now.dev === dev
 }
 
-function readOpen(fd: number, path: string, after: number, known: KnownEnd | undefined): LogReading {
-  const file = fileName(fd, path)
-  if (known && known.file === file && known.seq <= after) {
+function readOpen(fd: number, path: string, after: number, lastPosition: ReadPosition | undefined): LogReading {
+  const file = fileKey(fd, path)
+  if (lastPosition && lastPosition.file === file && lastPosition.seq <= after) {
     try {
-      const reading = readFollowing(fd, path, after, known)
-      if (reading) return reading
+      const result = readFollowing(fd, path, after, lastPosition)
+      if (result) return result
     } catch (error) {
       if (!(error instanceof StoreError) || error.code !== 'corrupt') throw error
     }
@@ -60,12 +60,12 @@ function readOpen(fd: number, path: string, after: number, known: KnownEnd | und
 }
 
 /** Undefined if the file does not continue where it ended before. */
-function readFollowing(fd: number, path: string, after: number, from: KnownEnd): LogReading | undefined {
-  const { size } = reading(path, () => fs.fstatSync(fd))
+function readFollowing(fd: number, path: string, after: number, from: ReadPosition): LogReading | undefined {
+  const { size } = withReadErrors(path, () => fs.fstatSync(fd))
   if (size < from.offset) return undefined
   if (size === from.offset) return { entries: [], end: from }
   const overlap = Math.min(1, from.offset) // the previous byte, to check that it ends a line
-  const bytes = reading(path, () => readBytes(fd, from.offset - overlap, size))
+  const bytes = withReadErrors(path, () => readBytes(fd, from.offset - overlap, size))
   if (overlap === 1 && bytes[0] !== 10) return undefined
   const following = bytes.subarray(overlap)
   const complete = following.subarray(0, completeEnd(following))
@@ -74,14 +74,14 @@ function readFollowing(fd: number, path: string, after: number, from: KnownEnd):
   return { entries, end: { ...from, seq, offset: from.offset + complete.length } }
 }
 
-/** Inodes are used again, so the time of creation is part of it. */
-function fileName(fd: number, path: string): string {
-  const { dev, ino, birthtimeNs } = reading(path, () => fs.fstatSync(fd, { bigint: true }))
+/** Identifies a file over time: inodes are reused, so the time of creation is part of it. */
+function fileKey(fd: number, path: string): string {
+  const { dev, ino, birthtimeNs } = withReadErrors(path, () => fs.fstatSync(fd, { bigint: true }))
   return `${dev} ${ino} ${birthtimeNs}`
 }
 
 /** Reads a session for a watcher. Files that have not changed since the last call are not opened. */
-export function createPeek(
+export function createPoller(
   folder: string,
   read: (after: number) => Promise<readonly LogEntry[]>,
 ): (after: number) => Promise<StoreChange | undefined> {
@@ -89,7 +89,7 @@ export function createPeek(
   let lastInbox: string | undefined
   let inbox: readonly InboxItem[] = []
   return async (after) => {
-    const [log, messages] = [stampOf(logPath(folder)), stampOf(inboxPath(folder))]
+    const [log, messages] = [changeStamp(logPath(folder)), changeStamp(inboxPath(folder))]
     if (log === lastLog && messages === lastInbox) return undefined
     refuseLink(folder)
     const entries = log === lastLog ? [] : await read(after)
@@ -101,7 +101,8 @@ export function createPeek(
   }
 }
 
-function stampOf(path: string): string {
-  const found = reading(path, () => statSync(path, { bigint: true, throwIfNoEntry: false }))
-  return found ? `${found.ino} ${found.size} ${found.mtimeNs}` : ''
+/** Differs after the file has changed; empty if it is missing. */
+function changeStamp(path: string): string {
+  const info = withReadErrors(path, () => statSync(path, { bigint: true, throwIfNoEntry: false }))
+  return info ? `${info.ino} ${info.size} ${info.mtimeNs}` : ''
 }

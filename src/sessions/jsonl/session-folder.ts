@@ -3,13 +3,22 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../../core/log.ts'
 import type { Fence } from '../../core/store.ts'
-import { createFile, makeFolder, namesIn, readJson, readText, replaceFile, syncFolder, writing } from './files.ts'
+import {
+  createFile,
+  makeFolder,
+  namesIn,
+  readJson,
+  readText,
+  replaceFile,
+  syncFolder,
+  withWriteErrors,
+} from './files.ts'
 
-/** `meta.json`: what the folder name does not tell about its session, if anything. */
+/** `meta.json`: what the folder name does not contain about its session, if anything. */
 interface SessionMeta {
   readonly id: string
   readonly parent?: string
-  /** Unique, so that a child that was deleted and created again is not taken for the old one. */
+  /** The id of this instance: unique, so that a child that was deleted and created again is not taken for the old one. */
   readonly made: string
 }
 
@@ -33,18 +42,18 @@ export function makeChildFolder(dir: string, id: string, parent: string): string
   if (readText(marker) !== meta.made) {
     makeFolder(children)
     replaceFile(marker, meta.made)
-    writing(children, () => syncFolder(children))
+    withWriteErrors(children, () => syncFolder(children))
   }
   return folder
 }
 
-/** The stored meta, or the given one if there was none. Of two concurrent writers the first one wins. */
-function metaOf(folder: string, given: SessionMeta): SessionMeta {
-  const known = readMeta(folder)
-  if (known) return known
-  createFile(metaPath(folder), textOfMeta(given))
-  writing(folder, () => syncFolder(folder))
-  return readMeta(folder) ?? given
+/** The stored meta, or `newMeta` if there was none. Of two concurrent writers the first one wins. */
+function metaOf(folder: string, newMeta: SessionMeta): SessionMeta {
+  const existing = readMeta(folder)
+  if (existing) return existing
+  createFile(metaPath(folder), textOfMeta(newMeta))
+  withWriteErrors(folder, () => syncFolder(folder))
+  return readMeta(folder) ?? newMeta
 }
 
 const metaPath = (folder: string): string => join(folder, 'meta.json')
@@ -68,7 +77,7 @@ export function childrenOf(dir: string, id: string): string[] {
   })
 }
 
-/** A child, its parent and so on, up to but without the session that holds the lease. */
+/** A child, its parent and so on, excluding the session that holds the lease. */
 export function lineageBelowHolder(dir: string, id: string, { holder = id, parent = holder }: Fence): string[] {
   const lineage: string[] = []
   let current = id
@@ -84,51 +93,52 @@ export function lineageBelowHolder(dir: string, id: string, { holder = id, paren
 /** Removes temporary files of processes that died while replacing a file. Requires the lock of the folder. */
 export function removeTemporaryFiles(folder: string): void {
   // Only files that are written under that lock; others may be in use.
-  const left = namesIn(folder).filter((name) => /^(lease\.json|inbox\.jsonl)\..*\.tmp$/.test(name))
-  writing(folder, () => {
-    for (const name of left) fs.rmSync(join(folder, name), { force: true })
+  const leftovers = namesIn(folder).filter((name) => /^(lease\.json|inbox\.jsonl)\..*\.tmp$/.test(name))
+  withWriteErrors(folder, () => {
+    for (const name of leftovers) fs.rmSync(join(folder, name), { force: true })
   })
 }
 
-const binName = '.deleted'
+const trashName = '.deleted'
 
 /**
  * Moves a session out of sight in one step, then deletes it and its children. Its folder lists its children, so that any
  * process can finish an interrupted deletion.
  */
 export function deleteFolder(dir: string, folder: string): void {
-  writing(folder, () => {
-    const bin = join(dir, binName)
-    makeFolder(bin)
-    const gone = join(bin, randomUUID())
+  withWriteErrors(folder, () => {
+    const trash = join(dir, trashName)
+    makeFolder(trash)
+    const trashPath = join(trash, randomUUID())
     if (!fs.existsSync(folder)) return
-    fs.renameSync(folder, gone)
+    fs.renameSync(folder, trashPath)
     failpoint('jsonl.delete.afterRename')
     syncFolder(dir)
-    removeWithChildren(dir, gone)
+    removeWithChildren(dir, trashPath)
   })
 }
 
 /** Finishes deletions that were interrupted by a crash. */
 export function finishDeleting(dir: string): void {
-  const bin = join(dir, binName)
-  for (const name of namesIn(bin)) writing(bin, () => removeWithChildren(dir, join(bin, name)))
+  const trash = join(dir, trashName)
+  for (const name of namesIn(trash)) withWriteErrors(trash, () => removeWithChildren(dir, join(trash, name)))
 }
 
-function removeWithChildren(dir: string, gone: string): void {
-  const children = join(gone, 'children')
+function removeWithChildren(dir: string, trashPath: string): void {
+  const children = join(trashPath, 'children')
   for (const name of namesIn(children)) {
     const child = join(dir, name)
     if (readMeta(child)?.made === readText(join(children, name))) deleteFolder(dir, child)
   }
-  fs.rmSync(gone, { recursive: true, force: true })
+  fs.rmSync(trashPath, { recursive: true, force: true })
 }
 
 /** Common file systems allow 255 bytes, some fewer. */
-const longest = 180
-/** An encoded byte is two hexadecimal digits, so the encoding never yields `%i`. */
-const hashed = '%id-'
-const empty = '%'
+const maxNameLength = 180
+/** Begins a name made from a digest. An encoded byte is two hexadecimal digits, so the encoding never yields `%i`. */
+const digestPrefix = '%id-'
+/** The folder of the session whose id is the empty text. */
+const emptyIdName = '%'
 /** Names that Windows reserves. */
 const reserved = /^(con|prn|aux|nul|com\d|lpt\d)$/
 
@@ -138,22 +148,22 @@ const reserved = /^(con|prn|aux|nul|com\d|lpt\d)$/
  * folder names the id.
  */
 export function folderNameOf(id: string): string {
-  if (id === '') return empty
+  if (id === '') return emptyIdName
   if (!id.isWellFormed()) return digestName(Buffer.from(id, 'utf16le'))
   const bytes = Buffer.from(id)
   let name = ''
   for (const byte of bytes) {
-    name += isPlain(byte) ? String.fromCharCode(byte) : encoded(byte)
-    if (name.length > longest) break
+    name += isPlain(byte) ? String.fromCharCode(byte) : percentEncoded(byte)
+    if (name.length > maxNameLength) break
   }
-  if (name.length > longest) return digestName(bytes)
-  return reserved.test(name) ? encoded(bytes[0] ?? 0) + name.slice(1) : name
+  if (name.length > maxNameLength) return digestName(bytes)
+  return reserved.test(name) ? percentEncoded(bytes[0] ?? 0) + name.slice(1) : name
 }
 
-/** The id of a folder name; undefined if only its `meta.json` tells it. */
+/** The id of a folder name; undefined if only its `meta.json` contains it. */
 export function idOfFolder(name: string): string | undefined {
-  if (name === empty) return ''
-  if (name.startsWith(hashed)) return undefined
+  if (name === emptyIdName) return ''
+  if (name.startsWith(digestPrefix)) return undefined
   try {
     const id = decodeURIComponent(name)
     return folderNameOf(id) === name ? id : undefined
@@ -162,12 +172,12 @@ export function idOfFolder(name: string): string | undefined {
   }
 }
 
-/** Whether only `meta.json` tells the id of a folder of that name. */
-const needsMeta = (name: string): boolean => name.startsWith(hashed)
+/** Whether only `meta.json` contains the id of a folder of that name. */
+const needsMeta = (name: string): boolean => name.startsWith(digestPrefix)
 
-const digestName = (bytes: Uint8Array): string => hashed + createHash('sha256').update(bytes).digest('hex')
+const digestName = (bytes: Uint8Array): string => digestPrefix + createHash('sha256').update(bytes).digest('hex')
 
-const encoded = (byte: number): string => `%${byte.toString(16).padStart(2, '0')}`
+const percentEncoded = (byte: number): string => `%${byte.toString(16).padStart(2, '0')}`
 
 const isPlain = (byte: number): boolean =>
   (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x5f

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { StoreError } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'
 import type { SessionInfo } from '../../core/store.ts'
-import { namesIn, readBytes, reading } from './files.ts'
+import { namesIn, readBytes, withReadErrors } from './files.ts'
 import { inboxPath } from './inbox-file.ts'
 import { openLogForReading } from './log-file.ts'
 import { completeEnd, countLines, lineStart } from './log-lines.ts'
@@ -13,7 +13,7 @@ import { sessionIn } from './session-folder.ts'
 export async function listSessions(dir: string): Promise<SessionInfo[]> {
   const sessions: SessionInfo[] = []
   for (const [i, name] of namesIn(dir).entries()) {
-    if (i % atOnce === atOnce - 1) await new Promise((resolve) => setImmediate(resolve))
+    if (i % sessionsPerTick === sessionsPerTick - 1) await new Promise((resolve) => setImmediate(resolve))
     const session = infoOf(join(dir, name), name)
     if (session) sessions.push(session)
   }
@@ -21,22 +21,23 @@ export async function listSessions(dir: string): Promise<SessionInfo[]> {
 }
 
 /** After this many sessions the event loop may run. */
-const atOnce = 100
+const sessionsPerTick = 100
 
 function infoOf(folder: string, name: string): SessionInfo | undefined {
   if (name.includes('.')) return undefined
-  if (reading(folder, () => fs.lstatSync(folder, { throwIfNoEntry: false }))?.isDirectory() !== true) return undefined
+  if (withReadErrors(folder, () => fs.lstatSync(folder, { throwIfNoEntry: false }))?.isDirectory() !== true)
+    return undefined
   const session = sessionIn(folder, name)
-  const log = session && extentOf(folder)
+  const log = session && logSummary(folder)
   if (!log) return undefined
   // A child exists from its first entry on; its folder may be older.
   if (session.parent !== undefined && log.head === 0) return undefined
   return { id: session.id, ...log, ...(session.parent !== undefined && { parent: session.parent }) }
 }
 
-type Extent = Omit<SessionInfo, 'id' | 'parent'>
+type LogSummary = Omit<SessionInfo, 'id' | 'parent'>
 
-function extentOf(folder: string): Extent | undefined {
+function logSummary(folder: string): LogSummary | undefined {
   const open = openLogForReading(folder)
   if (!open) return fs.existsSync(inboxPath(folder)) ? { head: 0 } : undefined
   const { path, fd } = open
@@ -48,7 +49,7 @@ function extentOf(folder: string): Extent | undefined {
   } catch (error) {
     if (error instanceof StoreError && error.code !== 'corrupt') throw error
     // An unreadable session is listed; reading it reports the problem.
-    return { head: reading(path, () => countLines(readBytes(fd))) }
+    return { head: withReadErrors(path, () => countLines(readBytes(fd))) }
   } finally {
     fs.closeSync(fd)
   }
@@ -58,7 +59,7 @@ const chunk = 16 * 1024
 
 /** The last line of the last complete batch, searched from the end. */
 function lastLine(fd: number, path: string): string | undefined {
-  return reading(path, () => {
+  return withReadErrors(path, () => {
     const { size } = fs.fstatSync(fd)
     for (let length = chunk; ; length *= 4) {
       const start = Math.max(0, size - length)
@@ -73,7 +74,7 @@ function lastLine(fd: number, path: string): string | undefined {
 }
 
 function firstLine(fd: number, path: string): string {
-  return reading(path, () => {
+  return withReadErrors(path, () => {
     const { size } = fs.fstatSync(fd)
     for (let length = chunk; ; length *= 4) {
       const bytes = readBytes(fd, 0, Math.min(size, length))

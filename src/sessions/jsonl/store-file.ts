@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StoreError } from '../../core/errors.ts'
 import { networkFileSystemOf, type ReadMountTable } from '../../platform/network-fs.ts'
-import { createFile, parseObject, readText, syncFolder, writing } from './files.ts'
+import { createFile, parseObject, readText, syncFolder, withWriteErrors } from './files.ts'
 
 /** The format of everything in the folder. A higher number in `store.json` means: read, do not write. */
 const format = 1
@@ -13,16 +13,16 @@ interface StoreFile {
   readonly identity: string
 }
 
-/** Makes the folder a store if it is none yet, and refuses to write to a store of a newer version. Returns its identity. */
-export function prepareStore(dir: string): string {
+/** Makes the folder a store if it is not one yet, and refuses to write to a store of a newer version. Returns its identity. */
+export function ensureStore(dir: string): string {
   const path = join(dir, 'store.json')
-  const found = readStoreFile(path) ?? makeStoreFile(dir, path)
-  if (found.format > format)
+  const storeFile = readStoreFile(path) ?? makeStoreFile(dir, path)
+  if (storeFile.format > format)
     throw new StoreError(
       'newer',
-      `${path} says format ${found.format}, this version writes ${format}: sessions can be read, not written; update libero`,
+      `${path} has format ${storeFile.format}, this version writes ${format}: sessions can be read, not written; update libero`,
     )
-  return found.identity
+  return storeFile.identity
 }
 
 /** The identity of an existing store. */
@@ -33,17 +33,17 @@ export function identityOf(dir: string): string | undefined {
 function readStoreFile(path: string): StoreFile | undefined {
   const text = readText(path)
   if (text === undefined) return undefined
-  const found = parseObject<StoreFile>(text)
-  if (typeof found?.format === 'number' && typeof found.identity === 'string') return found
-  throw new StoreError('corrupt', `${path} is no { format, identity }; restore it from a backup`)
+  const storeFile = parseObject<StoreFile>(text)
+  if (typeof storeFile?.format === 'number' && typeof storeFile.identity === 'string') return storeFile
+  throw new StoreError('corrupt', `${path} does not contain { format, identity }; restore it from a backup`)
 }
 
 /** If several processes open a new store, one of them sets the identity. */
 function makeStoreFile(dir: string, path: string): StoreFile {
-  const first = writing(dir, () => fs.mkdirSync(dir, { recursive: true, mode: 0o700 }))
-  writing(dir, () => syncAbove(dir, first))
+  const first = withWriteErrors(dir, () => fs.mkdirSync(dir, { recursive: true, mode: 0o700 }))
+  withWriteErrors(dir, () => syncAbove(dir, first))
   createFile(path, `${JSON.stringify({ format, identity: randomUUID() } satisfies StoreFile)}\n`)
-  writing(dir, () => syncFolder(dir))
+  withWriteErrors(dir, () => syncFolder(dir))
   return readStoreFile(path) ?? makeStoreFile(dir, path)
 }
 
@@ -65,7 +65,7 @@ export function checkFolder(dir: string, { allowNetworkFileSystem = false, readM
         'use a folder on a local disk, or pass allowNetworkFileSystem if only one process will ever write there',
     )
   if (!fs.existsSync(dir)) return
-  writing(dir, () => fs.accessSync(dir, fs.constants.W_OK | fs.constants.X_OK))
+  withWriteErrors(dir, () => fs.accessSync(dir, fs.constants.W_OK | fs.constants.X_OK))
 }
 
 interface FolderOptions {

@@ -63,9 +63,9 @@ export function createAccessControl({ token, authorize }: AccessOptions): Access
 }
 
 /** Compares in constant time. */
-async function isSame(given: string, expected: string): Promise<boolean> {
+async function isSame(sent: string, expected: string): Promise<boolean> {
   const encoder = new TextEncoder()
-  const [left, right] = await Promise.all([sha256(encoder.encode(given)), sha256(encoder.encode(expected))])
+  const [left, right] = await Promise.all([sha256(encoder.encode(sent)), sha256(encoder.encode(expected))])
   let difference = 0
   for (let i = 0; i < left.length; i++) difference |= left[i]! ^ right[i]!
   return difference === 0

@@ -78,14 +78,14 @@ function denied(response: Response, { origin, hasToken }: ResponseContext): Stor
   return new StoreError('denied', `${origin} ${what} (401); give createRemoteStore one that the server knows`)
 }
 
-async function capped(response: Response, most: number, origin: string): Promise<Uint8Array<ArrayBuffer>> {
+async function capped(response: Response, maxBytes: number, origin: string): Promise<Uint8Array<ArrayBuffer>> {
   const announced = Number(response.headers.get('content-length') ?? 0)
-  const bytes = announced > most ? undefined : await readCapped(response.body, most)
+  const bytes = announced > maxBytes ? undefined : await readCapped(response.body, maxBytes)
   if (bytes) return bytes
   dropBody(response)
   throw new StoreError(
     'unavailable',
-    `${origin} answered with more than ${most} bytes, which were not read; raise maxBytes if so much is expected`,
+    `${origin} answered with more than ${maxBytes} bytes, which were not read; raise maxBytes if so much is expected`,
   )
 }
 
@@ -138,10 +138,10 @@ function describeResponse(response: Response, bytes: Uint8Array, { origin, hide 
 }
 
 /** The beginning of a foreign text for an error message, without control characters. */
-function excerpt(text: string, most: number): string {
+function excerpt(text: string, maxLength: number): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
   const plain = text.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
-  return cutText(plain, most)
+  return cutText(plain, maxLength)
 }
 
 function retryAfter({ headers }: Response, now: number): number | undefined {

@@ -1,7 +1,7 @@
 import { StoreError } from '../../core/errors.ts'
 import { orAborted, sleep } from '../../core/waiting.ts'
 import { type Answer, type Outcome, readAnswer } from './answer.ts'
-import { isSendable, mostPageBytes, type RemoteSettings } from './options.ts'
+import { isSendable, maxPageBytes, type RemoteSettings } from './options.ts'
 import { dropBody } from './protocol.ts'
 
 export interface Call {
@@ -27,7 +27,7 @@ interface Connection {
 }
 
 const firstPauseMs = 250
-const longestPauseMs = 8000
+const maxPauseMs = 8000
 
 /** Requests to one server: each has a time limit and is retried after temporary failures; `close` ends all of them. */
 export function openConnection(settings: RemoteSettings): Connection {
@@ -38,14 +38,14 @@ export function openConnection(settings: RemoteSettings): Connection {
     closing: closing.signal,
 
     async send(call) {
-      const { limitMs = timeoutMs, retries: most = retries, signal } = call
+      const { limitMs = timeoutMs, retries: maxRetries = retries, signal } = call
       const deadline = clock.now() + 2 * limitMs
       for (let tries = 1; ; tries++) {
-        const left = Math.min(limitMs, deadline - clock.now())
-        const outcome = await attempt({ call, settings, limitMs: left, closing: closing.signal })
+        const remainingMs = Math.min(limitMs, deadline - clock.now())
+        const outcome = await attempt({ call, settings, limitMs: remainingMs, closing: closing.signal })
         if ('answer' in outcome) return outcome.answer
         const waitMs = Math.max(backoff(tries), outcome.waitMs ?? 0)
-        if (tries > most || clock.now() + waitMs >= deadline) throw givenUp(outcome.retryable, tries)
+        if (tries > maxRetries || clock.now() + waitMs >= deadline) throw givenUp(outcome.retryable, tries)
         await sleep(waitMs, { clock, signals: [closing.signal, signal] })
         signal?.throwIfAborted()
         if (closing.signal.aborted) throw closed(origin)
@@ -60,7 +60,7 @@ export function openConnection(settings: RemoteSettings): Connection {
 
 /** Grows with each attempt. Random, so that clients which lost the same server do not retry together. */
 export const backoff = (tries: number): number =>
-  Math.round(Math.min(longestPauseMs, firstPauseMs * 2 ** (tries - 1)) * (0.75 + Math.random() / 2))
+  Math.round(Math.min(maxPauseMs, firstPauseMs * 2 ** (tries - 1)) * (0.75 + Math.random() / 2))
 
 interface Attempt {
   readonly call: Call
@@ -99,7 +99,7 @@ async function exchange(call: Call, settings: RemoteSettings, signal: AbortSigna
   const { base, origin, fetch, clock } = settings
   // A given `fetch` or token function may ignore the signal.
   const token = await orAborted(tokenOf(settings), signal)
-  const { method, path, body, maxBytes = mostPageBytes } = call
+  const { method, path, body, maxBytes = maxPageBytes } = call
   const sent = fetch(`${base}${path}`, {
     method,
     headers: {

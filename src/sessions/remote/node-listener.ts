@@ -57,11 +57,11 @@ function bodyOf(incoming: NodeRequest): ReadableStream<Uint8Array> {
 }
 
 /** A client that sent this much without reading the answer will not read it. */
-const mostDrained = 64 * 1024 * 1024
+const maxDrainedBytes = 64 * 1024 * 1024
 
 async function drain(iterator: AsyncIterator<Uint8Array>): Promise<void> {
   try {
-    for (let left = mostDrained; left > 0; ) {
+    for (let left = maxDrainedBytes; left > 0; ) {
       const { done, value } = await iterator.next()
       if (done) return
       left -= value.byteLength

@@ -62,13 +62,13 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
         throw new Refusal(403, { code: 'denied', message: 'You may not write under this session' })
     }
     const family = { ...(holder !== undefined && { holder }), ...(parent !== undefined && { parent }) }
-    const given = asEntries(entries)
+    const checked = asEntries(entries)
     try {
-      await store.append(id, given, { ...fence, ...(family as Pick<Fence, 'holder' | 'parent'>) })
+      await store.append(id, checked, { ...fence, ...(family as Pick<Fence, 'holder' | 'parent'>) })
     } catch (error) {
       throw error instanceof LeaseLostError ? await movedOrLost(store, id, fence.head, error) : error
     }
-    return respond({ session: id, head: fence.head + given.length })
+    return respond({ session: id, head: fence.head + checked.length })
   },
 
   async lease({ store, request, route, maxBytes }, id) {
@@ -102,7 +102,7 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
     const change = await watchOnce(store, id, { after, seen, holdMs, signal: request.signal, clock })
     const [entries, inbox] = [pageOf(change?.entries ?? []), pageOf(change?.inbox ?? [])]
     // Both together may exceed the client's limit. The inbox is still there when the client asks for the next entries.
-    const isBoth = entries.count === 0 || entries.text.length + inbox.text.length <= mostLength
+    const isBoth = entries.count === 0 || entries.text.length + inbox.text.length <= maxPageLength
     return respond(`"session":${JSON.stringify(id)},"entries":${entries.text},"inbox":${isBoth ? inbox.text : '[]'}`)
   },
 
@@ -137,17 +137,17 @@ function countOf({ query }: Route, name: string): number {
 /** Stores throw the same error for both, but a client that lost an answer must know whether its entries may be stored. */
 async function movedOrLost(store: SessionStore, id: string, expected: number, error: LeaseLostError): Promise<Error> {
   const before = Math.max(0, expected - 1)
-  const there = await store.read(id, before)
-  if (before + there.length === expected) return error
+  const stored = await store.read(id, before)
+  if (before + stored.length === expected) return error
   const { owner, message } = error
-  const head = there.at(-1)?.seq
-  const known = { ...(owner !== undefined && { owner }), ...(head !== undefined && { head }) }
-  return new Refusal(409, { code: 'head_moved', message, ...known })
+  const head = stored.at(-1)?.seq
+  const details = { ...(owner !== undefined && { owner }), ...(head !== undefined && { head }) }
+  return new Refusal(409, { code: 'head_moved', message, ...details })
 }
 
 /** Characters, so at most three times as many bytes. */
-const mostLength = 8 * 1024 * 1024
-const mostItems = 10_000
+const maxPageLength = 8 * 1024 * 1024
+const maxPageItems = 10_000
 
 interface Page {
   /** JSON, a list. */
@@ -162,7 +162,7 @@ function pageOf(items: readonly unknown[]): Page {
   let length = 0
   for (const item of items) {
     const part = JSON.stringify(item)
-    if (parts.length > 0 && (parts.length >= mostItems || length + part.length > mostLength)) break
+    if (parts.length > 0 && (parts.length >= maxPageItems || length + part.length > maxPageLength)) break
     parts.push(part)
     length += part.length
   }
@@ -204,25 +204,25 @@ async function watchOnce(
 }
 
 /** The body of a request; throws if it is too large. */
-async function bytesOf(request: Request, most: number): Promise<Uint8Array<ArrayBuffer>> {
+async function bytesOf(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const announced = Number(request.headers.get('content-length') ?? 0)
-  const bytes = announced > most ? undefined : await readCapped(request.body, most)
+  const bytes = announced > maxBytes ? undefined : await readCapped(request.body, maxBytes)
   if (bytes) return bytes
   dropBody(request)
   throw new Refusal(413, {
     code: 'too_large',
-    message: `A request may have ${most} bytes; the server's maxBytes says so`,
+    message: `A request may have ${maxBytes} bytes; that is the server's maxBytes`,
   })
 }
 
 /** The body of a request as a JSON object. */
-async function objectOf(request: Request, most: number): Promise<Record<string, unknown>> {
+async function objectOf(request: Request, maxBytes: number): Promise<Record<string, unknown>> {
   const type = (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase()
   if (type !== 'application/json') {
     dropBody(request)
     throw new Refusal(415, { code: 'bad_request', message: 'The body must be application/json' })
   }
-  const bytes = await bytesOf(request, most)
+  const bytes = await bytesOf(request, maxBytes)
   const body = parsed(bytes)
   if (!isRecord(body)) throw badRequest('The body is not a JSON object in UTF-8')
   if (body.protocol !== protocolVersion)

@@ -33,7 +33,7 @@ export interface RemoteSettings extends Required<Omit<RemoteStoreOptions, 'url' 
 }
 
 /** The maximum size of a JSON response; a server answers in pages. */
-export const mostPageBytes = 32 * 1024 * 1024
+export const maxPageBytes = 32 * 1024 * 1024
 
 const secretHeaders = /auth|cookie|key|token|secret|password/i
 
@@ -79,8 +79,8 @@ export function checkRemoteOptions(options: RemoteStoreOptions): RemoteSettings 
 /** Whether a token fits into a header. */
 export const isSendable = (token: unknown): token is string => typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)
 
-function checkUrl(given: unknown): URL {
-  const url = URL.parse(String(given ?? ''))
+function checkUrl(value: unknown): URL {
+  const url = URL.parse(String(value ?? ''))
   // The address is not quoted: it may contain a password.
   if (!url || !/^https?:$/.test(url.protocol))
     throw new TypeError('createRemoteStore: url must be an http: or https: address')

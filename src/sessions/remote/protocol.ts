@@ -69,10 +69,10 @@ export function parseFenceHeader(header: string): { epoch: number; head: number 
   return epoch === undefined ? undefined : { epoch: Number(epoch), head: Number(head) }
 }
 
-/** A body of at most `most` bytes; undefined if it is larger, and then the rest is not read. */
+/** A body of at most `maxBytes` bytes; undefined if it is larger, and then the rest is not read. */
 export async function readCapped(
   body: ReadableStream<Uint8Array> | null,
-  most: number,
+  maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (!body) return new Uint8Array()
   const reader = body.getReader()
@@ -82,7 +82,7 @@ export async function readCapped(
     const { done, value } = await reader.read()
     if (done) return joined(parts, size)
     size += value.byteLength
-    if (size > most) {
+    if (size > maxBytes) {
       reader.cancel().catch(() => {}) // a broken stream need not be closed
       return undefined
     }

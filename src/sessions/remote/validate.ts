@@ -65,9 +65,9 @@ export function sessionInfoOf(value: unknown): SessionInfo | string {
   const { id, head, parent, createdAt, updatedAt } = value
   if (typeof id !== 'string') return 'a session has no id'
   if (!isCount(head)) return `the head of a session is ${shown(head)}`
-  if (parent !== undefined && typeof parent !== 'string') return 'the parent of a session is no text'
+  if (parent !== undefined && typeof parent !== 'string') return 'the parent of a session is not a text'
   for (const time of [createdAt, updatedAt])
-    if (time !== undefined && !isFiniteNumber(time)) return 'a time of a session is no number'
+    if (time !== undefined && !isFiniteNumber(time)) return 'a time of a session is not a number'
   return value as unknown as SessionInfo
 }
 

@@ -5,7 +5,7 @@ import { codeOf, type StoreError } from '../../core/errors.ts'
 import { isBusy, problemOf, storeError } from './problems.ts'
 
 /** How long SQLite itself waits for a lock, which blocks this process. */
-export const longestBlockMs = 20
+export const maxBlockMs = 20
 
 interface ConnectionOptions {
   readonly database: DatabaseSync
@@ -177,7 +177,7 @@ function fileIdentityAt(path: string): string | undefined {
 export async function retryWhileBusy<T>(attempt: () => T, timeoutMs: number): Promise<T> {
   // By the real clock: the process that holds the lock does not use ours.
   const deadline = performance.now() + timeoutMs
-  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, longestBlockMs)) {
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, maxBlockMs)) {
     try {
       return attempt()
     } catch (error) {

@@ -35,24 +35,24 @@ function isHeld(held: LeaseRow, now: number, { owner, takeOver }: LeaseRequest):
 function take(connection: Connection, { key }: SessionRow, now: number, { owner, ttlMs }: LeaseRequest): void {
   const process = JSON.stringify(thisProcess())
   connection.statement(nextEpoch).run()
-  connection.statement(taken).run(textOfKey(owner), now, endOf(now, ttlMs), ttlMs, process, key)
+  connection.statement(takeLease).run(textOfKey(owner), now, endOf(now, ttlMs), ttlMs, process, key)
 }
 
 // One counter for all sessions, so that a session that is deleted and created again fences off its old writer.
 const nextEpoch = `UPDATE store SET value = value + 1 WHERE name = 'epochs'`
-const taken = `UPDATE sessions SET epoch = (SELECT value FROM store WHERE name = 'epochs'),
+const takeLease = `UPDATE sessions SET epoch = (SELECT value FROM store WHERE name = 'epochs'),
   owner = ?, since = ?, expires = ?, ttl = ?, process = ? WHERE key = ?`
 
 function renew(connection: Connection, { key }: SessionRow, now: number, ttlMs: number): void {
   const process = JSON.stringify(thisProcess())
-  connection.statement(renewed).run(endOf(now, ttlMs), ttlMs, process, key)
+  connection.statement(renewLease).run(endOf(now, ttlMs), ttlMs, process, key)
 }
 
-const renewed = 'UPDATE sessions SET expires = ?, ttl = ?, process = ? WHERE key = ?'
+const renewLease = 'UPDATE sessions SET expires = ?, ttl = ?, process = ? WHERE key = ?'
 
 const endOf = (now: number, ttlMs: number): number => (ttlMs === 0 ? 0 : now + ttlMs)
 
-/** A lease that ends later than possible was written before the clock was set back: its duration then counts from now on. */
+/** If `expires` is further off than the duration, the clock was set back: the duration then counts from now. */
 function busy(connection: Connection, { key, id }: SessionRow, held: LeaseRow, now: number): SessionBusyError {
   if (held.expires > now + held.ttl)
     connection.statement('UPDATE sessions SET expires = ? WHERE key = ?').run(now + held.ttl, key)

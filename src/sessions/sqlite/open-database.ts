@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { messageOf, StoreError } from '../../core/errors.ts'
 import { networkFileSystemOf, type ReadMountTable } from '../../platform/network-fs.ts'
 import { type ProcessIdentity, processState, thisProcess } from '../../platform/process-identity.ts'
-import { Connection, longestBlockMs, retryWhileBusy } from './connection.ts'
+import { Connection, maxBlockMs, retryWhileBusy } from './connection.ts'
 import { prepareDatabaseFile } from './database-file.ts'
 import { corruptError, problemOf, storeError } from './problems.ts'
 import { applicationId, migrate, steps } from './schema.ts'
@@ -38,7 +38,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
 
 function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'WAL' | 'DELETE'): OpenDatabase {
   const { DatabaseSync } = loadSqlite()
-  const timeout = Math.min(busyTimeoutMs, longestBlockMs)
+  const timeout = Math.min(busyTimeoutMs, maxBlockMs)
   const database = new DatabaseSync(path, { timeout, enableForeignKeyConstraints: true })
   try {
     database.exec(`PRAGMA trusted_schema = OFF; PRAGMA synchronous = ${synchronous}`)

@@ -86,7 +86,7 @@ function shortageAt(error: unknown, path: string): string | undefined {
   if ((result & 0xff) !== resultCode.cannotOpen) return undefined
   const opened: number[] = []
   try {
-    while (opened.length < mostOpened) opened.push(openSync(dirname(path), 'r'))
+    while (opened.length < maxOpened) opened.push(openSync(dirname(path), 'r'))
     return undefined
   } catch (reason) {
     return resourceShortage(codeOf(reason) ?? '')
@@ -96,7 +96,7 @@ function shortageAt(error: unknown, path: string): string | undefined {
 }
 
 /** SQLite opens the database, its log, the index of the log and a folder; if twice as many can be opened, there is no shortage. */
-const mostOpened = 8
+const maxOpened = 8
 
 function resultCodeOf(error: unknown): number | undefined {
   const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined

@@ -62,7 +62,7 @@ function* missingKeys(target: DatabaseSync): Generator<number> {
   const isThere = target.prepare('SELECT 1 FROM entries WHERE place = ?')
   for (const { key, head } of target.prepare('SELECT key, head FROM sessions').all()) {
     let misses = 0
-    for (let seq = 1; seq <= (Number(head) || mostMisses) && misses < mostMisses; seq++) {
+    for (let seq = 1; seq <= (Number(head) || maxMisses) && misses < maxMisses; seq++) {
       const place = entryKey(Number(key), seq)
       if (isThere.get(place) === undefined) yield place
       misses = isThere.get(place) === undefined ? misses + 1 : 0
@@ -114,7 +114,7 @@ function note(losses: Losses, table: string, problem: string | undefined): void 
 type Row = Record<string, SQLOutputValue>
 
 /** After this many missing or unreadable rows in a row the search ends. */
-const mostMisses = 10_000
+const maxMisses = 10_000
 
 /**
  * All rows of a damaged table that can be read: from its beginning, from its end, and one by one in between. Some may come
@@ -127,7 +127,7 @@ function* salvage(database: DatabaseSync, table: string, columns: string): Gener
   const backward = yield* scan(database, `${select} ORDER BY rowid DESC`)
   const end = backward.last ?? Number.MAX_SAFE_INTEGER
   let misses = 0
-  for (let rowid = (forward.last ?? 0) + 1; rowid < end && misses < mostMisses; rowid++) {
+  for (let rowid = (forward.last ?? 0) + 1; rowid < end && misses < maxMisses; rowid++) {
     const { last } = yield* scan(database, `${select} WHERE rowid = ?`, rowid)
     misses = last === undefined ? misses + 1 : 0
   }

@@ -63,7 +63,7 @@ export class SessionRows {
   }
 
   #remember(id: string, key: number): void {
-    if (this.#keys.size >= mostRemembered) this.#keys.clear()
+    if (this.#keys.size >= maxRememberedKeys) this.#keys.clear()
     this.#keys.set(id, key)
   }
 
@@ -83,7 +83,7 @@ export class SessionRows {
 }
 
 const move = 'UPDATE sessions SET head = ? WHERE key = ? AND epoch = ? AND head = ?'
-const mostRemembered = 1000
+const maxRememberedKeys = 1000
 
 const compareIndex = `SELECT
   (SELECT count(key) FROM sessions NOT INDEXED) AS inTable,

@@ -19,22 +19,22 @@ export function keyOfText(text: string): string {
 }
 
 /** The maximum number of entries of a session; a safe integer then covers 134 million sessions. */
-const mostEntries = 2 ** 26
+const maxEntries = 2 ** 26
 
 /** The primary key of entry `seq` of a session: entries are ordered by session, then by number. */
 export function entryKey(session: number, seq: number): number {
-  if (seq >= mostEntries)
-    throw new RangeError(`A session cannot have more than ${mostEntries - 1} entries; start a new one`)
-  return session * mostEntries + seq
+  if (seq >= maxEntries)
+    throw new RangeError(`A session cannot have more than ${maxEntries - 1} entries; start a new one`)
+  return session * maxEntries + seq
 }
 
 /** The first key after those of a session. */
-export const entryKeysEnd = (session: number): number => (session + 1) * mostEntries
+export const entryKeysEnd = (session: number): number => (session + 1) * maxEntries
 
 /** The session and the number of an entry by its key. */
 export const entryKeyParts = (key: number): { session: number; seq: number } => ({
-  session: Math.floor(key / mostEntries),
-  seq: key % mostEntries,
+  session: Math.floor(key / maxEntries),
+  seq: key % maxEntries,
 })
 
 /** A stored value with its checksum: SQLite itself does not notice a changed byte in a text. */

@@ -71,17 +71,20 @@ function nameBelow(id: string, oldRoot: string, newRoot: string): string {
 /** Takes the lease of a session without entries, and removes the rest of an import that was killed. */
 async function takeEmpty(store: SessionStore, id: string, ids: readonly string[], owner: string): Promise<Lease> {
   const all = await store.list()
-  const left = unfinished(all, id)
+  const leftovers = unfinished(all, id)
   for (const wanted of ids)
-    if (!left.has(wanted) && (all.some((session) => session.id === wanted) || (await store.read(wanted)).length > 0))
+    if (
+      !leftovers.has(wanted) &&
+      (all.some((session) => session.id === wanted) || (await store.read(wanted)).length > 0)
+    )
       throw existing(wanted)
   const request = { owner, ttlMs: leaseMs }
-  const taken = await store.lease(id, request)
-  if (taken.head > 0 || taken.inbox.length > 0) {
-    await store.lease(id, { owner, ttlMs: 0, epoch: taken.epoch })
+  const acquired = await store.lease(id, request)
+  if (acquired.head > 0 || acquired.inbox.length > 0) {
+    await store.lease(id, { owner, ttlMs: 0, epoch: acquired.epoch })
     throw existing(id)
   }
-  if (left.size === 0) return taken
+  if (leftovers.size === 0) return acquired
   await store.delete(id)
   return store.lease(id, request)
 }

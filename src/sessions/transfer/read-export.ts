@@ -29,7 +29,7 @@ export async function readExport(text: string | AsyncIterable<string>): Promise<
   let unreadable: number | undefined
   for await (const line of linesOf(text)) {
     number++
-    if (unreadable !== undefined) throw corrupt(unreadable, 'it is no JSON, and more lines follow')
+    if (unreadable !== undefined) throw corrupt(unreadable, 'it is not valid JSON, and more lines follow')
     const parsed = line.trim() === '' ? undefined : parse(line)
     if (parsed === null) unreadable = number
     else if (parsed) reader.add(parsed, number)
