@@ -103,7 +103,7 @@ export const mutants: readonly Mutant[] = [
     name: 'lease without fence',
     patches: [
       { file: entries, find: 'rows.advance(id, fence, entries.length) ?? ', replace: '' },
-      { file: entries, find: 'if (!guard?.epoch || guard.epoch !== epoch)', replace: 'if (!guard)' },
+      { file: entries, find: 'if (!holderRow?.epoch || holderRow.epoch !== epoch)', replace: 'if (!holderRow)' },
     ],
     scene: 'stopped',
   },

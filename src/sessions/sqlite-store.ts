@@ -42,19 +42,20 @@ export interface SqliteStoreOptions {
 
 /** A store in one file, for any number of processes on one machine. */
 export interface SqliteStore extends SessionStore {
+  /** A random id that was given to the store when it was created. */
   identity(): Promise<string>
   close(): Promise<void>
   /**
-   * Writes a consistent copy to a new file, while others may write. A copy of the file alone lacks the entries in the log
-   * beside it. An existing file is not overwritten.
+   * Writes a consistent copy to a new file, while others may write. A copy of the file alone lacks what is still in
+   * its -wal file. An existing file is not overwritten.
    */
   backup(toPath: string): Promise<void>
 }
 
 /**
  * Sessions in an SQLite file. It is opened on first use and stays open until `close()`. After a process ended without
- * `close()`, the next one checks the file (up to 256 MB). A damaged file is never written to: its readable parts can be
- * read, and `rescueSqlite` copies them into a new file.
+ * `close()`, the next one checks the file (up to 256 MB). A file that was found to be damaged is not written to: its
+ * readable parts can be read, and `rescueSqlite` copies them into a new file.
  */
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const { synchronous = 'FULL', busyTimeoutMs = 5000, pollMs = 200, clock = systemClock } = options

@@ -206,7 +206,7 @@ describe('files of the user', () => {
     const content = 'no database at all, '.repeat(300)
     writeFileSync(path, content, { mode: 0o600 })
     const said =
-      /^the sessions cannot be read: move the file elsewhere .* \(\S+sessions\.db is damaged or no session store/
+      /^the sessions cannot be read: move the file elsewhere .* \(\S+sessions\.db is damaged, or is not a session store/
     await complains(desk, ['hi'], 1, said)
     await complains(desk, ['sessions'], 1, said)
     expect(readFileSync(path, 'utf8')).toBe(content)

@@ -62,7 +62,8 @@ describe('a web handler behind node:http', () => {
     const [chunk, maxChunks] = [new Uint8Array(1_000_000), 200]
     socket.resume().write(`PUT / HTTP/1.1\r\nhost: x\r\ncontent-length: ${1e12}\r\n\r\n`)
     const sent = async (): Promise<boolean> => {
-      for (let i = 0; i < maxChunks && !socket.destroyed; i++) await new Promise((resolve) => socket.write(chunk, resolve))
+      for (let i = 0; i < maxChunks && !socket.destroyed; i++)
+        await new Promise((resolve) => socket.write(chunk, resolve))
       return socket.destroyed
     }
     expect(await Promise.race([closed, sent()])).toBe(true)

@@ -13,7 +13,7 @@ interface ConnectionOptions {
   /** How long to wait for locks of other processes. */
   readonly busyTimeoutMs: number
   /** Why nothing may be written, if so. */
-  readonly refusal?: StoreError | undefined
+  readonly readOnlyReason?: StoreError | undefined
   /** Called in the transaction of the first write. */
   readonly onFirstWrite?: (connection: Connection) => void
 }
@@ -21,7 +21,7 @@ interface ConnectionOptions {
 /** An open database: caches its statements, and runs transactions serially. */
 export class Connection {
   readonly path: string
-  readonly refusal: StoreError | undefined
+  readonly readOnlyReason: StoreError | undefined
   readonly #database: DatabaseSync
   readonly #identity: string | undefined
   readonly #busyTimeoutMs: number
@@ -30,12 +30,12 @@ export class Connection {
   /** Settles when the transaction that waits for a lock is done; later ones wait for it. */
   #waiting: Promise<void> | undefined
 
-  constructor({ database, path, busyTimeoutMs, refusal, onFirstWrite }: ConnectionOptions) {
+  constructor({ database, path, busyTimeoutMs, readOnlyReason, onFirstWrite }: ConnectionOptions) {
     this.#database = database
     this.path = path
     this.#identity = fileIdentityAt(path)
     this.#busyTimeoutMs = busyTimeoutMs
-    this.refusal = refusal
+    this.readOnlyReason = readOnlyReason
     this.#onFirstWrite = onFirstWrite
   }
 
@@ -58,9 +58,12 @@ export class Connection {
     }
   }
 
-  /** Runs `work` in a transaction: all of it is written, durably, or nothing. It may be attempted several times. */
+  /**
+   * Runs `work` in a transaction: all of it is written, durably, or nothing. It may be attempted several times. Also rejects
+   * if the file was replaced: then `work` was written to a file that is no longer at the path.
+   */
   async write<T>(work: () => T): Promise<T> {
-    if (this.refusal) throw this.refusal
+    if (this.readOnlyReason) throw this.readOnlyReason
     const first = this.#onFirstWrite
     const whole = first
       ? () => {
@@ -71,7 +74,7 @@ export class Connection {
     try {
       const result = await this.#transaction('BEGIN IMMEDIATE', whole)
       this.#onFirstWrite = undefined
-      // After the write, so that a process that opens the path from now on finds what is acknowledged here.
+      // Checked after the commit: a write is acknowledged only if the path still leads to the file that was written.
       if (fileIdentityAt(this.path) !== this.#identity) throw storeError('unavailable', this.path, moved)
       return result
     } catch (error) {
@@ -90,11 +93,11 @@ export class Connection {
 
   /** Writes a consistent copy into an empty file, while others may write. */
   copyInto(path: string): void {
-    if (this.refusal) this.#database.exec('PRAGMA query_only = OFF') // SQLite takes the copy for a write
+    if (this.readOnlyReason) this.#database.exec('PRAGMA query_only = OFF') // SQLite takes the copy for a write
     try {
       this.#database.prepare('VACUUM INTO ?').run(path)
     } finally {
-      if (this.refusal) this.#database.exec('PRAGMA query_only = ON')
+      if (this.readOnlyReason) this.#database.exec('PRAGMA query_only = ON')
     }
   }
 
@@ -105,7 +108,7 @@ export class Connection {
 
   close(lastWrite?: () => void): void {
     try {
-      if (lastWrite && this.hasWritten && !this.refusal) this.#attempt('BEGIN IMMEDIATE', lastWrite)
+      if (lastWrite && this.hasWritten && !this.readOnlyReason) this.#attempt('BEGIN IMMEDIATE', lastWrite)
     } catch {
       // The next process that opens the file cleans up.
     }
@@ -159,7 +162,9 @@ export class Connection {
   #explained(error: unknown): Error {
     const problem = problemOf(error, this.path)
     // Tables of a newer version look damaged.
-    return this.refusal?.code === 'newer' && 'code' in problem && problem.code === 'corrupt' ? this.refusal : problem
+    return this.readOnlyReason?.code === 'newer' && 'code' in problem && problem.code === 'corrupt'
+      ? this.readOnlyReason
+      : problem
   }
 }
 
@@ -169,8 +174,8 @@ const moved =
 
 /** Identifies the file at a path. An open file keeps its inode, so no other file can be mistaken for it. */
 function fileIdentityAt(path: string): string | undefined {
-  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false })
-  return found && `${found.dev} ${found.ino}`
+  const info = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  return info && `${info.dev} ${info.ino}`
 }
 
 /** Retries without blocking, until the attempt succeeds, fails otherwise, or the time is up. */
@@ -188,7 +193,7 @@ export async function retryWhileBusy<T>(attempt: () => T, timeoutMs: number): Pr
 }
 
 /**
- * Every transaction writes to the index of the log (-shm), which is mapped into memory. If that file was made immutable
+ * Every transaction writes to the index of the WAL (-shm), which is mapped into memory. If that file was made immutable
  * meanwhile (`chattr +i`), such a write raises SIGBUS, which ends the process; so this is checked first. Permissions that
  * are removed in other ways do not affect an open file.
  */
@@ -204,7 +209,10 @@ function isImmutable(path: string): boolean {
 /** Referenced here, because a database that is garbage collected is closed. */
 const unclosed = new Set<DatabaseSync>()
 
-/** Closing an immutable database would write to it. Node would close it at the end of the process too, unless `exit` prevents that. */
+/**
+ * Closing an immutable database would write to it. Node closes open databases on exit; calling `process.exit()` in the exit
+ * handler skips that.
+ */
 function keepOpen(database: DatabaseSync): void {
   if (unclosed.size === 0) process.once('exit', () => void (unclosed.size > 0 && process.exit()))
   unclosed.add(database)

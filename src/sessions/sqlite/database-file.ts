@@ -12,17 +12,17 @@ export function prepareDatabaseFile(path: string): void {
   makeFolder(dirname(path))
   // An existing file is not opened: closing it would release the locks of this process.
   for (const file of [path, `${path}-wal`, `${path}-shm`]) restrictToOwner(file)
-  refuseOrphanedLog(path)
+  refuseOrphanedWal(path)
   createEmpty(path)
 }
 
 /** A write-ahead log contains entries that its database lacks; with a new database beside it, they would be lost. */
-function refuseOrphanedLog(path: string): void {
-  const log = lstatSync(`${path}-wal`, { throwIfNoEntry: false })
-  if (!log?.size || lstatSync(path, { throwIfNoEntry: false })) return
+function refuseOrphanedWal(path: string): void {
+  const wal = lstatSync(`${path}-wal`, { throwIfNoEntry: false })
+  if (!wal?.size || lstatSync(path, { throwIfNoEntry: false })) return
   throw new StoreError(
     'corrupt',
-    `${path} is not there, but ${path}-wal is, with entries that belong to it; put the database back beside it, or move it away too`,
+    `${path} is not there, but ${path}-wal is, with entries that belong to it; put the database back beside it, or move the -wal file away as well`,
   )
 }
 
@@ -74,8 +74,8 @@ function restrictToOwner(path: string): void {
   }
   if (process.platform === 'win32') return
   // A read-only database may have left files that its owner cannot write.
-  const isLocked = /-(?:wal|shm)$/.test(path) && (info.mode & 0o600) !== 0o600
-  if ((info.mode & 0o077) !== 0 || isLocked) chmodSync(path, 0o600)
+  const ownerCannotWrite = /-(?:wal|shm)$/.test(path) && (info.mode & 0o600) !== 0o600
+  if ((info.mode & 0o077) !== 0 || ownerCannotWrite) chmodSync(path, 0o600)
 }
 
 /** Writes a consistent copy of the database to a new file that only its owner may read. */

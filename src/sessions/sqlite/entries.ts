@@ -8,10 +8,10 @@ import type { LeaseRow, SessionRow, SessionRows } from './session-rows.ts'
 import {
   type Checksummed,
   checksumOf,
+  decodeText,
+  encodeText,
   entryKey,
   entryKeysEnd,
-  keyOfText,
-  textOfKey,
   verifiedValue,
 } from './stored-values.ts'
 
@@ -39,19 +39,22 @@ export function appendEntries(connection: Connection, rows: SessionRows, append:
   failpoint('sqlite.append.beforeCommit', entries)
 }
 
-/** Like `SessionRows.advance`, for all cases. Returns the key of the session, or undefined if the entries are already stored. */
+/**
+ * Like `SessionRows.advance`, for all cases. A child session is written under the lease of another session, the holder.
+ * Returns the key of the session, or undefined if the entries are already stored.
+ */
 function advanceHead(connection: Connection, rows: SessionRows, append: Append): number | undefined {
   const { id, entries, fence } = append
   const { epoch, head, holder = id, parent } = fence
-  const guard = rows.find(holder)
-  if (!guard?.epoch || guard.epoch !== epoch) throw leaseTakenOver(holder, guard && rows.leaseOf(guard))
-  const row = holder === id ? guard : rows.findOrCreate(id)
+  const holderRow = rows.find(holder)
+  if (!holderRow?.epoch || holderRow.epoch !== epoch) throw leaseTakenOver(holder, holderRow && rows.leaseOf(holderRow))
+  const row = holder === id ? holderRow : rows.findOrCreate(id)
   if (row.head !== head) {
     if (areStored(connection, row, append)) return undefined
     throw new LeaseLostError(`Session ${id} has moved on to entry ${row.head}, expected ${head}`)
   }
   const update = 'UPDATE sessions SET head = ?, parent = ifnull(?, parent) WHERE key = ?'
-  connection.statement(update).run(head + entries.length, parent === undefined ? null : textOfKey(parent), row.key)
+  connection.statement(update).run(head + entries.length, parent === undefined ? null : encodeText(parent), row.key)
   return row.key
 }
 
@@ -60,24 +63,24 @@ export function readEntries(connection: Connection, row: SessionRow, from: numbe
   const { path } = connection
   const after = Math.max(from, 0) // smaller keys belong to another session
   if (after >= row.head) return []
-  const found = connection
-    .statement(following)
+  const rows = connection
+    .statement(followingEntriesSql)
     .all(entryKey(row.key, after), entryKeysEnd(row.key)) as unknown as Placed[]
   const entries: LogEntry[] = []
-  for (const stored of found) {
+  for (const stored of rows) {
     const entry = verifiedValue(stored, row.key) as LogEntry | undefined
     const seq = after + entries.length + 1
     if (stored.place !== entryKey(row.key, seq) || entry?.seq !== seq)
-      throw corruptError(path, `entry ${seq} of session ${keyOfText(row.id)} is not what was written`)
+      throw corruptError(path, `entry ${seq} of session ${decodeText(row.id)} is not what was written`)
     entries.push(entry)
   }
   if (after + entries.length !== row.head)
-    throw corruptError(path, `session ${keyOfText(row.id)} has no entry ${after + entries.length + 1}`)
+    throw corruptError(path, `session ${decodeText(row.id)} has no entry ${after + entries.length + 1}`)
   return entries
 }
 
 type Placed = Checksummed & { readonly place: number }
-const following = 'SELECT place, sum, body FROM entries WHERE place > ? AND place < ? ORDER BY place'
+const followingEntriesSql = 'SELECT place, sum, body FROM entries WHERE place > ? AND place < ? ORDER BY place'
 
 /** Whether the same append has succeeded before. */
 function areStored(connection: Connection, row: SessionRow, { entries, fence: { head } }: Append): boolean {
@@ -88,45 +91,47 @@ function areStored(connection: Connection, row: SessionRow, { entries, fence: { 
 
 /** The error that another writer has taken the lease. */
 export function leaseTakenOver(id: string, lease: LeaseRow | undefined): LeaseLostError {
-  return leaseLost(id, lease && keyOfText(lease.owner))
+  return leaseLost(id, lease && decodeText(lease.owner))
 }
 
 /** Adds a message, unless its key is known. Returns whether it was new. Requires a transaction. */
 export function addMessage(connection: Connection, { key }: SessionRow, item: InboxItem): boolean {
   const body = JSON.stringify(item)
   const { changes } = connection
-    .statement(insertMessage)
-    .run(key, textOfKey(item.clientKey), checksumOf(body, key), body)
+    .statement(insertMessageSql)
+    .run(key, encodeText(item.clientKey), checksumOf(body, key), body)
   failpoint('sqlite.send.beforeCommit')
   return changes > 0
 }
 
-const insertMessage = 'INSERT INTO inbox (session, client_key, sum, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
+const insertMessageSql = 'INSERT INTO inbox (session, client_key, sum, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'
 
 /** Removes a message that is in the log now; its key stays known. Requires a transaction. */
 function markDelivered(connection: Connection, session: number, clientKey: string): void {
-  connection.statement(delivered).run(session, textOfKey(clientKey))
+  connection.statement(markDeliveredSql).run(session, encodeText(clientKey))
 }
 
-const delivered = `INSERT INTO inbox (session, client_key) VALUES (?, ?)
+const markDeliveredSql = `INSERT INTO inbox (session, client_key) VALUES (?, ?)
   ON CONFLICT (session, client_key) DO UPDATE SET sum = NULL, body = NULL WHERE body IS NOT NULL`
 
 /** The inbox, oldest message first. */
 export function readInbox(connection: Connection, { key, id }: SessionRow): InboxItem[] {
-  const found = connection.statement(waiting).all(key) as unknown as Checksummed[]
-  return found.map((row) => {
+  const rows = connection.statement(waitingMessagesSql).all(key) as unknown as Checksummed[]
+  return rows.map((row) => {
     const item = verifiedValue(row, key)
     if (item === undefined)
-      throw corruptError(connection.path, `a message of session ${keyOfText(id)} is not what was sent`)
+      throw corruptError(connection.path, `a message of session ${decodeText(id)} is not what was sent`)
     return item as InboxItem
   })
 }
 
-const waiting = 'SELECT sum, body FROM inbox WHERE session = ? AND body IS NOT NULL ORDER BY position'
+const waitingMessagesSql = 'SELECT sum, body FROM inbox WHERE session = ? AND body IS NOT NULL ORDER BY position'
 
 /** Stores bytes under a name. Requires a transaction. */
 export function putBlob(connection: Connection, session: string, name: string, bytes: Uint8Array): void {
-  connection.statement('INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING').run(textOfKey(session), name, bytes)
+  connection
+    .statement('INSERT INTO blobs VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
+    .run(encodeText(session), name, bytes)
   failpoint('sqlite.blob.beforeCommit')
 }
 
@@ -134,7 +139,7 @@ export function putBlob(connection: Connection, session: string, name: string, b
 export function getBlob(connection: Connection, session: string, name: string): Uint8Array | undefined {
   const row = connection
     .statement('SELECT bytes FROM blobs WHERE session = ? AND name = ?')
-    .get(textOfKey(session), textOfKey(name))
+    .get(encodeText(session), encodeText(name))
   if (!row) return undefined
   const bytes = row.bytes
   if (!(bytes instanceof Uint8Array) || digestOf(bytes) !== name)

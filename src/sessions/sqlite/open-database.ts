@@ -44,11 +44,11 @@ function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'W
     database.exec(`PRAGMA trusted_schema = OFF; PRAGMA synchronous = ${synchronous}`)
     // On macOS an ordinary sync does not reach the disk; elsewhere this changes nothing.
     if (synchronous === 'FULL') database.exec('PRAGMA fullfsync = ON')
-    const { refusal, dead } = prepareDatabase(database, path, journal)
-    if (refusal) database.exec('PRAGMA query_only = ON')
+    const { readOnlyReason, dead } = prepareDatabase(database, path, journal)
+    if (readOnlyReason) database.exec('PRAGMA query_only = ON')
     const id = randomUUID()
     const onFirstWrite = (to: Connection): void => registerOpener(to, id, dead)
-    const connection = new Connection({ database, path, busyTimeoutMs, refusal, onFirstWrite })
+    const connection = new Connection({ database, path, busyTimeoutMs, readOnlyReason, onFirstWrite })
     return { connection, close: () => connection.close(() => unregisterOpener(connection, id)) }
   } catch (error) {
     database.close()
@@ -58,20 +58,20 @@ function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'W
 
 interface Readiness {
   /** Why it may only be read. */
-  readonly refusal?: StoreError
+  readonly readOnlyReason?: StoreError
   /** Openers that ended without closing the database. */
   readonly dead: readonly string[]
 }
 
 function prepareDatabase(database: DatabaseSync, path: string, journal: 'WAL' | 'DELETE'): Readiness {
-  const found = versionOf(database)
-  if (found > steps.length) return { refusal: newer(path, found), dead: [] }
+  const version = versionOf(database)
+  if (version > steps.length) return { readOnlyReason: newer(path, version), dead: [] }
   refuseForeignDatabase(database, path)
   useJournal(database, path, journal)
-  if (found < steps.length) bringUpToDate(database)
+  if (version < steps.length) bringUpToDate(database)
   const dead = deadOpeners(database)
   const damage = dead.length > 0 ? damageOf(database, path) : undefined
-  return damage === undefined ? { dead } : { refusal: corruptError(path, damage), dead }
+  return damage === undefined ? { dead } : { readOnlyReason: corruptError(path, damage), dead }
 }
 
 const versionOf = (database: DatabaseSync): number =>
@@ -90,7 +90,7 @@ function refuseForeignDatabase(database: DatabaseSync, path: string): void {
 function useJournal(database: DatabaseSync, path: string, journal: 'WAL' | 'DELETE'): void {
   const mode = database.prepare(`PRAGMA journal_mode = ${journal}`).get()?.journal_mode
   if (String(mode).toUpperCase() === journal) {
-    database.exec('PRAGMA journal_size_limit = 67108864') // shrinks the log after a burst
+    database.exec('PRAGMA journal_size_limit = 67108864') // shrinks the WAL after a burst
     return
   }
   throw storeError('unavailable', path, `SQLite cannot use the ${journal} journal there, but ${mode}`)
@@ -127,7 +127,7 @@ function damageOf(database: DatabaseSync, path: string): string | undefined {
 }
 
 /** 243 MB took 0.2 s from memory; a cold or slow disk takes longer. Larger files are not checked as a whole. */
-const largestChecked = 256 * 1024 * 1024
+const maxCheckedBytes = 256 * 1024 * 1024
 
 /**
  * Processes that have the database open for writing are listed in it. A dead process in the list did not close the database.
@@ -140,9 +140,9 @@ function deadOpeners(database: DatabaseSync): string[] {
 
 /** The damage that SQLite finds in the file. Undefined for an intact file, and for one that is too large to check. */
 function findDamage(database: DatabaseSync, path: string): string | undefined {
-  if (statSync(path).size > largestChecked) return undefined
-  const found = database.prepare('PRAGMA quick_check(1)').get()?.quick_check
-  return found === 'ok' ? undefined : String(found)
+  if (statSync(path).size > maxCheckedBytes) return undefined
+  const result = database.prepare('PRAGMA quick_check(1)').get()?.quick_check
+  return result === 'ok' ? undefined : String(result)
 }
 
 /** Adds this process to the list of openers and removes dead ones. Requires a transaction. */
@@ -156,7 +156,7 @@ function unregisterOpener(connection: Connection, id: string): void {
   connection.statement('DELETE FROM openers WHERE id = ?').run(id)
 }
 
-/** Parses a process stored in the database. Undefined if it is none. */
+/** Parses a process stored in the database. Undefined if the text is not one. */
 export function parseProcess(text: unknown): ProcessIdentity | undefined {
   if (typeof text !== 'string') return undefined
   try {

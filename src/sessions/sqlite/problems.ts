@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { AgentError, codeOf, messageOf, StoreError, type StoreErrorCode } from '../../core/errors.ts'
 import { resourceShortage } from '../../platform/files.ts'
 
-/** The StoreError for any failure of the database at `path`. */
+/** The StoreError for a failure of the database at `path`. An AgentError is returned as it is. */
 export function problemOf(error: unknown, path: string): Error {
   if (error instanceof AgentError) return error
   const shortage = shortageAt(error, path)
@@ -95,7 +95,7 @@ function shortageAt(error: unknown, path: string): string | undefined {
   }
 }
 
-/** SQLite opens the database, its log, the index of the log and a folder; if twice as many can be opened, there is no shortage. */
+/** SQLite opens the database, its WAL, the index of the WAL and a folder; if twice as many can be opened, there is no shortage. */
 const maxOpened = 8
 
 function resultCodeOf(error: unknown): number | undefined {
@@ -119,7 +119,7 @@ const whatHappened: Readonly<Record<StoreErrorCode, (path: string) => string>> =
     `${path} cannot be written: nothing was written; check the rights of the file and its folder, and that the disk is not read-only`,
   busy: (path) => `Another process keeps ${path} locked: nothing was written; try again, or end that process`,
   corrupt: (path) =>
-    `${path} is damaged or no session store; it was left as it is. Copy what is readable into a new one: rescueSqlite({ from: ${JSON.stringify(path)}, to: 'rescued.db' }) from libero/session/sqlite`,
+    `${path} is damaged, or is not a session store; it was left as it is. Copy what is readable into a new one: rescueSqlite({ from: ${JSON.stringify(path)}, to: 'rescued.db' }) from libero/session/sqlite`,
   newer: (path) =>
     `${path} was written by a newer version of Libero: it can be read, but not written; update Libero to go on`,
   network_fs: (path) =>

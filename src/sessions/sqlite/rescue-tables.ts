@@ -17,7 +17,7 @@ export function copyStore(source: DatabaseSync, target: DatabaseSync, losses: Lo
   const put = target.prepare('UPDATE store SET value = ? WHERE name = ?')
   if (typeof identity === 'string') put.run(identity, 'identity')
   else losses.add('the identity of the store')
-  // If the counter is lost, the present time is higher than it can be.
+  // If the counter is lost, the current time is used: it is higher than any epoch can be.
   put.run(typeof epochs === 'number' ? epochs : Date.now(), 'epochs')
 }
 
@@ -25,14 +25,14 @@ export function copyStore(source: DatabaseSync, target: DatabaseSync, losses: Lo
 export function copySessions(source: DatabaseSync, target: DatabaseSync, losses: Losses): void {
   const insert = target.prepare('INSERT OR IGNORE INTO sessions (key, id, parent, head) VALUES (?, ?, ?, ?)')
   const problem = each(salvage(source, 'sessions', 'key, id, parent, head'), ({ key, id, parent, head }) => {
-    if (!isCount(key) || typeof id !== 'string') return
-    insert.run(key, id, typeof parent === 'string' ? parent : null, isCount(head) ? head : 0)
+    if (!isPositiveInteger(key) || typeof id !== 'string') return
+    insert.run(key, id, typeof parent === 'string' ? parent : null, isPositiveInteger(head) ? head : 0)
   })
   note(losses, 'sessions', problem)
   const names = 'SELECT key, id FROM sessions INDEXED BY sqlite_autoindex_sessions_1 WHERE id'
   for (const sql of [`${names} >= '' ORDER BY id`, `${names} >= '' ORDER BY id DESC`]) {
     for (const { key, id } of scan(source, sql)) {
-      if (isCount(key) && typeof id === 'string') insert.run(key, id, null, 0)
+      if (isPositiveInteger(key) && typeof id === 'string') insert.run(key, id, null, 0)
     }
   }
 }
@@ -42,7 +42,7 @@ export function copyEntries(source: DatabaseSync, target: DatabaseSync, losses: 
   const insert = target.prepare('INSERT OR IGNORE INTO entries (place, at, sum, body) VALUES (?, ?, ?, ?)')
   let copied = 0
   const use = ({ place, sum, body }: Row): void => {
-    if (!isCount(place) || typeof sum !== 'number' || typeof body !== 'string') return
+    if (!isPositiveInteger(place) || typeof sum !== 'number' || typeof body !== 'string') return
     const { session, seq } = entryKeyParts(place)
     const entry = verifiedValue({ body, sum }, session) as LogEntry | undefined
     if (entry?.seq !== seq) return // found later as a gap
@@ -76,7 +76,7 @@ export function copyMessages(source: DatabaseSync, target: DatabaseSync, losses:
   let copied = 0
   const rows = salvage(source, 'inbox', 'position, session, client_key, sum, body')
   const problem = each(rows, ({ position, session, client_key, sum, body }) => {
-    if (!isCount(position) || !isCount(session) || typeof client_key !== 'string') return
+    if (!isPositiveInteger(position) || !isPositiveInteger(session) || typeof client_key !== 'string') return
     if (body === null) insert.run(position, session, client_key, null, null)
     else if (typeof body !== 'string' || typeof sum !== 'number' || verifiedValue({ body, sum }, session) === undefined)
       losses.add(`a message that waited, with the key ${client_key}`)
@@ -99,7 +99,7 @@ export function copyBlobs(source: DatabaseSync, target: DatabaseSync, losses: Lo
   return copied
 }
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
+const isPositiveInteger = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
 
 function each<T>(rows: Generator<Row, T>, use: (row: Row) => void): T {
   let next = rows.next()

@@ -7,7 +7,7 @@ import { loadSqlite } from './open-database.ts'
 import { problemOf } from './problems.ts'
 import { copyBlobs, copyEntries, copyMessages, copySessions, copyStore, type Losses } from './rescue-tables.ts'
 import { migrate } from './schema.ts'
-import { checksumOf, entryKey, entryKeysEnd, keyOfText } from './stored-values.ts'
+import { checksumOf, decodeText, entryKey, entryKeysEnd } from './stored-values.ts'
 
 /** A part of a damaged store that is missing in its copy. */
 export interface LostPart {
@@ -109,19 +109,19 @@ interface SessionClaim {
 }
 
 function repairSession(target: DatabaseSync, losses: Losses, { key, id, head }: SessionClaim): void {
-  const name = keyOfText(id)
+  const name = decodeText(id)
   let seq = 0
   let lastAt = 0
   const rows = target
     .prepare('SELECT seq, at FROM entries WHERE place > ? AND place < ? ORDER BY place')
     .all(entryKey(key, 0), entryKeysEnd(key))
   for (const row of rows) {
-    const found = Number(row.seq)
-    if (found > seq + 1) {
-      losses.add(rangeOf(seq + 1, found - 1), name)
-      fillGap(target, { key, from: seq + 1, to: found - 1, at: lastAt })
+    const nextSeq = Number(row.seq)
+    if (nextSeq > seq + 1) {
+      losses.add(rangeOf(seq + 1, nextSeq - 1), name)
+      fillGap(target, { key, from: seq + 1, to: nextSeq - 1, at: lastAt })
     }
-    seq = found
+    seq = nextSeq
     lastAt = Number(row.at ?? lastAt)
   }
   if (head > seq) losses.add(rangeOf(seq + 1, head), name)

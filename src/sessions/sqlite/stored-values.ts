@@ -4,17 +4,17 @@ import { crc32 } from 'node:zlib'
  * Encodes an id or a key for SQLite. Almost all stay as they are. Those with a lone surrogate or a NUL, which SQLite cannot
  * store as text, are written as JSON, and so are those that would look like JSON.
  */
-export function textOfKey(key: string): string {
-  return key.startsWith('"') || !key.isWellFormed() || key.includes('\0') ? JSON.stringify(key) : key
+export function encodeText(text: string): string {
+  return text.startsWith('"') || !text.isWellFormed() || text.includes('\0') ? JSON.stringify(text) : text
 }
 
 /** Decodes the text that `textOfKey` wrote. Other texts are returned as they are. */
-export function keyOfText(text: string): string {
-  if (!text.startsWith('"')) return text
+export function decodeText(encoded: string): string {
+  if (!encoded.startsWith('"')) return encoded
   try {
-    return String(JSON.parse(text))
+    return String(JSON.parse(encoded))
   } catch {
-    return text
+    return encoded
   }
 }
 
