@@ -47,7 +47,8 @@ async function similar(path: string, { execution, handle }: FileLocation): Promi
     if (names.includes(name)) return ': it is a link to something that is not there'
     const close = name.length > 80 ? [] : nearest(name, names)
     const prefix = path.slice(0, slash + 1)
-    if (close.length > 0) return `; did you mean ${close.map((one) => shownPath(prefix + one)).join(' or ')}?`
+    if (close.length > 0)
+      return `; did you mean ${close.map((similarName) => shownPath(prefix + similarName)).join(' or ')}?`
     return names.length > 0 ? '' : `; the folder ${shownPath(folder)} is empty`
   } catch {
     return folder === '.' ? '' : `, and no folder ${shownPath(folder)} either`

@@ -39,10 +39,10 @@ export function createGlobTool(options: GlobOptions = {}): ToolDef {
     async execute(input, ctx) {
       const asked = input.path || '.'
       const filter = filterOf(input.pattern)
-      const found = await resolveRoot(asked, ctx)
-      if (found.kind === 'file') throw new Error(`"${asked}" is a file; "path" is the folder to look in`)
+      const givenRoot = await resolveRoot(asked, ctx)
+      if (givenRoot.kind === 'file') throw new Error(`"${asked}" is a file; "path" is the folder to look in`)
       const path = joinPath(asked, filter.base.replace(/\/$/, ''))
-      const root = filter.base === '' ? found : await resolveFolder(path, ctx)
+      const root = filter.base === '' ? givenRoot : await resolveFolder(path, ctx)
       if (!root) return { output: `${nothing}: there is no folder "${path}"`, details: { total: 0, shown: 0 } }
       const query = { ...listing, ...pageOf(input), filter, limitMs }
       const result = await search(query, root, ctx)

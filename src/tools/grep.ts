@@ -56,13 +56,13 @@ export function createGrepTool(options: GrepOptions = {}): ToolDef {
     check: checkInput,
     async execute(input, ctx) {
       const asked = input.path || '.'
-      const found = await resolveRoot(asked, ctx)
+      const givenRoot = await resolveRoot(asked, ctx)
       // A file given as path is searched regardless of its name.
-      const isFile = found.kind === 'file'
+      const isFile = givenRoot.kind === 'file'
       const filter = isFile ? everyPath : filterOf(input.glob)
       const query = { ...queryOf(input), filter, limitMs, type: isFile ? undefined : input.type || undefined }
       const path = joinPath(asked, filter.base.replace(/\/$/, ''))
-      const root = filter.base === '' ? found : await resolveFolder(path, ctx)
+      const root = filter.base === '' ? givenRoot : await resolveFolder(path, ctx)
       if (!root) return { output: nothing, details: { total: 0, shown: 0 } }
       const result = await search(query, root, ctx)
       const unit = query.mode === 'content' ? 'line' : 'file'

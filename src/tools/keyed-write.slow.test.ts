@@ -42,9 +42,9 @@ const what = (text: string | undefined): string => (text === undefined ? 'no fil
 describe('a call that runs again after a crash', () => {
   test.each(before.map((text) => [what(text), text] as const))('does not write twice (before: %s)', async (_, text) => {
     put('a.txt', text)
-    const left = await crashed()
+    const crashedStore = await crashed()
     expect(held('a.txt')).toBe('new\n')
-    const { output, touched } = await resumed(left)
+    const { output, touched } = await resumed(crashedStore)
     const verb = text === undefined ? 'Created' : 'Updated'
     expect(output).toBe(`${verb} a.txt (1 line; had been written before the interruption)`)
     expect(touched).toMatchObject({ path: 'a.txt', access: 'write', digest: digestOf('new\n') })
@@ -53,9 +53,9 @@ describe('a call that runs again after a crash', () => {
 
   test.each([['old'], [undefined]])('writes when it had not come to that (before: %s)', async (text) => {
     put('a.txt', text)
-    const left = await crashed()
+    const crashedStore = await crashed()
     put('a.txt', text)
-    const { output } = await resumed(left)
+    const { output } = await resumed(crashedStore)
     expect(output).toBe(`${text === undefined ? 'Created' : 'Updated'} a.txt (1 line)`)
     expect([writes, held('a.txt')]).toEqual([1, 'new\n'])
   })
@@ -66,9 +66,9 @@ describe('a call that runs again after a crash', () => {
     [undefined, 'theirs'],
   ])('is refused when the file was changed meanwhile (before: %s, now: %s)', async (text, now) => {
     put('a.txt', text)
-    const left = await crashed()
+    const crashedStore = await crashed()
     put('a.txt', now)
-    const { output, touched } = await resumed(left)
+    const { output, touched } = await resumed(crashedStore)
     expect(output).toMatch(/^Tool error: "a\.txt" was changed by something else while this call was interrupted/)
     expect(touched).toBeUndefined()
     expect(writes).toBe(0)
@@ -77,9 +77,9 @@ describe('a call that runs again after a crash', () => {
 
   test('that had noted nothing begins anew', async () => {
     put('a.txt', 'old')
-    const left = await crashed('call_started')
+    const crashedStore = await crashed('call_started')
     put('a.txt', 'theirs')
-    expect((await resumed(left)).output).toBe('Updated a.txt (1 line)')
+    expect((await resumed(crashedStore)).output).toBe('Updated a.txt (1 line)')
   })
 
   test('is not confused by the note of another call, nor by what is no note', async () => {
@@ -94,8 +94,8 @@ describe('a call that runs again after a crash', () => {
       { writes: [{ key: 's/other', callId: 'other', path: 'a.txt', before: null, after: digestOf('theirs') }] },
     ]) {
       put('a.txt', 'theirs')
-      const left = await storeOf(entries.map((entry) => (entry.type === 'state' ? { ...entry, value } : entry)))
-      expect((await resumed(left)).output).toBe('Updated a.txt (1 line)')
+      const crashedStore = await storeOf(entries.map((entry) => (entry.type === 'state' ? { ...entry, value } : entry)))
+      expect((await resumed(crashedStore)).output).toBe('Updated a.txt (1 line)')
     }
   })
 

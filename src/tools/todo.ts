@@ -51,13 +51,13 @@ function checkTodos(raw: unknown): ToolCheck {
         valid: false,
         error: `${where}.content has ${content.length} characters; at most ${maxContentLength} fit`,
       }
-    const known = statusOf(status)
-    if (!known)
+    const knownStatus = statusOf(status)
+    if (!knownStatus)
       return {
         valid: false,
         error: `${where}.status must be one of ${todoStatuses.join(', ')}, got ${JSON.stringify(status)}`,
       }
-    todos.push({ content: content.trim(), status: known })
+    todos.push({ content: content.trim(), status: knownStatus })
   }
   return { valid: true, input: { todos } }
 }

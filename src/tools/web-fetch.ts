@@ -191,8 +191,8 @@ function decode(bytes: Uint8Array, contentType: string, isPage: boolean): string
   const mark = marks.find(([start]) => start.every((byte, i) => bytes[i] === byte))
   const head = isPage ? Buffer.from(bytes.subarray(0, 2048)).toString('latin1') : ''
   // A declaration that was readable as Latin-1 shows that the page is not UTF-16.
-  const [, said] = /<meta[^>]{0,200}charset=["']?(?!utf-?16)([\w-]+)/i.exec(head) ?? []
-  const label = mark?.[1] ?? /charset=["']?([\w:.-]+)/i.exec(contentType)?.[1] ?? said ?? 'utf-8'
+  const [, declared] = /<meta[^>]{0,200}charset=["']?(?!utf-?16)([\w-]+)/i.exec(head) ?? []
+  const label = mark?.[1] ?? /charset=["']?([\w:.-]+)/i.exec(contentType)?.[1] ?? declared ?? 'utf-8'
   try {
     return new TextDecoder(label).decode(bytes)
   } catch {

@@ -21,7 +21,7 @@ export function looseFilter(globs: readonly string[]): PathFilterSpec {
   for (const glob of globs) {
     const isUnwanted = glob.startsWith('!')
     const list = isUnwanted ? unwanted : wanted
-    for (const one of expandBraces(isUnwanted ? glob.slice(1) : glob)) list.push(anywhere(checked(one)))
+    for (const expanded of expandBraces(isUnwanted ? glob.slice(1) : glob)) list.push(anywhere(checked(expanded)))
   }
   return { ...rooted(wanted.map(withContents)), unwanted }
 }

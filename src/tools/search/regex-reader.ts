@@ -73,8 +73,8 @@ export class RegexReader {
   /** An escape that stands for one character, after the backslash. */
   readCharacterEscape(): string {
     const character = this.next()
-    const known = controls[character]
-    if (known !== undefined) return known
+    const control = controls[character]
+    if (control !== undefined) return control
     if (character === 'x') return this.#readHex(2)
     if (character === 'u') return this.#readHex(4)
     if (character === 'U') return this.#readHex(8)

@@ -15,8 +15,8 @@ import { ripgrepOutput } from './ripgrep-output.ts'
 
 /** Programs to try, best first. */
 export async function ripgrepPrograms({ execution }: ToolContext): Promise<string[]> {
-  const own = execution.capabilities.hostPrograms ? await packagedRipgrep() : undefined
-  return own === undefined ? ['rg'] : [own, 'rg']
+  const packaged = execution.capabilities.hostPrograms ? await packagedRipgrep() : undefined
+  return packaged === undefined ? ['rg'] : [packaged, 'rg']
 }
 
 async function packagedRipgrep(): Promise<string | undefined> {

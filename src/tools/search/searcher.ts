@@ -24,10 +24,10 @@ export function createSearcher({ ripgrep }: SearcherOptions = {}): Searcher {
   ) => {
     if (ripgrep === false || !ctx.execution.capabilities.shell) return undefined
     const { ripgrepPrograms, searchWithRipgrep } = await import('./ripgrep.ts')
-    let left = programs.get(ctx.handle) ?? (ripgrep === undefined ? await ripgrepPrograms(ctx) : [ripgrep])
-    for (; left.length > 0; left = left.slice(1)) {
-      const result = await searchWithRipgrep(left[0]!, query, root, ctx)
-      programs.set(ctx.handle, result ? left : left.slice(1))
+    let candidates = programs.get(ctx.handle) ?? (ripgrep === undefined ? await ripgrepPrograms(ctx) : [ripgrep])
+    for (; candidates.length > 0; candidates = candidates.slice(1)) {
+      const result = await searchWithRipgrep(candidates[0]!, query, root, ctx)
+      programs.set(ctx.handle, result ? candidates : candidates.slice(1))
       if (result) return result
     }
     return undefined
@@ -36,8 +36,8 @@ export function createSearcher({ ripgrep }: SearcherOptions = {}): Searcher {
   return async (query, root, ctx) => {
     if (root.kind === 'file' && (await isBinary(root, ctx)))
       return { entries: [], total: 0, sum: 0, gaps: { binary: true } }
-    const found = await withRipgrep(query, root, ctx)
-    if (found) return found
+    const result = await withRipgrep(query, root, ctx)
+    if (result) return result
     if (ctx.execution.capabilities.hostPrograms) {
       const { startSearch } = await import('./start-search.ts')
       return (await startSearch({ query, root }, ctx.signal)).result

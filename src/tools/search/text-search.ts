@@ -43,11 +43,11 @@ export function createTextSearch(query: SearchQuery): TextSearch {
   return {
     addFile(path, bytes) {
       if (required.length > 0 && bytes.indexOf(required) < 0 && !isUtf16(bytes)) return
-      const found = readable(bytes)
-      if (!found) return
+      const file = readable(bytes)
+      if (!file) return
       const { crossesLines } = pattern
-      const search = { text: found.text, regex: pattern.regexFor(found.kind), crossesLines }
-      if (crossesLines && found.text.includes('\0') && isSeenAsBinary(search)) return
+      const search = { text: file.text, regex: pattern.regexFor(file.kind), crossesLines }
+      if (crossesLines && file.text.includes('\0') && isSeenAsBinary(search)) return
       addMatches(path, search)
     },
     result: page.result,
