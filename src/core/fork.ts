@@ -149,7 +149,7 @@ export async function answerChildCalls(session: Session, callIds: readonly strin
   }
 }
 
-/** The same for all open calls of a session. */
+/** `answerChildCalls` for all open calls of a session. */
 export function answerAllChildCalls(session: Session): Promise<void> {
   const { transcript } = session.log
   const begun = transcript.openCalls.filter(({ id }) => transcript.lastStartOf(id))

@@ -223,7 +223,7 @@ describe('a wrong registration', () => {
     expect(add('constructor')).toThrow('Unknown hook "constructor"')
   })
 
-  test('a handler that is no function throws', () => {
+  test('a handler that is not a function throws', () => {
     const { hooks } = bus()
     const handlers = { notice: [() => {}, 'shout'] } as HandlerMap<Moments>
     const message = 'The handler of hook "notice" must be a function, got string'

@@ -7,12 +7,12 @@ const problemOf = (text: string): string => parseArguments(text, false).unreadab
 
 describe('Q01 an escape that JSON does not have', () => {
   test.each([
-    ['find . -exec rm {} \\;', '\\; is no escape of JSON; write \\\\ for a backslash'],
-    ['\\d+', '\\d is no escape of JSON; write \\\\ for a backslash'],
-    ['C:\\Users', '\\U is no escape of JSON; write \\\\ for a backslash'],
-    ['\\x41', '\\x is no escape of JSON; write \\\\ for a backslash'],
-    ['a\\\nb', '\\"\\n" is no escape of JSON; write \\\\ for a backslash'],
-    ['\\u12', '"\\\\u12\\"}" is no escape of JSON: \\u takes four hexadecimal digits'],
+    ['find . -exec rm {} \\;', '\\; is not a JSON escape; write \\\\ for a backslash'],
+    ['\\d+', '\\d is not a JSON escape; write \\\\ for a backslash'],
+    ['C:\\Users', '\\U is not a JSON escape; write \\\\ for a backslash'],
+    ['\\x41', '\\x is not a JSON escape; write \\\\ for a backslash'],
+    ['a\\\nb', '\\"\\n" is not a JSON escape; write \\\\ for a backslash'],
+    ['\\u12', '"\\\\u12\\"}" is not a JSON escape: \\u takes four hexadecimal digits'],
   ])('Q01 in %j is refused by name, with its place', (value, problem) => {
     const text = `{"v": "${value}"}`
     expect(problemOf(text)).toBe(`at position ${text.indexOf('\\')}: ${problem}`)
@@ -27,12 +27,12 @@ describe('Q01 an escape that JSON does not have', () => {
 
 describe('Q03 a value that cannot be kept exactly', () => {
   test.each([
-    ['{"n": NaN}', 'at position 6: "NaN" is no JSON value; put a text in quotes'],
-    ['{"n": -Infinity}', 'at position 6: "-Infinity" is no JSON value; put a text in quotes'],
-    ['{command: echo(rm -rf x)}', 'at position 10: "echo" is no JSON value; put a text in quotes'],
-    ['{"on": yes}', 'at position 7: "yes" is no JSON value; put a text in quotes'],
+    ['{"n": NaN}', 'at position 6: "NaN" is not a JSON value; put a text in quotes'],
+    ['{"n": -Infinity}', 'at position 6: "-Infinity" is not a JSON value; put a text in quotes'],
+    ['{command: echo(rm -rf x)}', 'at position 10: "echo" is not a JSON value; put a text in quotes'],
+    ['{"on": yes}', 'at position 7: "yes" is not a JSON value; put a text in quotes'],
     ['{"n": 010}', 'at position 6: the number 010 may be octal or decimal; write it without the 0 in front'],
-    ['{"a": first, note: second}', 'at position 6: "first" is no JSON value; put a text in quotes'],
+    ['{"a": first, note: second}', 'at position 6: "first" is not a JSON value; put a text in quotes'],
     ['{"a": 1, "a": 2}', 'at position 9: the property "a" is there twice with different values'],
     ['{"a": "\\ud83d"}', 'at position 6: the string has half a character (\\ud83d)'],
     ...['9007199254740993', '-12345678901234567890', '1e999', '1e-999'].map((digits) => [

@@ -114,7 +114,7 @@ class Reader {
       list.push(value)
       if (this.#separator(close, typeof value === 'string')) commas++
     }
-    // In Python a single value in parentheses is no tuple.
+    // In Python a single value in parentheses is not a tuple.
     if (close === ')' && list.length === 1 && commas === 0)
       throw this.#error('"(" begins neither a value nor a tuple', start)
     return list
@@ -182,18 +182,18 @@ class Reader {
       const digits = this.#text.slice(at + 2, at + 6)
       this.#at += 4
       if (/^[\da-fA-F]{4}$/.test(digits)) return String.fromCharCode(Number.parseInt(digits, 16))
-      throw this.#error(`${JSON.stringify(`\\u${digits}`)} is no escape of JSON: \\u takes four hexadecimal digits`, at)
+      throw this.#error(`${JSON.stringify(`\\u${digits}`)} is not a JSON escape: \\u takes four hexadecimal digits`, at)
     }
     if (Object.hasOwn(escapes, char)) return escapes[char]!
     if (char === close) return char
-    throw this.#error(`\\${visible(char)} is no escape of JSON; write \\\\ for a backslash`, at)
+    throw this.#error(`\\${visible(char)} is not a JSON escape; write \\\\ for a backslash`, at)
   }
 
   #number(): number {
     const start = this.#at
     const source = this.#match(number)
     if (source === '' || !this.#isEndOfValue())
-      throw this.#error(`${this.#shown(start)} is no JSON value; put a text in quotes`, start)
+      throw this.#error(`${this.#shown(start)} is not a JSON value; put a text in quotes`, start)
     if (isOctalOrDecimal.test(source))
       throw this.#error(`the number ${cut(source)} may be octal or decimal; write it without the 0 in front`, start)
     const value = exactNumber(source)

@@ -34,10 +34,7 @@ export async function runLoop(run: Run): Promise<LoopEnd> {
   return completed(run)
 }
 
-/**
- * If this run added no prompt of its own, delivers the messages that wait in the session. If there are none and the last
- * reply was interrupted, adds a note that tells the model to continue.
- */
+/** In a run without a prompt of its own: delivers the waiting messages or, after an interrupted reply, a note to continue. */
 async function deliverWaiting(run: Run): Promise<void> {
   const { transcript } = run.log
   const hasOwnPrompt = transcript.turns.at(-1)?.runId === run.id // the last turn belongs to this run, so it is its prompt
@@ -55,8 +52,7 @@ interface TurnOutcome {
   readonly suspended?: string
 }
 
-/** Stands for the turn before the first turn of this run: the model has nothing left to do. */
-const beforeFirstTurn: TurnOutcome = { turnId: '', isModelDone: true }
+const beforeFirstTurn: TurnOutcome = { turnId: '', isModelDone: true } // of this run
 
 /** One turn: the model replies, and every call in the reply is answered. */
 async function takeTurn(run: Run): Promise<TurnOutcome> {
@@ -75,17 +71,13 @@ async function takeTurn(run: Run): Promise<TurnOutcome> {
   return { turnId, isModelDone: false }
 }
 
-/**
- * Delivers what comes next: steering, or a follow-up once the model is done, and notes of extensions. Returns whether to
- * take another turn: always after a delivery, otherwise as the extensions decide.
- */
+/** Delivers messages and notes of extensions. Returns whether to take another turn: yes after a delivery, else as the extensions decide. */
 async function deliverNext(run: Run, { turnId, isModelDone }: TurnOutcome): Promise<boolean> {
   // A message that is still being written was accepted: the run must not end without it.
   if (isModelDone) await run.log.flushed()
   let messages = run.inbox.peek(isModelDone)
-  const { turnNumber } = run.progress
   const stop = isModelDone && messages.length === 0
-  const next: HookContexts['turn:next'] = { turnId, turn: turnNumber, stop, add: [] }
+  const next: HookContexts['turn:next'] = { turnId, turn: run.progress.turnNumber, stop, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
   // Messages may have arrived while the extensions were asked.

@@ -108,7 +108,7 @@ describe('what cannot be an input', () => {
     ['"x"', 'string'],
     ['true', 'boolean'],
     ['1e999', 'number'],
-  ])('%s is no object', (text, kind) => {
+  ])('%s is not an object', (text, kind) => {
     const unreadable = `expected a JSON object, got ${kind}`
     expect(parseArguments(text, false)).toEqual({ input: {}, raw: text, unreadable })
   })

@@ -27,7 +27,7 @@ function normalizeObject(given: unknown): ParsedArguments {
 
 const flaws: Readonly<Record<JsonFlaw, string>> = {
   'too deep': `nested deeper than ${maxNesting} levels`,
-  'no number': 'it holds a number too large to be one',
+  'no number': 'it holds a number that is too large for JSON',
   'malformed text': 'it holds half a character (one surrogate without the other)',
 }
 

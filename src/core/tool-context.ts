@@ -199,7 +199,7 @@ export class CallContext implements ToolContext {
     }
   }
 
-  /** Called when the call timer gives up on this call. */
+  /** Called by the call timer: at the time limit, when the run is cancelled, or when a sibling call failed. */
   cancel(reason: unknown): void {
     this.#cancelled = { reason }
     this.#cancellation?.cancel(reason)

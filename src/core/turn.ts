@@ -45,7 +45,7 @@ export interface ToolCallBlock {
   readonly id: string
   readonly name: string
   readonly input: Record<string, unknown>
-  /** The argument text of the model, kept only if it is no JSON object or cannot be restored from `input`. */
+  /** The argument text of the model, kept only if it is not a JSON object or cannot be restored from `input`. */
   readonly raw?: string
   /** Why `raw` could not be read; such a call is answered and never runs. */
   readonly unreadable?: string

@@ -18,7 +18,7 @@ const type = (field: string, type: string, got: string): RegExp =>
 const negative = (field: string): RegExp =>
   new RegExp(`^Validation error: "${field}" must .*not (be )?negative[,;] got -1$`)
 const absurd = (field: string): RegExp => new RegExp(`^Validation error: "${field}" must be .*; got 1e\\+308$`)
-const tooLarge = /the arguments could not be read: it holds a number too large to be one/
+const tooLarge = /the arguments could not be read: it holds a number that is too large for JSON/
 const found = ok(/^file\.txt/)
 
 /** Tool, then input, then what the model is told. */

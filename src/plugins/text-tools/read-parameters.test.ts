@@ -23,7 +23,7 @@ async function say(body: string, form = (inner: string) => `<tool_use name="remo
 test.each([
   ['path: x, dry_run: True', 'at position 0'],
   ['{"path": "x", "dry_run": maybe(True)}', 'at position 25'],
-  ['{"path": "\\d", "dry_run": true}', 'no escape of JSON'],
+  ['{"path": "\\d", "dry_run": true}', 'not a JSON escape'],
   ['{"path": "x", "dry_run": true', 'looks cut off'],
   ['["x"]', 'expected a JSON object, got array'],
 ])('Q02 the body %s is refused, with the reason, and nothing runs', async (body, reason) => {
@@ -37,7 +37,7 @@ test('Q02 a call that has its name inside is refused by that name', async () => 
   const named = (args: string): string => `<tool_call>{"name": "remove", "arguments": ${args}}</tool_call>`
   const { ran, told } = await say('{"path": "\\d"}', named)
   expect(ran).toEqual([])
-  expect(told).toContain('no escape of JSON')
+  expect(told).toContain('not a JSON escape')
   expect((await say('{"path": 3.10}', named)).ran).toEqual([{ path: '3.10' }])
 })
 
@@ -53,5 +53,5 @@ test.each([
 test('Q02 unreadable calls are marked for a program that looks for calls', () => {
   const call = matchToolCalling('<tool_use name="t">{"a": "\\;"}</tool_use>')
   expect(call?.parameters).toEqual({ input: '{"a": "\\;"}' })
-  expect(call?.unreadable).toBe('at position 7: \\; is no escape of JSON; write \\\\ for a backslash')
+  expect(call?.unreadable).toBe('at position 7: \\; is not a JSON escape; write \\\\ for a backslash')
 })
