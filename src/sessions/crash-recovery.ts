@@ -55,10 +55,10 @@ type CommandsOf = (callId: string) => string
 export async function endLeftoverCommands({ runs }: Transcript): Promise<CommandsOf | undefined> {
   if (typeof process === 'undefined' || process.platform !== 'linux') return undefined
   const { endCallProcesses } = await import('../platform/leftover-processes.ts')
-  const left = await endCallProcesses(runs.map(({ id }) => id))
-  if (!left) return undefined
+  const leftovers = await endCallProcesses(runs.map(({ id }) => id))
+  if (!leftovers) return undefined
   return (callId) => {
-    const { isEnded, startedBy, commands } = left.of(callId) ?? {}
+    const { isEnded, startedBy, commands } = leftovers.of(callId) ?? {}
     if (isEnded === undefined) return 'No command of it was found running on this machine.'
     if (!isEnded) return `Its command is still running, under process ${startedBy} of this machine; it was left alone.`
     return `Its command was still running, and was ended now: ${commands?.join('; ')}`

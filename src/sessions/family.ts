@@ -30,7 +30,7 @@ async function mayBeChild(store: SessionStore, id: string): Promise<boolean> {
 /** The names of a session's own children. */
 export async function childNames(store: SessionStore, id: string): Promise<Set<string>> {
   const prefix = `${id}/`
-  const children = (await store.list()).filter((one) => one.parent === id && one.id.startsWith(prefix))
+  const children = (await store.list()).filter((session) => session.parent === id && session.id.startsWith(prefix))
   return new Set(children.map((child) => child.id.slice(prefix.length)))
 }
 
@@ -42,7 +42,7 @@ export async function descendantsOf(store: SessionStore, id: string): Promise<re
 /** All descendants of a session in a list, parents before their children. */
 export function descendantsAmong(all: readonly SessionInfo[], id: string): SessionInfo[] {
   const children = Map.groupBy(all, ({ parent }) => parent)
-  const found = [...(children.get(id) ?? [])]
-  for (const session of found) found.push(...(children.get(session.id) ?? []))
-  return found
+  const descendants = [...(children.get(id) ?? [])]
+  for (const session of descendants) descendants.push(...(children.get(session.id) ?? []))
+  return descendants
 }

@@ -79,8 +79,8 @@ export async function inboxOf(store: SessionStore, id: string, head = 0): Promis
 type AnswerItem = InboxItem & { readonly answer: CallAnswer }
 
 /** Converts a person's answer about a call to an inbox message; `undefined` if the same answer was given before. */
-export function createAnswerItem(log: Log, callId: string, given: PendingAnswer): AnswerItem | undefined {
-  const { decision, content, by, mac, meta } = given ?? {}
+export function createAnswerItem(log: Log, callId: string, answer: PendingAnswer): AnswerItem | undefined {
+  const { decision, content, by, mac, meta } = answer ?? {}
   const isDecision = decision === 'allow' || decision === 'deny'
   if (!isDecision && decision !== undefined)
     throw new TypeError(`The decision about "${callId}" must be "allow" or "deny", got ${show(decision)}`)
@@ -88,8 +88,8 @@ export function createAnswerItem(log: Log, callId: string, given: PendingAnswer)
     throw new TypeError(`An answer to "${callId}" needs a decision, "allow" or "deny", or a content`)
 
   const pending = pendingCalls(log.transcript)
-  const call = pending.find((one) => one.callId === callId)
-  const others = pending.map((one) => one.callId).join(', ') || 'none'
+  const call = pending.find((waiting) => waiting.callId === callId)
+  const others = pending.map((waiting) => waiting.callId).join(', ') || 'none'
   if (!call) throw new Error(`Session ${log.id}: no call "${callId}" waits for an answer; ${others} does`)
   if (call.decision) return requireSame(call.decision, decision, callId)
   const isApproval = approvalFor(log.transcript, callId) !== undefined

@@ -134,9 +134,9 @@ export function createPostgresStore({
       failpoint('postgres.send.after')
     },
 
-    watch(id, { after = 0, signal: given }) {
+    watch(id, { after = 0, signal: callerSignal }) {
       const session = toName(id, 'session id')
-      const signal = AbortSignal.any([given, database.closing])
+      const signal = AbortSignal.any([callerSignal, database.closing])
       const subscribe = (listener: () => void): (() => void) => notifications.on(session, listener)
       const poll = (from: number): Promise<StoreChange | undefined> =>
         orAborted(readChange(session, from), signal).catch((error) => {

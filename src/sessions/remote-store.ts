@@ -38,14 +38,14 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
   }
 
   async function* pagesOf(id: string, after: number): AsyncGenerator<readonly LogEntry[]> {
-    let left = maxBytes
+    let bytesLeft = maxBytes
     for (let seen = after; ; ) {
       const path = `${pathOf(id)}/entries?after=${seen}`
       const {
         entries: page,
         next,
         size,
-      } = await request({ method: 'GET', path, maxBytes: Math.min(left, pageBytes) }, id)
+      } = await request({ method: 'GET', path, maxBytes: Math.min(bytesLeft, pageBytes) }, id)
       const flaw = entriesFlaw(page, seen)
       if (flaw) throw unexpected(flaw)
       const entries = asEntries(page)
@@ -53,14 +53,14 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
       if (next === undefined) return
       seen = entries.at(-1)?.seq ?? seen
       if (entries.length === 0 || next !== seen) throw unexpected(`a page that is followed by ${show(next)}`)
-      left = Math.max(0, left - size)
+      bytesLeft = Math.max(0, bytesLeft - size)
     }
   }
 
   async function hasAll(id: string, entries: readonly LogEntry[], head: number): Promise<boolean> {
     let at = 0
     for await (const page of pagesOf(id, head)) {
-      for (const { id: there } of page) if (at < entries.length && there !== entries[at++]!.id) return false
+      for (const { id: storedId } of page) if (at < entries.length && storedId !== entries[at++]!.id) return false
       if (at >= entries.length) break
     }
     return at === entries.length
@@ -94,26 +94,30 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
       if (ttlMs === 0) return { method: 'DELETE', path: `${path}?${query}`, retries: Math.min(1, retries) }
       return { method: 'PUT', path, body, limitMs }
     })()
-    const given = leaseOf(await request(call, id))
-    if (typeof given === 'string') throw unexpected(given)
-    return given
+    const lease = leaseOf(await request(call, id))
+    if (typeof lease === 'string') throw unexpected(lease)
+    return lease
   }
 
   async function list(): Promise<readonly SessionInfo[]> {
     const sessions: SessionInfo[] = []
-    let left = maxBytes
+    let bytesLeft = maxBytes
     for (let path = '/sessions'; ; ) {
-      const { sessions: page, next, size } = await request({ method: 'GET', path, maxBytes: Math.min(left, pageBytes) })
+      const {
+        sessions: page,
+        next,
+        size,
+      } = await request({ method: 'GET', path, maxBytes: Math.min(bytesLeft, pageBytes) })
       if (!Array.isArray(page)) throw unexpected('sessions that are not a list')
-      for (const one of page) {
-        const info = sessionInfoOf(one)
+      for (const item of page) {
+        const info = sessionInfoOf(item)
         if (typeof info === 'string') throw unexpected(info)
         sessions.push(info)
       }
       if (next === undefined) return sessions
       if (page.length === 0 || next !== sessions.at(-1)?.id)
         throw unexpected(`a page that is followed by ${show(next)}`)
-      left = Math.max(0, left - size)
+      bytesLeft = Math.max(0, bytesLeft - size)
       path = `/sessions?${new URLSearchParams({ after: sessions.at(-1)!.id })}`
     }
   }
@@ -219,9 +223,9 @@ async function* watchByLongPolling(
   let failures = 0
   while (!signal.aborted) {
     const askedAt = clock.now()
-    let found: StoreChange | undefined
+    let change: StoreChange | undefined
     try {
-      found = await ask(seen, keysForQuery(shown))
+      change = await ask(seen, keysForQuery(shown))
       failures = 0
     } catch (error) {
       if (signal.aborted) return
@@ -230,12 +234,12 @@ async function* watchByLongPolling(
       continue
     }
     if (signal.aborted) return
-    const inbox = found.inbox.filter((item) => !shown.has(item.clientKey))
+    const inbox = change.inbox.filter((item) => !shown.has(item.clientKey))
     for (const item of inbox) shown.add(item.clientKey)
     // A message in the log has left the inbox and never comes back.
-    for (const entry of found.entries) if ('clientKey' in entry && entry.clientKey) shown.delete(entry.clientKey)
-    seen = found.entries.at(-1)?.seq ?? seen
-    if (found.entries.length > 0 || inbox.length > 0) yield { entries: found.entries, inbox }
+    for (const entry of change.entries) if ('clientKey' in entry && entry.clientKey) shown.delete(entry.clientKey)
+    seen = change.entries.at(-1)?.seq ?? seen
+    if (change.entries.length > 0 || inbox.length > 0) yield { entries: change.entries, inbox }
     else if (clock.now() - askedAt < heldMs) await sleep(pollMs, { clock, signals: [signal, closing] })
   }
 }

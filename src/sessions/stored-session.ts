@@ -83,8 +83,8 @@ class StoredSession extends LeasedLog implements Session {
   }
 
   async childrenOf(...callIds: readonly string[]): Promise<readonly string[]> {
-    const found = await (this.canWrite() ? this.#knownChildren() : childNames(this.store, this.id))
-    const names = [...new Set([...found, ...this.#madeChildren])]
+    const knownNames = await (this.canWrite() ? this.#knownChildren() : childNames(this.store, this.id))
+    const names = [...new Set([...knownNames, ...this.#madeChildren])]
     return names.filter((name) => callIds.some((callId) => isChildOf(name, callId)))
   }
 

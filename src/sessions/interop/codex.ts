@@ -118,9 +118,9 @@ class Reader {
 
   #result(callId: string, output: unknown, number: number): void {
     const isWrapped = isRecord(output) // as written before November 2025
-    const given = isWrapped ? output.content : output
+    const content = isWrapped ? output.content : output
     const failed = isWrapped && output.success === false
-    const shown: ToolOutput = typeof given === 'string' ? given : partsOf(given, number, this.#skipped)
+    const shown: ToolOutput = typeof content === 'string' ? content : partsOf(content, number, this.#skipped)
     this.messages.result({ type: 'tool_result', callId, output: shown, ...(failed && { isError: true }) })
   }
 

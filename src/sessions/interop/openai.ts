@@ -215,9 +215,9 @@ function writeUser(content: readonly SessionContentBlock[], at: string): OpenAIM
     if (block?.type === 'tool_result') results.push(writeResult(block, `${at}[${i}]`, images))
     else parts.push(writePart(block, `${at}[${i}]`))
   }
-  const said = [...images, ...parts]
-  if (results.length > 0 && said.length === 0) return results
-  return [...results, { role: 'user', content: joined(said) }]
+  const userParts = [...images, ...parts]
+  if (results.length > 0 && userParts.length === 0) return results
+  return [...results, { role: 'user', content: joined(userParts) }]
 }
 
 function writeResult({ callId, output }: ToolResultBlock, at: string, images: OpenAIPart[]): OpenAIMessage {
@@ -259,7 +259,7 @@ function joined(parts: readonly OpenAIPart[]): string | readonly OpenAIPart[] {
 
 function writeAssistant(content: readonly SessionContentBlock[], at: string): OpenAIMessage {
   const thoughts: string[] = []
-  const said: OpenAIPart[] = []
+  const parts: OpenAIPart[] = []
   const calls: OpenAIToolCall[] = []
   for (const [i, block] of content.entries()) {
     switch (block?.type) {
@@ -267,11 +267,11 @@ function writeAssistant(content: readonly SessionContentBlock[], at: string): Op
         thoughts.push(block.text)
         break
       case 'text':
-        said.push({ type: 'text', text: block.text })
+        parts.push({ type: 'text', text: block.text })
         break
       case 'image':
       case 'document':
-        said.push({ type: 'text', text: `[${block.type}: ${block.mediaType}]` })
+        parts.push({ type: 'text', text: `[${block.type}: ${block.mediaType}]` })
         break
       case 'tool_call':
         calls.push(writeCall(block))
@@ -287,7 +287,7 @@ function writeAssistant(content: readonly SessionContentBlock[], at: string): Op
   const reasoning = thoughts.filter((thought) => thought !== '').join('\n\n')
   return {
     role: 'assistant',
-    content: said.length === 0 && calls.length > 0 ? null : joined(said),
+    content: parts.length === 0 && calls.length > 0 ? null : joined(parts),
     ...(reasoning !== '' && { reasoning_content: reasoning }),
     ...(calls.length > 0 && { tool_calls: calls }),
   }

@@ -57,8 +57,8 @@ export class Skipped {
   readonly #kinds = new Map<string, { count: number; readonly first: number }>()
 
   add(kind: string, line: number): void {
-    const known = this.#kinds.get(kind)
-    if (known) known.count++
+    const existing = this.#kinds.get(kind)
+    if (existing) existing.count++
     else this.#kinds.set(kind, { count: 1, first: line })
   }
 
@@ -81,9 +81,9 @@ export class Messages {
   /** Pieces with the same name form one message. */
   assistant(content: readonly SessionContentBlock[], name?: string): void {
     if (content.length === 0) return
-    const known = name === undefined ? undefined : this.#named.get(name)
-    if (known) {
-      known.content.push(...content)
+    const existing = name === undefined ? undefined : this.#named.get(name)
+    if (existing) {
+      existing.content.push(...content)
       return
     }
     const message = { role: 'assistant' as const, content: [...content] }
@@ -100,14 +100,14 @@ export class Messages {
 
   result(block: ToolResultBlock): void {
     const at = this.list.findLastIndex(({ content }) =>
-      content.some((one) => one.type === 'tool_call' && one.id === block.callId),
+      content.some((other) => other.type === 'tool_call' && other.id === block.callId),
     )
     const next = at === -1 ? this.list.at(-1) : this.list[at + 1]
     if (next?.role !== 'user') {
       this.list.splice(at === -1 ? this.list.length : at + 1, 0, { role: 'user', content: [block] })
       return
     }
-    const results = next.content.findLastIndex((one) => one.type === 'tool_result')
+    const results = next.content.findLastIndex((other) => other.type === 'tool_result')
     next.content.splice(results + 1, 0, block)
   }
 }
@@ -143,7 +143,7 @@ export const canonicalTypes = 'text, image, document, thinking, tool_call or too
 export function requireMessages(messages: unknown, roles: readonly string[]): void {
   for (const [i, message] of requireList(messages, 'messages', 'an array of messages').entries()) {
     const { role } = requireObject(message, `messages[${i}]`)
-    if (!roles.some((known) => known === role)) fail(`messages[${i}].role`, role, roles.join(', '))
+    if (!roles.some((accepted) => accepted === role)) fail(`messages[${i}].role`, role, roles.join(', '))
   }
 }
 

@@ -140,10 +140,10 @@ function parsedLine(line: string, path: string, number: number): { clientKey?: u
 
 /** The keys that are in the log. Takes one pass; only lines that may contain one are parsed. */
 function keysInLog(folder: string, keys: readonly string[]): Set<string> {
-  const found = new Set<string>()
-  if (keys.length === 0) return found
+  const present = new Set<string>()
+  if (keys.length === 0) return present
   const open = openLogForReading(folder)
-  if (!open) return found
+  if (!open) return present
   const { path, fd } = open
   try {
     const bytes = withReadErrors(path, () => readBytes(fd))
@@ -151,9 +151,9 @@ function keysInLog(folder: string, keys: readonly string[]): Set<string> {
     const wanted = new Set(keys)
     for (let at = log.indexOf(mark); at >= 0; at = log.indexOf(mark, at + mark.length)) {
       const key = textAt(log, at + mark.length)
-      if (key !== undefined && wanted.has(key) && !found.has(key) && isKeyOfLine(log, at, key)) found.add(key)
+      if (key !== undefined && wanted.has(key) && !present.has(key) && isKeyOfLine(log, at, key)) present.add(key)
     }
-    return found
+    return present
   } finally {
     fs.closeSync(fd)
   }

@@ -41,7 +41,7 @@ export function createDatabase({
   const closer = new AbortController()
   const secrets = secretsOf(url)
   const running = new Set<Promise<unknown>>()
-  let own: Promise<OwnSql> | undefined
+  let driver: Promise<OwnSql> | undefined
 
   const query: Query = async (statement, values) => {
     if (closer.signal.aborted) throw closedError()
@@ -53,12 +53,12 @@ export function createDatabase({
 
   async function ask(statement: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     if (sql) return answerOf(sql, statement, values)
-    own ??= openDriver(url, { max })
-    const mine = own
+    driver ??= openDriver(url, { max })
+    const mine = driver
     try {
       return await answerOf(await mine, statement, values)
     } catch (error) {
-      if (own === mine && (isNoAnswer(error) || error instanceof StoreError)) own = undefined // opened again by the next statement
+      if (driver === mine && (isNoAnswer(error) || error instanceof StoreError)) driver = undefined // opened again by the next statement
       if (isNoAnswer(error)) mine.then((client) => client.end({ timeout: 0 })).catch(() => {})
       throw error
     }
@@ -94,7 +94,7 @@ export function createDatabase({
     closing: closer.signal,
     async close() {
       closer.abort()
-      const client = await own?.catch(() => undefined)
+      const client = await driver?.catch(() => undefined)
       // The driver would also wait for lost connections.
       await within(5000, Promise.all(running), () => undefined)
       await client?.end({ timeout: 0 })

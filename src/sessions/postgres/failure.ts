@@ -60,10 +60,10 @@ export const isRetryable = (error: unknown): boolean =>
 export function storeErrorOf(error: unknown, secrets: readonly string[]): Error {
   if (error instanceof AgentError || error instanceof TypeError) return error
   const { code, advice } = kindOf(error)
-  const said = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), messageOf(error))
+  const message = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), messageOf(error))
   // Not the driver's error, which contains the values of the statement.
-  const cause = Object.assign(new Error(said), { code: codeOf(error) })
-  return new StoreError(code, `The Postgres store failed: ${said || codeOf(error)}; ${advice}`, { cause })
+  const cause = Object.assign(new Error(message), { code: codeOf(error) })
+  return new StoreError(code, `The Postgres store failed: ${message || codeOf(error)}; ${advice}`, { cause })
 }
 
 function kindOf(error: unknown): Kind {

@@ -92,17 +92,17 @@ interface PostgresTables {
 
 export function createTables(database: Database, name: string): PostgresTables {
   const meta = `${quoted(name)}.meta`
-  let found: Promise<number> | undefined
+  let storedFormat: Promise<number> | undefined
 
   function ready(): Promise<number> {
-    if (!found) {
+    if (!storedFormat) {
       const mine = database.retry(prepare)
-      found = mine
+      storedFormat = mine
       mine.catch(() => {
-        if (found === mine) found = undefined
+        if (storedFormat === mine) storedFormat = undefined
       })
     }
-    return found
+    return storedFormat
   }
 
   async function prepare(query: Query): Promise<number> {

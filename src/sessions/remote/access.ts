@@ -50,8 +50,8 @@ export function createAccessControl({ token, authorize }: AccessOptions): Access
   return {
     async authenticate(request) {
       if (token === undefined) return
-      const given = /^Bearer ([\x21-\x7e]+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? ''
-      if (await isSame(given, token)) return
+      const sent = /^Bearer ([\x21-\x7e]+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? ''
+      if (await isSame(sent, token)) return
       const message = 'This store needs a valid token'
       throw new Refusal(401, { code: 'denied', message }, { 'www-authenticate': 'Bearer' })
     },
@@ -65,8 +65,11 @@ export function createAccessControl({ token, authorize }: AccessOptions): Access
 /** Compares in constant time. */
 async function isSame(sent: string, expected: string): Promise<boolean> {
   const encoder = new TextEncoder()
-  const [left, right] = await Promise.all([sha256(encoder.encode(sent)), sha256(encoder.encode(expected))])
+  const [sentDigest, expectedDigest] = await Promise.all([
+    sha256(encoder.encode(sent)),
+    sha256(encoder.encode(expected)),
+  ])
   let difference = 0
-  for (let i = 0; i < left.length; i++) difference |= left[i]! ^ right[i]!
+  for (let i = 0; i < sentDigest.length; i++) difference |= sentDigest[i]! ^ expectedDigest[i]!
   return difference === 0
 }

@@ -145,9 +145,9 @@ function excerpt(text: string, maxLength: number): string {
 }
 
 function retryAfter({ headers }: Response, now: number): number | undefined {
-  const said = headers.get('retry-after')
-  if (!said) return undefined
-  const ms = /^\d+$/.test(said) ? Number(said) * 1000 : Date.parse(said) - now
+  const header = headers.get('retry-after')
+  if (!header) return undefined
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined
 }
 
@@ -163,7 +163,7 @@ interface RequestSubject {
 export function errorOf({ code, message, owner, since, head }: Problem, subject: RequestSubject): Error {
   const { origin, id = '', head: expected } = subject
   const by = owner ? excerpt(owner, 200) : 'another writer'
-  const known = owner === undefined ? {} : { owner }
+  const details = owner === undefined ? {} : { owner }
   switch (code) {
     case 'session_busy':
       return sessionBusy(id, owner && by, since)
@@ -171,7 +171,7 @@ export function errorOf({ code, message, owner, since, head }: Problem, subject:
       return leaseLost(id, owner && by)
     case 'head_moved': {
       const moved = `Session ${id} has moved on${head === undefined ? '' : ` to entry ${head}`}, expected ${expected}`
-      return new LeaseLostError(owner === undefined ? moved : `${moved}; ${by} has taken it over`, known)
+      return new LeaseLostError(owner === undefined ? moved : `${moved}; ${by} has taken it over`, details)
     }
     case 'too_large':
       return new StoreError('full', `${origin} does not take so much at once: ${message}`)

@@ -129,15 +129,15 @@ async function exchange(call: Call, settings: RemoteSettings, signal: AbortSigna
 
 async function tokenOf({ token, origin }: RemoteSettings): Promise<string | undefined> {
   if (typeof token !== 'function') return token
-  let given: unknown
+  let value: unknown
   try {
-    given = await token()
+    value = await token()
   } catch (error) {
     // The message is not quoted: it may contain a secret.
     const name = error instanceof Error ? error.name : typeof error
     throw new StoreError('denied', `There is no token for ${origin}: the token function failed with ${name}`)
   }
-  if (isSendable(given)) return given
+  if (isSendable(value)) return value
   throw new StoreError('denied', `The token function for ${origin} gave nothing that can be sent as a token`)
 }
 
@@ -148,13 +148,13 @@ function hiding(values: readonly string[]): (text: string) => string {
   const secrets = values
     .filter((value) => value.length >= shortestSecret)
     .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
-  return (text) => secrets.reduce((left, secret) => left.replaceAll(secret, '[hidden]'), text)
+  return (text) => secrets.reduce((hidden, secret) => hidden.replaceAll(secret, '[hidden]'), text)
 }
 
 /** Only the code of the runtime's error is shown: its message may contain the address, or a header with the token. */
 function codeOf(error: unknown): string {
-  for (const one of [error, (error as Error | undefined)?.cause]) {
-    const code = (one as { code?: unknown } | null | undefined)?.code
+  for (const each of [error, (error as Error | undefined)?.cause]) {
+    const code = (each as { code?: unknown } | null | undefined)?.code
     if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,40}$/.test(code)) return ` (${code})`
   }
   return ''

@@ -61,10 +61,10 @@ const maxDrainedBytes = 64 * 1024 * 1024
 
 async function drain(iterator: AsyncIterator<Uint8Array>): Promise<void> {
   try {
-    for (let left = maxDrainedBytes; left > 0; ) {
+    for (let bytesLeft = maxDrainedBytes; bytesLeft > 0; ) {
       const { done, value } = await iterator.next()
       if (done) return
-      left -= value.byteLength
+      bytesLeft -= value.byteLength
     }
     await iterator.return?.() // closes the connection
   } catch {} // the client has disconnected

@@ -114,9 +114,9 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
   },
 
   async getBlob({ store, route }, id) {
-    const found = await store.blobs(id).get(route.name)
-    if (!found) throw new Refusal(404, { code: 'no_blob', message: 'The session has no such blob' })
-    const bytes = new Uint8Array(found)
+    const blob = await store.blobs(id).get(route.name)
+    if (!blob) throw new Refusal(404, { code: 'no_blob', message: 'The session has no such blob' })
+    const bytes = new Uint8Array(blob)
     return new Response(bytes, {
       headers: {
         'content-type': 'application/octet-stream',

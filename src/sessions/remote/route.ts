@@ -44,8 +44,8 @@ function verbsOfPart(part: string | undefined, name: string | undefined): Verbs 
 
 function pick({ method }: Request, verbs: Verbs | undefined): StoreMethod {
   if (!verbs) throw noRoute()
-  const found = Object.hasOwn(verbs, method) ? verbs[method] : undefined
-  if (found) return found
+  const operation = Object.hasOwn(verbs, method) ? verbs[method] : undefined
+  if (operation) return operation
   const allow = Object.keys(verbs).join(', ')
   throw new Refusal(405, { code: 'no_method', message: `Only ${allow} are allowed here` }, { allow })
 }

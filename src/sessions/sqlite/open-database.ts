@@ -175,8 +175,8 @@ function isAliveHere(text: unknown): boolean {
 /** Loads `node:sqlite`, and suppresses the warning of some versions of Node that it is experimental. */
 export function loadSqlite(): { DatabaseSync: typeof DatabaseSync } {
   const { emitWarning } = process
-  process.emitWarning = ((...told: Parameters<typeof emitWarning>) => {
-    if (!isAboutSqlite(told[0])) Reflect.apply(emitWarning, process, told)
+  process.emitWarning = ((...args: Parameters<typeof emitWarning>) => {
+    if (!isAboutSqlite(args[0])) Reflect.apply(emitWarning, process, args)
   }) as typeof emitWarning
   try {
     const loaded = process.getBuiltinModule('node:sqlite')

@@ -106,9 +106,9 @@ async function undone(store: SessionStore, id: string, error: unknown): Promise<
     return error
   } catch {
     const code = error instanceof StoreError ? error.code : 'unavailable'
-    const left =
+    const advice =
       'No session was imported. Parts of it, which no list shows, could not be removed; the next import of this session removes them'
-    return new StoreError(code, `${messageOf(error)}. ${left}`, { cause: error })
+    return new StoreError(code, `${messageOf(error)}. ${advice}`, { cause: error })
   }
 }
 
