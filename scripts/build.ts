@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
@@ -46,7 +46,10 @@ export async function bundleInto(dist: string): Promise<void> {
     // Readers have the source; the types keep their comments.
     comments: false,
     codeSplitting: {
-      groups: [{ name: 'browser', test: (id) => shared.has(id) }, ...chunks.map(([name, test]) => ({ name, test }))],
+      groups: [
+        { name: 'browser', test: (id) => shared.has(id) },
+        ...chunks.map(([name, modules]) => ({ name, test: isOneOf(modules) })),
+      ],
       includeDependenciesRecursively: true,
     },
   })
@@ -86,30 +89,57 @@ const asciiOnly: Plugin = {
 }
 
 /**
- * What is loaded together is one file, because each file costs time at start: these modules, and what they import at once
- * and no file above has. Loading the root must not load a part of Node, nor must asking for the version
- * anything else.
+ * Modules that are loaded together share one file, because each file costs time at start. A chunk has the modules listed
+ * here and what they import statically, unless an earlier chunk has it. Loading the root must not load a part of Node;
+ * `libero --version` must load nothing else.
  */
-const chunks: readonly (readonly [name: string, test: RegExp])[] = [
-  ['base', /\/src\/(core\/(nearest|version)|platform\/visible-text)\.ts$/],
-  ['events', /\/src\/events\//],
-  ['cli', /\/src\/cli\/(cli-error|command|exit-codes|help|libero|parse)\.ts$/],
+const chunks: readonly (readonly [name: string, modules: readonly string[]])[] = [
+  ['base', ['core/nearest', 'core/version', 'platform/visible-text']],
+  ['events', ['events/']],
+  ['cli', ['cli/cli-error', 'cli/command', 'cli/help', 'cli/libero', 'cli/parse']],
   [
     'engine',
-    /\/src\/(core\/|create-agent\.ts|sessions\/(session|memory-store|stores)\.ts|sessions\/interop\/(anthropic|detect|fields|openai)\.ts|execution\/(process|sandbox)\.ts|tools\/(interaction|spawn)\.ts|mcp\/(config|late|oauth\/(credential-store|mcp-oauth-provider))\.ts|skills\/(skill|late-skills|check-config)\.ts|extensions\/disclosure\/(tool-search|lazy-tool)\.ts|presets\/(preset|standard)|providers\/(aliases|without-vision))/,
+    [
+      ...['create-agent', 'providers/aliases', 'providers/without-vision', 'presets/preset', 'presets/standard'],
+      ...['sessions/session', 'sessions/memory-store', 'sessions/stores'],
+      ...['sessions/interop/anthropic', 'sessions/interop/detect', 'sessions/interop/openai'],
+      ...['execution/process', 'execution/sandbox', 'tools/interaction', 'tools/spawn'],
+      ...['mcp/config', 'mcp/connections', 'mcp/oauth/credential-store', 'mcp/oauth/mcp-oauth-provider'],
+      ...['skills/skill', 'skills/lazy-skills', 'skills/check-config'],
+      ...['extensions/disclosure/tool-search', 'extensions/disclosure/lazy-tool'],
+    ],
   ],
-  ['platform', /\/src\/platform\/(files|lock|digest|redact|source-files|canonical-json)\.ts$/],
+  [
+    'platform',
+    ['files', 'lock', 'digest', 'redact', 'source-files', 'canonical-json'].map((name) => `platform/${name}`),
+  ],
   [
     'provider',
-    /\/src\/providers\/(services\/[a-z-]+|offline\/offline|catalogue|credential|retry|service|watchdog)\.ts$/,
+    [
+      ...['providers/services/', 'providers/offline/offline'],
+      ...['catalogue', 'credential', 'retry', 'service', 'watchdog'].map((name) => `providers/${name}`),
+    ],
   ],
-  ['exchange', /\/src\/(providers\/(wires\/openai-chat|exchange|line)|platform\/http-node|auth\/credentials)\.ts$/],
-  ['store', /\/src\/sessions\/(sqlite-store|stored-session)\.ts$/],
-  ['toolset', /\/src\/(presets\/profiles|extensions\/(read-tracking|summary-compaction))\.ts$/],
-  ['authority', /\/src\/authority\/(authority|trust\/(enter-project|trust-list))\.ts$/],
-  ['call', /\/src\/authority\/gate\.ts$/], // what the first call of a tool loads
-  ['work', /\/src\/cli\/run\/work\.ts$/],
+  [
+    'model-stream',
+    [
+      ...['providers/wires/openai-chat', 'providers/model-stream', 'providers/service-client'],
+      ...['platform/http-node', 'auth/credentials'],
+    ],
+  ],
+  ['store', ['sessions/sqlite-store', 'sessions/stored-session']],
+  ['toolset', ['presets/coding', 'extensions/read-tracking', 'extensions/summary-compaction']],
+  ['authority', ['authority/authority', 'authority/trust/enter-project', 'authority/trust/trust-list']],
+  ['call', ['authority/gate']], // loaded by the first call of a tool
+  ['run', ['cli/run/run-task']],
 ]
+
+/** Whether a module is in a list of modules and folders. A listed name without a file is an error. */
+function isOneOf(modules: readonly string[]): (id: string) => boolean {
+  const paths = modules.map((name) => join(root, 'src', name.endsWith('/') ? name : `${name}.ts`))
+  for (const path of paths) if (!existsSync(path)) throw new Error(`${path} is in a chunk and does not exist`)
+  return (id) => paths.some((path) => id === path || (path.endsWith('/') && id.startsWith(path)))
+}
 
 /** Each subpath of the package, by where its code goes. */
 function subpaths(): Record<string, string> {
