@@ -30,10 +30,12 @@ afterEach(() => {
 
 const script = fileURLToPath(new URL('./store-jsonl-child.ts', import.meta.url))
 
-/** Has another process do something; `limit` bounds its files, in blocks. */
+/** Has another process do something; `limit` bounds its files, in blocks, and so Node must not write compiled code there. */
 export function runChild(args: readonly string[], { limit }: { limit?: number } = {}): Child {
   const command = [process.execPath, '--conditions=libero-source', script, ...args]
-  const [program = '', ...rest] = limit ? ['/bin/sh', '-c', `ulimit -f ${limit}; exec "$@"`, 'sh', ...command] : command
+  const [program = '', ...rest] = limit
+    ? ['/bin/sh', '-c', `ulimit -f ${limit}; export NODE_DISABLE_COMPILE_CACHE=1; exec "$@"`, 'sh', ...command]
+    : command
   const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'] })
   children.push(child)
   let [out, err] = ['', '']

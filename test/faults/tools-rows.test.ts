@@ -169,7 +169,7 @@ describe('a machine that gives nothing more', () => {
     here.put('a.txt', 'one\n')
     const { stdout, stderr } = await program(
       here,
-      'ulimit -f 64',
+      'ulimit -f 64; export NODE_DISABLE_COMPILE_CACHE=1',
       `
       const content = 'x'.repeat(1_000_000)
       await say('write_file', { path: 'a.txt', content })
