@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type Breach, breachesOf, importsOf, type Rules, readSources, tokenise } from './import-graph.ts'
 
 /**
- * ARCHITECTURE.md, "Who may import whom". From the bottom to the top; layers of one row stand side by side. Changing the architecture
+ * ARCHITECTURE.md, "Which folder may import which". From the bottom to the top; layers of one row stand side by side. Changing the architecture
  * means changing this table in a reviewed diff.
  */
 const table: readonly (readonly [row: readonly string[], mayImport: readonly string[] | 'everything above'])[] = [

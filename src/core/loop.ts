@@ -34,10 +34,10 @@ export async function runLoop(run: Run): Promise<LoopEnd> {
   return completed(run)
 }
 
-/** In a run without a prompt of its own: delivers the waiting messages or, after an interrupted reply, a note to continue. */
+/** Without a prompt of its own, a run first delivers the waiting messages or, after an interrupted reply, a note to continue. */
 async function deliverWaiting(run: Run): Promise<void> {
   const { transcript } = run.log
-  const hasOwnPrompt = transcript.turns.at(-1)?.runId === run.id // the last turn belongs to this run, so it is its prompt
+  const hasOwnPrompt = transcript.turns.at(-1)?.runId === run.id // a run logs no other turn before this point
   if (transcript.openTurn || hasOwnPrompt) return
   const messages = run.inbox.waitingAtStart()
   const notes = messages.length === 0 && transcript.isInterrupted ? [continueNote] : []
@@ -52,7 +52,8 @@ interface TurnOutcome {
   readonly suspended?: string
 }
 
-const beforeFirstTurn: TurnOutcome = { turnId: '', isModelDone: true } // of this run
+/** Stands in for the outcome of a turn before the run has taken one. */
+const beforeFirstTurn: TurnOutcome = { turnId: '', isModelDone: true }
 
 /** One turn: the model replies, and every call in the reply is answered. */
 async function takeTurn(run: Run): Promise<TurnOutcome> {

@@ -70,7 +70,7 @@ async function executePrepared(
     failure ??= error // there is no entry for it: the log cannot be written
     status = stopReason = 'error'
   }
-  if (start.isLoggingStarted) log.transcript.isLive = false
+  if (start.isLoggingStarted) log.transcript.isLive = false // `completeTurns` now leaves out a turn with open calls
   const stats = statsOf(run, status, stopReason, start.startedAt)
   if (failure instanceof AgentAbortedError) failure.stats = stats
   await hooks.tell('agent:done', stats)

@@ -57,7 +57,7 @@ function isConcurrencySafe({ tool, callInfo }: PreparedCall): boolean {
   }
 }
 
-/** The snapshot of the counts in hook contexts is taken before a wave. It is not taken if no hook can see it. */
+/** Refreshes the calls per tool that hooks see (`runToolCounts`) once per wave, and only if a hook can see them. */
 function refreshCounts({ hooks, tools }: Run): void {
   if (hooks.has('tool:gate') || hooks.has('tool:before') || hooks.has('tool:after')) tools.counts.refresh()
 }

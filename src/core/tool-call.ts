@@ -206,19 +206,25 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
   }
 }
 
-/** When a call ends, answers the calls that its child agents left open, in this attempt or an earlier one. */
+/**
+ * When a call ends, its child agents may have left calls open, in this attempt or an earlier one: answers those. Nothing is
+ * to be done if the call is suspended, if its children were cancelled, or if it never had children.
+ */
 async function answerChildCallsAfter(run: Run, context: CallContext, timer: CallTimer, error?: unknown): Promise<void> {
   const { hasChildren, attempt, callId } = context
   if (error instanceof Suspended) return // its children continue later
   const isCancelled = error instanceof TimeLimitError || timer.cancellation.isCancelled
-  const answerTheirOwn = hasChildren && isCancelled // cancelled children answer their own calls
+  const childrenAnswerThemselves = hasChildren && isCancelled
   const neverHadChildren = !hasChildren && attempt === 1
-  if (answerTheirOwn || neverHadChildren) return
+  if (childrenAnswerThemselves || neverHadChildren) return
   context.close()
   await answerChildCallsOf(run, [callId])
 }
 
-/** For calls that started earlier and are now answered without running again: first answers the open calls of their children. */
+/**
+ * Before a started call gets a result without running again, the open calls of its child agents must get results too.
+ * Does nothing for calls that never started.
+ */
 export function answerChildCallsIfStarted(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
   const started = callIds.filter((id) => run.log.transcript.lastStartOf(id))
   return started.length > 0 ? answerChildCallsOf(run, started) : undefined

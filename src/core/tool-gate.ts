@@ -67,7 +67,7 @@ function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
   return { decision, digest, by, ...(mac !== undefined && { mac }), ...(note && { note }) }
 }
 
-/** The halt of a call whose approval request has no answer or expired. If the call started after the request, it already passed the gate: no halt. */
+/** The halt of a call that still waits for its approval, unanswered or expired. A call that started after the request was let through: no halt. */
 function pendingHalt({ log: { transcript } }: Run, { id }: ToolCallBlock): { halt?: Halt } {
   const entry = transcript.approvals.get(id)
   if (!entry || entry.seq < (transcript.lastStartOf(id)?.seq ?? 0)) return {}

@@ -169,8 +169,8 @@ type Replace = (text: string, edit: TextEdit) => Replaced | NotReplaced
 function applyEdit(file: LosslessText, text: string, input: EditInput, replace: Replace): Replaced | NotReplaced {
   const { old_string, new_string, replace_all: all = false } = input
   if (file.encoding !== 'unknown') return replace(text, { old: old_string, new: new_string, all })
-  // The file mixes encodings. A match of non-ASCII UTF-8 proves that this part of the file is UTF-8; otherwise the encoding
-  // for the new text is unknown.
+  // The file mixes encodings. If old_string has non-ASCII characters and matches, that part is UTF-8. If it is plain ASCII,
+  // it does not show how to encode non-ASCII new text.
   if (!isAscii(new_string) && isAscii(old_string))
     return {
       type: 'refused',

@@ -26,7 +26,7 @@ export function anthropicMessages(): Wire {
     fields: writeFields,
     writeMessage,
     withCacheBreakpoint: withBreakpoint,
-    // Inserted before the brackets that close the last part, the list of parts and the message.
+    // Adds the breakpoint to a message that is serialized already: `text` goes in before its final `}]}`.
     breakpointPatch: { text: `,${JSON.stringify(breakpoint).slice(1, -1)}`, end: '}]}' },
     decoder: () => new AnthropicDecoder(),
     readError,
@@ -84,14 +84,14 @@ function writeGenerationFields(request: ModelRequest): Fields {
     (isForced && { tool_choice: { type: 'tool', name: forcedTool } }) ||
     (toolChoice === 'none' && request.tools.length > 0 && { tool_choice: { type: 'none' } })
   const shared = { ...choice, ...(format && { output_config: { format } }) }
+  const withDefaults = { max_tokens: maxTokens, ...shared }
   const withoutThinking = {
-    max_tokens: maxTokens,
-    ...shared,
+    ...withDefaults,
     ...(traits.defaultThinking === 'adaptive' && { thinking: { type: 'disabled' } }),
   }
   if (thinking === 'off' || isForced) return withoutThinking
   const adaptive = { type: 'adaptive', ...(traits.hidesThinking && { display: 'summarized' }) }
-  if (thinking === 'adaptive') return traits.adaptive ? { ...withoutThinking, thinking: adaptive } : withoutThinking
+  if (thinking === 'adaptive') return traits.adaptive ? { ...withDefaults, thinking: adaptive } : withoutThinking
 
   // Thinking counts as output, so its budget is added to `max_tokens`.
   const budget = Math.max(request.thinkingBudget ?? thinkingBudgets[thinking], minThinkingBudget)

@@ -16,15 +16,13 @@ import {
 import { completeEnd, countLines, entriesIn, entryIn, lineStart, linesOf } from './log-lines.ts'
 
 /**
- * The log of a session, held open by its one writer.
+ * The log of a session, held open by its one writer. The file itself fences off a writer that lost its lease:
  *
- * The fence is the file itself. A process that takes a session from a writer that may still live does not continue its
- * file: it moves the file aside and puts a copy in its place (`replaceLog`). The old writer still holds the moved file open,
- * and whatever it writes later goes to a file that is never read. So there is no race between a check and the write, and an
- * append needs no lock: after the write it is enough to check that the file at the path is still the one that is open. If
- * so, the copy of any later writer contains the append, and it may be acknowledged. If not, the lease is lost. (Entries
- * written just before the move are in the copy although their writer is told that it lost the lease; as after a crash, the
- * new writer reads them before it writes.) An open file keeps its inode, so no other file can be mistaken for it.
+ * - Takeover: the new process moves the file aside and puts a copy in its place (`replaceLog`). What the old writer
+ *   appends later goes to the moved file, which is never read.
+ * - Append, without a lock: write, then compare the inode of the path with that of the open file. If they are the same,
+ *   every later copy contains the entries, so they are acknowledged. If they differ, the lease is lost; the entries may
+ *   be in the copy all the same, as after a crash, and the new writer reads them before it writes.
  */
 export interface LogFile {
   readonly path: string
@@ -101,8 +99,8 @@ export function entriesOf({ path, fd, size }: LogFile): LogEntry[] {
 /**
  * Replaces the log by a copy, so that a process that holds the old file open no longer writes to what others read. The log
  * is moved aside first, so that the copy contains everything acknowledged until then. The moved file stays until
- * `finishReplacing`: its presence forbids writing. This may be interrupted anywhere and repeated; the copy is then made
- * again, because an empty file of a late writer may be in its place. Requires the lock of the folder.
+ * `finishReplacing`: its presence forbids writing. It may be interrupted anywhere and repeated. A repetition always
+ * copies again: a late writer may have created an empty file at the path. Requires the lock of the folder.
  */
 export function replaceLog(folder: string): void {
   const [path, moved] = [logPath(folder), movedPath(folder)]

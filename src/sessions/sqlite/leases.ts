@@ -9,8 +9,8 @@ import type { LeaseRow, SessionRow, SessionRows } from './session-rows.ts'
 import { decodeText, encodeText } from './stored-values.ts'
 
 /**
- * Takes or renews a lease, or releases it by a renewal with `ttlMs` 0. Requires a transaction; a returned error is to be
- * thrown after it is committed.
+ * Takes or renews a lease, or releases it by a renewal with `ttlMs` 0. Requires a transaction. The
+ * busy error is returned, because throwing it would roll back the clock correction: the caller throws it after the commit.
  */
 export function lease(
   connection: Connection,
@@ -56,7 +56,7 @@ const renewLeaseSql = 'UPDATE sessions SET expires = ?, ttl = ?, process = ? WHE
 
 const endOf = (now: number, ttlMs: number): number => (ttlMs === 0 ? 0 : now + ttlMs)
 
-/** The error that the session is busy. If it expires later than the ttl allows, the clock was set back: the ttl restarts. */
+/** Returns the busy error. A lease that expires more than one ttl from now shows that the clock was set back: its expiry is corrected first. */
 function busyAfterClockFix(
   connection: Connection,
   { key, id }: SessionRow,

@@ -56,9 +56,9 @@ const maxNamedLines = 5
 const maxNotedLines = 12
 
 /**
- * Replaces the only match of the old text, or all of them. Exact matches, up to line endings, are tried first, with pasted
- * line numbers removed if need be. For a single replacement a tolerant match is used if there is no exact one, or only one
- * that starts inside a longer indentation.
+ * Replaces the only match of the old text, or all matches. It tries, in this order: an exact match, in which line endings
+ * may differ; the same with pasted line numbers removed; for a single replacement, a tolerant match. An exact match that
+ * starts in the middle of a line's indentation is used only if there is no tolerant one.
  */
 export function replaceText(text: string, edit: TextEdit, options: ReplaceOptions = {}): Replaced | NotReplaced {
   const { display = (part) => part } = options
@@ -259,7 +259,7 @@ function rewriter(text: string, edit: OldAndNew): (start: number, end: number) =
   const endingAt = endingsIn(text)
   let last: { readonly match: string; readonly ending: string; readonly newText: string } | undefined
   return (start, end) => {
-    // An edit that begins or ends inside a line ending means single characters.
+    // The match splits a \r\n pair: the model edits \r or \n itself, so new_string is used verbatim.
     if (isInsideCrlf(text, start) || isInsideCrlf(text, end)) return edit.new
     const match = text.slice(start, end)
     const ending = endingAt(end) ?? '\n'
