@@ -270,16 +270,16 @@ describe('trust that is taken back', () => {
 
   test('while they are being loaded lets none of them be called', async () => {
     const { at } = await place()
-    await at.write(
-      'project/.libero/tools/late.mjs',
-      `await new Promise((done) => setTimeout(done, 20))\n${toolFile('late')}`,
-    )
+    const { promise: mayLoad, resolve: letLoad } = Promise.withResolvers<void>()
+    Object.assign(globalThis, { mayLoad })
+    await at.write('project/.libero/tools/late.mjs', `await globalThis.mayLoad\n${toolFile('late')}`)
     const { start, list, clock, layers, project } = await open(at, { who: person(['trust']) })
     const agent = start([call('1', 'late')], [call('2', 'count')], 'done')
     const running = agent.run({ prompt: 'go' })
     await list.revoke(at.project)
     await clock.advance(5000)
     await until(() => project.revoked.aborted)
+    letLoad()
     await running
     expect(resultsOf(agent.turns).filter((text) => text.includes('ran'))).toEqual([])
     await layers.reload()

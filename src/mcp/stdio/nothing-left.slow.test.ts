@@ -94,6 +94,7 @@ describe.skipIf(!onLinux)('the keeper', () => {
     await transport.start()
     const keeper = only(keepers())
     expect(statOf(keeper)[3]).toBe(String(keeper))
+    await vi.waitFor(() => expect(ignoresSignals(keeper)).toBe(true), 10_000) // its first command sets that
     for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM', 'SIGQUIT'] as const) send(keeper, signal)
     await sleep(100)
     expect(send(keeper, 0)).toBe(true)
@@ -206,6 +207,12 @@ function keepers(): number[] {
 function statOf(pid: number): string[] {
   const stat = file(pid, 'stat')
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+/** Whether SIGINT, the second signal, is in the mask of ignored signals. */
+function ignoresSignals(pid: number): boolean {
+  const mask = /^SigIgn:\s*([0-9a-f]+)/m.exec(file(pid, 'status'))?.[1] ?? '0'
+  return (BigInt(`0x${mask}`) & 2n) !== 0n
 }
 
 function file(pid: number, name: string): string {
