@@ -24,7 +24,7 @@ export async function runLoop(run: Run): Promise<LoopEnd> {
   let turn: TurnOutcome
   do {
     throwIfCancelled(run)
-    if (!transcript.openTurn && run.progress.turnNumber >= run.settings.behavior.maxTurns)
+    if (!transcript.turnWithOpenCalls && run.progress.turnNumber >= run.settings.behavior.maxTurns)
       return { status: 'completed', stopReason: 'max_turns' }
     turn = await takeTurn(run)
     if (turn.suspended !== undefined) return { status: 'suspended', stopReason: turn.suspended }
@@ -38,7 +38,7 @@ export async function runLoop(run: Run): Promise<LoopEnd> {
 async function deliverWaiting(run: Run): Promise<void> {
   const { transcript } = run.log
   const hasOwnPrompt = transcript.turns.at(-1)?.runId === run.id // a run logs no other turn before this point
-  if (transcript.openTurn || hasOwnPrompt) return
+  if (transcript.turnWithOpenCalls || hasOwnPrompt) return
   const messages = run.inbox.waitingAtStart()
   const notes = messages.length === 0 && transcript.isInterrupted ? [continueNote] : []
   if (messages.length > 0 || notes.length > 0) await deliverInbox(run, messages, notes)
@@ -57,9 +57,9 @@ const beforeFirstTurn: TurnOutcome = { turnId: '', isModelDone: true }
 
 /** One turn: the model replies, and every call in the reply is answered. */
 async function takeTurn(run: Run): Promise<TurnOutcome> {
-  const turn = run.log.transcript.openTurn ?? (await askModel(run))
+  const turn = run.log.transcript.turnWithOpenCalls ?? (await askModel(run))
   const turnId = turn.id
-  if (!run.log.transcript.openTurn) return { turnId, isModelDone: true }
+  if (!run.log.transcript.turnWithOpenCalls) return { turnId, isModelDone: true }
 
   const suspended = await runToolBatch(run, turn)
   if (suspended !== undefined) return { turnId, isModelDone: false, suspended }

@@ -16,7 +16,7 @@ import type { EntryBody, RunFailure, RunStatus } from './log.ts'
 import { runLoop } from './loop.ts'
 import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
-import { answerChildCallsIfStarted } from './tool-call.ts'
+import { closeChildCallsIfStarted } from './tool-call.ts'
 import { abortedResult, syntheticResult } from './tool-result.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
@@ -64,13 +64,13 @@ async function executePrepared(
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
     if (start.isLoggingStarted && answersOpenCalls({ status, stopReason }))
-      await answerChildCallsIfStarted(run, ...log.transcript.openCalls.map(({ id }) => id))
+      await closeChildCallsIfStarted(run, ...log.transcript.openCalls.map(({ id }) => id))
     if (start.isLoggingStarted) await log.append(...lastEntries(run, { status, stopReason, failure }, start))
   } catch (error) {
     failure ??= error // there is no entry for it: the log cannot be written
     status = stopReason = 'error'
   }
-  if (start.isLoggingStarted) log.transcript.isLive = false // `completeTurns` now leaves out a turn with open calls
+  if (start.isLoggingStarted) log.transcript.isRunActive = false // `completeTurns` now leaves out a turn with open calls
   const stats = statsOf(run, status, stopReason, start.startedAt)
   if (failure instanceof AgentAbortedError) failure.stats = stats
   await hooks.tell('agent:done', stats)
@@ -87,7 +87,7 @@ async function executePrepared(
 function adoptMeta(run: Run): void {
   const { inbox, log, facts } = run
   if (facts.meta) return
-  const waiting = log.transcript.openTurn ? undefined : inbox.waitingAtStart()[0]
+  const waiting = log.transcript.turnWithOpenCalls ? undefined : inbox.waitingAtStart()[0]
   const { meta } = waiting ?? log.transcript.turns.findLast(isMessage) ?? {}
   if (meta) run.facts = { ...facts, meta }
 }
@@ -184,13 +184,13 @@ async function logRunStart(run: Run, plan: RunPlan, start: RunStart): Promise<()
   start.firstTurn = transcript.completeTurns.length
   if (prompt) {
     const open = transcript.openCalls.map(({ id }) => id)
-    await answerChildCallsIfStarted(run, ...open)
+    await closeChildCallsIfStarted(run, ...open)
     for (const id of open) entries.push(syntheticResult(id, 'skipped'))
     if (waiting.length > 0) entries.push(deliveryEntry(run, waiting))
     entries.push({ type: 'turn', turn: userTurn(run, prompt, meta), ...(clientKey !== undefined && { clientKey }) })
   }
   start.isLoggingStarted = true
-  transcript.isLive = true
+  transcript.isRunActive = true
   await log.append(...entries)
   const turns = transcript.turns.slice(before)
   return async () => {

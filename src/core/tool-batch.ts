@@ -3,8 +3,8 @@ import { Cancellation } from './cancellation.ts'
 import { AgentProviderError } from './errors.ts'
 import { type PreparedCall, prepareCall } from './prepared-call.ts'
 import type { Run } from './run.ts'
-import { answerChildCallsIfStarted, executeCall, SiblingFailed } from './tool-call.ts'
-import { type GateDecision, gateCall } from './tool-gate.ts'
+import { closeChildCallsIfStarted, executeCall, SiblingFailed } from './tool-call.ts'
+import { type GateResult, gateCall } from './tool-gate.ts'
 import {
   abortedResult,
   answerCall,
@@ -30,7 +30,7 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
   }
   // An abort takes precedence over a suspension: calls that stayed open are answered.
   const open = run.log.transcript.openCalls.map(({ id }) => id)
-  await answerChildCallsIfStarted(run, ...open)
+  await closeChildCallsIfStarted(run, ...open)
   for (const id of open) await run.log.append(abortedResult(run.log.transcript, id))
   if (!run.cancellation.isCancelled) failAfterRepeatedBadArguments(run, turn)
   return undefined
@@ -70,7 +70,7 @@ function runAlone(run: Run, prepared: PreparedCall): MaybePromise<CallResult> {
 
 /** All gates are asked in call order before any call starts, because a person answers one question at a time. */
 async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<{ suspended?: string }> {
-  const gated: [PreparedCall, GateDecision | undefined][] = []
+  const gated: [PreparedCall, GateResult | undefined][] = []
   for (const call of calls) {
     const gate = interruptionOf(run) ? undefined : await gateCall(run, call)
     if (gate?.halt && !gate.block) return suspendedResult(gate.halt)
@@ -113,7 +113,7 @@ async function allOrCancel(workers: readonly Promise<void>[], cancellation: Canc
 function runGated(
   run: Run,
   prepared: PreparedCall,
-  gate: GateDecision | undefined,
+  gate: GateResult | undefined,
   timer: CallTimer,
 ): MaybePromise<CallResult> {
   if (gate?.halt && !gate.block) return suspendedResult(gate.halt)
@@ -145,7 +145,7 @@ function answerWithoutRunning(run: Run, { call }: PreparedCall, interruption: In
   const { outcome } = interruption
   const start = run.log.transcript.lastStartOf(call.id)
   const text = start && outcome === 'aborted' ? interruptedText(runStoppedText, start) : interruption.text
-  const answering = answerChildCallsIfStarted(run, call.id)
+  const answering = closeChildCallsIfStarted(run, call.id)
   if (!answering) return answerCall(run, call, text, outcome)
   return answering.then(() => answerCall(run, call, text, outcome))
 }

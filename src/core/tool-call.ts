@@ -8,7 +8,7 @@ import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
 import { defaultTimeoutMs, originOf, type ToolDef } from './tool.ts'
 import { CallContext, type CallNested, Suspended } from './tool-context.ts'
-import { type GateDecision, gateCall } from './tool-gate.ts'
+import { type GateResult, gateCall } from './tool-gate.ts'
 import type { ToolHookContext } from './tool-hooks.ts'
 import {
   answerCall,
@@ -26,12 +26,7 @@ import { copyJson, type ToolCallBlock } from './turn.ts'
 import type { MaybePromise } from './waiting.ts'
 
 /** Executes a call whose gate was asked, inside the wrappers around tools. */
-export function executeCall(
-  run: Run,
-  prepared: PreparedCall,
-  gate: GateDecision,
-  timer: CallTimer,
-): Promise<CallResult> {
+export function executeCall(run: Run, prepared: PreparedCall, gate: GateResult, timer: CallTimer): Promise<CallResult> {
   if (!run.hooks.isWrapped('tool') || !willRun(prepared, gate)) return executeUnwrapped(run, prepared, gate, timer)
   const { callInfo, call, tool } = prepared
   const { attempt } = nextStart(run, call)
@@ -41,25 +36,25 @@ export function executeCall(
     ctx: { ...callInfo, run: run.facts, turn: run.progress.turnNumber, attempt, origin: originOf(tool), ...mcp },
     work: () => executeUnwrapped(run, prepared, gate, timer),
     onNotRun: async (error) => {
-      await answerChildCallsIfStarted(run, call.id)
+      await closeChildCallsIfStarted(run, call.id)
       return answerFailure(run, prepared, error, timer)
     },
   })
 }
 
-const willRun = (prepared: PreparedCall, gate: GateDecision): prepared is PreparedCall & { tool: ToolDef } =>
+const willRun = (prepared: PreparedCall, gate: GateResult): prepared is PreparedCall & { tool: ToolDef } =>
   !gate.block && gate.result === undefined && prepared.tool !== undefined && prepared.validation.valid
 
 /** Applies the decision of the gate, runs the tool and logs the result. */
 async function executeUnwrapped(
   run: Run,
   prepared: PreparedCall,
-  gate: GateDecision,
+  gate: GateResult,
   timer: CallTimer,
 ): Promise<CallResult> {
   const { call, tool, validation, callInfo } = prepared
   const { hooks } = run
-  if (!willRun(prepared, gate)) await answerChildCallsIfStarted(run, call.id)
+  if (!willRun(prepared, gate)) await closeChildCallsIfStarted(run, call.id)
   if (gate.block)
     return answerCall(run, call, `Blocked: ${printable(gate.reason) || 'this call is not allowed'}`, 'blocked')
   if (gate.result !== undefined) return finishCall(run, callInfo, normalizeHandlerResult(gate.result), 'substituted')
@@ -83,7 +78,7 @@ async function executeUnwrapped(
     await hooks.tell('tool:before', { ...callInfo, ...coercions, ...extra, runToolCounts })
   }
   if (timer.cancellation.isCancelled) {
-    await answerChildCallsAfter(run, context, timer, waitCancelled)
+    await closeChildCallsAfter(run, context, timer, waitCancelled)
     return answerFailure(run, prepared, waitCancelled, timer)
   }
   let result: NormalizedResult
@@ -92,12 +87,12 @@ async function executeUnwrapped(
     const work = tool.execute(prepared.parsed ?? copyJson(callInfo.input), context)
     result = normalizeResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
   } catch (error) {
-    await answerChildCallsAfter(run, context, timer, error)
+    await closeChildCallsAfter(run, context, timer, error)
     return answerFailure(run, prepared, error, timer, context)
   } finally {
     context.close()
   }
-  if (context.hasSuspendedChild || context.attempt > 1) await answerChildCallsAfter(run, context, timer)
+  if (context.hasSuspendedChild || context.attempt > 1) await closeChildCallsAfter(run, context, timer)
   return finishCall(run, callInfo, result, 'done')
 }
 
@@ -210,7 +205,7 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
  * When a call ends, its child agents may have left calls open, in this attempt or an earlier one: answers those. Nothing is
  * to be done if the call is suspended, if its children were cancelled, or if it never had children.
  */
-async function answerChildCallsAfter(run: Run, context: CallContext, timer: CallTimer, error?: unknown): Promise<void> {
+async function closeChildCallsAfter(run: Run, context: CallContext, timer: CallTimer, error?: unknown): Promise<void> {
   const { hasChildren, attempt, callId } = context
   if (error instanceof Suspended) return // its children continue later
   const isCancelled = error instanceof TimeLimitError || timer.cancellation.isCancelled
@@ -218,23 +213,23 @@ async function answerChildCallsAfter(run: Run, context: CallContext, timer: Call
   const neverHadChildren = !hasChildren && attempt === 1
   if (childrenAnswerThemselves || neverHadChildren) return
   context.close()
-  await answerChildCallsOf(run, [callId])
+  await closeChildCallsOf(run, [callId])
 }
 
 /**
  * Before a started call gets a result without running again, the open calls of its child agents must get results too.
  * Does nothing for calls that never started.
  */
-export function answerChildCallsIfStarted(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
+export function closeChildCallsIfStarted(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
   const started = callIds.filter((id) => run.log.transcript.lastStartOf(id))
-  return started.length > 0 ? answerChildCallsOf(run, started) : undefined
+  return started.length > 0 ? closeChildCallsOf(run, started) : undefined
 }
 
-async function answerChildCallsOf({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
+async function closeChildCallsOf({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
   if (!session || cancellation.reason instanceof LeaseLostError) return // another process owns them now
-  const { answerChildCalls, isChildOf } = await import('./fork.ts')
+  const { closeChildCalls, isChildOf } = await import('./fork.ts')
   // A cancelled child may still be writing to its session.
   const running = [...children.running].filter(([name]) => callIds.some((id) => isChildOf(name, id)))
   await Promise.allSettled(running.map(([, work]) => work))
-  await answerChildCalls(session, callIds)
+  await closeChildCalls(session, callIds)
 }

@@ -8,7 +8,7 @@ import { copyJson, type ToolCallBlock, textOf } from './turn.ts'
 import type { MaybePromise } from './waiting.ts'
 
 /** The context of `tool:gate` after all handlers were asked. */
-export type GateDecision = HookContexts['tool:gate']
+export type GateResult = HookContexts['tool:gate']
 
 /**
  * Asks the handlers of `tool:gate` about a call; `undefined` if the run was cancelled meanwhile. A call that passes is
@@ -19,7 +19,7 @@ export function gateCall(
   run: Run,
   prepared: PreparedCall,
   cancellation = run.cancellation,
-): MaybePromise<GateDecision | undefined> {
+): MaybePromise<GateResult | undefined> {
   // A logged approval or denial still applies when no handler of `tool:gate` is registered.
   const isGated = run.hooks.has('tool:gate') || run.log.transcript.approvals.has(prepared.call.id)
   if (isGated) return askGate(run, prepared, cancellation)
@@ -27,13 +27,9 @@ export function gateCall(
   return passedGate
 }
 
-const passedGate = Object.freeze({ block: false }) as GateDecision
+const passedGate = Object.freeze({ block: false }) as GateResult
 
-async function askGate(
-  run: Run,
-  prepared: PreparedCall,
-  cancellation: Cancellation,
-): Promise<GateDecision | undefined> {
+async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellation): Promise<GateResult | undefined> {
   const { call, tool, callInfo, validation } = prepared
   const effects = Object.freeze(effectsOf(tool, callInfo.input))
   const runToolCounts = run.tools.counts.snapshot
@@ -41,7 +37,7 @@ async function askGate(
   const denied = approval?.decision === 'deny' && { block: true, reason: denialBy(approval) }
   const rejected = validation.valid ? undefined : validation.error
   const facts = { ...callInfo, tool, runToolCounts, effects, rejected, ...(approval && { approval }) }
-  const gate: GateDecision = { ...facts, block: false, reason: '', ...denied }
+  const gate: GateResult = { ...facts, block: false, reason: '', ...denied }
   // Make the facts read-only, so that no handler can change what the next one sees.
   for (const fact in facts) Object.defineProperty(gate, fact, { writable: false, configurable: false })
   // A halted call stays halted if the handler that halted it is gone.

@@ -33,7 +33,7 @@ export class Transcript {
   /** Consecutive runs that crashed without any progress. */
   crashes = 0
   /** Whether a run of this process is under way. */
-  isLive = false
+  isRunActive = false
   readonly #touchedAt = new Map<string, number>()
   #seqs: number[] = []
   #open: OpenTurn | undefined
@@ -44,7 +44,7 @@ export class Transcript {
   #rewoundAt = 0
 
   /** The assistant turn with calls that have no result yet. */
-  get openTurn(): SessionTurn | undefined {
+  get turnWithOpenCalls(): SessionTurn | undefined {
     return this.#open?.turn
   }
 
@@ -73,7 +73,7 @@ export class Transcript {
    * turn whose calls have no results yet.
    */
   get completeTurns(): readonly SessionTurn[] {
-    const length = this.#open && !this.isLive ? this.turns.length - 1 : this.turns.length
+    const length = this.#open && !this.isRunActive ? this.turns.length - 1 : this.turns.length
     if (this.#complete.of !== this.turns || this.#complete.list.length !== length)
       this.#complete = { of: this.turns, list: Object.freeze(this.turns.slice(0, length)) }
     return this.#complete.list

@@ -1,5 +1,5 @@
 import { show } from '../core/behavior.ts'
-import { answerAllChildCalls, answerChildCalls, isChildOf } from '../core/fork.ts'
+import { closeAllChildCalls, closeChildCalls, isChildOf } from '../core/fork.ts'
 import type { EntryBody, LogEntry } from '../core/log.ts'
 import { repairPairs } from '../core/pairing.ts'
 import type { PendingAnswer, PendingCall, Session, SessionStore } from '../core/store.ts'
@@ -44,9 +44,9 @@ class StoredSession extends LeasedLog implements Session {
   async addTurns(messages: readonly Message[]): Promise<void> {
     const turns = turnEntries(messages, () => ({ id: this.options.newId!(), createdAt: this.clock.now() }))
     await this.whileOpen(async () => {
-      if (this.log.transcript.isLive)
+      if (this.log.transcript.isRunActive)
         throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
-      await answerAllChildCalls(this)
+      await closeAllChildCalls(this)
       const skipped = this.log.transcript.openCalls.map((call) => syntheticResult(call.id, 'skipped'))
       await this.log.appendAll([...skipped, ...turns])
     })
@@ -179,10 +179,10 @@ class StoredSession extends LeasedLog implements Session {
     if (!Number.isInteger(toSeq) || toSeq < 0)
       throw new TypeError(`rewind takes the number of a log entry, 0 for the beginning, got ${show(toSeq)}`)
     await this.whileOpen(async () => {
-      if (this.log.transcript.isLive) throw new Error('A run is under way; abort it before rewind()')
+      if (this.log.transcript.isRunActive) throw new Error('A run is under way; abort it before rewind()')
       if (toSeq > this.log.head)
         throw new RangeError(`Session ${this.id} has ${this.log.head} entries; it cannot be rewound to ${toSeq}`)
-      await answerAllChildCalls(this)
+      await closeAllChildCalls(this)
       await this.log.append({ type: 'rewind', toSeq })
     })
   }
@@ -211,7 +211,7 @@ class StoredSession extends LeasedLog implements Session {
   }
 
   protected answerChildCalls(callIds: readonly string[]): Promise<void> {
-    return answerChildCalls(this, callIds)
+    return closeChildCalls(this, callIds)
   }
 }
 
@@ -249,11 +249,11 @@ export interface ForkedHistory {
  */
 export function forkedHistory(entries: readonly LogEntry[], from: string, atSeq: number): ForkedHistory {
   let shared = entries.slice(0, atSeq)
-  const { openTurn } = replay(shared)
-  if (openTurn)
+  const { turnWithOpenCalls } = replay(shared)
+  if (turnWithOpenCalls)
     shared = shared.slice(
       0,
-      shared.findLastIndex((entry) => entry.type === 'turn' && entry.turn.id === openTurn.id),
+      shared.findLastIndex((entry) => entry.type === 'turn' && entry.turn.id === turnWithOpenCalls.id),
     )
   const { activeRun } = replay(shared)
   const origin: EntryBody = { type: 'state', owner: 'fork', value: { session: from, seq: shared.length } }

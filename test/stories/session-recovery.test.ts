@@ -205,7 +205,7 @@ describe('what is added while a run begins', () => {
     const label = session.label('here') // keeps the others waiting
     const added = session.addTurns(said('hey'))
     const rewound = session.rewind(0)
-    session.log.transcript.isLive = true
+    session.log.transcript.isRunActive = true
     await label
     await expect(added).rejects.toThrow('A run is under way')
     await expect(rewound).rejects.toThrow('A run is under way')

@@ -148,5 +148,5 @@ describe.each(Array.from({ length: 40 }, (_, i) => i + 1))('random conversation 
 function isWhole(entries: readonly LogEntry[]): boolean {
   const transcript = new Transcript()
   for (const entry of entries) transcript.apply(entry)
-  return !transcript.openTurn
+  return !transcript.turnWithOpenCalls
 }

@@ -84,7 +84,7 @@ interface Room {
 
 function planFor(run: Run, turns: readonly ShownTurn[], { limit, hard, weigh }: Limits, room: Room): Plan {
   const { most, pinned, atLeast = 0 } = room
-  const openTurnId = run.log.transcript.openTurn?.id
+  const openTurnId = run.log.transcript.turnWithOpenCalls?.id
   const keepTurns = run.settings.behavior.compactKeepTurns
   const budget = Math.max(limit * 0.3 - Math.max(pinned - limit * 0.05, 0), limit * 0.05)
   const rest = hard === undefined ? Number.POSITIVE_INFINITY : hard - most - pinned - 400

@@ -9,9 +9,9 @@ const prefixes = [/^ *(\d{1,9})(?:\t|→|\| ?)/, /^ *(\d{1,9}):/, /^ *(\d{1,9}):
 
 /** An edit without pasted line numbers, and the number of its first line. */
 export interface Unnumbered extends OldAndNew {
-  readonly first: number
+  readonly firstLineNumber: number
   /** False if the number may be part of the text, as in the single line `200: ok`. */
-  readonly isSure: boolean
+  readonly isSurelyLineNumber: boolean
 }
 
 /** The edit without pasted line numbers, in every form they can be read. Empty unless all lines of `old` that are not empty have consecutive numbers. */
@@ -30,8 +30,8 @@ function unnumbered(edit: OldAndNew, prefix: RegExp, isSure: boolean): Unnumbere
   return {
     old: stripped,
     new: withoutPasted(edit.new, prefix),
-    first: present[0]!,
-    isSure: isSure || present.length > 1,
+    firstLineNumber: present[0]!,
+    isSurelyLineNumber: isSure || present.length > 1,
   }
 }
 

@@ -70,7 +70,7 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
   for (const attempt of [edit, ...unnumbered]) {
     const matches = findExact(searched, attempt.old, { all: edit.all, asLines: attempt !== edit })
     const [first] = matches.starts
-    if (first === undefined || !hasRightNumber(text, attempt, first)) continue
+    if (first === undefined || !lineNumberAgrees(text, attempt, first)) continue
     if (matches.starts.length > 1 && !edit.all) return refused(notUnique(text, matches))
     if (edit.all) return replaceExact(text, matches, attempt, options)
     // The match starts inside a longer indentation. Prefer a tolerant match; this one is the fallback.
@@ -84,7 +84,7 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
   }
   for (const attempt of edit.all ? [] : [edit, ...unnumbered]) {
     const match = tolerantMatch(searched, attempt)
-    if (match && match.type !== 'several' && !hasRightNumber(text, attempt, match.start)) continue
+    if (match && match.type !== 'several' && !lineNumberAgrees(text, attempt, match.start)) continue
     if (match?.type === 'unclear')
       return refused(unclearMatchMessage[match.what](lineNumbersAt(text, [match.start])[0]!))
     if (match?.type === 'several')
@@ -117,8 +117,12 @@ function otherLineWithSameIndent(searched: SearchedText, { old }: OldAndNew, sta
 }
 
 /** A leading number that may be content counts as a line number only if the match is on that line. */
-function hasRightNumber(text: string, attempt: OldAndNew | Unnumbered, start: number): boolean {
-  return !('isSure' in attempt) || attempt.isSure || lineNumbersAt(text, [start])[0] === attempt.first
+function lineNumberAgrees(text: string, attempt: OldAndNew | Unnumbered, start: number): boolean {
+  return (
+    !('isSurelyLineNumber' in attempt) ||
+    attempt.isSurelyLineNumber ||
+    lineNumbersAt(text, [start])[0] === attempt.firstLineNumber
+  )
 }
 
 const refused = (reason: string): NotReplaced => ({ type: 'refused', reason })
