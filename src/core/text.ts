@@ -27,15 +27,15 @@ export function oneLine(text: string, maxLength: number = Number.POSITIVE_INFINI
 /** The beginning of a text, of at most `maxBytes` bytes of UTF-8, whole characters only. */
 export function headBytes(text: string, maxBytes: number): string {
   const buffer = new Uint8Array(Math.max(Math.min(maxBytes, text.length * 3), 0))
-  return text.slice(0, encoder.encodeInto(text, buffer).read)
+  return text.slice(0, new TextEncoder().encodeInto(text, buffer).read)
 }
 
 /** The end of a text, of at most `maxBytes` bytes of UTF-8, whole characters only. */
 export function tailBytes(text: string, maxBytes: number): string {
-  const bytes = encoder.encode(tailOf(text, maxBytes))
+  const bytes = new TextEncoder().encode(tailOf(text, maxBytes))
   let start = Math.max(bytes.length - maxBytes, 0)
   while (start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start++
-  return decoder.decode(bytes.subarray(start))
+  return new TextDecoder().decode(bytes.subarray(start))
 }
 
 /** The size of a text in bytes of UTF-8. Counted rather than encoded: a text may be megabytes long. */
@@ -52,8 +52,6 @@ export function byteLength(text: string): number {
   return bytes
 }
 
-const encoder = new TextEncoder()
-const decoder = new TextDecoder()
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
 const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
 
