@@ -234,7 +234,7 @@ describe('a wrong registration', () => {
 describe('hook:error', () => {
   afterEach(() => void vi.restoreAllMocks())
 
-  test('hears of a failing handler, and the console stays silent', async () => {
+  test('is told of a failing handler, and the console stays silent', async () => {
     const shown = vi.spyOn(console, 'error').mockImplementation(() => {})
     const heard: unknown[] = []
     const agent = assembleAgent({ provider: scripted('hi'), hooks: { 'hook:error': (ctx) => void heard.push(ctx) } })

@@ -191,7 +191,7 @@ test('the log of a child has the same shape and names its parent', async () => {
   expect(child[0]!.entry).toMatchObject({ type: 'run_started', parent })
 })
 
-test('two followers each count for themselves, and one that leaves hears nothing more', async () => {
+test('two followers each count for themselves, and one that leaves receives nothing more', async () => {
   const agent = createAgent({ provider: scripted('one', 'two'), execution: memoryExecution() })
   const [stayed, left]: [AgentEvent[], AgentEvent[]] = [[], []]
   followEvents(agent, (event) => stayed.push(event))

@@ -166,7 +166,7 @@ describe.skipIf(unavailable)(`limits${skipped}`, () => {
 describe.skipIf(unavailable || !nobodyCanRunNode)(
   `as another user than root${nobodyCanRunNode ? skipped : ' (skipped: changing the user takes root, and a folder open to all)'}`,
   () => {
-    test('FS-11 RS-02 SE-02 the same walls stand', () => {
+    test('FS-11 RS-02 SE-02 the same limits apply', () => {
       const cwd = emptyFolder()
       chmodSync(cwd, 0o777)
       const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, ...childArgs]
@@ -190,7 +190,7 @@ describe.skipIf(unavailable || !nobodyCanRunNode)(
   },
 )
 
-describe('when the walls cannot be built', () => {
+describe('when the sandbox cannot be set up', () => {
   const onLinux = process.platform === 'linux'
   const fake = (name: string, script: string): string => {
     const path = join(scratchFor('bin'), name)

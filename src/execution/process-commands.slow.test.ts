@@ -204,7 +204,7 @@ describe('how a command ends', () => {
     expect(await run('(sleep 0.05; echo late) & echo now')).toEqual({ stdout: 'now\nlate\n', stderr: '', exitCode: 0 })
   })
 
-  test('nothing is heard any more after the result', async () => {
+  test('a listener receives nothing after the result', async () => {
     const heard: string[] = []
     await run('(while :; do echo x; sleep 0.01; done) & echo done', { onOutput: (text) => heard.push(text) })
     const then = heard.length

@@ -46,7 +46,7 @@ describe('a provider that ignores what it is asked', () => {
     })
   })
 
-  test('a listener hears at the end what was not told before, once, and nothing after the end', async () => {
+  test('a listener receives the rest of the output at the end, once, and nothing after it', async () => {
     const late: (() => void)[] = []
     const exec = async (_: string, command: string, { onOutput }: SandboxExecOptions) => {
       if (command.endsWith('told')) onOutput?.('out', 'stdout')

@@ -419,7 +419,7 @@ describe('F006 classifyError', () => {
     expect(await retries(http(503), saying({ kind: 'provider_error', retryable: true, refused: {} }))).toBe(0)
   })
 
-  test('F006 a whole run goes on or fails by what it says, and its hooks hear of the retry', async () => {
+  test('F006 a whole run continues or fails as the policy says, and its hooks are told of the retry', async () => {
     const run = async (retryable: boolean) => {
       const classifyError = (): ClassifiedError => ({ kind: 'provider_error', message: 'a hiccup', retryable })
       const inner = scripted(new Error('odd'), [call('c1', 'noop')], new Error('odd'), 'Done.', {

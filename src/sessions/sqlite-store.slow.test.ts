@@ -24,7 +24,7 @@ describe.each(['FULL', 'NORMAL'] as const)('the SQLite store, synchronous %s', (
   )
 })
 
-test('a watcher hears at once of what is written through its own store, and of the rest when it looks', async () => {
+test('a watcher is told at once of what is written through its own store, and of other writes when it polls', async () => {
   const clock = fakeClock(1_700_000_000_000)
   const path = join(folder, 'watched.db')
   const [store, other] = [createSqliteStore({ path, clock }), createSqliteStore({ path, clock })]

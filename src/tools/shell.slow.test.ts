@@ -114,7 +114,7 @@ describe.skipIf(process.platform !== 'linux')('real commands (Linux only)', () =
     await gone(sleep)
   })
 
-  test('FT-10 a command that will not hear is killed at its limit, and what it had said is kept', async () => {
+  test('FT-10 a command that ignores SIGTERM is killed at its limit, and its output is kept', async () => {
     const sleep = longSleep()
     const text = await runOnce({ command: `trap "" TERM; echo partial; ${sleep}; ${sleep}`, timeout: 1000 })
     expect(text).toMatch(/^partial\n\(timed out after 1000ms, \d+ms\)/)

@@ -297,7 +297,7 @@ describe('while it runs', () => {
     expect((await run({ command: 'x' }, execution)).progress).toEqual(['one\n', 'two\n', 'three\n'])
   })
 
-  test('an abort reaches the command, and what comes later is not heard', async () => {
+  test('an abort reaches the command, and later output is dropped', async () => {
     let late: ExecOptions['onOutput']
     let reason: unknown
     const execution = streaming(({ onOutput, signal }) => {

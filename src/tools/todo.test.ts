@@ -60,7 +60,7 @@ describe('the list', () => {
     expect((await write(steps)).details).toEqual({ todos: steps })
   })
 
-  test('near misses are mended', async () => {
+  test('near misses are repaired', async () => {
     const todos = [
       'look',
       { content: ' dig ', status: 'In Progress' },

@@ -14,7 +14,7 @@ const main = await builtCli()
 const source = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
 const script = fileURLToPath(new URL('./mcp-server.mjs', import.meta.url))
-const patience = { timeout: 90_000 }
+const timeLimit = { timeout: 90_000 }
 
 async function office(): Promise<{ desk: Desk; service: MockService }> {
   const service = await startMockService()
@@ -51,7 +51,7 @@ function startsIn(path: string): { pid: number; what: string }[] {
   return lines.map((line) => ({ pid: Number(line.split(' ')[0]), what: line.split(' ').slice(1).join(' ').trim() }))
 }
 
-test('A233 --mcp given twice connects both servers, and a model can call a tool of each', patience, async () => {
+test('A233 --mcp given twice connects both servers, and a model can call a tool of each', timeLimit, async () => {
   const { desk, service } = await office()
   service.play(calling('mcp_left_ask', 'one'), calling('mcp_right_ask', 'two'), [{ say: 'both answered' }])
   const { code, out, err } = await desk.libero([...flag('left'), ...flag('right'), '--yolo', 'Ask both.'])
@@ -62,7 +62,7 @@ test('A233 --mcp given twice connects both servers, and a model can call a tool 
   expect(said(service)).toContain('right heard two')
 })
 
-test('A233 a run without a task fails, and so does an invalid --mcp; no model is asked', patience, async () => {
+test('A233 a run without a task fails, and so does an invalid --mcp; no model is asked', timeLimit, async () => {
   const { desk, service } = await office()
   expect(await desk.libero(flag('left'))).toMatchObject({ code: 2, err: expect.stringContaining('there is no task') })
   const broken = await desk.libero(['--mcp', '{"name": "a" "b"}', 'Do it.'])
@@ -74,7 +74,7 @@ test('A233 a run without a task fails, and so does an invalid --mcp; no model is
   expect(service.requests).toEqual([])
 })
 
-test('a server that fails and one that hangs are named on stderr, and the run continues', patience, async () => {
+test('a server that fails and one that hangs are named on stderr, and the run continues', timeLimit, async () => {
   const { desk, service } = await office()
   const servers = [...flag('good'), ...flag('bad', 'crash'), ...flag('mute', 'hang')]
   const { code, out, err } = await desk.libero([...servers, 'Go.'])
@@ -91,7 +91,7 @@ test('a server that fails and one that hangs are named on stderr, and the run co
   expect(quiet.err).not.toContain('waiting')
 })
 
-test('a server that disconnects during a run is named, and so is its reconnection', patience, async () => {
+test('a server that disconnects during a run is named, and so is its reconnection', timeLimit, async () => {
   const { desk, service } = await office()
   const back = gate()
   service.play(calling('mcp_left_ask', 'die'), [{ wait: back.opened }, { say: 'done' }])
@@ -103,7 +103,7 @@ test('a server that disconnects during a run is named, and so is its reconnectio
   expect((await run.ended).code).toBe(0)
 })
 
-test('the user’s servers are used in every run, with variables of the environment', patience, async () => {
+test('the user’s servers are used in every run, with variables of the environment', timeLimit, async () => {
   const { desk, service } = await office()
   const added = await desk.libero([
     'mcp',
@@ -132,7 +132,7 @@ test('the user’s servers are used in every run, with variables of the environm
     expect((await desk.libero(args, { env: { MY_TOKEN: 'token-4711' } })).out).not.toContain('token-4711')
 })
 
-test('rpc has servers too, and its stdout holds only lines for programs', patience, async () => {
+test('rpc has servers too, and its stdout holds only lines for programs', timeLimit, async () => {
   const { desk, service } = await office()
   service.play(calling('mcp_left_ask', 'one'))
   const stdin = '{"id":"1","type":"prompt","message":"Ask."}\n'
@@ -160,7 +160,7 @@ describe('servers of a project', () => {
 
   test(
     'TR-02 TR-06 a server is pending and not started until it is trusted, and again after it changed',
-    patience,
+    timeLimit,
     async () => {
       const { desk, service, starts, trust } = await project()
       const entry = { ...program('theirs'), env: { STARTS: starts } }
@@ -193,7 +193,7 @@ describe('servers of a project', () => {
     },
   )
 
-  test('TR-20 a project’s server gets only harmless variables, however it requests them', patience, async () => {
+  test('TR-20 a project’s server gets only harmless variables, however it requests them', timeLimit, async () => {
     const { desk, service, starts, trust } = await project()
     const asking = (value: string) => ({ ...program('theirs'), env: { STARTS: starts, TOKEN: value } })
     desk.write(
@@ -218,7 +218,7 @@ describe('servers of a project', () => {
 
   test(
     'a project’s server does not replace the user’s, and an invalid one does not stop the run',
-    patience,
+    timeLimit,
     async () => {
       const { desk, service, trust } = await project()
       await desk.libero(['mcp', 'add', 'both', '--', process.execPath, script, 'mine'])
@@ -234,7 +234,7 @@ describe('servers of a project', () => {
     },
   )
 
-  test('a project’s settings can neither name servers nor select their tools', patience, async () => {
+  test('a project’s settings can neither name servers nor select their tools', timeLimit, async () => {
     const { desk, service, trust } = await project()
     desk.write('.libero/config.json', JSON.stringify({ mcpServers: { x: program('x') }, toolDisclosure: 'lazy' }))
     await trust()
@@ -245,7 +245,7 @@ describe('servers of a project', () => {
     expect(offered(service)).toEqual([])
   })
 
-  test('TR-19 its servers stop when trust is revoked in the middle of a run', patience, async () => {
+  test('TR-19 its servers stop when trust is revoked in the middle of a run', timeLimit, async () => {
     const { desk, service, starts, trust } = await project()
     desk.write('.mcp.json', file({ theirs: { ...program('theirs'), env: { STARTS: starts } } }))
     await trust()
@@ -266,7 +266,7 @@ describe('servers of a project', () => {
   })
 })
 
-test('mcp test prints what a server offers, or why it failed, and leaves nothing running', patience, async () => {
+test('mcp test prints what a server offers, or why it failed, and leaves nothing running', timeLimit, async () => {
   const { desk } = await office()
   const starts = join(desk.home, 'starts')
   const everything = fileURLToPath(
@@ -308,7 +308,7 @@ test('mcp test prints what a server offers, or why it failed, and leaves nothing
 test.for([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('mcp test stopped by %s leaves nothing running either', patience, async ([signal, exitCode]) => {
+] as const)('mcp test stopped by %s leaves nothing running either', timeLimit, async ([signal, exitCode]) => {
   const { desk } = await office()
   const starts = join(desk.home, 'starts')
   const mute = { name: 'mute', ...program('mute', 'hang'), env: { STARTS: starts }, bootstrapTimeout: 60_000 }
@@ -319,7 +319,7 @@ test.for([
   expect(isAlive(startsIn(starts)[0]!.pid)).toBe(false)
 })
 
-test('a run stopped while it waits for a server does not claim to continue without it', patience, async () => {
+test('a run stopped while it waits for a server does not claim to continue without it', timeLimit, async () => {
   const { desk } = await office()
   const starts = join(desk.home, 'starts')
   const mute = { name: 'mute', ...program('mute', 'hang'), env: { STARTS: starts }, bootstrapTimeout: 60_000 }
@@ -332,7 +332,7 @@ test('a run stopped while it waits for a server does not claim to continue witho
   expect(isAlive(startsIn(starts)[0]!.pid)).toBe(false)
 })
 
-test('settings exclude tools of servers, or show them on request', patience, async () => {
+test('settings exclude tools of servers, or show them on request', timeLimit, async () => {
   const { desk, service } = await office()
   const path = join(desk.home, 'config.json')
   const config = JSON.parse(readFileSync(path, 'utf8'))
@@ -346,7 +346,7 @@ test('settings exclude tools of servers, or show them on request', patience, asy
   expect(JSON.stringify(service.requests[1].tools)).toContain('tool_search')
 })
 
-test('a login in the browser is stored, used, shown and removed', patience, async () => {
+test('a login in the browser is stored, used, shown and removed', timeLimit, async () => {
   const { desk } = await office()
   const world = await oauthWorld()
   expect((await desk.libero(['mcp', 'add', 'tracker', world.server.url])).code).toBe(0)
@@ -368,7 +368,7 @@ test('a login in the browser is stored, used, shown and removed', patience, asyn
   expect(after).toMatchObject({ code: 1, out: expect.stringContaining('log in with: libero mcp login tracker') })
 })
 
-test('a run without servers loads nothing of MCP but its configuration', patience, async () => {
+test('a run without servers loads nothing of MCP but its configuration', timeLimit, async () => {
   const desk = openDesk()
   const hook = `import { registerHooks } from 'node:module'
 registerHooks({ load(url, ctx, next) { if (url.includes('/src/')) process.stderr.write('loaded ' + url.split('/src/')[1] + '\\n'); return next(url, ctx) } })`
@@ -396,7 +396,7 @@ describe('at a terminal', () => {
   const sit = (desk: Desk, args: readonly string[]): PseudoTerminal =>
     startInTerminal([process.execPath, main, ...args], { cwd: desk.cwd, env: desk.env, columns: 100, rows: 40 })
 
-  test('an awaited server is named in a live line, and Ctrl-C ends the wait', patience, async () => {
+  test('an awaited server is named in a live line, and Ctrl-C ends the wait', timeLimit, async () => {
     const { desk, service } = await office()
     const starts = join(desk.home, 'starts')
     const mute = { name: 'mute', ...program('mute', 'hang'), env: { STARTS: starts } }
@@ -413,7 +413,7 @@ describe('at a terminal', () => {
     for (const { pid } of startsIn(starts)) expect(isAlive(pid)).toBe(false)
   })
 
-  test('MC-16 TR-14 the question about a project’s server shows its whole command, escaped', patience, async () => {
+  test('MC-16 TR-14 the question about a project’s server shows its whole command, escaped', timeLimit, async () => {
     const { desk, service } = await office()
     const starts = join(desk.home, 'starts')
     const words = Array.from({ length: 700 }, (_, i) => `word-${i}`).join(' ')

@@ -13,14 +13,14 @@ const small = poisons.filter(({ isBig }) => !isBig)
 const prompt: Message = { role: 'user', content: [{ type: 'text', text: 'Go on.' }] }
 
 describe.each(counterparts)('B1 the rules for $name', (to) => {
-  test.each(small)('mend $name once and for all', ({ turns }) => {
+  test.each(small)('repair $name once and for all', ({ turns }) => {
     const messages = turns(to)
     const fitted = mended(messages, to)
     expect(mended(messages, to)).toEqual(fitted)
     expect(mended(fitted, to)).toEqual(fitted)
   })
 
-  test('mend whatever there is once and for all, and never touch it', () => {
+  test('repair everything once and for all, and never change the log', () => {
     fc.assert(
       fc.property(conversation(to), (messages) => {
         const before = JSON.stringify(messages)

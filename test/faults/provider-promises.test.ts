@@ -198,7 +198,7 @@ describe('a service at work', () => {
     expect((await running).text).toBe('Looking.')
   })
 
-  test('that answers in one piece is read, and what it says of its failure is heard at once', async () => {
+  test('that answers in one piece is read, and its error is reported at once', async () => {
     const json = (body: object) => ({
       status: 200,
       headers: { 'content-type': 'application/json' },

@@ -55,28 +55,31 @@ describe.each(counterparts)('B1 FP-07 a conversation that $name refuses', (to) =
     })
   const probes = () => server.requests.filter(({ isProbe }) => isProbe)
 
-  test.each(places)('for $what is mended without a question, where it says which', async ({ turn, block, turns }) => {
-    const store = await storeWith(turns)
-    const before = JSON.stringify(await store.read('s'))
-    server.offences.push({ marker, says: 'index' })
+  test.each(places)(
+    'for $what is repaired without a probe, where the service names the block',
+    async ({ turn, block, turns }) => {
+      const store = await storeWith(turns)
+      const before = JSON.stringify(await store.read('s'))
+      server.offences.push({ marker, says: 'index' })
 
-    const agent = await open(store)
-    expect((await agent.run({ prompt: 'Go on.' })).text).toBe('ok')
-    expect(server.requests.map(({ isProbe, refusal }) => [isProbe, refusal !== undefined])).toEqual([
-      [false, true],
-      [false, false],
-    ])
-    expect(editsIn(await store.read('s'))).toMatchObject([{ turnId: `t${turn}`, block, provider: to.by.provider }])
-    expect(JSON.stringify(await store.read('s')).startsWith(before.slice(0, -1))).toBe(true)
+      const agent = await open(store)
+      expect((await agent.run({ prompt: 'Go on.' })).text).toBe('ok')
+      expect(server.requests.map(({ isProbe, refusal }) => [isProbe, refusal !== undefined])).toEqual([
+        [false, true],
+        [false, false],
+      ])
+      expect(editsIn(await store.read('s'))).toMatchObject([{ turnId: `t${turn}`, block, provider: to.by.provider }])
+      expect(JSON.stringify(await store.read('s')).startsWith(before.slice(0, -1))).toBe(true)
 
-    // It stays repaired, here and in another process, and another provider gets the whole conversation.
-    expect((await agent.run({ prompt: 'And on.' })).text).toBe('ok')
-    expect((await (await open(store)).run({ prompt: 'And on.' })).text).toBe('ok')
-    expect(server.requests.filter(({ refusal }) => refusal !== undefined)).toHaveLength(1)
-    const other = scripted('ok')
-    await createAgent({ provider: other, session: await loadSession(store, 's') }).run({ prompt: 'And you?' })
-    expect(JSON.stringify(other.requests[0]!.messages)).toContain(marker)
-  })
+      // It stays repaired, here and in another process, and another provider gets the whole conversation.
+      expect((await agent.run({ prompt: 'And on.' })).text).toBe('ok')
+      expect((await (await open(store)).run({ prompt: 'And on.' })).text).toBe('ok')
+      expect(server.requests.filter(({ refusal }) => refusal !== undefined)).toHaveLength(1)
+      const other = scripted('ok')
+      await createAgent({ provider: other, session: await loadSession(store, 's') }).run({ prompt: 'And you?' })
+      expect(JSON.stringify(other.requests[0]!.messages)).toContain(marker)
+    },
+  )
 
   test.each(places)(
     'for $what is mended with few questions, where it does not say which',
@@ -115,7 +118,7 @@ describe.each(counterparts)('B1 FP-07 a conversation that $name refuses', (to) =
     expect(probes().length).toBeLessThanOrEqual(3)
   })
 
-  test('is mended although it names the wrong block of a message', async () => {
+  test('is repaired although the service names the wrong block of a message', async () => {
     const store = await storeWith([hi, assistant(text('Yes.')), user(text('A'), text('B'), text(marker))])
     server.offences.push({ marker, says: 'neighbour' })
     expect((await (await open(store)).run({ prompt: 'Go on.' })).text).toBe('ok')
@@ -123,7 +126,7 @@ describe.each(counterparts)('B1 FP-07 a conversation that $name refuses', (to) =
     expect([last.includes(marker), last.includes('"A"'), last.includes('"B"')]).toEqual([false, true, true])
   })
 
-  test('for two, three blocks is mended block by block', async () => {
+  test('for two, three blocks is repaired block by block', async () => {
     const bad = (n: number): Said[] => [user(text(`${marker} ${n}`)), assistant(text(`Yes ${n}.`))]
     for (const says of ['index', 'nothing'] as const) {
       const store = await storeWith([...bad(1), ...bad(2), ...bad(3)])
@@ -225,7 +228,7 @@ describe.each(counterparts)('B1 FP-07 a conversation that $name refuses', (to) =
     expect(editsIn(await store.read('s'))).toEqual([])
   })
 
-  test('is mended beside what a user has hidden or replaced himself', async () => {
+  test('is repaired beside what a user has hidden or replaced', async () => {
     const store = await storeWith(
       [hi, assistant(text('Yes.')), user(text('secret'), text('old'), text(marker), text('B'))],
       [

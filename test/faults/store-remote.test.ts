@@ -185,7 +185,7 @@ describe('FD-29 the server is down', () => {
     if (after) expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(2000)
   })
 
-  test('a Retry-After beyond all patience ends it at once', async () => {
+  test('a Retry-After beyond the limit ends it at once', async () => {
     const { server, clock, open } = await remoteWorld()
     server.tap = (_, outgoing) => outgoing.writeHead(503, { 'retry-after': '86400' }).end()
     expect(await failureOf(open().list())).toMatchObject({ code: 'unavailable' })

@@ -88,7 +88,7 @@ describe('a tool at its worst', () => {
     expect([...answers].map(([id, { output }]) => [id, output])).toEqual(wanted)
   })
 
-  test('FT-03 never settles and does not hear its signal: its time is up, and what comes later is dropped', async () => {
+  test('FT-03 never settles and ignores its signal: it times out, and its later result is dropped', async () => {
     const late = Promise.withResolvers<string>()
     const here = world(having(tool('deaf', () => late.promise, { timeoutMs: 30 })))
     const answers = await here.play([call('1', 'deaf'), call('2', 'list_files')])

@@ -181,7 +181,7 @@ describe.each(Object.entries(pairs))('the AI SDK for %s', (_, { wire, model, our
     expect(us!.url).toBe(them!.url)
   })
 
-  test('hears the same', async () => {
+  test('receives the same', async () => {
     const service = await loopbackService(speak(wire, said))
     const parts = await partsOf(theirs(service.url, model), options)
     const { reply } = await ask(ours(service.url), { model })

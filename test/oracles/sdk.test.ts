@@ -238,7 +238,7 @@ describe('the body of a request is the one of', () => {
   })
 })
 
-describe('an answer is heard as it is by', () => {
+describe('an answer is decoded the same by', () => {
   test('@anthropic-ai/sdk', async () => {
     const service = await loopbackService(speak('anthropic-messages', said))
     const client = new Anthropic({ apiKey: 'key', baseURL: service.url, fetch: loopbackFetch })

@@ -124,7 +124,7 @@ test('a file that is a link to another one is told once; one that leads out of t
   expect(lib.notice).toContain('AGENTS.md is left out: lib/AGENTS.md leads out of')
 })
 
-test('of more than 32 KiB the nearest are told whole, the rest is cut, and a person hears of it', async () => {
+test('of more than 32 KiB the nearest files are whole, the rest is cut, and a person is told', async () => {
   const { enter } = await repository({
     'AGENTS.md': `root ${'r'.repeat(20_000)}`,
     'app/AGENTS.md': `near ${'n'.repeat(20_000)}`,
@@ -137,7 +137,7 @@ test('of more than 32 KiB the nearest are told whole, the rest is cut, and a per
   expect(section).toContain('7242 bytes of this file are left out')
 })
 
-test('TR-17 hidden characters are taken out of every file, and a person hears of it', async () => {
+test('TR-17 hidden characters are removed from every file, and a person is told', async () => {
   const { enter, own, writeOwn } = await repository({ 'AGENTS.md': 'a\u202eb\u{e0041}' })
   await writeOwn('c\u200bd')
   const entry = await enter('', 'trust')

@@ -155,7 +155,7 @@ describe('tools that say nonsense about themselves', () => {
 })
 
 describe('settings', () => {
-  test('a misspelt option is refused: a rule that is not heard of would not hold', async () => {
+  test('a misspelt option is refused: an ignored rule would not apply', async () => {
     const wrong = { mode: 'yolo', denny: ['mail'] } as never
     expect(() => createAuthority(wrong)).toThrow(
       'Validation/InvalidAuthorityOption: authority: there is no option "denny"',

@@ -235,7 +235,7 @@ describe('call ids that a service got wrong', () => {
   )
 })
 
-test('half an emoji from the model is mended before it is stored, and refused in arguments', async () => {
+test('half an emoji from the model is repaired before it is stored, and refused in arguments', async () => {
   const events: ModelEvent[] = [
     {
       type: 'reply',

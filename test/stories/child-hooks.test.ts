@@ -3,7 +3,7 @@ import type { AgentOptions, Preset } from '../../src/index.ts'
 import { AgentProviderError, createAgent, createSession, createSpawnTool } from '../../src/index.ts'
 import { call, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
 
-describe('what a parent hears of its children', () => {
+describe('what a parent is told about its children', () => {
   test('A055 child:tool:gate is the very object the child waits on, so the parent can block', async () => {
     const seen: object[] = []
     const { agent, ran, answers } = family({ hooks: { 'tool:gate': (ctx) => void seen.push(ctx) } })

@@ -177,7 +177,7 @@ describe('a conversation that is too big is summed up', () => {
     expect(bytes[0]).toEqual(bytes[1])
   })
 
-  test('hooks hear of it: before with the place, after with the sizes', async () => {
+  test('hooks are told: before with the position, after with the sizes', async () => {
     const told: string[] = []
     const after: HookContexts['compaction:after'][] = []
     const hooks: AgentHookMap = {

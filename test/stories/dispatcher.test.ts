@@ -81,7 +81,7 @@ describe('alone', () => {
     expect(bench.events.slice(5)).toEqual(['end 3', 'start 4', 'start 5', 'end 4', 'end 5'])
   })
 
-  test('A125 a tool may decide by the input, as mended, whether a call shares', async () => {
+  test('A125 a tool may decide by the repaired input whether a call may run concurrently', async () => {
     const inputs: unknown[] = []
     const reader = tool('reader', () => 'read')
     const bench = workbench({

@@ -137,7 +137,7 @@ describe('structured output', () => {
     expect(provider.requests.map(({ toolChoice }) => Boolean(toolChoice))).toEqual([false, false, true])
   })
 
-  test('A182 values are mended as for tools', async () => {
+  test('A182 values are converted as for tools', async () => {
     const { stats, provider } = await extract(['Ann', answer({ name: 'Ann', age: '30' })], person)
     expect(stats.output).toEqual(ann)
     expect(provider.requests).toHaveLength(2)

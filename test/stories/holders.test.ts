@@ -193,7 +193,7 @@ describe('a handler that never comes back', () => {
     expect(JSON.stringify(agent.turns)).not.toContain('xyzzy')
   })
 
-  test('those who hear of the end are waited for, also after an abort', async () => {
+  test('handlers of the end are awaited, also after an abort', async () => {
     const agent = createAgent({ provider: scripted('never') })
     const heard: string[] = []
     agent.hooks.hook('agent:done', () => tick().then(() => heard.push('done')))

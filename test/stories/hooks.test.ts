@@ -99,7 +99,7 @@ describe('the request', () => {
     expect(texts(provider.requests[0]!.messages)).toEqual(['user: first'])
   })
 
-  test('A046 a cut between a call and its result is mended in the request', async () => {
+  test('A046 a cut between a call and its result is repaired in the request', async () => {
     const { agent, provider } = caller({ 'context:transform': (ctx) => void ctx.messages.splice(1, 1) })
     await agent.run({ prompt: 'go' })
     expect(texts(provider.requests[1]!.messages)).toEqual(['user: go'])

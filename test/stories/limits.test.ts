@@ -211,7 +211,7 @@ describe('each limit by itself', () => {
 })
 
 describe('what is told', () => {
-  test('the model hears once when a limit is near', async () => {
+  test('the model is told once when a limit is near', async () => {
     const steps = [looks(4000, '1'), looks(4100, '2'), used('fin', 200)]
     const { agent, provider, heard } = agentWith({ tokens: 20_000, warnAt: 0.2 }, steps)
     await agent.run({ prompt: 'go' })
@@ -291,7 +291,7 @@ describe('prices', () => {
 describe('the tree', () => {
   const hire = (id: string, task: string) => call(id, 'spawn', { task })
 
-  test('children count on their parent’s meter, and a parent may still hear what they found', async () => {
+  test('children count on their parent’s meter, and the parent still gets their results', async () => {
     const steps = [
       { calls: [hire('1', 'look')], usage: { input: 1000, output: 5 } },
       { calls: [call('2', 'look')], text: 'half', usage: { input: 3000, output: 5 } },

@@ -203,7 +203,7 @@ test('an abort that comes with the last word of a turn stops what would follow i
   expect([texts(agent.turns), injected]).toEqual([['user: go', 'assistant: one'], []])
 })
 
-test("a feature that holds on to the run's signal hears that the run is over", async () => {
+test("a feature that keeps the run's signal sees that the run is over", async () => {
   const signals: AbortSignal[] = []
   const holding: Extension = { name: 'holding', start: (run) => void signals.push(run.cancellation.signal) }
   const agent = createAgent({ provider: scripted('hi'), extensions: [holding] })

@@ -145,7 +145,7 @@ describe.each(['in memory', 'in a session'] as const)('messages to an agent %s',
     expect((await agent.run()).text).toBe('three')
   })
 
-  test.each(['steer', 'followUp'] as const)('a %s may be the first word an agent hears', async (mode) => {
+  test.each(['steer', 'followUp'] as const)('a %s may be the first message of an agent', async (mode) => {
     const { agent, provider } = await setUp(kind, 'hi', 'unused')
     await agent[mode]('hello')
     expect((await agent.run()).text).toBe('hi')

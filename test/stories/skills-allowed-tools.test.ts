@@ -139,7 +139,7 @@ describe('the order of the gates', () => {
     gate.reason ||= by
   }
 
-  test('A100 is consumer, allowed-tools, budgets, dedup, lazy: the first that refuses is heard', async () => {
+  test('A100 is consumer, allowed-tools, budgets, dedup, lazy: the first refusal counts', async () => {
     const log: string[] = []
     const all = { consumer: true, run: true, skill: true, budget: true, dedup: true }
     const scenarios = [

@@ -75,7 +75,7 @@ describe('a message that says stop', () => {
     expect(provider.requests).toEqual([])
   })
 
-  test('reaches one child alone, and its parent hears of it', async () => {
+  test('reaches one child alone, and its parent is told', async () => {
     const { step, asked } = endless()
     const store = createMemoryStore()
     const session = await createSession({ store, id: 's' })
@@ -124,7 +124,7 @@ describe('a process that dies between a stop and the end of its run', () => {
     expect(calls).toEqual(['work'])
   })
 
-  test('and has not heard it, leaves an aborted run all the same', async () => {
+  test('and has not received it, leaves an aborted run all the same', async () => {
     const { session, calls } = await leftBy({ replay: 'pure', hears: false })
     expect(session.runs.map(({ status }) => status)).toEqual(['aborted'])
     expect(session.log.transcript.openCalls).toEqual([])

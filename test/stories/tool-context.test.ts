@@ -4,7 +4,7 @@ import { createAgent, createSession, defineTool } from '../../src/index.ts'
 import { call, fakeClock, memoryExecution, scripted, texts, tool } from '../../src/testing/index.ts'
 
 describe('what a tool may use', () => {
-  test('destructured functions work: progress is heard until the call has its result', async () => {
+  test('destructured functions work: progress is reported until the call has its result', async () => {
     const heard: string[] = []
     let late: ((text: string) => void) | undefined
     const talk = tool('talk', async (_, { progress }) => {

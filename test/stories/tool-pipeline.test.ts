@@ -129,7 +129,7 @@ describe('validation', () => {
     expect(ran).toEqual([])
   })
 
-  test('A085 execute gets the mended input, and only then do hooks speak of coercions', async () => {
+  test('A085 execute gets the repaired input, and hooks are told of coercions only then', async () => {
     const seen: unknown[] = []
     const { ran } = await play([call('c1', 'count', { n: '7' }), call('c2', 'count', { n: 8 })], {
       'validation:coerce': ({ callId, coercions, input }) => void seen.push(['coerce', callId, input, coercions]),

@@ -274,7 +274,7 @@ describe.skipIf(unavailable)(`reaching others${skipped}`, () => {
     }
   })
 
-  test.skipIf(!hasPerl)('system calls that lead past the walls are refused', async () => {
+  test.skipIf(!hasPerl)('system calls that lead out of the sandbox are refused', async () => {
     const { run } = await besides()
     const families =
       'for (1, 2, 10, 16, 17, 38, 40) { printf "%d:%d ", $_, socket(my $s, $_, $_ == 16 ? 3 : 1, 0) ? 0 : $!+0 }'

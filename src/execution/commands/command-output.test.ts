@@ -28,7 +28,7 @@ test('a text that is too long loses its beginning', () => {
   expect(end.endsWith('漢!')).toBe(true)
 })
 
-test('a listener hears whole characters, and may fail', () => {
+test('a listener receives whole characters, and may fail', () => {
   const heard: string[] = []
   const onOutput = (text: string, from: string) => {
     heard.push(`${from} ${text}`)

@@ -132,9 +132,9 @@ function done(changes: readonly string[], tries: number): string {
 
 function gaveUp(tries: number, kept: readonly string[]): string {
   const left =
-    kept.length === 0 ? 'The files are as they were.' : `I kept what mended some of the tests: ${kept.join(', and ')}.`
+    kept.length === 0 ? 'The files are as they were.' : `I kept what fixed some of the tests: ${kept.join(', and ')}.`
   if (tries === 0)
-    return 'The tests fail, and I see nothing that a change of one token could mend; more than that I cannot do without a language model. I changed nothing.'
+    return 'The tests fail, and I see nothing that a change of one token could fix; more than that I cannot do without a language model. I changed nothing.'
   return `The tests still fail. I tried ${counted(tries, 'small change')} of one token each and none of them helped; more than that I cannot do without a language model. ${left}`
 }
 

@@ -70,7 +70,7 @@ describe('a web handler behind node:http', () => {
     socket.destroy()
   })
 
-  test('hears that the client hung up', async () => {
+  test('is told that the client hung up', async () => {
     let hear: () => void = () => {}
     const heard = new Promise<void>((resolve) => (hear = resolve))
     let hangUp: () => void = () => {}
