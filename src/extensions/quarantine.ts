@@ -10,20 +10,20 @@ import type { Message, SessionContentBlock, SessionTurn } from '../core/turn.ts'
  */
 export function createQuarantine(run: Run): (refused: Refused) => Promise<void> {
   let turn = ''
-  let setAside: Place[] = []
+  let setAside: RefusedBlock[] = []
   return async (refused) => {
     if (refused.retry) return // another handler has changed the conversation
     if (refused.turnId !== turn) setAside = []
     turn = refused.turnId
     const found = await find(run, refused, setAside)
-    const place = found && isLastUserMessage(found, refused.request.messages) ? undefined : found
-    const known = place && placeIn(setAside, place)
+    const refusedBlock = found && isLastUserMessage(found, refused.request.messages) ? undefined : found
+    const known = refusedBlock && sameBlockIn(setAside, refusedBlock)
     if (known && canBeHidden(known)) {
       known.isHidden = true
       await edit(run, known)
-    } else if (place && !known && setAside.length < maxPlaces) {
-      setAside.push(place)
-      await edit(run, place, replacementFor(place.original, run.provider.meta.name))
+    } else if (refusedBlock && !known && setAside.length < maxBlocks) {
+      setAside.push(refusedBlock)
+      await edit(run, refusedBlock, replacementFor(refusedBlock.original, run.provider.meta.name))
     } else {
       // Replacing these blocks did not help: restore them.
       for (const one of setAside.splice(0)) await edit(run, one, one.original)
@@ -36,9 +36,9 @@ export function createQuarantine(run: Run): (refused: Refused) => Promise<void> 
 type Refused = HookContexts['request:refused']
 
 /** Per turn. If three do not help, the conversation is not the cause. */
-const maxPlaces = 3
+const maxBlocks = 3
 
-interface Place {
+interface RefusedBlock {
   readonly turnId: string
   readonly block: number
   /** The block that the model got before. */
@@ -46,15 +46,15 @@ interface Place {
   isHidden?: boolean
 }
 
-const placeIn = (places: readonly Place[], { turnId, block }: Place): Place | undefined =>
-  places.find((one) => one.turnId === turnId && one.block === block)
+const sameBlockIn = (blocks: readonly RefusedBlock[], { turnId, block }: RefusedBlock): RefusedBlock | undefined =>
+  blocks.find((one) => one.turnId === turnId && one.block === block)
 
 /** Whether the whole block may be hidden next: a call or a result may be refused for more than its content. */
-const canBeHidden = ({ original: { type }, isHidden }: Place): boolean =>
+const canBeHidden = ({ original: { type }, isHidden }: RefusedBlock): boolean =>
   !isHidden && (type === 'tool_call' || type === 'tool_result')
 
 /** The user's last message is never changed: half a question may get a wrong answer. */
-function isLastUserMessage({ turnId, original }: Place, messages: readonly Message[]): boolean {
+function isLastUserMessage({ turnId, original }: RefusedBlock, messages: readonly Message[]): boolean {
   const isUserMessage = ({ role, content }: Message): boolean => role === 'user' && !content.some(isResult)
   const { id } = (messages.findLast(isUserMessage) ?? {}) as Partial<SessionTurn>
   return id === turnId && original.type === 'text'
@@ -62,7 +62,7 @@ function isLastUserMessage({ turnId, original }: Place, messages: readonly Messa
 
 const isResult = ({ type }: SessionContentBlock): boolean => type === 'tool_result'
 
-async function edit(run: Run, { turnId, block }: Place, replacement?: SessionContentBlock): Promise<void> {
+async function edit(run: Run, { turnId, block }: RefusedBlock, replacement?: SessionContentBlock): Promise<void> {
   if (run.cancellation.isCancelled) throw run.cancellation.reason
   const provider = run.provider.meta.name
   await run.log.append({ type: 'context_edit', turnId, block, provider, ...(replacement && { replacement }) })
@@ -83,14 +83,14 @@ function replacementFor(block: SessionContentBlock, provider: string): SessionCo
   }
 }
 
-/** The place that the service names, else the one found by searching. */
-async function find(run: Run, refused: Refused, setAside: Place[]): Promise<Place | undefined> {
+/** The block that the service names, else the one found by searching. */
+async function find(run: Run, refused: Refused, setAside: RefusedBlock[]): Promise<RefusedBlock | undefined> {
   const { request, turnId } = refused
   const { message: index, block } = refused.refused
   const units = unitsOf(request.messages).filter((unit) => index === undefined || unit.index === index)
   const isNamed = index !== undefined && (block !== undefined || units.length === 1)
-  const named = isNamed ? placeOf(run, request.messages, { index, block: block ?? 0 }) : undefined
-  const known = named && placeIn(setAside, named)
+  const named = isNamed ? blockOf(run, request.messages, { index, block: block ?? 0 }) : undefined
+  const known = named && sameBlockIn(setAside, named)
   if (named && (!known || canBeHidden(known))) return named
   // The named block is replaced already: the cause must be another block of the same message.
   if (known) {
@@ -98,7 +98,7 @@ async function find(run: Run, refused: Refused, setAside: Place[]): Promise<Plac
     await edit(run, known, known.original)
   }
   const found = causeIn(run, request.messages, await search(run, request, turnId, units), setAside)
-  return found && known && placeIn([known], found) ? undefined : found
+  return found && known && sameBlockIn([known], found) ? undefined : found
 }
 
 /** Thinking is only sent with the block that follows it, so it may be the cause. */
@@ -106,14 +106,14 @@ function causeIn(
   run: Run,
   messages: readonly Message[],
   unit: Unit | undefined,
-  setAside: readonly Place[],
-): Place | undefined {
+  setAside: readonly RefusedBlock[],
+): RefusedBlock | undefined {
   const { content } = (unit && messages[unit.index]) ?? { content: [] }
   for (let block = (unit?.block ?? 0) - 1; unit && content[block]?.type === 'thinking'; block--) {
-    const thinking = placeOf(run, messages, { ...unit, block })
-    if (thinking && !placeIn(setAside, thinking)) return thinking
+    const thinking = blockOf(run, messages, { ...unit, block })
+    if (thinking && !sameBlockIn(setAside, thinking)) return thinking
   }
-  return placeOf(run, messages, unit)
+  return blockOf(run, messages, unit)
 }
 
 interface Unit {
@@ -165,7 +165,7 @@ async function probe(run: Run, request: ModelRequest, turnId: string, last: Unit
 const continueMessage: Message = { role: 'user', content: [{ type: 'text', text: 'Continue.' }] }
 
 /** Only blocks of the log can be replaced: a hook would add its own again. */
-function placeOf(run: Run, messages: readonly Message[], unit: Unit | undefined): Place | undefined {
+function blockOf(run: Run, messages: readonly Message[], unit: Unit | undefined): RefusedBlock | undefined {
   const message = unit && (messages[unit.index] as (Message & Partial<SessionTurn>) | undefined)
   const turnId = message?.id
   if (!unit || !message || turnId === undefined) return undefined

@@ -56,14 +56,14 @@ function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'W
   }
 }
 
-interface Readiness {
+interface PreparedDatabase {
   /** Why it may only be read. */
   readonly readOnlyReason?: StoreError
   /** Openers that ended without closing the database. */
   readonly dead: readonly string[]
 }
 
-function prepareDatabase(database: DatabaseSync, path: string, journal: 'WAL' | 'DELETE'): Readiness {
+function prepareDatabase(database: DatabaseSync, path: string, journal: 'WAL' | 'DELETE'): PreparedDatabase {
   const version = versionOf(database)
   if (version > steps.length) return { readOnlyReason: newer(path, version), dead: [] }
   refuseForeignDatabase(database, path)
