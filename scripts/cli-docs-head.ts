@@ -4,7 +4,7 @@ const meanings: Readonly<Record<keyof typeof exitCodes, string>> = {
   done: 'Success',
   error: 'Failure; stderr says why, and what to do next',
   usage: 'Usage error: invalid arguments, or a settings file that cannot be used',
-  permission: 'A call needs an approval, and there was nobody to ask; the session waits for the answer',
+  permission: 'A call needs an approval, and there was no person to ask; the session waits for the answer',
   budget: 'A limit was reached (`--max-turns`, `--max-cost`)',
   interrupted: 'Interrupted with Ctrl-C; the session is kept',
   terminated: 'Ended by SIGTERM; the session is kept',

@@ -25,7 +25,7 @@ export const exitCodes = {
   done: 0,
   error: 1,
   usage: 2,
-  /** A call needs an approval, and there was nobody to ask. The session waits for the answer. */
+  /** A call needs an approval, and there was no person to ask. The session waits for the answer. */
   permission: 3,
   budget: 4,
   hungUp: 129,

@@ -152,7 +152,7 @@ describe('libero "task"', () => {
 describe('permission', () => {
   const makesFile: readonly Step[] = [{ call: 'shell', args: { command: 'echo made > made.txt' } }]
 
-  test('B044 with nobody to ask the run halts with 3, does nothing, and can be answered and continued', async () => {
+  test('B044 without a person to ask the run halts with 3, does nothing, and can be answered and continued', async () => {
     const desk = open()
     service.play(makesFile, [{ say: 'Made it.' }])
     const halted = await desk.libero(['make a file'])

@@ -51,7 +51,7 @@ const answer = defineCommand({
   words: '<id> [call] [allow|deny]',
   maxWords: 3,
   details: [
-    'A run that needs a permission and has nobody to ask ends with exit code 3, and its session waits. Without allow or deny this command shows what the session waits for. The answer applies to this one call; continue with libero sessions resume.',
+    'A run that needs an approval and has no person to ask ends with exit code 3, and its session waits. Without allow or deny this command shows what the session waits for. The answer applies to this one call; continue with libero sessions resume.',
   ],
   flags: {
     note: { type: 'string', value: 'text', says: 'A note to the model with the answer' },
