@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { explainCommand } from '../src/authority/rules/explain.ts'
+import { explainLine } from '../src/authority/rules/explain.ts'
 import { createShellReader, type ShellReader } from '../src/authority/shell/shell-reader.ts'
 import { basePolicy } from './shell-corpus/base-policy.ts'
 
@@ -63,7 +63,7 @@ function readPayload(line: string): Payload | string {
 
 async function isSilent(command: string, { read }: ShellReader): Promise<boolean> {
   const location = { root: '/clone/work', home: '/home/user', isTrusted: false }
-  return (await explainCommand(command, { layers: { launch: basePolicy }, location, read })).verdict === 'allow'
+  return (await explainLine(command, { layers: { launch: basePolicy }, location }, read)).verdict === 'allow'
 }
 
 /** On one line, in ASCII: a hostile line must not draw on the terminal of who reads about it. */

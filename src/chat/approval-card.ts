@@ -41,22 +41,16 @@ export interface ApprovalAnswer {
   readonly calls: Readonly<Record<string, 'allow' | 'deny'>>
 }
 
-export interface ApprovalDetails {
-  /** For the model. */
-  readonly note?: string
-  /** Calls to deny while the others are allowed, by their ids. */
-  readonly except?: readonly string[]
-}
-
-/** A question as an interactor receives it. */
-export interface ApprovalPrompt {
+/** The card of a prompt of kind `Approve` or `grantStageTool`, for one call or for several, as an interactor receives it. */
+export function approvalOfPrompt({
+  correlationId,
+  payload,
+  expiresAt,
+}: {
   readonly correlationId: string
   readonly payload: Readonly<Record<string, unknown>>
   readonly expiresAt?: number
-}
-
-/** The card of a prompt of kind `Approve` or `grantStageTool`, for one call or for several. */
-export function approvalOfPrompt({ correlationId, payload, expiresAt }: ApprovalPrompt): ApprovalCard {
+}): ApprovalCard {
   const list = Array.isArray(payload.calls) ? payload.calls.filter(isRecord) : []
   const each = list.length > 0 ? list : [payload]
   // A call without an id gets an unknown one, so that it is never allowed by mistake.
@@ -83,12 +77,15 @@ export function isPendingApproval({ callId, digest, request }: PendingCall): boo
   return request !== undefined || digest !== callId
 }
 
-/** Accepts the answer of a person, once. A choice that is not offered is refused, and the card stays open. */
+/**
+ * Accepts the answer of a person, once. A choice that is not offered is refused, and the card stays open. The note is for
+ * the model; `except` has the ids of calls to deny while the others are allowed.
+ */
 export function answerApproval(
   card: ApprovalCard,
   choice: ApprovalChoice,
-  { note, except = [] }: ApprovalDetails = {},
-): CardOutcome<ApprovalCard, ApprovalAnswer> {
+  { note, except = [] }: { readonly note?: string; readonly except?: readonly string[] } = {},
+): CardOutcome<ApprovalCard> {
   const refused = (reason: string) => ({ isAccepted: false, card, reason }) as const
   const closed = closedReason(card)
   if (closed !== undefined) return refused(closed)

@@ -11,8 +11,8 @@ export interface Card {
 }
 
 /** The result of an answer: the card, and why the answer was refused. */
-export type CardOutcome<Kind extends Card, Given> =
-  | { readonly isAccepted: true; readonly card: Kind; readonly answer: Given }
+export type CardOutcome<Kind extends Card & { readonly answer?: object }> =
+  | { readonly isAccepted: true; readonly card: Kind; readonly answer: NonNullable<Kind['answer']> }
   | { readonly isAccepted: false; readonly card: Kind; readonly reason: string }
 
 /** Why a card accepts no answer; undefined while it is open. */

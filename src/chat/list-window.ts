@@ -9,21 +9,18 @@ export interface ListWindow {
   readonly totalHeight: number
 }
 
-export interface WindowOptions {
-  readonly heights: RowHeights
-  readonly scrollTop: number
-  readonly viewportHeight: number
-  /** Rows to draw beyond both edges. Default 5. */
-  readonly overscan?: number
-}
-
-/** The visible rows, and a few more. */
+/** The visible rows, and `overscan` more beyond both edges. */
 export function windowOf({
   heights,
   scrollTop,
   viewportHeight,
   overscan = defaultOverscan,
-}: WindowOptions): ListWindow {
+}: {
+  readonly heights: RowHeights
+  readonly scrollTop: number
+  readonly viewportHeight: number
+  readonly overscan?: number
+}): ListWindow {
   const { count, total } = heights
   if (count === 0) return { first: 0, last: -1, above: 0, below: 0, totalHeight: 0 }
   const top = within(scrollTop, total - atLeastZero(viewportHeight))
@@ -58,20 +55,20 @@ export interface ListRow {
   readonly height: number
 }
 
-export interface ScrolledListOptions {
-  readonly viewportHeight?: number
-  /** The assumed height of a row before it is measured. Default 100. */
-  readonly estimatedRow?: number
-  /** Default 5. */
-  readonly overscan?: number
-  /** The distance from the end that counts as the end. Default 32. */
-  readonly endSlack?: number
-}
-
 const defaultOverscan = 5
 
 /** An empty list, scrolled to its end. */
-export function createScrolledList(options: ScrolledListOptions = {}): ScrolledList {
+export function createScrolledList(
+  options: {
+    readonly viewportHeight?: number
+    /** The assumed height of a row before it is measured. Default 100. */
+    readonly estimatedRow?: number
+    /** Rows to draw beyond both edges. Default 5. */
+    readonly overscan?: number
+    /** The distance from the end that counts as the end. Default 32. */
+    readonly endSlack?: number
+  } = {},
+): ScrolledList {
   const { estimatedRow = 100, overscan = defaultOverscan, endSlack = 32 } = options
   const measured = new Map<string, number>()
   let viewportHeight = atLeastZero(options.viewportHeight ?? 0)

@@ -19,8 +19,8 @@ export interface QuestionCard extends Card {
   readonly tool?: string
   /** When it expires, in ms since the epoch, if known. */
   readonly expiresAt?: number
-  /** Set when it is answered. */
-  readonly answer?: QuestionAnswer
+  /** Set when it is answered: the labels of the selected options, and free text, trimmed. */
+  readonly answer?: { readonly selected: readonly string[]; readonly text?: string }
 }
 
 export interface QuestionOption {
@@ -28,22 +28,16 @@ export interface QuestionOption {
   readonly description?: string
 }
 
-export interface QuestionAnswer {
-  /** The labels of the selected options. */
-  readonly selected: readonly string[]
-  /** Free text, trimmed. */
-  readonly text?: string
-}
-
-/** A question as an interactor receives it. */
-export interface QuestionPrompt {
+/** The card of a prompt of kind `Ask` or `Select`, as an interactor receives it. */
+export function questionOfPrompt({
+  correlationId,
+  payload,
+  expiresAt,
+}: {
   readonly correlationId: string
   readonly payload: Readonly<Record<string, unknown>>
   readonly expiresAt?: number
-}
-
-/** The card of a prompt of kind `Ask` or `Select`. */
-export function questionOfPrompt({ correlationId, payload, expiresAt }: QuestionPrompt): QuestionCard {
+}): QuestionCard {
   const asked = { ...payload, question: payload.prompt ?? payload.question }
   return cardOf(correlationId, asked, expiresAt === undefined ? {} : { expiresAt })
 }
@@ -75,12 +69,12 @@ export function writeAnswer(card: QuestionCard, text: string): QuestionCard {
 }
 
 /** Submits the answer, once. */
-export function submitQuestion(card: QuestionCard): CardOutcome<QuestionCard, QuestionAnswer> {
+export function submitQuestion(card: QuestionCard): CardOutcome<QuestionCard> {
   const closed = closedReason(card)
   if (closed !== undefined) return { isAccepted: false, card, reason: closed }
   if (!card.canSubmit) return { isAccepted: false, card, reason: whatIsMissing(card) }
   const text = card.text.trim()
-  const answer: QuestionAnswer = Object.freeze({
+  const answer: QuestionCard['answer'] = Object.freeze({
     selected: card.selected.map((index) => card.options[index]!.label),
     ...(text !== '' && { text }),
   })

@@ -26,15 +26,13 @@ export interface RendererRegistry<View> {
   render(message: AgentInstanceMessage): View
 }
 
-export interface RendererRegistryOptions<View> {
+/** A registry with plain text only; `messageKinds` helps to register the usual renderers. */
+export function createRendererRegistry<View>(options: {
   /** Renders messages that no renderer matches. */
   readonly text: (message: AgentInstanceMessage) => View
   /** Receives the error of a renderer that was skipped. Default: ignored. */
   readonly onError?: (error: unknown, about: { readonly renderer: string; readonly message: string }) => void
-}
-
-/** A registry with plain text only; `messageKinds` helps to register the usual renderers. */
-export function createRendererRegistry<View>(options: RendererRegistryOptions<View>): RendererRegistry<View> {
+}): RendererRegistry<View> {
   const plain: Renderer<View> = {
     id: 'text',
     priority: Number.NEGATIVE_INFINITY,

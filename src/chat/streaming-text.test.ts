@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createStreamingText, splitStreaming, streamingOpacity } from './streaming-text.ts'
+import { createStreamingText, streamingOpacity } from './streaming-text.ts'
+
+const splitStreaming = (text: string, options?: Parameters<typeof createStreamingText>[0]) =>
+  createStreamingText(options).update(text)
 
 describe('a streamed text', () => {
   test.each([

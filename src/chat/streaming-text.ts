@@ -9,16 +9,6 @@ export interface StreamedText {
 /** The opacity of a streamed text. */
 export const streamingOpacity = 0.7
 
-export interface StreamingOptions {
-  /** Determines the blocks that may contain blank lines: fenced code, and in wikitext also typed, quoted and hard-broken blocks. Default `markdown`. */
-  readonly syntax?: 'markdown' | 'wikitext'
-}
-
-/** Splits a text once. For a growing text use `createStreamingText`. */
-export function splitStreaming(text: string, options?: StreamingOptions): StreamedText {
-  return createStreamingText(options).update(text)
-}
-
 /** Splits a growing text. Each part is scanned once. */
 export interface StreamingText {
   /** Adds new text. */
@@ -27,7 +17,15 @@ export interface StreamingText {
   update(text: string): StreamedText
 }
 
-export function createStreamingText({ syntax = 'markdown' }: StreamingOptions = {}): StreamingText {
+/**
+ * `syntax` determines the blocks that may contain blank lines: fenced code, and in wikitext also typed, quoted and
+ * hard-broken blocks.
+ */
+export function createStreamingText({
+  syntax = 'markdown',
+}: {
+  readonly syntax?: 'markdown' | 'wikitext'
+} = {}): StreamingText {
   let whole = ''
   let now: StreamedText = nothing
   /** The incomplete last line. */

@@ -1,8 +1,5 @@
 import { type TokenBreakdown, type TokenLevel, tokenLevel } from '../plugins/tokens/token-breakdown.ts'
 
-/** The tokens of a request by kind, and the limit; a `TokenBreakdown` is one. */
-export type TokenCounts = Pick<TokenBreakdown, TokenKind | 'total' | 'limit'>
-
 export type TokenKind = 'system' | 'tools' | 'user' | 'assistant' | 'toolResults'
 
 /** A ring chart of the context usage. */
@@ -25,7 +22,7 @@ export interface TokenSegment {
 }
 
 /** The ring for token counts. Without a limit it shows shares of the total; above the limit it is full. */
-export function tokenRing(counts: TokenCounts): TokenRing {
+export function tokenRing(counts: Omit<TokenBreakdown, 'ratio' | 'level' | 'reported'>): TokenRing {
   const tokens = kinds.map((kind) => ({ kind, tokens: countOf(counts[kind]) })).filter((one) => one.tokens > 0)
   const sum = tokens.reduce((all, one) => all + one.tokens, 0)
   const total = Math.max(countOf(counts.total), sum)

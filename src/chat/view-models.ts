@@ -3,12 +3,11 @@
 export type { InteractionResponse } from '../core/interaction.ts'
 export type { PendingAnswer, PendingCall } from '../core/store.ts'
 export type { AgentInstanceMessage } from '../plugins/message.ts'
+export type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
 export {
   type ApprovalAnswer,
   type ApprovalCard,
   type ApprovalChoice,
-  type ApprovalDetails,
-  type ApprovalPrompt,
   answerApproval,
   approvalOfPending,
   approvalOfPrompt,
@@ -17,35 +16,20 @@ export {
   isPendingApproval,
 } from './approval-card.ts'
 export { type Card, type CardOutcome, expireCard, withdrawCard } from './card-status.ts'
-export {
-  createRowHeights,
-  createScrolledList,
-  type ListWindow,
-  type RowHeights,
-  type ScrolledList,
-  type ScrolledListOptions,
-  type WindowOptions,
-  windowOf,
-} from './list-window.ts'
-export { type ChatTurn, createMessageList, isFaded, type MessageList } from './message-list.ts'
+export { createScrolledList, type ScrolledList } from './list-window.ts'
+export { type ChatTurn, createMessageList, type MessageList } from './message-list.ts'
 export { DEFAULT_PERSIST_EXCLUDE_TOOLS } from './persist-excludes.ts'
 export {
-  type QuestionAnswer,
   type QuestionCard,
-  type QuestionPrompt,
   questionOfPending,
   questionOfPrompt,
   questionPendingAnswer,
   questionResponse,
   submitQuestion,
   toggleOption,
+  writeAnswer,
 } from './question-card.ts'
-export {
-  createRendererRegistry,
-  messageKinds,
-  type RendererRegistry,
-  type RendererRegistryOptions,
-} from './renderers.ts'
-export { createStreamingText, type StreamingOptions, type StreamingText, streamingOpacity } from './streaming-text.ts'
-export { type TokenCounts, type TokenRing, tokenRing } from './token-ring.ts'
+export { createRendererRegistry, messageKinds, type RendererRegistry } from './renderers.ts'
+export { createStreamingText, type StreamingText, streamingOpacity } from './streaming-text.ts'
+export { type TokenRing, tokenRing } from './token-ring.ts'
 export { type TurnAction, turnActions } from './turn-actions.ts'

@@ -13,14 +13,6 @@ export {
 } from './fold-state.ts'
 export type { ZotEvent, ZotUsage } from './frames.ts'
 export type { RpcHost, RunOutcome } from './host.ts'
-export { type InputLine, type ReadLinesOptions, readLines } from './read-lines.ts'
-export {
-  type LineWriter,
-  type Output,
-  type TextFragment,
-  type WriteLinesOptions,
-  writeFrame,
-  writeLines,
-} from './write-lines.ts'
-export { ZotProjection, type ZotProjectionOptions } from './zot-projection.ts'
-export { type ServeEnd, type ServeOptions, serveZot } from './zot-server.ts'
+export { type Output, writeFrame } from './write-lines.ts'
+export { ZotProjection } from './zot-projection.ts'
+export { type ServeOptions, serveZot } from './zot-server.ts'

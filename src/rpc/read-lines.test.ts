@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type InputLine, readLines } from './index.ts'
-import { LineTooLongError } from './read-lines.ts'
+import { type InputLine, LineTooLongError, readLines } from './read-lines.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 

@@ -1,20 +1,18 @@
 /** A line without its LF, or why it is no text. */
 export type InputLine = { readonly text: string } | { readonly problem: string }
 
-export interface ReadLinesOptions {
-  /** The longest line, without its LF. Default 16 MiB. */
-  readonly maxBytes?: number | undefined
-}
-
 /** A line is too long. Reading ends with it, because the client is broken. */
 export class LineTooLongError extends Error {
   override readonly name = 'LineTooLongError'
 }
 
-/** Splits bytes into lines at LF only. The last line needs no LF. Each byte is scanned once and copied at most twice. */
+/**
+ * Splits bytes into lines at LF only. The last line needs no LF. Each byte is scanned once and copied at most twice.
+ * `maxBytes` is the longest line, without its LF.
+ */
 export async function* readLines(
   input: AsyncIterable<Uint8Array>,
-  { maxBytes = 16 * 1024 * 1024 }: ReadLinesOptions = {},
+  { maxBytes = 16 * 1024 * 1024 }: { readonly maxBytes?: number | undefined } = {},
 ): AsyncGenerator<InputLine, void, void> {
   let parts: Uint8Array[] = []
   let size = 0

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ZotFrame } from './frames.ts'
 import { zotFragment } from './frames.ts'
-import { type Output, writeFrame, writeLines } from './index.ts'
+import { type Output, writeFrame, writeLines } from './write-lines.ts'
 
 /** An output with a slow reader: the test completes each write. */
 class Pipe implements Output {

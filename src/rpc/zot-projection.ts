@@ -4,21 +4,12 @@ import type { RunOutcome } from './host.ts'
 import { addUsage, contentOf, noUsage, timeOf } from './zot-content.ts'
 import { OpenCalls, ZotTurn } from './zot-turn.ts'
 
-export interface ZotProjectionOptions {
-  /** The name of a tool for clients, if it differs from the streamed one. */
-  readonly toolName?: ((name: string) => string) | undefined
-  /** The time of a partial reply, which has none of its own. */
-  readonly now?: (() => number) | undefined
-  /** For `--json "prompt"`: after a failure `error` is the last frame, without a `done`. */
-  readonly isOneShot?: boolean
-}
-
 /**
  * Translates our events to zot's: pure, and always in the order of zot's grammar. Shows only the agent itself: no children,
  * no calls made by tools, and no notes to the model beside the prompt.
  */
 export class ZotProjection {
-  readonly #options: ZotProjectionOptions
+  readonly #options: NonNullable<ConstructorParameters<typeof ZotProjection>[0]>
   readonly #shownNames = new Map<string, string>()
   readonly #calls = new OpenCalls()
   #total = noUsage
@@ -30,7 +21,16 @@ export class ZotProjection {
   /** The last `turn_end` carried an error. */
   #hasReportedError = false
 
-  constructor(options: ZotProjectionOptions = {}) {
+  constructor(
+    options: {
+      /** The name of a tool for clients, if it differs from the streamed one. */
+      readonly toolName?: ((name: string) => string) | undefined
+      /** The time of a partial reply, which has none of its own. */
+      readonly now?: (() => number) | undefined
+      /** For `--json "prompt"`: after a failure `error` is the last frame, without a `done`. */
+      readonly isOneShot?: boolean
+    } = {},
+  ) {
     this.#options = options
   }
 

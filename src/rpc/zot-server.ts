@@ -18,17 +18,15 @@ export interface ServeOptions {
   readonly report?: ((problem: string) => void) | undefined
 }
 
-/** Why serving ended; `input_ended` is the normal reason. */
-export interface ServeEnd {
-  readonly reason: 'input_ended' | 'line_too_long' | 'input_failed' | 'invalid_token' | 'output_closed' | 'stopped'
-  readonly error?: string
-}
-
 /**
  * Serves an agent over zot's protocol. When the input ends, current and queued work is finished first; when the output is
- * closed or the token is wrong, it is aborted. All frames are written before the end.
+ * closed or the token is wrong, it is aborted. All frames are written before the end. Gives why it ended; `input_ended` is
+ * the normal reason.
  */
-export async function serveZot({ host, input, output, token, signal, now, report }: ServeOptions): Promise<ServeEnd> {
+export async function serveZot({ host, input, output, token, signal, now, report }: ServeOptions): Promise<{
+  readonly reason: 'input_ended' | 'line_too_long' | 'input_failed' | 'invalid_token' | 'output_closed' | 'stopped'
+  readonly error?: string
+}> {
   const { promise: halted, resolve: halt } = Promise.withResolvers<ServeEnd>()
   const stop = (): void => halt({ reason: 'stopped' })
   signal?.addEventListener('abort', stop)
@@ -53,6 +51,8 @@ export async function serveZot({ host, input, output, token, signal, now, report
     unfollow()
   }
 }
+
+type ServeEnd = Awaited<ReturnType<typeof serveZot>>
 
 interface Client {
   readonly session: ZotSession

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { explainCommand } from '../../src/authority/rules/explain.ts'
+import { explainLine } from '../../src/authority/rules/explain.ts'
 import type { AuthoritySettings } from '../../src/authority/rules/settings.ts'
 import { createShellReader } from '../../src/authority/shell/shell-reader.ts'
 
@@ -8,7 +8,7 @@ afterAll(() => reader.close())
 
 async function verdict(line: string, launch: AuthoritySettings): Promise<string> {
   const location = { root: '/desk/Project', home: '/home/me', isTrusted: true }
-  const { verdict, by } = await explainCommand(line, { layers: { launch }, location, read: reader.read })
+  const { verdict, by } = await explainLine(line, { layers: { launch }, location }, reader.read)
   return `${verdict} ${by}`
 }
 

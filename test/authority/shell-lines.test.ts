@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { basePolicy } from '../../scripts/shell-corpus/base-policy.ts'
-import { explainCommand } from '../../src/authority/rules/explain.ts'
+import { explainLine } from '../../src/authority/rules/explain.ts'
 import { createShellReader } from '../../src/authority/shell/shell-reader.ts'
 import { compileCache } from '../compile-cache.ts'
 import { harmlessGitLines, harmlessLines, harmlessLinesOfMore, morePrograms } from './harmless-lines.ts'
@@ -105,7 +105,7 @@ async function questions(
 function judge(command: string, isTrusted: boolean, more: readonly string[] = []) {
   const launch = { ...basePolicy, allow: [...basePolicy.allow, ...more] }
   const location = { root: '/clone/work', home: '/home/other', isTrusted }
-  return explainCommand(command, { layers: { launch }, location, read: reader.read })
+  return explainLine(command, { layers: { launch }, location }, reader.read)
 }
 
 const shown = (line: string): string => JSON.stringify(line.length > 200 ? `${line.slice(0, 200)}…` : line)

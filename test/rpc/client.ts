@@ -1,10 +1,10 @@
-import { type Output, type RpcHost, type ServeEnd, type ServeOptions, serveZot } from '../../src/rpc/index.ts'
+import { type Output, type RpcHost, type ServeOptions, serveZot } from '../../src/rpc/index.ts'
 import type { Frame } from './check-grammar.ts'
 
 /** A client in the same process: sends commands and records frames. */
 export class Client {
   readonly frames: Frame[] = []
-  readonly ended: Promise<ServeEnd>
+  readonly ended: ReturnType<typeof serveZot>
   readonly #input: Uint8Array[] = []
   #wake: (() => void) | undefined
   #isClosed = false

@@ -6,7 +6,7 @@ import type { ToolDef } from '../../src/core/tool.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { type AgentEvent, followEvents } from '../../src/events/index.ts'
 import type { RunOutcome } from '../../src/rpc/host.ts'
-import { writeFrame, ZotProjection, type ZotProjectionOptions } from '../../src/rpc/index.ts'
+import { writeFrame, ZotProjection } from '../../src/rpc/index.ts'
 import { memoryExecution, type Step, scripted } from '../../src/testing/index.ts'
 import type { Frame } from './check-grammar.ts'
 
@@ -17,7 +17,7 @@ export interface Plan {
   readonly hooks?: (agent: Agent) => AgentHookMap
   readonly options?: RunOptions
   readonly aliases?: Record<string, string>
-  readonly projection?: ZotProjectionOptions
+  readonly projection?: ConstructorParameters<typeof ZotProjection>[0]
 }
 
 export interface Recorded {

@@ -51,16 +51,17 @@ function readLink(line: string): (ChainEnd & { readonly prev: string }) | string
   return 'it is no record of an audit'
 }
 
-/** The result of `verifyAudit`, with the first invalid line. */
-export type AuditCheck =
-  | { readonly ok: true; readonly records: number }
-  | { readonly ok: false; readonly line: number; readonly problem: string }
-
 /**
  * Checks that every record of an audit file, or of all files in a folder, is unchanged and that none is missing in
- * between. Records cut off at the end leave no trace in the file: store the newest hash elsewhere.
+ * between, and gives the first invalid line. Records cut off at the end leave no trace in the file: store the newest hash
+ * elsewhere.
  */
-export async function verifyAudit(path: string): Promise<AuditCheck> {
+export async function verifyAudit(
+  path: string,
+): Promise<
+  | { readonly ok: true; readonly records: number }
+  | { readonly ok: false; readonly line: number; readonly problem: string }
+> {
   try {
     if (!(await stat(path)).isDirectory()) return await verifyFile(path)
     const files = (await readdir(path)).filter((name) => name.endsWith('.jsonl')).sort()
@@ -76,7 +77,7 @@ export async function verifyAudit(path: string): Promise<AuditCheck> {
   }
 }
 
-async function verifyFile(path: string): Promise<AuditCheck> {
+async function verifyFile(path: string): ReturnType<typeof verifyAudit> {
   let end = chainStart
   const file = await open(path)
   try {

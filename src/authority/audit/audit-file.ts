@@ -15,8 +15,6 @@ export interface FileAuditOptions {
   readonly secrets?: readonly string[]
   /** Environment variables; the values of those named like a secret are redacted. Default: those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Replaces the one made from `secrets` and `env`. */
-  readonly redactor?: Redactor
   /**
    * When to wait for the disk: `decision` before an allowed call and after each outcome; `outcome` after outcomes only;
    * `none` never. A crash of this process loses no record in any case.
@@ -32,7 +30,8 @@ export interface FileAuditOptions {
 export function createFileAudit(options: FileAuditOptions): AuditSink {
   const { sync = 'decision', clock = systemClock } = options
   const path = fileFor(options.path, clock)
-  const { secrets = [], env = process.env, redactor = createRedactor({ secrets, env }) } = options
+  const { secrets = [], env = process.env } = options
+  const redactor = createRedactor({ secrets, env })
   let waiting: Waiting[] = []
   let isFlushing = false
   let known: KnownEnd | undefined

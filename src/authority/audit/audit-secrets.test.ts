@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { AuditRecord } from '../../core/authority.ts'
 import { createRedactor } from '../../platform/redact.ts'
 import { verifyAudit } from './audit-chain.ts'
-import { createFileAudit } from './audit-file.ts'
+import { createFileAudit, fitForAudit } from './audit-file.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -107,20 +107,16 @@ describe('SE-07 hostile texts', () => {
     console.log(`SE-07: ${rates.join(' and ')} ms a megabyte, for 1 MB and for 2`)
   })
 
-  test('of a long argument only its beginning is looked at', async () => {
+  test('of a long argument only its beginning is looked at', () => {
     let looked = 0
     const redactor = createRedactor({ secrets: [known] })
     const pieces = (list: readonly string[]): string[] => {
       looked += list.join('').length
       return redactor.pieces(list)
     }
-    const path = join(folder, 'long.jsonl')
     const content = 'a'.repeat(5_000_000)
-    await createFileAudit({ path, redactor: { ...redactor, pieces } }).write({
-      class: 'x',
-      event: 'y',
-      details: { content },
-    })
+    fitForAudit({ class: 'x', event: 'y', details: { content } }, { ...redactor, pieces })
+    expect(looked).toBeGreaterThan(0)
     expect(looked).toBeLessThan(40_000)
   })
 })

@@ -1,12 +1,7 @@
 import type { AuditRecord, AuditSink } from '../../core/authority.ts'
 
 /** Keeps every record in memory, in order: for tests, and for programs with their own log. */
-export interface MemoryAudit extends AuditSink {
-  readonly records: readonly AuditRecord[]
-}
-
-/** Creates an audit in memory. */
-export function createMemoryAudit(): MemoryAudit {
+export function createMemoryAudit(): AuditSink & { readonly records: readonly AuditRecord[] } {
   const records: AuditRecord[] = []
   return {
     records,

@@ -1,14 +1,14 @@
 import { afterAll, expect, test } from 'vitest'
 import { effectCall, under } from '../../../test/authority/call-kit.ts'
 import { createShellReader } from '../shell/shell-reader.ts'
-import { explain, explainCommand } from './explain.ts'
+import { explain, explainLine } from './explain.ts'
 import type { AuthoritySettings } from './settings.ts'
 
 const reader = createShellReader()
 afterAll(() => reader.close())
 const location = { root: '/desk/project', home: '/home/me', isTrusted: true }
 const explained = (line: string, launch: AuthoritySettings) =>
-  explainCommand(line, { layers: { launch }, location, read: reader.read })
+  explainLine(line, { layers: { launch }, location }, reader.read)
 
 const base: AuthoritySettings = {
   mode: 'allowlist',

@@ -24,23 +24,28 @@ export function explain(call: JudgedCall, context: DecisionContext): Explanation
   return { verdict, by, rule, why, effects: [...new Set(factsOf(call).map(({ effect }) => effect))].sort() }
 }
 
-export interface ExplainOptions {
-  /** The rules to apply; those of a rules file belong to `launch`. */
-  readonly layers: SettingsLayers
-  readonly location: ShellLocation
-  /** A shell reader to reuse for many lines. Default: a new one. */
-  readonly read?: ReadLine
-  /** This program's own folders; see `createProtection`. */
-  readonly own?: readonly string[]
+/** Explains the decision about a shell line. Nothing runs. */
+export function explainCommand(
+  command: string,
+  options: {
+    /** The rules to apply; those of a rules file belong to `launch`. */
+    readonly layers: SettingsLayers
+    readonly location: ShellLocation
+    /** This program's own folders; see `createProtection`. */
+    readonly own?: readonly string[]
+  },
+): Promise<Explanation> {
+  return withReader((read) => explainLine(command, options, read))
 }
 
-/** Explains the decision about a shell line. Nothing runs. */
-export async function explainCommand(
+/** The same with a reader that serves many lines. */
+export async function explainLine(
   command: string,
-  { layers, location, read, own = [] }: ExplainOptions,
+  { layers, location, own = [] }: Parameters<typeof explainCommand>[1],
+  read: ReadLine,
 ): Promise<Explanation> {
   const { mode, rules, tools } = resolveSettings(layers, location.home === undefined ? {} : { home: location.home })
-  const shell = shellFacts(await withReader(read, async (one) => one(command)), location)
+  const shell = shellFacts(await read(command), location)
   const call = shellCall(command, shell)
   return explain(call, {
     mode,

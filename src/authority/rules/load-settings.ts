@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { CodedError, messageOf } from '../../core/errors.ts'
 import { readSmallText } from '../../platform/read-small-text.ts'
-import { type EffectFact, type JudgedCall, type ShellFacts, shellCall } from '../judged-call.ts'
+import { type EffectFact, type JudgedCall, shellCall } from '../judged-call.ts'
 import { shellFacts } from '../shell/shell-facts.ts'
-import { withReader } from '../shell/with-reader.ts'
+import { type ReadLine, withReader } from '../shell/with-reader.ts'
 import {
   compileRules,
   parseRule,
@@ -15,41 +15,36 @@ import {
 } from './rules.ts'
 import { type AuthoritySettings, checkSettings, resolveSettings, type SettingsLayers } from './settings.ts'
 
-export interface SettingsSources {
+/** Loads `authority.json` of the user and of a trusted project. One error refuses the whole file. */
+export async function loadSettings({
+  home,
+  projectRoot,
+  isTrusted = false,
+}: {
   /** The user's own folder, such as `~/.libero`. */
   readonly home?: string
   /** Absolute. Read only if `isTrusted`. */
   readonly projectRoot?: string
   readonly isTrusted?: boolean
-  /** Reads a shell line, for rules with examples of commands. */
-  readonly facts?: FactsOfLine
-}
-
-/** Loads `authority.json` of the user and of a trusted project. One error refuses the whole file. */
-export async function loadSettings(sources: SettingsSources): Promise<Pick<SettingsLayers, 'global' | 'project'>> {
-  const { home, projectRoot, isTrusted = false, facts } = sources
-  const global = home === undefined ? undefined : await loadIfThere(join(home, file), 'global', facts)
+}): Promise<Pick<SettingsLayers, 'global' | 'project'>> {
+  const global = home === undefined ? undefined : await loadIfThere(join(home, file), 'global')
   const project =
     projectRoot === undefined || !isTrusted
       ? undefined
-      : await loadIfThere(join(projectRoot, '.libero', file), 'project', facts)
+      : await loadIfThere(join(projectRoot, '.libero', file), 'project')
   return { ...(global && { global }), ...(project && { project }) }
 }
 
 const file = 'authority.json'
 
 /** Loads one file of rules, as for `policy explain --rules`. */
-export async function loadRulesFile(path: string, facts?: FactsOfLine): Promise<AuthoritySettings> {
-  const settings = await loadIfThere(path, 'launch', facts)
+export async function loadRulesFile(path: string): Promise<AuthoritySettings> {
+  const settings = await loadIfThere(path, 'launch')
   if (!settings) throw refused(path, 'there is no such file', 'InvalidSettingsFile')
   return settings
 }
 
-async function loadIfThere(
-  path: string,
-  layer: RuleLayer,
-  facts: FactsOfLine | undefined,
-): Promise<AuthoritySettings | undefined> {
+async function loadIfThere(path: string, layer: RuleLayer): Promise<AuthoritySettings | undefined> {
   const text = await readBounded(path)
   if (text === undefined) return undefined
   const settings = parseJson(text, path)
@@ -57,7 +52,7 @@ async function loadIfThere(
     checkSettings(settings, layer)
     // Checks its rules and patterns alone; whether the mode for an allowlist is set depends on the other layers.
     resolveSettings({ [layer]: { ...settings, mode: 'allowlist' } })
-    const failures = await testPolicy(settings, facts, layer)
+    const failures = await testPolicy(settings, layer)
     if (failures.length > 0) throw new CodedError('Validation/RuleTestFailed', failures.map(describeFailure).join('; '))
     return settings
   } catch (error) {
@@ -104,23 +99,15 @@ export interface PolicyFailure {
   readonly expected: 'match' | 'notMatch'
 }
 
-/** Reads a shell line, for rules with examples of commands. */
-export type FactsOfLine = (line: string) => ShellFacts | Promise<ShellFacts>
-
-/** Tests each rule alone on its examples. Without `facts`, shell lines are read as in a trusted workspace. */
-export async function testPolicy(
+/** Tests each rule alone on its examples. Shell lines are read as in a trusted workspace. */
+export function testPolicy(
   settings: AuthoritySettings,
-  facts?: FactsOfLine,
-  layer: RuleLayer = 'launch',
+  layer: keyof SettingsLayers = 'launch',
 ): Promise<PolicyFailure[]> {
-  if (facts) return failuresOf(settings, facts, layer)
-  const location = { root: '/workspace', isTrusted: true }
-  return withReader(undefined, (read) =>
-    failuresOf(settings, async (line) => shellFacts(await read(line), location), layer),
-  )
+  return withReader((read) => failuresOf(settings, layer, read))
 }
 
-async function failuresOf(settings: AuthoritySettings, facts: FactsOfLine, layer: RuleLayer): Promise<PolicyFailure[]> {
+async function failuresOf(settings: AuthoritySettings, layer: RuleLayer, read: ReadLine): Promise<PolicyFailure[]> {
   const failures: PolicyFailure[] = []
   for (const list of ruleLists) {
     for (const [index, entry] of (settings[list] ?? []).entries()) {
@@ -129,7 +116,7 @@ async function failuresOf(settings: AuthoritySettings, facts: FactsOfLine, layer
       const matches = matcherOf(rule, list)
       for (const expected of ['match', 'notMatch'] as const) {
         for (const example of rule[expected] ?? []) {
-          const found = matches(await exampleCall(rule, example, facts))
+          const found = matches(await exampleCall(rule, example, read))
           if (found !== (expected === 'match')) failures.push({ list, rule: rule.text, example, expected })
         }
       }
@@ -151,8 +138,10 @@ function matcherOf(rule: Rule, list: RuleList): (call: JudgedCall) => boolean {
   return (call) => match(call) !== undefined
 }
 
-async function exampleCall({ about, name }: Rule, example: string, facts: FactsOfLine): Promise<JudgedCall> {
-  if (name === 'exec' || name === 'shell') return shellCall(example, await facts(example))
+const workspace = { root: '/workspace', isTrusted: true }
+
+async function exampleCall({ about, name }: Rule, example: string, read: ReadLine): Promise<JudgedCall> {
+  if (name === 'exec' || name === 'shell') return shellCall(example, shellFacts(await read(example), workspace))
   const call = { origin: { layer: 'host' }, gated: true, input: {}, digest: '' } as const
   if (about === 'tool') return { ...call, tool: name, key: example, effects: [] }
   const isServer = name === 'mcp'

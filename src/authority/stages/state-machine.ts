@@ -7,10 +7,6 @@ import type { StageVerdict } from '../decide.ts'
 import { runStages, type StageRun, type StageState } from './stage-run.ts'
 import { defineStages, type Stage, type StageProposal, type Stages } from './stages.ts'
 
-export interface StateMachineOptions {
-  readonly newId?: () => string
-}
-
 /** Leads an agent through stages and decides what each allows. Serves one conversation at a time. */
 export interface StateMachine {
   /** Undefined before the first run. */
@@ -30,7 +26,10 @@ interface StageCall {
 }
 
 /** Creates a machine for `createAgent({ authority: { stateMachine } })`. Throws on an invalid definition. */
-export function createStateMachine(stages: Stages, { newId = createIds() }: StateMachineOptions = {}): StateMachine {
+export function createStateMachine(
+  stages: Stages,
+  { newId = createIds() }: { readonly newId?: () => string } = {},
+): StateMachine {
   const definition = defineStages(stages)
   let stageRun: StageRun | undefined
   return {

@@ -6,11 +6,11 @@ import { askAboutItems, askAboutProject, digestsById, type GateResult, passGate 
 import { createEntry, type EntryFacts, type ProjectEntry } from './project-entry.ts'
 import { identifyProject, isSameProject, type ProjectIdentity } from './project-identity.ts'
 import { digestOfItems, listItems, type ProjectItem } from './project-items.ts'
-import { isProject, type ProjectSearchOptions, projectNames } from './project-names.ts'
+import { isProject, projectNames } from './project-names.ts'
 import type { TrustEntry, TrustList } from './trust-list.ts'
 
 /** The options of `enterProject`. */
-export interface EnterOptions extends ProjectSearchOptions {
+export interface EnterOptions {
   readonly list: TrustList
   /** Without it, or if no person can be asked, an unknown project stays restricted. */
   readonly interact?: Interact
@@ -20,6 +20,8 @@ export interface EnterOptions extends ProjectSearchOptions {
   readonly advice?: string
   /** The user's own instructions, such as `~/.libero/AGENTS.md`. They come first and need no trust. */
   readonly ownInstructions?: string
+  /** Also skills in `.claude/skills`. Default false: a person is asked only about items that are used. */
+  readonly claudeSkills?: boolean
 }
 
 /**
@@ -173,7 +175,7 @@ export async function trustByDigest(
   root: string,
   digest: string,
   audit?: AuditSink,
-  search: ProjectSearchOptions = {},
+  search: { readonly claudeSkills?: boolean } = {},
 ): Promise<TrustEntry> {
   const { canonicalPath } = await identifyProject(root)
   const items = await listItems(canonicalPath, search)

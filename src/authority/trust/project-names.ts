@@ -23,12 +23,6 @@ export interface ProjectNames {
   readonly notes: readonly string[]
 }
 
-/** Optional kinds of items. */
-export interface ProjectSearchOptions {
-  /** Also skills in `.claude/skills`. Default false: a person is asked only about items that are used. */
-  readonly claudeSkills?: boolean
-}
-
 const single: readonly (readonly [string, ItemKind])[] = [
   ['.mcp.json', 'mcp'],
   ['.libero/authority.json', 'settings'],
@@ -45,7 +39,10 @@ const ofClaude = ['.claude/skills', 'skill'] as const
 const mostNames = 500
 
 /** Whether a folder has items that can run code or steer the model; an empty `.libero` counts. Opens no file. */
-export async function isProject(root: string, { claudeSkills = false }: ProjectSearchOptions = {}): Promise<boolean> {
+export async function isProject(
+  root: string,
+  { claudeSkills = false }: { readonly claudeSkills?: boolean } = {},
+): Promise<boolean> {
   const names = ['.libero', '.mcp.json', '.agents/skills', ...(claudeSkills ? [ofClaude[0]] : [])]
   const found = await Promise.all(names.map((name) => infoOf(join(root, name))))
   return found.some((info) => info !== undefined) || (await instructionFiles(root)).length > 0
@@ -54,7 +51,7 @@ export async function isProject(root: string, { claudeSkills = false }: ProjectS
 /** What a project brings, from the names in its folders: no file is opened. */
 export async function projectNames(
   root: string,
-  { claudeSkills = false }: ProjectSearchOptions = {},
+  { claudeSkills = false }: { readonly claudeSkills?: boolean } = {},
 ): Promise<ProjectNames> {
   const names: ProjectName[] = []
   const notes: string[] = []

@@ -64,7 +64,7 @@ async function checkRules(rules: Rules, layer: RuleLayer, path: string): Promise
     const lists = [rules.allow, rules.ask, rules.deny].flatMap((list) => list ?? [])
     if (lists.every((rule) => typeof rule === 'string')) return
     const { describeFailure, testPolicy } = await import('../../authority/rules/load-settings.ts')
-    const failures = await testPolicy(rules, undefined, layer)
+    const failures = await testPolicy(rules, layer)
     if (failures.length > 0) throw new UsageError(failures.map(describeFailure).join('; '))
   } catch (error) {
     throw refusedRules(error, `${path}: `)

@@ -4,7 +4,7 @@ import { createAgent } from '../../create-agent.ts'
 import { compactNow } from '../../extensions/compact-now.ts'
 import { visibleText } from '../../platform/visible-text.ts'
 import type { RpcHost } from '../../rpc/host.ts'
-import { type ServeEnd, serveZot } from '../../rpc/zot-server.ts'
+import { serveZot } from '../../rpc/zot-server.ts'
 import { agentOptions } from '../assembly/agent-options.ts'
 import { assemble, thinkingNotices } from '../assembly/assemble.ts'
 import { exitCodes } from '../cli-error.ts'
@@ -95,7 +95,7 @@ function serve(host: RpcHost, frames: Writable, io: Io): Promise<number> {
   })
 }
 
-function exitCodeOf({ reason }: ServeEnd): number {
+function exitCodeOf({ reason }: Awaited<ReturnType<typeof serveZot>>): number {
   if (reason === 'output_closed') return exitCodes.closed
   return reason === 'input_ended' || reason === 'stopped' ? exitCodes.done : exitCodes.error
 }
