@@ -66,7 +66,7 @@ const rootNames = [
   'zodToJsonSchema',
 ]
 
-const maxFiles = 82
+const maxFiles = 84
 
 /** Worth loading only for those who use them. */
 const heavy = /sqlite|child_process|worker_threads|dockerode|postgres|^pg$|modelcontextprotocol|cfworker|dbos/

@@ -33,6 +33,7 @@ describe('Q03 a value that cannot be kept exactly', () => {
     ['{"on": yes}', 'at position 7: "yes" is not a JSON value; put a text in quotes'],
     ['{"n": 010}', 'at position 6: the number 010 may be octal or decimal; write it without the 0 in front'],
     ['{"a": first, note: second}', 'at position 6: "first" is not a JSON value; put a text in quotes'],
+    ['{"a": x, "b": 1, "b": 1}', 'at position 17: the property "b" is there twice; put texts in quotes'],
     ['{"a": 1, "a": 2}', 'at position 9: the property "a" is there twice with different values'],
     ['{"a": "\\ud83d"}', 'at position 6: the string has half a character (\\ud83d)'],
     ...['9007199254740993', '-12345678901234567890', '1e999', '1e-999'].map((digits) => [
@@ -130,6 +131,97 @@ describe('Q04 what has one possible meaning is read', () => {
     expect(validateToolArgs({ arguments: { path: 'x', n: '1' } }, schema)).toMatchObject({ input: { path: 'x', n: 1 } })
     const other = { arguments: { path: 'x', what: 1 } }
     expect(validateToolArgs(other, schema)).toEqual({ valid: true, input: other })
+  })
+})
+
+describe('Q04 a text without quotes', () => {
+  test.each(['{ a: ls -l }', '{ "a": ls -l , "b": 1 }', '{"a": ls -l}'])(
+    'ends before the space of the object: %s',
+    (text) => {
+      expect(inputOf(text)).toMatchObject({ a: 'ls -l' })
+    },
+  )
+
+  const schema = {
+    properties: {
+      ...{ path: { type: 'string' }, text: { type: 'string' }, note: { type: ['string', 'null'] }, any: {} },
+      ...{ mode: { enum: ['fast', 'slow'] }, limit: { type: 'integer' }, on: { type: 'boolean' } },
+      ...{ list: { type: 'array' }, options: { type: 'object', properties: { on: { type: 'boolean' } } } },
+    },
+    required: ['path', 'text'],
+  }
+  const read = (text: string) => parseArguments(text, false, schema)
+
+  test.each([
+    ['that the tool requires', '{path: src/a b.ts, text: second}', { path: 'src/a b.ts', text: 'second' }],
+    ['with a number, as declared', '{path: a, limit: 5}', { path: 'a', limit: 5 }],
+    ['with a boolean, as declared', '{path: a , on:True}', { path: 'a', on: true }],
+    ['with a string in quotes', "{path: a,\n note: 'b, on: true'}", { path: 'a', note: 'b, on: true' }],
+    ['with null, as declared', '{path: a, note: null}', { path: 'a', note: null }],
+    ['with one of its values', '{path: a, mode: fast}', { path: 'a', mode: 'fast' }],
+    ['with a list', '{path: a, list: ["b, on: true"], on: true}', { path: 'a', list: ['b, on: true'], on: true }],
+    ['inside a JSON text', JSON.stringify('{path: a, limit: 5}'), { path: 'a', limit: 5 }],
+  ])('ends before a property of the schema: %s', (_, text, input) => {
+    expect(read(text)).toEqual({ input, raw: text })
+    expect(parseArguments(text, false)).toMatchObject({
+      input: {},
+      unreadable: expect.stringMatching(/at position \d/),
+    })
+  })
+
+  const doubt = 'the text without quotes may end here or go on; put a text in quotes'
+  test.each([
+    ['a property that it does not have', '{path: a, other: 5}', `at position 8: ${doubt}`],
+    ['a text that may be part of it', '{path: a, note: b}', `at position 8: ${doubt}`],
+    ['a value of another type', '{path: a, limit: true}', `at position 8: ${doubt}`],
+    ['a number for a text', '{path: a, note: 3.10}', `at position 8: ${doubt}`],
+    ['a value that is none of its values', '{path: a, mode: "other"}', `at position 8: ${doubt}`],
+    ['a property without a type', '{path: a, any: 5}', `at position 8: ${doubt}`],
+    ['two, of which the first is in doubt', '{path: a, note: b, text: c}', `at position 8: ${doubt}`],
+    [
+      'the property that it is the value of',
+      '{path: a, path: a}',
+      'at position 10: the property "path" is there twice; put texts in quotes',
+    ],
+    [
+      'a property that comes again',
+      '{path: a, on: true, on: true}',
+      'at position 20: the property "on" is there twice; put texts in quotes',
+    ],
+    [
+      'a property after another comma',
+      '{path: a, b, on: true}',
+      'at position 7: "a" is not a JSON value; put a text in quotes',
+    ],
+    [
+      'a property without a space',
+      '{path: a,on: true}',
+      'at position 7: "a" is not a JSON value; put a text in quotes',
+    ],
+    ['a property without a comma', '{path: a on:true}', 'at position 7: "a" is not a JSON value; put a text in quotes'],
+    [
+      'a property, as the value of an unknown one',
+      '{other: a, on: true}',
+      'at position 8: "a" is not a JSON value; put a text in quotes',
+    ],
+    [
+      'a property, inside of an object',
+      '{options: {path: a, on: true}}',
+      'at position 17: "a" is not a JSON value; put a text in quotes',
+    ],
+    [
+      'a property, and is cut off',
+      '{path: a, limit: 5',
+      'at position 0: the object that begins here is not closed; it looks cut off',
+    ],
+  ])('is refused before %s', (_, text, problem) => {
+    expect(read(text)).toEqual({ input: {}, raw: text, unreadable: problem })
+  })
+
+  test('keeps the spelling of numbers beside it', () => {
+    const text = '{path: a, text: 3.10}'
+    const { input, raw } = read(text)
+    expect(validateToolArgs(input, schema, raw)).toMatchObject({ valid: true, input: { path: 'a', text: '3.10' } })
   })
 })
 

@@ -1,4 +1,6 @@
+import { type BareText, isSeparate, readBareText } from './bare-text.ts'
 import { maxNesting } from './plain-json.ts'
+import type { JsonSchema } from './tool.ts'
 import { setOwn } from './turn.ts'
 
 /** A text that was read: its value, and the source text of each property of the outermost object. */
@@ -13,10 +15,11 @@ export class LenientJsonError extends Error {}
 /**
  * Reads JSON, and beyond it only what has one possible meaning: single and typographic quotes, Python's literals and
  * tuples, names without quotes, comments, a comma too many, line breaks in strings. Everything else is refused: an
- * escape that JSON does not have, a property that is there twice, a number that would lose digits.
+ * escape that JSON does not have, a property that is there twice, a number that would lose digits. The schema of the
+ * outermost object tells where some texts without quotes end.
  */
-export function parseLenientJson(text: string): LenientJson {
-  const reader = new Reader(text)
+export function parseLenientJson(text: string, schema?: JsonSchema): LenientJson {
+  const reader = new Reader(text, schema)
   return { value: reader.whole(), sources: reader.sources }
 }
 
@@ -37,19 +40,17 @@ const number = /[+-]?(?:0[xX][\da-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?
 /** Digits that are one number in base 8 and another in base 10: `010`, but not `07` or `08`. */
 const isOctalOrDecimal = /^[+-]?0+[1-7][0-7]+$/
 const name = /[\p{L}_$][\p{L}\p{N}_$-]*/uy
-/** Text without quotes: without characters that could end it, open something, or begin a comment or an escape. */
-const bareText = /[\p{L}\p{N}/.~_$@*](?:[^\s{}[\](),:;"'`“”‘’\\#]|[ \t](?=\S)|:(?=\w))*/uy
-/** Numbers, and words that are values in some language: without quotes they are ambiguous. */
-const literal = /^(?:[\d.][\w.+-]*|true|false|null|none|nil|undefined|nan|inf|infinity|yes|no|on|off)$/i
 
 class Reader {
   readonly sources = new Map<string, string>()
   readonly #text: string
+  readonly #schema: JsonSchema | undefined
   #at = 0
   #depth = 0
 
-  constructor(text: string) {
+  constructor(text: string, schema: JsonSchema | undefined) {
     this.#text = text
+    this.#schema = schema
   }
 
   whole(): unknown {
@@ -84,20 +85,26 @@ class Reader {
 
   #object(): Record<string, unknown> {
     const start = this.#at++
+    const schema = this.#depth === 1 ? this.#schema : undefined
     const object: Record<string, unknown> = {}
+    let hasBareText = false
+    let doubtAt: number | undefined
     while (!this.#isClosed('}', start, 'object')) {
       const keyAt = this.#at
-      const key = this.#key()
-      this.#skip()
-      if (this.#text[this.#at] === undefined) throw this.#open('object', start)
-      if (this.#text[this.#at] !== ':')
-        throw this.#error(`expected ":" after the name ${JSON.stringify(key)}, got ${this.#shown()}`)
-      this.#at++
+      const key = this.#key(start)
       const spaces = this.#skip()
       const valueAt = this.#at
-      const value = (spaces <= 1 ? this.#bareText() : undefined) ?? this.#value()
+      const bare = spaces <= 1 ? this.#bareText(key, schema) : undefined
+      const value = bare ? bare.text : this.#value()
       if (Object.hasOwn(object, key) && JSON.stringify(object[key]) !== JSON.stringify(value))
         throw this.#error(`the property ${JSON.stringify(key)} is there twice with different values`, keyAt)
+      // Even if both are equal, one of them may be part of a text without quotes.
+      if (Object.hasOwn(object, key) && hasBareText)
+        throw this.#error(`the property ${JSON.stringify(key)} is there twice; put texts in quotes`, keyAt)
+      if (doubtAt !== undefined && !isSeparate(schema!, key, { value, isBare: bare !== undefined }))
+        throw this.#error('the text without quotes may end here or go on; put a text in quotes', doubtAt)
+      hasBareText ||= bare !== undefined
+      doubtAt = bare?.isBeforeBareName ? this.#at : undefined
       setOwn(object, key, value)
       if (this.#depth === 1) this.sources.set(key, this.#text.slice(valueAt, this.#at))
       this.#separator('}', typeof value === 'string')
@@ -146,11 +153,23 @@ class Reader {
     throw this.#error(`expected "," or "${close}", got ${this.#shown()}${hint}`)
   }
 
-  #key(): string {
-    if (closing[this.#text[this.#at]!] !== undefined) return this.#string()
-    const key = this.#match(name)
-    if (key === '') throw this.#error(`expected the name of a property, got ${this.#shown()}`)
+  /** The name of a property; the position is then behind its colon. */
+  #key(start: number): string {
+    const isQuoted = closing[this.#text[this.#at]!] !== undefined
+    const key = isQuoted ? this.#string() : this.#match(name)
+    if (key === '' && !isQuoted) throw this.#error(`expected the name of a property, got ${this.#shown()}`)
+    this.#skip()
+    if (this.#text[this.#at] === undefined) throw this.#open('object', start)
+    if (this.#text[this.#at] !== ':')
+      throw this.#error(`expected ":" after the name ${JSON.stringify(key)}, got ${this.#shown()}`)
+    this.#at++
     return key
+  }
+
+  #bareText(key: string, schema: JsonSchema | undefined): BareText | undefined {
+    const bare = readBareText(this.#text, this.#at, key, schema)
+    this.#at += bare?.length ?? 0
+    return bare
   }
 
   #string(): string {
@@ -203,18 +222,6 @@ class Reader {
         start,
       )
     return value
-  }
-
-  /** The value of a property as text without quotes, if its end is unambiguous. */
-  #bareText(): string | undefined {
-    const start = this.#at
-    const text = this.#match(bareText)
-    const isText = text !== '' && !literal.test(text) && !/\/[/*]|\.\.\.|…/.test(text)
-    if (isText && this.#text[this.#at] === '}') return text
-    // Before another name without quotes, the comma may be part of the text.
-    if (isText && /^,\s*["'“‘]/.test(this.#text.slice(this.#at, this.#at + 100))) return text
-    this.#at = start
-    return undefined
   }
 
   #isEndOfValue(): boolean {

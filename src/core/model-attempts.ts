@@ -42,7 +42,8 @@ export async function requestReply(run: Run, request: ModelRequest, draft: Draft
     let reply: Reply
     try {
       const streamed = await orCancelled(streamReply(run, request, draft), run.cancellation)
-      reply = normalizeReply(streamed, request.model, draft.ids)
+      const schemaOf = (tool: string) => run.tools.get(tool)?.spec.inputSchema
+      reply = normalizeReply(streamed, { model: request.model, ids: draft.ids, schemaOf })
     } catch (cause) {
       draft.discard('failed attempt', (cause as { usage?: unknown } | null)?.usage, request.model)
       const error = classifyFailure(run, cause)

@@ -1,6 +1,7 @@
 import { show } from './behavior.ts'
 import { isPlainJson, wellFormed } from './plain-json.ts'
 import type { ModelReply, ReplyToolCall, StopReason } from './provider.ts'
+import type { JsonSchema } from './tool.ts'
 import { parseArguments } from './tool-arguments.ts'
 import type { SessionContentBlock, ToolCallBlock, TurnUsage } from './turn.ts'
 import { normalizeUsage } from './usage.ts'
@@ -11,8 +12,15 @@ export interface Reply {
   readonly stop: StopReason
 }
 
+export interface ReplyContext {
+  readonly model: string
+  readonly ids: CallIds
+  /** The input schema of a tool. */
+  readonly schemaOf: (tool: string) => JsonSchema | undefined
+}
+
 /** Checks and normalises a reply, so that it can be logged. */
-export function normalizeReply(reply: ModelReply, model: string, ids: CallIds): Reply {
+export function normalizeReply(reply: ModelReply, { model, ids, schemaOf }: ReplyContext): Reply {
   if (!Array.isArray(reply.content)) throw new TypeError(`its reply has no content list, got ${show(reply.content)}`)
   const stop = stops.has(reply.stop) ? reply.stop : 'other'
   const last = reply.content.length - 1
@@ -23,7 +31,8 @@ export function normalizeReply(reply: ModelReply, model: string, ids: CallIds): 
     const block = reply.content[i]!
     if (block?.type === 'tool_call') {
       checkProviderData(block, i)
-      content.push(normalizeCall(block, ids.final(block.id, call++, calls), stop === 'length' && i === last))
+      const id = ids.final(block.id, call++, calls)
+      content.push(normalizeCall(block, { id, wasCut: stop === 'length' && i === last, schemaOf }))
       continue
     }
     const normalized = normalizeBlock(block, i)
@@ -32,10 +41,16 @@ export function normalizeReply(reply: ModelReply, model: string, ids: CallIds): 
   return { content, usage: normalizeUsage(reply.usage, model), stop }
 }
 
-function normalizeCall(block: ReplyToolCall, id: string, wasCut: boolean): ToolCallBlock {
-  const { input, providerData } = block
+interface CallContext extends Pick<ReplyContext, 'schemaOf'> {
+  readonly id: string
+  readonly wasCut: boolean
+}
+
+function normalizeCall(block: ReplyToolCall, { id, wasCut, schemaOf }: CallContext): ToolCallBlock {
+  const { providerData } = block
   const name = typeof block.name === 'string' ? block.name : ''
-  return { type: 'tool_call', id, name, ...parseArguments(input, wasCut), ...(providerData && { providerData }) }
+  const input = parseArguments(block.input, wasCut, schemaOf(name))
+  return { type: 'tool_call', id, name, ...input, ...(providerData && { providerData }) }
 }
 
 const stops = new Set<unknown>(['end', 'tool_use', 'length', 'refusal'])

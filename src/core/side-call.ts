@@ -54,8 +54,11 @@ async function replyAside(run: Run, turnId: string, cause: string, request: Mode
 }
 
 async function lastEvent(run: Run, request: ModelRequest): Promise<Reply> {
+  const { model, tools } = request
+  const schemaOf = (tool: string) => tools.find(({ name }) => name === tool)?.inputSchema
   for await (const event of run.provider.stream(request, run.cancellation.signal)) {
-    if (event.type === 'reply') return normalizeReply(event, request.model, new CallIds(() => false, run.newId))
+    if (event.type !== 'reply') continue
+    return normalizeReply(event, { model, ids: new CallIds(() => false, run.newId), schemaOf })
   }
   throw new AgentProviderError('the stream ended before the reply was complete', { provider: run.provider.meta.name })
 }

@@ -63,13 +63,15 @@ describe('a text that was cut off never becomes another input', () => {
     ['escaped quotes', '{\\"cmd\\": \\"echo } && rm x\\", \\"n\\": 1}'],
     ['quotes inside quotes', '{"cmd": "echo "a } b" && rm x", "n": 1}'],
     ['a comment', '{"cmd": "ls", /* } */ "dryRun": true}'],
+    ['no quotes at all', '{cmd: echo a, list: [{a: 1}, {b: x}], on: true, n: 12}'],
   ])('%s, cut at every byte', async (_, text) => {
-    const whole = parseArguments(text, false)
+    const properties = { cmd: {}, list: { type: 'array' }, on: { type: 'boolean' }, n: { type: 'integer' } }
+    const whole = parseArguments(text, false, { properties })
     const bytes = new TextEncoder().encode(text)
     const wrong: string[] = []
     for (let end = 1; end < bytes.length; end++) {
       const part = new TextDecoder().decode(bytes.subarray(0, end))
-      const { input, unreadable } = parseArguments(part, false)
+      const { input, unreadable } = parseArguments(part, false, { properties })
       const isOther = JSON.stringify(input) !== JSON.stringify(whole.input)
       if (unreadable === undefined && isOther) wrong.push(`${part} → ${JSON.stringify(input)}`)
     }
@@ -178,6 +180,16 @@ describe('through an agent', () => {
     expect(ran).toEqual([{ n: 5 }])
     const call = turns[1]?.content[0] as ToolCallBlock
     expect(call).toEqual({ type: 'tool_call', id: 'c1', name: 'save', input: { n: '5' }, raw: "{'n': '5',}" })
+  })
+
+  test('A085 the schema of the tool tells where texts without quotes end', async () => {
+    const properties = { path: { type: 'string' }, n: { type: 'number' } }
+    const { ran, turns } = await play({ inputs: ['{path: a b, n: 5}', '{path: a, other: 5}'], properties })
+    expect(ran).toEqual([{ path: 'a b', n: 5 }])
+    expect(turns[1]?.content).toMatchObject([
+      { input: { path: 'a b', n: 5 } },
+      { input: {}, unreadable: expect.stringContaining('position 8') },
+    ])
   })
 
   test('A079 an unreadable call is answered and not executed, and the run goes on', async () => {

@@ -2,16 +2,20 @@ import { messageOf } from './errors.ts'
 import { isRecord } from './is-record.ts'
 import { type LenientJson, LenientJsonError, parseLenientJson } from './lenient-json.ts'
 import { flawOf, type JsonFlaw, maxNesting, typeName } from './plain-json.ts'
+import type { JsonSchema } from './tool.ts'
 import { copyJson, type ToolCallBlock } from './turn.ts'
 
 type ParsedArguments = Pick<ToolCallBlock, 'input' | 'raw' | 'unreadable'>
 
-/** Parses the arguments of a call as a wire passes them. A truncated or unreadable text never becomes an input. */
-export function parseArguments(given: unknown, wasCut: boolean): ParsedArguments {
+/**
+ * Parses the arguments of a call as a wire passes them. A truncated or unreadable text never becomes an input. The
+ * schema is that of the tool, if it is known.
+ */
+export function parseArguments(given: unknown, wasCut: boolean, schema?: JsonSchema): ParsedArguments {
   if (wasCut) return unreadable(given, 'the reply hit the output limit before the arguments were complete')
   if (typeof given !== 'string') return normalizeObject(given)
   if (given.trim() === '') return { input: {} }
-  const parsed = parseObjectText(given)
+  const parsed = parseObjectText(given, schema)
   if (parsed.problem !== undefined) return unreadable(given, parsed.problem)
   return parsed.isJson && parsed.isComplete
     ? { input: parsed.value }
@@ -58,7 +62,7 @@ export type ObjectText =
   | { readonly problem: string }
 
 /** Parses one object: JSON, or JSON with errors that have only one possible meaning. */
-export function parseObjectText(text: string): ObjectText {
+export function parseObjectText(text: string, schema?: JsonSchema): ObjectText {
   const parsed = parsedJson(text)
   if (parsed !== undefined && typeof parsed !== 'string' && !isRecord(parsed))
     return { problem: `expected a JSON object, got ${typeName(parsed)}` }
@@ -66,7 +70,7 @@ export function parseObjectText(text: string): ObjectText {
   if (isRecord(parsed) && !flawOf(parsed) && JSON.stringify(parsed) === text)
     return { value: parsed, sources: new Map(), isJson: true, isComplete: true }
   try {
-    const { value, sources } = parseWrappedJson(text)
+    const { value, sources } = parseWrappedJson(text, schema)
     if (!isRecord(value)) return { problem: `expected a JSON object, got ${typeName(value)}` }
     const isComplete = [...sources].every(([key, source]) => isCanonical(value[key], source))
     return { value, sources, isJson: isRecord(parsed), isComplete }
@@ -94,18 +98,19 @@ const maxLayers = 3
  * Parses JSON with what models put around it: a code fence, CDATA, a function name, another layer of quotes, HTML
  * entities. Each is removed only if it is complete, so that no part of the JSON is removed with it.
  */
-export function parseWrappedJson(text: string, layers = maxLayers): LenientJson {
+export function parseWrappedJson(text: string, schema?: JsonSchema, layers = maxLayers): LenientJson {
   const bare = withoutFrame(text)
   const decoded = withoutEntities(bare) ?? withoutEscapes(bare)
-  if (decoded !== undefined) return parseInner(decoded, layers)
-  const parsed = parseLenientJson(bare)
-  return typeof parsed.value === 'string' && /^\s*[{["']/.test(parsed.value) ? parseInner(parsed.value, layers) : parsed
+  if (decoded !== undefined) return parseInner(decoded, schema, layers)
+  const parsed = parseLenientJson(bare, schema)
+  const isInner = typeof parsed.value === 'string' && /^\s*[{["']/.test(parsed.value)
+  return isInner ? parseInner(parsed.value as string, schema, layers) : parsed
 }
 
-function parseInner(text: string, layers: number): LenientJson {
+function parseInner(text: string, schema: JsonSchema | undefined, layers: number): LenientJson {
   if (layers === 0) throw new LenientJsonError(`there are more than ${maxLayers} layers of text around it`)
   try {
-    return parseWrappedJson(text, layers - 1)
+    return parseWrappedJson(text, schema, layers - 1)
   } catch (error) {
     throw error instanceof LenientJsonError ? new LenientJsonError(`in the text inside, ${error.message}`) : error
   }

@@ -1,6 +1,7 @@
 import { messageOf } from './errors.ts'
 import { exactNumber } from './lenient-json.ts'
 import { typeName } from './plain-json.ts'
+import { declaredTypes, hasType, isOfType, recordOf, requiredNames } from './schema-types.ts'
 import type { JsonSchema } from './tool.ts'
 import { parseObjectText, parseWrappedJson } from './tool-arguments.ts'
 import { copyJson, setOwn } from './turn.ts'
@@ -27,7 +28,7 @@ export function validateToolArgs(given: Record<string, unknown>, schema: JsonSch
   const properties = recordOf(schema.properties)
   const wrapper = wrapperOf(given, properties)
   const input = wrapper === undefined ? given : (given[wrapper] as Record<string, unknown>)
-  const required = Array.isArray(schema.required) ? (schema.required as readonly string[]) : []
+  const required = requiredNames(schema)
   let errors: string[] | undefined
   let coercions: Coercion[] | undefined
   let repaired: Record<string, unknown> | undefined
@@ -52,7 +53,7 @@ export function validateToolArgs(given: Record<string, unknown>, schema: JsonSch
       ;(coercions ??= []).push({ property, from, to: 'absent' })
       continue
     }
-    const source = () => (sources ??= wrapper === undefined ? sourcesIn(raw) : none).get(property)
+    const source = () => (sources ??= wrapper === undefined ? sourcesIn(raw, schema) : none).get(property)
     const converted = convert(value, typeof types === 'string' ? [types] : types, source)
     if (converted.problem !== undefined) {
       const wanted = typeof types === 'string' ? types : types.join(' or ')
@@ -68,9 +69,6 @@ export function validateToolArgs(given: Record<string, unknown>, schema: JsonSch
   return coercions && repaired ? { valid: true, input: repaired, coercions } : { valid: true, input }
 }
 
-const recordOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-
 function isMissing(input: Record<string, unknown>, key: string, properties: Record<string, unknown>): boolean {
   if (!Object.hasOwn(input, key) || input[key] === undefined) return true
   return input[key] === null && !(Object.hasOwn(properties, key) && allowsNull(properties[key]))
@@ -82,38 +80,6 @@ function allowsNull(property: unknown): boolean {
   if (type !== undefined) return [type].flat().includes('null')
   if (Array.isArray(anyOf) || Array.isArray(oneOf)) return [anyOf ?? [], oneOf ?? []].flat().some(allowsNull)
   return value === null || (Array.isArray(values) && values.includes(null))
-}
-
-/** `undefined` if the schema does not restrict the type. */
-function declaredTypes(property: unknown): string | readonly string[] | undefined {
-  if (typeof property !== 'object' || property === null) return undefined
-  const { type } = property as { type?: unknown }
-  if (typeof type === 'string') return type
-  if (!Array.isArray(type) || type.length === 0) return undefined
-  return type.filter((name) => typeof name === 'string')
-}
-
-const hasType = (value: unknown, types: string | readonly string[]): boolean =>
-  typeof types === 'string' ? isOfType(value, types) : types.some((type) => isOfType(value, type))
-
-function isOfType(value: unknown, type: string): boolean {
-  switch (type) {
-    case 'string':
-    case 'boolean':
-      return typeof value === type
-    case 'number':
-      return typeof value === 'number'
-    case 'integer':
-      return Number.isInteger(value)
-    case 'array':
-      return Array.isArray(value)
-    case 'object':
-      return typeof value === 'object' && value !== null && !Array.isArray(value)
-    case 'null':
-      return value === null
-    default:
-      return true
-  }
 }
 
 /** Property names under which models wrap all of the arguments. */
@@ -131,8 +97,8 @@ function wrapperOf(given: Record<string, unknown>, properties: Record<string, un
 }
 
 /** The source text of each property, if known. */
-function sourcesIn(raw: string | undefined): ReadonlyMap<string, string> {
-  const parsed = raw === undefined ? undefined : parseObjectText(raw)
+function sourcesIn(raw: string | undefined, schema: JsonSchema): ReadonlyMap<string, string> {
+  const parsed = raw === undefined ? undefined : parseObjectText(raw, schema)
   return parsed && parsed.problem === undefined ? parsed.sources : none
 }
 

@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../../src/core/tool.ts'
 import type { Sample } from './arguments-samples.ts'
+import { deceptiveText } from './deceptive-texts.ts'
 import type { Random } from './random.ts'
 import { pythonString, quotedWith, write } from './write-arguments.ts'
 
@@ -85,6 +86,7 @@ export const argumentDamages: Readonly<Record<string, Damage>> = {
       ? write(value, { key: (name) => name, propertyString })
       : undefined
   },
+  'a text without quotes that looks like two properties': (_, random) => deceptiveText(random),
 
   'double encoding': ({ value }, random) => ({
     text: layered(JSON.stringify(value), 1 + random.below(2)),

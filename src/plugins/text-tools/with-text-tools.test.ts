@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { callsIn, replies, stored, thoughtReplies } from '../../../test/stories/text-tools-kit.ts'
-import type { ModelEvent, ModelReply, ModelRequest, Provider } from '../../core/provider.ts'
+import type { ModelEvent, ModelReply, ModelRequest, Provider, ReplyToolCall } from '../../core/provider.ts'
+import { parseArguments } from '../../core/tool-arguments.ts'
 import type { Message, SessionContentBlock, ToolCallBlock } from '../../core/turn.ts'
 import { call, type ScriptedOptions, type Step, scripted } from '../../testing/index.ts'
 import { type TextToolsOptions, withTextTools } from './with-text-tools.ts'
@@ -372,6 +373,18 @@ describe('the history', () => {
       [text('<tool_use name="b">{"x":1}</tool_use>')],
       [text('<tool_use name="a">{"x": 1}</tool_use>')],
     ])
+  })
+
+  test('a call that only the schema of its tool explains is sent back in the words of the model', async () => {
+    const written = '<tool_use  name="a">{path: x, n: 5}</tool_use>'
+    const { reply, wrapped, provider } = await ask(written)
+    const [said] = reply.content as [ReplyToolCall]
+    const schema = { properties: { path: {}, n: { type: 'number' } } }
+    const block = { ...said, ...parseArguments(said.input, false, schema) }
+    expect(block.input).toEqual({ path: 'x', n: 5 })
+    provider.push('ok')
+    await collect(wrapped, { messages: [assistant(block)] })
+    expect(provider.requests[1]!.messages[0]!.content).toEqual([text(written)])
   })
 
   test('invalid provider data in a log does no harm', async () => {

@@ -32,15 +32,14 @@ function writtenCall(block: ToolCallBlock): string {
   const { name, words, nameIn } = writtenData(block)
   const { input, raw } = block
   // Hooks and compaction may have changed the block since.
-  const isSame = name === block.name && isWords(words) && jsonOf(inputIn(words[1], nameIn)) === jsonOf(input)
-  if (isSame) return words.join('')
+  if (name === block.name && isWords(words) && hasParameters(words[1], nameIn, block)) return words.join('')
   return callText(block.name, raw ?? jsonOf(input))
 }
 
-/** The input that the engine reads from a body. */
-function inputIn(body: string, nameIn: 'json' | undefined): Record<string, unknown> {
-  const { read } = readParameters(body, nameIn)
-  return read.problem === undefined ? read.value : {}
+/** Whether a body has the parameters of a call. Its text decides where only the schema of the tool tells how to read it. */
+function hasParameters(body: string, nameIn: 'json' | undefined, { input, raw }: ToolCallBlock): boolean {
+  const { text, read } = readParameters(body, nameIn)
+  return text.toWellFormed() === raw || jsonOf(read.problem === undefined ? read.value : {}) === jsonOf(input)
 }
 
 /** A call, a text, or a thought that was part of a text. */

@@ -1,0 +1,39 @@
+/** The fields of an object; none for any other value. */
+export const recordOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+
+/** The names of the properties that an input must have. */
+export const requiredNames = ({ required }: Readonly<Record<string, unknown>>): readonly string[] =>
+  Array.isArray(required) ? (required as readonly string[]) : []
+
+/** The types of a property; `undefined` if its schema does not restrict them. */
+export function declaredTypes(property: unknown): string | readonly string[] | undefined {
+  if (typeof property !== 'object' || property === null) return undefined
+  const { type } = property as { type?: unknown }
+  if (typeof type === 'string') return type
+  if (!Array.isArray(type) || type.length === 0) return undefined
+  return type.filter((name) => typeof name === 'string')
+}
+
+export const hasType = (value: unknown, types: string | readonly string[]): boolean =>
+  typeof types === 'string' ? isOfType(value, types) : types.some((type) => isOfType(value, type))
+
+export function isOfType(value: unknown, type: string): boolean {
+  switch (type) {
+    case 'string':
+    case 'boolean':
+      return typeof value === type
+    case 'number':
+      return typeof value === 'number'
+    case 'integer':
+      return Number.isInteger(value)
+    case 'array':
+      return Array.isArray(value)
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value)
+    case 'null':
+      return value === null
+    default:
+      return true
+  }
+}
