@@ -60,27 +60,23 @@ function helpersFor(ctx: PromptContext, specs: readonly ToolSpec[]): PromptHelpe
   }
 }
 
-/** The configuration of a handler: the entries of its plugins, in their order. */
-export interface HandlerConfig {
-  readonly plugins?: readonly PluginEntry[]
-  readonly [field: string]: unknown
-}
-
-export interface HooksOptions {
-  /** Plugins in addition to the built-in ones; one in the form of TidGi is given under the `toolId` of its entries. */
-  readonly plugins?: readonly PluginDefinition[] | Readonly<Record<string, HandlerPlugin | PluginDefinition>>
-  readonly services?: Partial<PluginServices>
-  /** Called when a plugin fails; the others continue. Default: the console. */
-  readonly onError?: (error: Error) => void
-}
-
 /**
- * New hooks with the plugins of a handler's configuration, for hosts that call them themselves with
+ * New hooks with the plugins of a handler's configuration, in their order, for hosts that call them themselves with
  * `hooks.<name>.promise(ctx)`. A workflow does this by itself.
  */
 export async function createHooksWithPlugins(
-  handlerConfig: HandlerConfig = {},
-  { plugins = [], services, onError = console.error }: HooksOptions = {},
+  handlerConfig: { readonly plugins?: readonly PluginEntry[]; readonly [field: string]: unknown } = {},
+  {
+    plugins = [],
+    services,
+    onError = console.error,
+  }: {
+    /** Plugins in addition to the built-in ones; one in the form of TidGi is given under the `toolId` of its entries. */
+    readonly plugins?: readonly PluginDefinition[] | Readonly<Record<string, HandlerPlugin | PluginDefinition>>
+    readonly services?: Partial<PluginServices>
+    /** Called when a plugin fails; the others continue. Default: the console. */
+    readonly onError?: (error: Error) => void
+  } = {},
 ): Promise<{ hooks: PluginHooks & TapableHooks; pluginConfigs: readonly PluginEntry[] }> {
   const { builtInPlugins } = await import('./built-in-plugins.ts')
   const own = Array.isArray(plugins) ? plugins : Object.entries(plugins).map(([toolId, one]) => defined(toolId, one))

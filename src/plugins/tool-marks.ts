@@ -2,19 +2,22 @@ import { isRecord } from '../core/is-record.ts'
 import type { ToolDef, ToolResult } from '../core/tool.ts'
 
 /** What a tool of a plugin says about its result, in the result's `details`. */
-export interface ToolMarks {
-  /** With how many model calls the result is sent; `null` means all. Default: by the plugin's entry, else 1. */
-  readonly duration?: number | null
-  /** The loop ends with this result: the agent is done, or waits for a person. */
-  readonly leavesTo?: 'end' | 'human'
-}
+export type ToolMarks = Parameters<typeof withMarks>[1]
 
 /** A result without marks is sent with one model call, an error with two. */
 export const defaultResultDuration = 1
 export const errorResultDuration = 2
 
 /** The same tool; its results have these marks, unless they have others. */
-export function withMarks<Input>(tool: ToolDef<Input>, marks: ToolMarks): ToolDef<Input> {
+export function withMarks<Input>(
+  tool: ToolDef<Input>,
+  marks: {
+    /** With how many model calls the result is sent; `null` means all. Default: by the plugin's entry, else 1. */
+    readonly duration?: number | null
+    /** The loop ends with this result: the agent is done, or waits for a person. */
+    readonly leavesTo?: 'end' | 'human'
+  },
+): ToolDef<Input> {
   return {
     ...tool,
     async execute(input, ctx) {

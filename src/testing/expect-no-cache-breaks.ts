@@ -3,18 +3,14 @@ import type { HookContexts } from '../core/hook-map.ts'
 
 type Broken = HookContexts['cache:break']
 
-/** Call it at the end of a test. */
-export interface CacheWatch {
-  /** Throws if there was a break, and names each one with its cause. */
-  (): void
-  readonly breaks: readonly Broken[]
-}
-
-/** Watches an agent. The returned function throws if the start of a prompt changed between two requests, so that the provider's cache was lost. */
+/**
+ * Watches an agent. Call the returned function at the end of a test: it throws if the start of a prompt changed between two
+ * requests, so that the provider's cache was lost, and names each break with its cause.
+ */
 export function expectNoCacheBreaks(
   agent: Pick<Agent, 'hooks'>,
   { except }: { except?: (broken: Broken) => boolean } = {},
-): CacheWatch {
+): (() => void) & { readonly breaks: readonly Broken[] } {
   const breaks: Broken[] = []
   agent.hooks.hook('cache:break', (broken) => {
     if (!except?.(broken)) breaks.push(broken)

@@ -8,15 +8,17 @@ export interface MemoryExecution extends ExecutionContext {
   readonly counts: { spawn: number; destroy: number }
 }
 
-export interface MemoryExecutionOptions {
+/** An execution context in memory: files in a Map, commands run by a function. */
+export function memoryExecution({
+  files = {},
+  cwd = '/project',
+  exec,
+}: {
   readonly files?: Readonly<Record<string, string>>
   readonly cwd?: string
   /** Runs commands; without it every command fails as unknown. */
   readonly exec?: (command: string) => Partial<ExecResult> | Promise<Partial<ExecResult>>
-}
-
-/** An execution context in memory: files in a Map, commands run by a function. */
-export function memoryExecution({ files = {}, cwd = '/project', exec }: MemoryExecutionOptions = {}): MemoryExecution {
+} = {}): MemoryExecution {
   const tree = new Map(Object.entries(files).map(([path, content]) => [resolvePosix(cwd, path), content]))
   const counts = { spawn: 0, destroy: 0 }
   return {

@@ -5,22 +5,25 @@ import { type ContractCase, check, checkEqual, within } from './contract.ts'
 /** The required parts of a request; the rest gets defaults. */
 export type ContractRequest = Partial<ModelRequest> & Pick<ModelRequest, 'messages'>
 
-/** Requests that the provider's backend, for instance a fake one, answers as described. */
-export interface ProviderContractOptions {
-  /** Answered with a text of several words, preferably in several pieces. */
-  readonly text: ContractRequest
-  /** Answered with one or more tool calls that have arguments. Without it, calls are not checked. */
-  readonly toolCall?: ContractRequest
-  /** A request that fails. Without it, failures are not checked. */
-  readonly failing?: ContractRequest
-}
-
-/** The requirements on a provider. `make` creates one for each case, which may get several requests. */
+/**
+ * The requirements on a provider. `make` creates one for each case, which may get several requests. Its backend, for
+ * instance a fake one, answers the given requests as described.
+ */
 export function providerContract(
   make: () => Provider | Promise<Provider>,
-  options: ProviderContractOptions,
+  {
+    text,
+    toolCall,
+    failing,
+  }: {
+    /** Answered with a text of several words, preferably in several pieces. */
+    readonly text: ContractRequest
+    /** Answered with one or more tool calls that have arguments. Without it, calls are not checked. */
+    readonly toolCall?: ContractRequest
+    /** A request that fails. Without it, failures are not checked. */
+    readonly failing?: ContractRequest
+  },
 ): ContractCase[] {
-  const { text, toolCall, failing } = options
   const cases = {
     ...generalCases(text, toolCall ?? text),
     ...(toolCall && toolCallCases(toolCall)),

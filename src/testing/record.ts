@@ -16,8 +16,6 @@ import { Recording } from './cassette/recording.ts'
 import { observedContext, stableText, type TapedResult, toTapedError, toTapedRequest } from './cassette/tape-items.ts'
 import { writeCassette } from './cassette/write-cassette.ts'
 
-export interface RecordOptions extends RedactorOptions {}
-
 /** Records all that a run gets from outside: replies of the model, results of tools, time, ids and random numbers. */
 export interface Recorder {
   provider(real: Provider): Provider
@@ -34,7 +32,7 @@ export interface Recorder {
  * `replay` plays the cassette back without network. Secrets are recognised by their shape, by the names before them, by
  * the option `secrets`, and by the environment.
  */
-export function record(options: RecordOptions = {}): Recorder {
+export function record(options: RedactorOptions = {}): Recorder {
   const recording = new Recording()
   const { env = globalThis.process?.env ?? {}, ...rest } = options
   createRedactor({ env, ...rest }) // refuses an invalid secret now, not after the run

@@ -2,13 +2,18 @@ import type { Clock } from '../core/clock.ts'
 import type { Provider } from '../core/provider.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { ReplayError } from './cassette/differences.ts'
-import { describeItem, Player, type PlayerOptions } from './cassette/player.ts'
+import { describeItem, Player } from './cassette/player.ts'
 import { readCassette } from './cassette/read-cassette.ts'
 import { RecordedRequests, replayProvider } from './cassette/replay-provider.ts'
 import { RecordedTools, replayTool } from './cassette/replay-tool.ts'
 import { mapTools } from './record.ts'
 
-export interface ReplayOptions extends PlayerOptions {
+export interface ReplayOptions {
+  /** Time and ids after the end of the tape. */
+  readonly clock?: Clock
+  readonly newId?: () => string
+  /** How long to wait for the next recorded item before the replay fails. Default 5 s of real time. */
+  readonly stallTimeoutMs?: number
   /** How many model requests are answered from the tape; after that `goOnWith` answers, with real tools, time and ids. */
   readonly until?: number
   readonly goOnWith?: Provider

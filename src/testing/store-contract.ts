@@ -6,20 +6,21 @@ import { entryCases, familyCases } from './store-contract-entries.ts'
 import { inboxCases } from './store-contract-inbox.ts'
 import { leaseCases, sharedStoreCases } from './store-contract-leases.ts'
 
-export interface StoreContractOptions {
-  /** Advances time for a store that takes no clock. Default: the clock that `make` gets is advanced. */
-  readonly clock?: { advance(ms: number): Promise<void> }
-  /**
-   * Opens the same location as the last store of `make` again, as another process would. Without it, and for a store with
-   * `isOneProcess`, concurrent openers are not checked.
-   */
-  readonly again?: (clock: Clock) => SessionStore | Promise<SessionStore>
-}
-
 /** The requirements on a store. `make` creates an empty store for each case, which uses `clock` for the time. */
 export function storeContract(
   make: (clock: Clock) => SessionStore | Promise<SessionStore>,
-  { clock: givenClock, again }: StoreContractOptions = {},
+  {
+    clock: givenClock,
+    again,
+  }: {
+    /** Advances time for a store that takes no clock. Default: the clock that `make` gets is advanced. */
+    readonly clock?: { advance(ms: number): Promise<void> }
+    /**
+     * Opens the same location as the last store of `make` again, as another process would. Without it, and for a store
+     * with `isOneProcess`, concurrent openers are not checked.
+     */
+    readonly again?: (clock: Clock) => SessionStore | Promise<SessionStore>
+  } = {},
 ): ContractCase[] {
   const singleCases = Object.entries({ ...entryCases, ...leaseCases, ...inboxCases, ...familyCases })
   const sharedCases = again ? Object.entries(sharedStoreCases) : []

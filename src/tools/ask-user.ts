@@ -40,13 +40,13 @@ export interface AskUserInput {
   readonly allowFreeform?: boolean
 }
 
-export interface AskUserOptions {
+/** A tool with which the model asks the user a question. */
+export function createAskUserTool({
+  onRequest = askThroughAgent,
+}: {
   /** Puts the question to a person. The model receives the returned text or object. Default: asks through the agent. */
   readonly onRequest?: (input: AskUserInput, ctx: ToolContext) => unknown
-}
-
-/** A tool with which the model asks the user a question. */
-export function createAskUserTool({ onRequest = askThroughAgent }: AskUserOptions = {}): ToolDef {
+} = {}): ToolDef {
   return createInteractionTool<AskUserInput>({
     name: 'ask_user',
     description,

@@ -6,7 +6,8 @@ import type { ExecutionContext } from '../core/execution.ts'
 import type { ToolContext } from '../core/tool.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { memoryExecution } from '../testing/index.ts'
-import { createGlobTool, type GlobOptions } from './glob.ts'
+import { createGlobTool } from './glob.ts'
+import type { SearcherOptions } from './search/searcher.ts'
 
 type Find = (input: Readonly<Record<string, unknown>>) => Promise<string>
 
@@ -29,7 +30,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true })
 })
 
-async function finder(execution: ExecutionContext, options: GlobOptions): Promise<Find> {
+async function finder(execution: ExecutionContext, options: SearcherOptions): Promise<Find> {
   const handle = await execution.spawn()
   ends.push(() => execution.destroy(handle))
   const ctx = { execution, handle, signal: new AbortController().signal } as unknown as ToolContext

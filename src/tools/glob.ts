@@ -10,11 +10,6 @@ const description = `Finds files by their path: \`**/*.ts\` in all folders, \`sr
 Results are sorted by path, folder by folder, and come in pages; the note in parentheses at the end tells how to get the next one.
 Left out are folders themselves, \`.git\`, links, and what a \`.gitignore\` leaves out unless \`path\`, or the beginning of the pattern, names that folder. Hidden files are found.`
 
-export interface GlobOptions extends SearcherOptions {
-  /** Milliseconds; a longer search returns what it has found. Default 50,000. */
-  readonly limitMs?: number
-}
-
 export interface GlobInput extends PageInput {
   readonly pattern: string
   readonly path?: string
@@ -24,7 +19,7 @@ export interface GlobInput extends PageInput {
 const graceMs = 10_000
 
 /** A tool that finds files by a glob, with ripgrep if it is installed. */
-export function createGlobTool(options: GlobOptions = {}): ToolDef {
+export function createGlobTool(options: SearcherOptions = {}): ToolDef {
   const { limitMs = 50_000 } = options
   const search = createSearcher(options)
   return {

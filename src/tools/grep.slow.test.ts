@@ -6,7 +6,8 @@ import type { ExecutionContext } from '../core/execution.ts'
 import type { ToolContext } from '../core/tool.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { memoryExecution } from '../testing/index.ts'
-import { createGrepTool, type GrepOptions } from './grep.ts'
+import { createGrepTool } from './grep.ts'
+import type { SearcherOptions } from './search/searcher.ts'
 
 type Files = Readonly<Record<string, string | Buffer>>
 type Input = Readonly<Record<string, unknown>>
@@ -32,7 +33,7 @@ function plant(files: Files): string {
   return root
 }
 
-async function world(execution: ExecutionContext, options: GrepOptions, root: string): Promise<World> {
+async function world(execution: ExecutionContext, options: SearcherOptions, root: string): Promise<World> {
   const tool = createGrepTool(options)
   const handle = await execution.spawn()
   ends.push(() => execution.destroy(handle))

@@ -10,11 +10,6 @@ const description = `Searches in files for a regular expression, in ripgrep's di
 Results are sorted by path, folder by folder, and come in pages; the note in parentheses at the end tells how to get the next one.
 Left out are binary files, \`.git\`, links, and what a \`.gitignore\` leaves out unless \`path\` is that folder or file itself. Hidden files are searched.`
 
-export interface GrepOptions extends SearcherOptions {
-  /** Milliseconds; a longer search returns what it has found. Default 50,000. */
-  readonly limitMs?: number
-}
-
 type OutputMode = 'content' | 'files_with_matches' | 'count'
 
 export interface GrepInput extends PageInput {
@@ -42,7 +37,7 @@ const modes: Readonly<Record<OutputMode, SearchQuery['mode']>> = {
 const graceMs = 10_000
 
 /** A tool that searches files, with ripgrep if it is installed. */
-export function createGrepTool(options: GrepOptions = {}): ToolDef {
+export function createGrepTool(options: SearcherOptions = {}): ToolDef {
   const { limitMs = 50_000 } = options
   const search = createSearcher(options)
   return {

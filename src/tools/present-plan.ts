@@ -5,18 +5,14 @@ import { answerText, createInteractionTool } from './interaction.ts'
 const description = `Shows the user what you are going to do and waits for a yes or no. Before work that is long or hard to undo.
 The plan is Markdown: the steps, the files they touch, and what is left open.`
 
-export interface PresentPlanInput {
-  readonly plan: string
-}
-
-export interface PresentPlanOptions {
-  /** Shows the plan to a person. The model receives the returned text or object. Default: asks through the agent. */
-  readonly onRequest?: (input: PresentPlanInput, ctx: ToolContext) => unknown
-}
-
 /** A tool with which the model asks the user to approve a plan. */
-export function createPresentPlanTool({ onRequest = showThroughAgent }: PresentPlanOptions = {}): ToolDef {
-  return createInteractionTool<PresentPlanInput>({
+export function createPresentPlanTool({
+  onRequest = showThroughAgent,
+}: {
+  /** Shows the plan to a person. The model receives the returned text or object. Default: asks through the agent. */
+  readonly onRequest?: (input: { readonly plan: string }, ctx: ToolContext) => unknown
+} = {}): ToolDef {
+  return createInteractionTool<{ readonly plan: string }>({
     name: 'present_plan',
     description,
     schema: { type: 'object', properties: { plan: { type: 'string' } }, required: ['plan'] },
@@ -29,7 +25,7 @@ export function createPresentPlanTool({ onRequest = showThroughAgent }: PresentP
 
 export const presentPlan: ToolDef = createPresentPlanTool()
 
-async function showThroughAgent({ plan }: PresentPlanInput, ctx: ToolContext): Promise<string> {
+async function showThroughAgent({ plan }: { readonly plan: string }, ctx: ToolContext): Promise<string> {
   const { interact, signal, callId, answer } = ctx
   if (answer) return inWords({ status: 'accepted', value: answerText(answer) })
   if (!interact) return 'The plan could not be shown: there is no user to approve it. Do only what you were asked for.'

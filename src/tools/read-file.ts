@@ -14,13 +14,6 @@ Text comes in pages of whole lines; the last line tells which lines were shown a
 Images (PNG, JPEG, GIF, WebP) and PDFs are shown as such; of other binary files only size and kind are told.
 A number and a tab in front of a line are not part of the file, nor is the note in parentheses at the end. CRLF line ends are shown as newlines.`
 
-export interface ReadFileOptions {
-  /** Default number of lines. Default 2000; 0 means no limit. */
-  readonly limit?: number
-  /** Default number of bytes. Default 262,144; 0 means the maximum of 32 MiB. */
-  readonly maxBytes?: number
-}
-
 /** Enough to recognize an image, see `imageInfo`. */
 const headBytes = 65_536
 
@@ -32,7 +25,15 @@ export interface ReadFileInput {
 }
 
 /** A tool that reads files page by page, in any execution context. */
-export function createReadFileTool({ limit = 2000, maxBytes = 262_144 }: ReadFileOptions = {}): ToolDef {
+export function createReadFileTool({
+  limit = 2000,
+  maxBytes = 262_144,
+}: {
+  /** Default number of lines. Default 2000; 0 means no limit. */
+  readonly limit?: number
+  /** Default number of bytes. Default 262,144; 0 means the maximum of 32 MiB. */
+  readonly maxBytes?: number
+} = {}): ToolDef {
   return {
     spec: { name: 'read_file', description, inputSchema: inputSchema(limit, maxBytes) },
     isConcurrencySafe: true,

@@ -1,7 +1,7 @@
 import { messageOf } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { RollbackPlan, RollbackResult } from '../../workflow/rollback/file-snapshots.ts'
-import { RollbackError, type RollbackProblem } from '../../workflow/rollback/message-files.ts'
+import { RollbackError } from '../../workflow/rollback/message-files.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { Args } from '../command.ts'
 import type { Io } from '../io.ts'
@@ -72,7 +72,7 @@ async function isConfirmed({ workflow }: OpenedWorkflow, request: RollbackReques
 }
 
 /** Problems that `--force` overrides. */
-const overridable: ReadonlySet<RollbackProblem> = new Set(['already_back', 'cut_off'])
+const overridable: ReadonlySet<RollbackError['code']> = new Set(['already_back', 'cut_off'])
 
 async function isSure(question: string, io: Io): Promise<boolean> {
   const isYes = await confirm(`In ${fullyVisible(io.cwd)}: ${question}`, io)

@@ -4,7 +4,7 @@ import { didYouMean } from '../../core/nearest.ts'
 import type { Message } from '../../core/turn.ts'
 import { copyTree, type PluginHooks, type Shared } from '../plugin-hooks.ts'
 import { fitHistory } from '../tokens/trim-messages.ts'
-import type { FlatPrompt, PromptNode, PromptResult, PromptState } from './prompt.ts'
+import type { FlatPrompt, PromptNode, PromptState } from './prompt.ts'
 import { promptResult, reusedMessages } from './prompt-result.ts'
 import { flattenPrompts } from './prompt-tree.ts'
 
@@ -80,8 +80,10 @@ async function* promptStates(input: ConcatPromptInput): AsyncGenerator<PromptSta
 }
 
 /** Waits for the last state, and returns its result. */
-export async function getFinalPromptResult(states: AsyncIterable<PromptState>): Promise<PromptResult> {
-  let result: PromptResult | undefined
+export async function getFinalPromptResult(
+  states: AsyncIterable<PromptState>,
+): Promise<NonNullable<PromptState['result']>> {
+  let result: PromptState['result']
   for await (const state of states) result = state.result ?? result
   if (!result)
     throw new Error('the prompt was not finished: its states ended before "complete"; take them from concatPrompt')

@@ -13,20 +13,18 @@ export interface TextToolCall {
   readonly originalText: string
 }
 
-export interface MatchOptions {
-  /** Forms in addition to `<tool_use>` and `<function_call>`. */
-  readonly patterns?: readonly TextCallPattern[]
-}
-
-/** The first call in a text. Runs nothing. */
-export function matchToolCalling(text: string, options?: MatchOptions): TextToolCall | undefined {
+/** The first call in a text, with forms in addition to `<tool_use>` and `<function_call>`. Runs nothing. */
+export function matchToolCalling(
+  text: string,
+  options?: { readonly patterns?: readonly TextCallPattern[] },
+): TextToolCall | undefined {
   return matchAllToolCallings(text, options).calls[0]
 }
 
 /** All calls in a text, and whether the model put some of them into `<parallel_tool_calls>`. */
 export function matchAllToolCallings(
   text: string,
-  { patterns }: MatchOptions = {},
+  { patterns }: { readonly patterns?: readonly TextCallPattern[] } = {},
 ): { calls: TextToolCall[]; parallel: boolean } {
   if (typeof text !== 'string') throw new TypeError(`calls are looked for in a text, got ${typeof text}`)
   const scanned = scan(text, { patterns: allPatterns(patterns) })

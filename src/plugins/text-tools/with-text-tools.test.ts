@@ -4,7 +4,7 @@ import type { ModelEvent, ModelReply, ModelRequest, Provider, ReplyToolCall } fr
 import { parseArguments } from '../../core/tool-arguments.ts'
 import type { Message, SessionContentBlock, ToolCallBlock } from '../../core/turn.ts'
 import { call, type ScriptedOptions, type Step, scripted } from '../../testing/index.ts'
-import { type TextToolsOptions, withTextTools } from './with-text-tools.ts'
+import { withTextTools } from './with-text-tools.ts'
 
 const spec = (name: string) => ({ name, description: `Does ${name}.`, inputSchema: { type: 'object' } })
 const tools = ['a', 'b', 'read', 'write'].map(spec)
@@ -483,7 +483,7 @@ async function ask(
   step: Step,
   more: Partial<ModelRequest> = {},
   options: ScriptedOptions = {},
-  own: TextToolsOptions = {},
+  own: Parameters<typeof withTextTools>[1] = {},
 ) {
   const provider = scripted(step, { options })
   let n = 0

@@ -9,15 +9,16 @@ import { allPatterns, parallelTag, type TextCallPattern } from './text-call-patt
 import { toolListText } from './tool-list-text.ts'
 import { callText } from './written-call.ts'
 
-export interface TextToolsOptions {
-  /** Forms of calls in addition to `<tool_use>` and `<function_call>`. */
-  readonly patterns?: readonly TextCallPattern[]
-  /** Creates ids of calls. Default: ids that never repeat, over restarts too. */
-  readonly newId?: () => string
-}
-
 /** For a model without native tool calls: its prompt describes the tools, and calls are read from its text. */
-export function withTextTools(provider: Provider, options: TextToolsOptions = {}): Provider {
+export function withTextTools(
+  provider: Provider,
+  options: {
+    /** Forms of calls in addition to `<tool_use>` and `<function_call>`. */
+    readonly patterns?: readonly TextCallPattern[]
+    /** Creates ids of calls. Default: ids that never repeat, over restarts too. */
+    readonly newId?: () => string
+  } = {},
+): Provider {
   const patterns = allPatterns(options.patterns)
   const { newId = createIds() } = options
   const asText = messagesAsText()

@@ -1,6 +1,7 @@
 import { estimateTokens } from '../../core/estimate-tokens.ts'
+import type { ModelRequest } from '../../core/provider.ts'
 import type { ToolSpec } from '../../core/tool.ts'
-import type { Message, TurnUsage } from '../../core/turn.ts'
+import type { TurnUsage } from '../../core/turn.ts'
 import { messageTokens } from './message-tokens.ts'
 
 /** What the tokens of a request are used for. The five parts sum to the total. */
@@ -23,15 +24,11 @@ export interface TokenBreakdown {
 
 export type TokenLevel = 'ok' | 'warning' | 'danger'
 
-/** The request to count; a `ModelRequest` fits. */
-export interface CountedRequest {
-  readonly system: string
-  readonly tools: readonly ToolSpec[]
-  readonly messages: readonly Message[]
-}
-
 /** Estimates what the tokens of a request are used for. Calls count for the assistant, tool results separately. */
-export function tokenBreakdown(request: CountedRequest, limit?: number): TokenBreakdown {
+export function tokenBreakdown(
+  request: Pick<ModelRequest, 'system' | 'tools' | 'messages'>,
+  limit?: number,
+): TokenBreakdown {
   const parts: Parts = { system: estimateTokens(request.system), tools: 0, user: 0, assistant: 0, toolResults: 0 }
   for (const spec of request.tools) parts.tools += toolTokens(spec)
   for (const message of request.messages) {

@@ -2,23 +2,19 @@ import type { Clock } from '../../core/clock.ts'
 import { check, fails, manualClock, same } from './knowledge-contract-kit.ts'
 import type { KnowledgeStore, TagNode, Tiddler, Wiki } from './knowledge-store.ts'
 
-/** One requirement for stores of wikis. Any test runner can run it: `test(one.name, one.run)`. */
-export interface KnowledgeContractCase {
-  readonly name: string
-  /** Rejects with an Error that says what is wrong. */
-  run(): Promise<void>
-}
-
-export interface KnowledgeContractOptions {
+/**
+ * The requirements for every store of wikis. Any test runner can run them: `test(one.name, one.run)`; `run` rejects with an
+ * Error that says what is wrong.
+ */
+export function knowledgeContract({
+  make,
+}: {
   /** Creates a store with these workspaces and tiddlers, for each case, that uses `clock`. */
   make(given: {
     readonly workspaces: Readonly<Record<string, readonly Tiddler[]>>
     readonly clock: Clock
   }): KnowledgeStore | Promise<KnowledgeStore>
-}
-
-/** The requirements for every store of wikis. */
-export function knowledgeContract({ make }: KnowledgeContractOptions): readonly KnowledgeContractCase[] {
+}): readonly { readonly name: string; run(): Promise<void> }[] {
   return Object.entries(cases).map(([name, prove]) => ({
     name,
     async run() {

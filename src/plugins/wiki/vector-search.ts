@@ -42,15 +42,6 @@ interface VectorMatches {
   readonly leftOut: number
 }
 
-export interface VectorIndexOptions {
-  readonly wiki: Wiki
-  readonly embed: Embed
-  /** The file for the vectors. Default: only in memory. */
-  readonly file?: string
-  /** More pages than this are left out. Default 5000. */
-  readonly mostPages?: number
-}
-
 /** One index for each wiki. */
 export interface VectorIndexes {
   of(wiki: Wiki, embed: Embed): VectorIndex
@@ -81,7 +72,19 @@ const pieceLength = 4000
 const longestQuery = 4000
 
 /** An index of the pages of a wiki that have text, without system pages. */
-export function createVectorIndex({ wiki, embed, file, mostPages = 5000 }: VectorIndexOptions): VectorIndex {
+export function createVectorIndex({
+  wiki,
+  embed,
+  file,
+  mostPages = 5000,
+}: {
+  readonly wiki: Wiki
+  readonly embed: Embed
+  /** The file for the vectors. Default: only in memory. */
+  readonly file?: string
+  /** More pages than this are left out. Default 5000. */
+  readonly mostPages?: number
+}): VectorIndex {
   const model = embed.model ?? 'default'
   let stored: StoredVectors | undefined
 

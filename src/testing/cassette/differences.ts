@@ -92,7 +92,7 @@ function matchesTape(recorded: string, now: string): boolean {
 export function differenceError(
   what: string,
   { field, recorded, now }: FieldDifference,
-  about: Difference = {},
+  about: ConstructorParameters<typeof ReplayError>[1] = {},
 ): ReplayError {
   const before = linesOf(recorded)
   const after = maskedLike(before, linesOf(now))
@@ -146,7 +146,8 @@ function shortened(diff: string): string {
   return lines.length > maxLines ? [...shown, `… ${lines.length - maxLines} more lines`].join('\n') : shown.join('\n')
 }
 
-export interface Difference {
+/** A replay differs from its recording. It is a provider error, so that the run ends. */
+export class ReplayError extends AgentProviderError {
   /** The number of the model request, from 1 as recorded; absent if the difference is not in one. */
   readonly step?: number
   /** `system`, `messages[3]`, `tools`, `settings`, `model`, or the input of a tool. */
@@ -155,15 +156,10 @@ export interface Difference {
   readonly line?: number
   /** A unified diff of the recorded and the new value. */
   readonly diff?: string
-}
-
-/** A replay differs from its recording. It is a provider error, so that the run ends. */
-export class ReplayError extends AgentProviderError {
-  readonly step?: number
-  readonly field?: string
-  readonly line?: number
-  readonly diff?: string
-  constructor(message: string, { step, field, line, diff }: Difference = {}) {
+  constructor(
+    message: string,
+    { step, field, line, diff }: Pick<ReplayError, 'step' | 'field' | 'line' | 'diff'> = {},
+  ) {
     super(message, { provider: 'replay', retryable: false })
     if (step !== undefined) this.step = step
     if (field !== undefined) this.field = field

@@ -6,14 +6,6 @@ import type { TapeItem } from './tape-items.ts'
 
 type Reading = Extract<TapeItem, { type: 'now' | 'id' | 'random' }>
 
-export interface PlayerOptions {
-  /** Time and ids after the end of the tape. */
-  readonly clock?: Clock
-  readonly newId?: () => string
-  /** How long to wait for the next recorded item before the replay fails. Default 5 s of real time. */
-  readonly stallTimeoutMs?: number
-}
-
 interface Waiter {
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
@@ -42,7 +34,11 @@ export class Player {
 
   constructor(
     { items }: Cassette,
-    { clock = systemClock, newId = createIds(), stallTimeoutMs = 5_000 }: PlayerOptions,
+    {
+      clock = systemClock,
+      newId = createIds(),
+      stallTimeoutMs = 5_000,
+    }: { readonly clock?: Clock; readonly newId?: () => string; readonly stallTimeoutMs?: number },
   ) {
     this.items = items
     this.clock = clock

@@ -7,11 +7,12 @@ import { afterAll, describe, expect, test, vi } from 'vitest'
 import type { ToolContext } from '../../core/tool.ts'
 import { createProcessContext } from '../../execution/process.ts'
 import { memoryExecution } from '../../testing/index.ts'
-import { createGrepTool, type GrepOptions } from '../grep.ts'
+import { createGrepTool } from '../grep.ts'
 import { searchThroughContext } from './context-search.ts'
 import { searchTree } from './host-search.ts'
 import { everyPath } from './path-filter.ts'
 import type { SearchQuery } from './query.ts'
+import type { SearcherOptions } from './searcher.ts'
 import { startSearch } from './start-search.ts'
 
 /** Threads that live. */
@@ -51,7 +52,7 @@ const query: SearchQuery = {
   limitMs: 20_000,
 }
 
-async function grepIn(root: string, input: object, options: GrepOptions, env?: Record<string, string>) {
+async function grepIn(root: string, input: object, options: SearcherOptions, env?: Record<string, string>) {
   const execution = createProcessContext({ cwd: root, ...(env && { env }) })
   const handle = await execution.spawn()
   const ctx = { execution, handle, signal: new AbortController().signal } as unknown as ToolContext

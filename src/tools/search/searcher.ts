@@ -5,9 +5,12 @@ import { withFile } from '../../platform/files-of.ts'
 import { fileProblem } from '../file-problem.ts'
 import type { SearchQuery, SearchResult, SearchRoot } from './query.ts'
 
+/** The options of `createGlobTool` and `createGrepTool`. */
 export interface SearcherOptions {
   /** The ripgrep program; `false` for none. Default: the one of `@vscode/ripgrep`, or `rg` on the PATH. */
   readonly ripgrep?: string | false
+  /** Milliseconds; a longer search returns what it has found. Default 50,000. */
+  readonly limitMs?: number
 }
 
 /** Searches with the best available method, which is remembered per handle. */

@@ -207,17 +207,15 @@ async function planMessages(files: FileHistory, turns: readonly SnapshotPair[]):
   return { restore: all('restore'), delete: all('delete'), conflicts: [...conflicts.values()] }
 }
 
-/**
- * Why a rollback was refused. `not_kept`: there is no snapshot from before that message. `already_back`: it was rolled
- * back before. `with_another`: it was rolled back with an earlier message. `cut_off`: there is no snapshot after the last
- * work. `nothing_to_undo`: it was never rolled back. With `force`, `already_back` and `cut_off` do not refuse.
- */
-export type RollbackProblem = 'not_kept' | 'already_back' | 'with_another' | 'cut_off' | 'nothing_to_undo'
-
 /** A rollback, or its undo, was refused. Nothing was changed. */
 export class RollbackError extends AgentError {
-  readonly code: RollbackProblem
-  constructor(code: RollbackProblem, message: string) {
+  /**
+   * `not_kept`: there is no snapshot from before that message. `already_back`: it was rolled back before. `with_another`: it
+   * was rolled back with an earlier message. `cut_off`: there is no snapshot after the last work. `nothing_to_undo`: it was
+   * never rolled back. With `force`, `already_back` and `cut_off` do not refuse.
+   */
+  readonly code: 'not_kept' | 'already_back' | 'with_another' | 'cut_off' | 'nothing_to_undo'
+  constructor(code: RollbackError['code'], message: string) {
     super(message)
     this.code = code
   }

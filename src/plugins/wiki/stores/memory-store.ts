@@ -14,19 +14,20 @@ import { type FilterSource, runFilter } from './memory-filter.ts'
 import { unclosedMarks, withoutCode } from './unclosed-marks.ts'
 import { boundedText, bounds, checkedFilter, pageOf, tagTree, wholeNumber } from './wiki-limits.ts'
 
-export interface MemoryKnowledgeOptions {
-  readonly workspaces: Readonly<Record<string, readonly Tiddler[]>>
-  /** The names of read-only workspaces. */
-  readonly readOnly?: readonly string[]
-  readonly clock?: Clock
-}
-
 /**
  * Wikis in memory, for tests and for pages that a program creates. Supports a part of TiddlyWiki's filters, and refuses
  * the rest; rendering resolves transclusions only.
  */
-export function createMemoryKnowledgeStore(options: MemoryKnowledgeOptions): KnowledgeStore {
-  const { workspaces, readOnly = [], clock = systemClock } = options
+export function createMemoryKnowledgeStore({
+  workspaces,
+  readOnly = [],
+  clock = systemClock,
+}: {
+  readonly workspaces: Readonly<Record<string, readonly Tiddler[]>>
+  /** The names of read-only workspaces. */
+  readonly readOnly?: readonly string[]
+  readonly clock?: Clock
+}): KnowledgeStore {
   const wikis = new Map(
     Object.entries(workspaces).map(([name, tiddlers]) => {
       const info: WorkspaceInfo = { name, ...(readOnly.includes(name) && { isReadOnly: true }) }

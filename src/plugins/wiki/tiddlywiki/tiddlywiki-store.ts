@@ -18,7 +18,9 @@ import { changeFiles, FileChanged, withWikiLock } from './change-files.ts'
 import type { ChangePlan } from './plan-change.ts'
 
 export interface TiddlyWikiStoreOptions {
-  readonly workspaces: Readonly<Record<string, TiddlyWikiWorkspace>> | readonly NamedTiddlyWikiWorkspace[]
+  readonly workspaces:
+    | Readonly<Record<string, TiddlyWikiWorkspace>>
+    | readonly (TiddlyWikiWorkspace & { readonly name: string })[]
   /** The time limit of a call. Default 10 seconds. */
   readonly timeLimitMs?: number
   readonly clock?: Clock
@@ -34,10 +36,6 @@ export interface TiddlyWikiWorkspace {
    * its JavaScript modules are loaded and run, and modules may be written. Default: false, none of this.
    */
   readonly loadPlugins?: boolean
-}
-
-export interface NamedTiddlyWikiWorkspace extends TiddlyWikiWorkspace {
-  readonly name: string
 }
 
 /**
@@ -70,13 +68,17 @@ export function createTiddlyWikiStore(options: TiddlyWikiStoreOptions): Knowledg
   }
 }
 
+interface NamedWorkspace extends TiddlyWikiWorkspace {
+  readonly name: string
+}
+
 interface OpenWiki {
   readonly wiki: Wiki
   readonly client: WikiClient
 }
 
-function namedWorkspaces(given: TiddlyWikiStoreOptions['workspaces']): NamedTiddlyWikiWorkspace[] {
-  const isList = (value: typeof given): value is readonly NamedTiddlyWikiWorkspace[] => Array.isArray(value)
+function namedWorkspaces(given: TiddlyWikiStoreOptions['workspaces']): NamedWorkspace[] {
+  const isList = (value: typeof given): value is readonly NamedWorkspace[] => Array.isArray(value)
   const named = isList(given) ? [...given] : Object.entries(given).map(([name, workspace]) => ({ ...workspace, name }))
   for (const { name, folder } of named) {
     if (typeof name !== 'string' || name === '')
@@ -89,7 +91,7 @@ function namedWorkspaces(given: TiddlyWikiStoreOptions['workspaces']): NamedTidd
   return named
 }
 
-const infoOf = ({ name, folder, readOnly, description }: NamedTiddlyWikiWorkspace): WorkspaceInfo => ({
+const infoOf = ({ name, folder, readOnly, description }: NamedWorkspace): WorkspaceInfo => ({
   name,
   folder: resolve(folder),
   ...(readOnly && { isReadOnly: true }),
@@ -97,7 +99,7 @@ const infoOf = ({ name, folder, readOnly, description }: NamedTiddlyWikiWorkspac
 })
 
 async function openWiki(
-  workspace: NamedTiddlyWikiWorkspace,
+  workspace: NamedWorkspace,
   { timeLimitMs, clock }: { readonly timeLimitMs: number; readonly clock: Clock },
 ): Promise<OpenWiki> {
   const info = infoOf(workspace)
