@@ -34,7 +34,7 @@ const entryOf = (seq: number): LogEntry => ({
 
 /** A store to append to, one entry at a time, as a run does. */
 async function appender(store: SessionStore): Promise<() => Promise<void>> {
-  const { epoch } = await store.lease('s', { owner: 'bench', ttlMs: 3_600_000 })
+  const { epoch } = await store.lease('s', { owner: 'bench', ttlMs: 3_600_000, create: true })
   let head = 0
   return async () => {
     await store.append('s', [entryOf(head + 1)], { epoch, head })
@@ -146,7 +146,7 @@ async function resumes(folder: string): Promise<Result[]> {
       [10_000, 1000],
     ] as const) {
       const id = `${turns} turns`
-      const { epoch } = await store.lease(id, { owner: 'bench', ttlMs: 1000 })
+      const { epoch } = await store.lease(id, { owner: 'bench', ttlMs: 1000, create: true })
       await store.append(id, turnEntries(turns), { epoch, head: 0 })
       await store.lease(id, { owner: 'bench', ttlMs: 0, epoch })
       const times: number[] = []

@@ -1,6 +1,7 @@
 import { messageOf } from '../src/core/errors.ts'
 import type { LogEntry } from '../src/core/log.ts'
 import type { SessionStore } from '../src/core/store.ts'
+import { allSessions } from '../src/sessions/session-query.ts'
 import { withSpill } from '../src/sessions/spill.ts'
 import type { Evidence, Snapshot, WaitingMessage } from './evidence.ts'
 import { readEffects, readLedger } from './ledger.ts'
@@ -23,7 +24,7 @@ export async function gather(
   try {
     const store = await openStore(kind, folder)
     try {
-      const ids = (await store.list()).map(({ id }) => id)
+      const ids = (await allSessions(store)).map(({ id }) => id)
       for (const id of ids) waiting.push(...(await waitingIn(store, id)))
       for (const id of ids) sessions[id] = await readWhole(store, id, missingBlobs)
     } finally {

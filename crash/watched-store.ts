@@ -24,8 +24,9 @@ export function watchedStore(
       if (id === root) onLease?.(lease.epoch)
       return lease
     },
-    read: (id, after) => store.read(id, after),
-    list: () => store.list(),
+    read: (id, range) => store.read(id, range),
+    find: (id) => store.find(id),
+    list: (query) => store.list(query),
     delete: (id) => store.delete(id),
     async send(id, item) {
       await store.send(id, item)

@@ -13,6 +13,7 @@ export {
   AgentRateLimitError,
   LeaseLostError,
   SessionBusyError,
+  SessionNotFoundError,
   SessionParkedError,
   StoreError,
 } from './core/errors.ts'
@@ -33,7 +34,7 @@ export { fromAnthropic, toAnthropic } from './sessions/interop/anthropic.ts'
 export { autoDetectAndConvert } from './sessions/interop/detect.ts'
 export { fromOpenAI, systemOf, toOpenAI } from './sessions/interop/openai.ts'
 export { createMemoryStore } from './sessions/memory-store.ts'
-export { createSession, loadSession } from './sessions/session.ts'
+export { createSession, loadSession, openSession } from './sessions/session.ts'
 export { createFileMapStore, createJsonlStore, createRemoteStore, createSqliteStore } from './sessions/stores.ts'
 export { defineSkill } from './skills/skill.ts'
 export { createInteractionTool } from './tools/interaction.ts'

@@ -40,15 +40,22 @@ export type {
 export type { AgentHookMap, Extension, ExtensionHost, Run, RunFacts, RunOptions } from './core/run.ts'
 export type { Schema, StandardSchema } from './core/schema.ts'
 export type {
+  Attention,
+  EntryRange,
   Fence,
   Lease,
   LeaseRequest,
   PendingAnswer,
   PendingCall,
   Session,
-  SessionInfo,
+  SessionDetails,
+  SessionPage,
+  SessionQuery,
+  SessionStatus,
   SessionStore,
+  SessionSummary,
   StoreChange,
+  WatchOptions,
 } from './core/store.ts'
 export type { ThinkingLevel } from './core/thinking.ts'
 export type { JsonSchema, ReplayClass, ToolContext, ToolDef, ToolPreview, ToolResult, ToolSpec } from './core/tool.ts'

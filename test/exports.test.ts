@@ -26,6 +26,7 @@ const rootNames = [
   'LeaseLostError',
   'McpOAuthProvider',
   'SessionBusyError',
+  'SessionNotFoundError',
   'SessionParkedError',
   'StoreError',
   'autoDetectAndConvert',
@@ -55,6 +56,7 @@ const rootNames = [
   'grep',
   'loadSession',
   'loginMcpServer',
+  'openSession',
   'spawn',
   'statsByModel',
   'systemOf',
@@ -66,7 +68,7 @@ const rootNames = [
   'zodToJsonSchema',
 ]
 
-const maxFiles = 84
+const maxFiles = 86
 
 /** Worth loading only for those who use them. */
 const heavy = /sqlite|child_process|worker_threads|dockerode|postgres|^pg$|modelcontextprotocol|cfworker|dbos/

@@ -115,6 +115,15 @@ export class LeaseLostError extends AgentError {
   }
 }
 
+/** There is no session with this id in the store. */
+export class SessionNotFoundError extends AgentError {
+  readonly sessionId: string
+  constructor(sessionId: string, options?: ErrorOptions) {
+    super(`There is no session "${sessionId}" in this store; store.list() names those it has`, options)
+    this.sessionId = sessionId
+  }
+}
+
 /** For stores: the lease is held by another writer. */
 export function sessionBusy(id: string, owner?: string, since?: number): SessionBusyError {
   const by = owner || 'another writer'

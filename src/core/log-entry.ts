@@ -1,6 +1,7 @@
 import type { ToolOrigin } from './authority.ts'
 import type { Meta } from './meta.ts'
 import type { StopReason } from './provider.ts'
+import type { SessionDetails } from './session-summary.ts'
 import type { ReplayClass } from './tool.ts'
 import type { SessionContentBlock, SessionTurn, ToolOutput, TurnUsage } from './turn.ts'
 
@@ -18,7 +19,11 @@ export type EntryBody =
       readonly parent?: ParentCall
       /** The `meta` of the message that the run answers. */
       readonly meta?: Meta
+      /** Identifies the process that runs it, among all that use the store. */
+      readonly processId?: string
     }
+  /** What embedders and people set about the session. A detail that is absent stays as it was. */
+  | ({ readonly type: 'details' } & SessionDetails)
   /** An accepted message; a later `turn` delivers it. One with mode `stop` ends the run and is never delivered. */
   | {
       readonly type: 'input'
@@ -98,7 +103,11 @@ export type EntryBody =
     }
   /** Turns after `toSeq` are no longer part of the conversation. */
   | { readonly type: 'rewind'; readonly toSeq: number }
-  | { readonly type: 'checkpoint'; readonly ref: string }
+  /**
+   * Everything that later work needs of the entries before it, except the turns after entry `from`: a session is opened
+   * from its last checkpoint.
+   */
+  | { readonly type: 'checkpoint'; readonly from: number; readonly state: unknown }
   | { readonly type: 'label'; readonly text: string }
   /** No run may be started until the session is unparked. */
   | { readonly type: 'parked'; readonly reason: string }
@@ -114,6 +123,8 @@ export type EntryBody =
       readonly dropsTo?: number
       readonly error?: RunFailure
       readonly output?: unknown
+      /** Its process died with this many sessions aboard, so that this one is only a suspect. Absent if it was alone. */
+      readonly sharedCrash?: number
     }
 
 /** Why a run failed. */

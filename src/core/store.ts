@@ -1,8 +1,11 @@
 import type { LeaseLostError } from './errors.ts'
 import type { InboxItem, Log, LogEntry, WantedSignature } from './log.ts'
 import type { Meta } from './meta.ts'
+import type { SessionDetails, SessionPage, SessionQuery, SessionSummary } from './session-summary.ts'
 import type { RunRecord } from './transcript.ts'
 import type { Message, SessionContentBlock, SessionTurn } from './turn.ts'
+
+export type * from './session-summary.ts'
 
 /** A log that outlives the process, with the operations that agents and embedders use. */
 export interface Session {
@@ -13,6 +16,8 @@ export interface Session {
   readonly runs: readonly RunRecord[]
   /** Adds turns outside a run, for instance a user's message that a later run without a prompt answers. */
   addTurns(messages: readonly Message[]): Promise<void>
+  /** Sets the title, tags and other details; `undefined` leaves a detail as it is. */
+  setDetails(details: SessionDetails): Promise<void>
   /** Resolves once everything is durable. Turns are written as they happen, so this only waits. */
   save(): Promise<void>
   /** Takes the lease, reads what other processes wrote, and repairs what a crash left. */
@@ -60,19 +65,30 @@ export interface Session {
 export interface SessionStore {
   /**
    * Appends all entries or none after `fence.head`, for the holder of `fence.epoch`. Repeating a successful append
-   * succeeds. In the same transaction, an `input` entry removes the message with its `clientKey` from the inbox.
+   * succeeds. In the same transaction, an `input` entry removes the message with its `clientKey` from the inbox, and the
+   * summary of the session changes.
    */
   append(sessionId: string, entries: readonly LogEntry[], fence: Fence): Promise<void>
-  read(sessionId: string, after?: number): Promise<readonly LogEntry[]>
-  list(): Promise<readonly SessionInfo[]>
+  /** Whole entries in their order; none if there is no such session. How the store keeps large ones is its own business. */
+  read(sessionId: string, range?: EntryRange): Promise<readonly LogEntry[]>
+  /** The summary of a session; undefined if it has no entry. Reads no log. */
+  find(sessionId: string): Promise<SessionSummary | undefined>
+  /** One page of the sessions that have an entry. Reads no log, and takes time only for the sessions of the page. */
+  list(query?: SessionQuery): Promise<SessionPage>
   /** Deletes its children, inbox and blobs too. */
   delete(sessionId: string): Promise<void>
-  /** Takes (without `epoch`), renews or gives back (`ttlMs` 0) the lease. Taking it raises the epoch. */
+  /**
+   * Takes (without `epoch`), renews or gives back (`ttlMs` 0) the lease. Taking it raises the epoch. Rejects with
+   * SessionNotFoundError if there is no such session, unless `create` is set.
+   */
   lease(sessionId: string, request: LeaseRequest): Promise<Lease>
-  /** Puts a message into the session's inbox. Needs no lease. A second message with the same `clientKey` is ignored. */
+  /**
+   * Puts a message into the session's inbox. Needs no lease. A second message with the same `clientKey` is ignored. Rejects
+   * with SessionNotFoundError if there is no such session.
+   */
   send(sessionId: string, item: InboxItem): Promise<void>
   /** Yields the entries after `after` and the messages of the inbox: first those that exist, then each change. */
-  watch(sessionId: string, options: { after?: number; signal: AbortSignal }): AsyncIterable<StoreChange>
+  watch(sessionId: string, options: WatchOptions): AsyncIterable<StoreChange>
   /** Stores large outputs, which are written before the entry that refers to them. */
   blobs(sessionId: string): BlobStore
   /** Only one process may use the store at a time. Default false. */
@@ -83,6 +99,24 @@ export interface SessionStore {
   close?(): Promise<void>
 }
 
+/** Which entries to read. Without `limit`: all that match. */
+export interface EntryRange {
+  /** Only entries with a higher number. Default 0. */
+  readonly after?: number
+  /** Only entries with a lower number. */
+  readonly before?: number
+  readonly limit?: number
+  /** With `limit`: the last entries that match, not the first. The order stays ascending. */
+  readonly fromEnd?: boolean
+}
+
+export interface WatchOptions {
+  readonly after?: number
+  readonly signal: AbortSignal
+  /** Only messages; the entries of each change are empty. For the writer, which knows its own entries. */
+  readonly inboxOnly?: boolean
+}
+
 export interface Fence {
   readonly epoch: number
   readonly head: number
@@ -90,6 +124,11 @@ export interface Fence {
   readonly holder?: string
   /** The parent session. */
   readonly parent?: string
+  /**
+   * For the first append of a fork: the session whose entries up to `head` it shares. They are not copied, and stay
+   * readable when that session is deleted.
+   */
+  readonly base?: string
 }
 
 export interface LeaseRequest {
@@ -97,6 +136,8 @@ export interface LeaseRequest {
   readonly ttlMs: number
   readonly epoch?: number
   readonly takeOver?: boolean
+  /** Make the session if it does not exist. */
+  readonly create?: boolean
 }
 
 export interface Lease {
@@ -104,6 +145,13 @@ export interface Lease {
   readonly head: number
   /** Messages to be moved into the log. */
   readonly inbox: readonly InboxItem[]
+  /**
+   * Set if the store renews this lease by itself as long as the process lives; aborts when another writer has taken the
+   * session. Without it the holder renews the lease.
+   */
+  readonly lost?: AbortSignal
+  /** If the last holder died without giving the lease back: how many sessions its process held, this one included. */
+  readonly died?: { readonly processId: string; readonly sessions: number }
 }
 
 export interface StoreChange {
@@ -115,15 +163,9 @@ export interface BlobStore {
   /** Resolves with the name of the blob. */
   put(bytes: Uint8Array): Promise<string>
   get(name: string): Promise<Uint8Array | undefined>
-}
-
-export interface SessionInfo {
-  readonly id: string
-  readonly head: number
-  readonly parent?: string
-  /** When the first and the last entry were written, if the store knows. */
-  readonly createdAt?: number
-  readonly updatedAt?: number
+  /** The names of all blobs of the session, without those that it shares with the session it was forked from. */
+  names(): Promise<readonly string[]>
+  delete(name: string): Promise<void>
 }
 
 /** The answer to a call that waits: `decision` for an approval, `content` for a question of its tool. */

@@ -33,7 +33,9 @@ const entries: Samples<EntryBody> = {
     agent: 'a',
     parent: { session: 's', runId: 'r', callId: 'c' },
     meta: { sender: 'ada' },
+    processId: 'p',
   },
+  details: { type: 'details', title: 't', tags: ['a'], tenant: 'x', kind: 'k', folder: '/f' },
   input: { type: 'input', mode: 'answer', clientKey: 'k', content: [text], callId: 'c', meta: { sender: 'ada' } },
   attempt: { type: 'attempt', runId: 'r', turnId: 't', attempt: 1 },
   turn: { type: 'turn', turn, stop: 'end', consumed: ['e'], clientKey: 'k' },
@@ -65,7 +67,7 @@ const entries: Samples<EntryBody> = {
   compaction: { type: 'compaction', toSeq: 0, summary: [text] },
   context_edit: { type: 'context_edit', turnId: 't', block: 0, replacement: text, provider: 'p' },
   rewind: { type: 'rewind', toSeq: 0 },
-  checkpoint: { type: 'checkpoint', ref: 'r' },
+  checkpoint: { type: 'checkpoint', from: 0, state: {} },
   label: { type: 'label', text: 'x' },
   parked: { type: 'parked', reason: 'x' },
   unparked: { type: 'unparked' },
@@ -78,6 +80,7 @@ const entries: Samples<EntryBody> = {
     dropsTo: 1,
     error: failure,
     output: 1,
+    sharedCrash: 2,
   },
 }
 
@@ -123,7 +126,8 @@ const blocks: Samples<SessionContentBlock> = {
 
 /** What a member of a union may lack. */
 const optional: Partial<Record<string, readonly string[]>> = {
-  entry_run_started: ['agent', 'parent', 'meta'],
+  entry_run_started: ['agent', 'parent', 'meta', 'processId'],
+  entry_details: ['title', 'tags', 'tenant', 'kind', 'folder'],
   entry_turn: ['stop', 'consumed', 'clientKey'],
   entry_call_started: ['origin'],
   entry_call_result: ['isError', 'details'],
@@ -131,7 +135,7 @@ const optional: Partial<Record<string, readonly string[]>> = {
   entry_approval_requested: ['reason', 'request', 'signature', 'origin', 'call'],
   entry_approval_answered: ['mac', 'note', 'clientKey', 'meta'],
   entry_context_edit: ['replacement', 'provider'],
-  entry_run_ended: ['stoppedAt', 'dropsTo', 'error', 'output'],
+  entry_run_ended: ['stoppedAt', 'dropsTo', 'error', 'output', 'sharedCrash'],
   provisional_stream_void: ['delayMs'],
   provisional_tool_start: ['origin'],
   provisional_call_decided: ['origin', 'approver', 'parentCallId'],

@@ -64,8 +64,9 @@ type BodyOf<Type extends EntryBody['type']> = Omit<Extract<EntryBody, { type: Ty
 const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
   run_started: object<BodyOf<'run_started'>>(
     { runId: text, model: text },
-    { agent: text, parent: ref('parent'), meta: record },
+    { agent: text, parent: ref('parent'), meta: record, processId: text },
   ),
+  details: object<BodyOf<'details'>>({}, { title: text, tags: listOf(text), tenant: text, kind: text, folder: text }),
   input: object<BodyOf<'input'>>(
     { mode: ref('mode'), clientKey: text, content: blocks },
     { callId: text, meta: record },
@@ -107,13 +108,13 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
     { replacement: ref('block'), provider: text },
   ),
   rewind: object<BodyOf<'rewind'>>({ toSeq: index }),
-  checkpoint: object<BodyOf<'checkpoint'>>({ ref: text }),
+  checkpoint: object<BodyOf<'checkpoint'>>({ from: index, state: anything }),
   label: object<BodyOf<'label'>>({ text }),
   parked: object<BodyOf<'parked'>>({ reason: text }),
   unparked: object<BodyOf<'unparked'>>({}),
   run_ended: object<BodyOf<'run_ended'>>(
     { runId: text, status: ref('status'), stop: text },
-    { stoppedAt: index, dropsTo: index, error: ref('failure'), output: anything },
+    { stoppedAt: index, dropsTo: index, error: ref('failure'), output: anything, sharedCrash: ordinal },
   ),
 }
 

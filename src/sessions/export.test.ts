@@ -31,7 +31,7 @@ async function textOf(pieces: AsyncIterable<string>): Promise<string> {
 }
 
 async function everything(store: SessionStore): Promise<unknown> {
-  const sessions = await store.list()
+  const { sessions } = await store.list({ order: 'id' })
   return Promise.all(sessions.map(async ({ id, parent }) => ({ id, parent, entries: await store.read(id) })))
 }
 
@@ -70,7 +70,9 @@ describe('an exported session', () => {
     expect([id, children]).toEqual(['copy', ['copy/2', 'copy/2/3']])
     const [begun] = await store.read('copy/2')
     expect(begun).toMatchObject({ type: 'run_started', parent: { session: 'copy' } })
-    const parents = (await store.list()).filter((one) => one.id.startsWith('copy')).map(({ parent }) => parent)
+    const parents = (await store.list({ order: 'id' })).sessions
+      .filter((one) => one.id.startsWith('copy'))
+      .map(({ parent }) => parent)
     expect(parents).toEqual([undefined, 'copy', 'copy/2'])
     const session = await loadSession(store, 'copy')
     await createAgent({ provider: scripted('And on.'), session }).run({ prompt: 'More.' })
@@ -80,7 +82,7 @@ describe('an exported session', () => {
   test('without its children is only itself', async () => {
     const store = createMemoryStore()
     await importSession(store, exportSession(await filled, 's', { children: false }))
-    expect((await store.list()).map(({ id }) => id)).toEqual(['s'])
+    expect((await store.list()).sessions.map(({ id }) => id)).toEqual(['s'])
   })
 
   test('takes the blobs along that its entries name', async () => {
@@ -94,6 +96,7 @@ describe('an exported session', () => {
     const to: SessionStore = {
       ...memory,
       blobs: (id) => ({
+        ...memory.blobs(id),
         put: async (bytes) => `other-${await memory.blobs(id).put(bytes)}`,
         get: (name) => memory.blobs(id).get(name.replace('other-', '')),
       }),
@@ -122,7 +125,7 @@ describe('an import', () => {
     const session = await createSession({ store, id: 's/2' })
     await session.save()
     await expect(importSession(store, await exported)).rejects.toThrow('Session "s/2" exists already')
-    expect((await store.list()).map(({ id }) => id)).toEqual(['s/2'])
+    expect((await store.list()).sessions.map(({ id }) => id)).toEqual(['s/2'])
   })
 
   test('leaves nothing behind when the store fails half-way', async () => {
@@ -137,7 +140,7 @@ describe('an import', () => {
     }
     await expect(importSession(store, await exported)).rejects.toThrow('no room')
     expect(appends).toBe(2)
-    expect(await memory.list()).toEqual([])
+    expect(await memory.list()).toEqual({ sessions: [] })
   })
 
   test('says that the last line was torn, and takes what is before it', async () => {
@@ -197,7 +200,7 @@ describe('an import', () => {
     expect(error).toBeInstanceOf(StoreError)
     expect((error as StoreError).code).toBe('corrupt')
     expect((error as StoreError).message).toContain(why)
-    expect(await store.list()).toEqual([])
+    expect(await store.list()).toEqual({ sessions: [] })
   })
 
   test('refuses what a newer version wrote', async () => {

@@ -1,6 +1,7 @@
+import { SessionNotFoundError } from '../core/errors.ts'
 import type { SessionStore } from '../core/store.ts'
 import { toBase64 } from './bytes.ts'
-import { descendantsAmong } from './family.ts'
+import { descendantsOf } from './family.ts'
 import { withSpill } from './spill.ts'
 import { blobNamesIn, exportVersion } from './transfer/read-export.ts'
 
@@ -22,13 +23,12 @@ export async function* exportSession(
   { children = true }: ExportOptions = {},
 ): AsyncGenerator<string, void> {
   const whole = withSpill(store)
-  const descendants = children ? descendantsAmong(await store.list(), id) : []
-  if ((await store.read(id)).length === 0)
-    throw new Error(`There is no session "${id}" in this store to export; list() names those it has`)
+  const descendants = children ? await descendantsOf(store, id) : []
+  if (!(await store.find(id))) throw new SessionNotFoundError(id)
   for (const [i, session] of [{ id }, ...descendants].entries()) {
     const entries = await whole.read(session.id)
     const header = i === 0 ? { libero: 'session', version: exportVersion } : { libero: 'child' }
-    const parent = 'parent' in session && { parent: session.parent }
+    const parent = 'parent' in session && i > 0 && { parent: session.parent }
     yield line({ ...header, id: session.id, ...parent, entries: entries.length })
     const written = new Set<string>()
     for (const entry of entries) {

@@ -61,7 +61,7 @@ test('what one process wrote the next one goes on with', async () => {
   await first.send('s', item('k2', 'waiting'))
   const name = await first.blobs('s').put(Uint8Array.of(1, 2, 3))
   const second = createFileMapStore({ ...verbs })
-  expect(await second.read('s', 1)).toEqual([entry(2), input(3, 'k1', 'said')])
+  expect(await second.read('s', { after: 1 })).toEqual([entry(2), input(3, 'k1', 'said')])
   expect(await second.blobs('s').get(name)).toEqual(Uint8Array.of(1, 2, 3))
   await second.send('s', item('k1', 'said'))
   const taken = await lease(second, 's', 'bob')
@@ -75,7 +75,7 @@ test('two stores over one adapter keep each other out', async () => {
   const [one, other] = [createFileMapStore(adapter), createFileMapStore(adapter)]
   const { epoch } = await lease(one, 's', 'ann')
   await expect(lease(other, 's', 'bob')).rejects.toThrow(SessionBusyError)
-  await other.lease('s', { owner: 'bob', ttlMs: 1000, takeOver: true })
+  await other.lease('s', { owner: 'bob', ttlMs: 1000, takeOver: true, create: true })
   await expect(one.append('s', [entry(1)], { epoch, head: 0 })).rejects.toThrow(LeaseLostError)
 })
 
@@ -88,7 +88,7 @@ test('a crash before any save of an append leaves all of it or nothing, and the 
     const crashed = createFileMapStore(dying(verbs, survives))
     const again = await lease(createFileMapStore({ ...verbs }), 's') // the epoch of the crashed one is above it
     expect(again.epoch).toBeGreaterThan(epoch)
-    const { epoch: theirs } = await crashed.lease('s', { owner: 'bob', ttlMs: 1000 })
+    const { epoch: theirs } = await crashed.lease('s', { owner: 'bob', ttlMs: 1000, create: true })
     const batch = [input(2, 'k1', 'said'), entry(3)]
     await crashed.append('s', batch, { epoch: theirs, head: 1 }).catch(() => {})
     const after = createFileMapStore({ ...verbs })
@@ -168,7 +168,13 @@ test('a deletion that was cut off anywhere is finished by the next process', asy
     await createFileMapStore(dying(verbs, survives))
       .delete('p')
       .catch(() => {})
-    const listed = (await createFileMapStore({ ...verbs }).list()).map(({ id }) => id).sort()
+    const listed = (
+      await createFileMapStore({ ...verbs })
+        .list()
+        .then(({ sessions }) => sessions)
+    )
+      .map(({ id }) => id)
+      .sort()
     if (survives === 0) expect(listed).toEqual(['p', 'p/c', 'q'])
     else {
       expect(listed).toEqual(['q'])

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { LeaseLostError, leaseLost, StoreError, sessionBusy } from '../core/errors.ts'
+import { LeaseLostError, leaseLost, SessionNotFoundError, StoreError, sessionBusy } from '../core/errors.ts'
 import { failpoint, type LogEntry } from '../core/log.ts'
-import type { BlobStore, SessionStore, StoreChange } from '../core/store.ts'
+import type { BlobStore, EntryRange, SessionStore, StoreChange } from '../core/store.ts'
 import { fromBase64, sha256Hex, toBase64 } from './bytes.ts'
 import {
   type AdapterFiles,
@@ -14,6 +14,8 @@ import {
   turnsPath,
 } from './file-map/adapter-files.ts'
 import { type CachedSession, CachedSessions, createLocks } from './file-map/cached-sessions.ts'
+import { readSummary } from './read-summaries.ts'
+import { entriesInRange, pageOf } from './session-query.ts'
 
 export type { FileMapAdapter } from './file-map/adapter-files.ts'
 
@@ -48,6 +50,10 @@ export function createFileMapStore(
     return entriesAfter((await sessions.log(session)).text, after, turnsPath(id))
   }
 
+  async function readRange(id: string, range: EntryRange = {}): Promise<readonly LogEntry[]> {
+    return entriesInRange(await read(id, range.after), range, (range.after ?? 0) + 1)
+  }
+
   return {
     isOneProcess: true,
 
@@ -80,14 +86,20 @@ export function createFileMapStore(
         notify(id)
       }),
 
-    read,
+    read: readRange,
 
-    async list() {
+    find: async (id) => readSummary({ read: readRange }, { id }),
+
+    async list(query) {
       const all = await Promise.all((await sessions.ids()).map((id) => sessions.of(id)))
-      return all.flatMap(({ meta: { exists, id, head, parent, createdAt, updatedAt } }) => {
-        const times = { ...(createdAt !== undefined && { createdAt }), ...(updatedAt !== undefined && { updatedAt }) }
-        return exists ? [{ id, head, ...times, ...(parent !== undefined && { parent }) }] : []
-      })
+      const existing = all.flatMap(({ meta: { exists, id, parent } }) =>
+        exists ? [{ id, ...(parent !== undefined && { parent }) }] : [],
+      )
+      const summaries = await Promise.all(existing.map((session) => readSummary({ read: readRange }, session)))
+      return pageOf(
+        summaries.filter((summary) => summary !== undefined),
+        query,
+      )
     },
 
     delete: (id) =>
@@ -96,9 +108,10 @@ export function createFileMapStore(
         notify(id)
       }),
 
-    lease: (id, { owner, ttlMs, epoch, takeOver = false }) =>
+    lease: (id, { owner, ttlMs, epoch, takeOver = false, create = false }) =>
       withLocks([id], async () => {
         const session = await sessions.of(id)
+        if (!create && epoch === undefined && !session.meta.exists) throw new SessionNotFoundError(id)
         if (epoch !== undefined) {
           if (session.epoch !== epoch) throw leaseLost(id, session.meta.owner)
         } else {
@@ -117,10 +130,11 @@ export function createFileMapStore(
     send: (id, item) =>
       withLocks([id], async () => {
         const session = await sessions.of(id)
-        const { inbox } = session.meta
+        const { inbox, exists } = session.meta
+        if (!exists) throw new SessionNotFoundError(id)
         if (inbox.some(({ clientKey }) => clientKey === item.clientKey)) return
         if ((await sessions.log(session)).keys.has(item.clientKey)) return
-        await sessions.change(session, { exists: true, inbox: [...inbox, item] })
+        await sessions.change(session, { inbox: [...inbox, item] })
         notify(id)
       }),
 
@@ -204,5 +218,15 @@ function blobsOf(id: string, { files, sessions, withLocks }: Shared): BlobStore 
       if ((await sha256Hex(bytes)) === name) return bytes
       throw new StoreError('corrupt', `"${path}" is not what was put; restore it from a backup`)
     },
+
+    names: async () => (await sessions.of(id)).meta.blobs,
+
+    delete: (name) =>
+      withLocks([id], async () => {
+        const session = await sessions.of(id)
+        if (!session.meta.blobs.includes(name)) return
+        await files.delete(blobPath(id, name))
+        await sessions.change(session, { blobs: session.meta.blobs.filter((blob) => blob !== name) })
+      }),
   }
 }

@@ -1,6 +1,6 @@
 export type { Clock } from '../core/clock.ts'
 export type { AgentError } from '../core/errors.ts'
-export type { Session, SessionStore } from '../core/store.ts'
+export type { Session, SessionDetails, SessionStore } from '../core/store.ts'
 export { type ExportOptions, exportSession, type ImportedSession, type ImportOptions, importSession } from './export.ts'
 export type { FileMapAdapter } from './file-map-store.ts'
 export { fromClaudeCode } from './interop/claude-code.ts'
@@ -21,7 +21,7 @@ export {
 export { createMemoryStore } from './memory-store.ts'
 export type { AccessOptions } from './remote/access.ts'
 export type { RemoteStoreOptions } from './remote-store.ts'
-export { createSession, loadSession } from './session.ts'
+export { createSession, loadSession, openSession } from './session.ts'
 export {
   createStoreHandler,
   type NodeRequest,

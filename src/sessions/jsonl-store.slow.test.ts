@@ -27,8 +27,8 @@ describe('the JSONL store', () => {
 test('a session is a folder that can be read with a text editor', async () => {
   const dir = newFolder()
   const store = createJsonlStore({ dir })
-  await store.send('my-chat', item('k1', 'hello'))
   const { epoch } = await lease(store, 'my-chat')
+  await store.send('my-chat', item('k1', 'hello'))
   await store.append('my-chat', [entry(1), input(2, 'k1', 'hello')], { epoch, head: 0 })
   await store.append('my-chat', [entry(3)], { epoch, head: 2 })
   const blob = await store.blobs('my-chat').put(new TextEncoder().encode('large'))
@@ -71,14 +71,14 @@ test('a log that was replaced, or deleted and made anew, is read from its start'
   const dir = newFolder()
   const store = createJsonlStore({ dir })
   await write(store, 's', 3)
-  expect(await store.read('s', 2)).toEqual([entry(3)])
+  expect(await store.read('s', { after: 2 })).toEqual([entry(3)])
   const other = createJsonlStore({ dir })
-  await other.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true })
-  expect(await store.read('s', 3)).toEqual([])
+  await other.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })
+  expect(await store.read('s', { after: 3 })).toEqual([])
   await other.delete('s')
   expect(await store.read('s')).toEqual([])
   await write(other, 's', 5, 'new', 'bob')
-  expect(await store.read('s', 3)).toEqual([entry(4, 'new'), entry(5, 'new')])
+  expect(await store.read('s', { after: 3 })).toEqual([entry(4, 'new'), entry(5, 'new')])
 })
 
 test('a child that another process opens on its own is fenced off from the writer of its parent', async () => {
@@ -174,7 +174,7 @@ test('a lease that is being taken while the store is closed is given back', asyn
   const dir = newFolder()
   await write(createJsonlStore({ dir }), 's', 1)
   const store = createJsonlStore({ dir })
-  const taking = store.lease('s', { owner: 'eve', ttlMs: hour, takeOver: true })
+  const taking = store.lease('s', { owner: 'eve', ttlMs: hour, takeOver: true, create: true })
   await store.close?.()
   await taking
   await lease(createJsonlStore({ dir }), 's', 'bob')
@@ -194,6 +194,7 @@ test('a blob that was damaged is an error, and whole again when it is put again'
 test('a message with an odd field in front is kept when another follows', async () => {
   const store = createJsonlStore({ dir: newFolder() })
   const odd = { more: true, ...item('k1', 'hello') }
+  await lease(store)
   await store.send('s', odd)
   await store.send('s', item('k2', 'hello'))
   expect((await lease(store)).inbox).toEqual([odd, item('k2', 'hello')])

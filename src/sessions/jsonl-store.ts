@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Clock, systemClock } from '../core/clock.ts'
-import { StoreError } from '../core/errors.ts'
-import type { SessionStore } from '../core/store.ts'
+import { SessionNotFoundError, StoreError } from '../core/errors.ts'
+import type { LogEntry } from '../core/log.ts'
+import type { EntryRange, SessionStore } from '../core/store.ts'
 import { blobFiles } from './jsonl/blob-files.ts'
 import { refuseLink, syncFolder } from './jsonl/files.ts'
 import { withFolderLock } from './jsonl/folder-lock.ts'
@@ -12,6 +14,8 @@ import { createPoller, type ReadPosition, readLog } from './jsonl/log-reader.ts'
 import { deleteFolder, finishDeleting, folderNameOf, makeSessionFolder } from './jsonl/session-folder.ts'
 import { listSessions } from './jsonl/session-list.ts'
 import { checkFolder, ensureStore, identityOf, restrictToOwner } from './jsonl/store-file.ts'
+import { readSummary } from './read-summaries.ts'
+import { entriesInRange, pageOf } from './session-query.ts'
 import { ChangeListeners, watchByPolling } from './watch-by-polling.ts'
 
 export interface JsonlStoreOptions {
@@ -78,17 +82,29 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     return entries
   }
 
+  async function readRange(id: string, range: EntryRange = {}): Promise<readonly LogEntry[]> {
+    return entriesInRange(await read(id, range.after), range, (range.after ?? 0) + 1)
+  }
+
   return {
     async append(id, entries, fence) {
       await leases.append(id, entries, fence)
       listeners.notify(id)
     },
 
-    read,
+    read: readRange,
 
-    async list() {
+    find: async (id) => readSummary({ read: readRange }, { id }),
+
+    async list(query) {
       refuseClosed()
-      return listSessions(dir)
+      const summaries = await Promise.all(
+        (await listSessions(dir)).map((session) => readSummary({ read: readRange }, session)),
+      )
+      return pageOf(
+        summaries.filter((summary) => summary !== undefined),
+        query,
+      )
     },
 
     async delete(id) {
@@ -104,12 +120,15 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
 
     async lease(id, request) {
       prepareForWriting()
+      if (!request.create && request.epoch === undefined && !existsSync(folderOf(id)))
+        throw new SessionNotFoundError(id)
       return leases.lease(id, request)
     },
 
     async send(id, item) {
       prepareForWriting()
-      const folder = makeSessionFolder(dir, id)
+      const folder = folderOf(id)
+      if (!existsSync(folder)) throw new SessionNotFoundError(id)
       await withFolderLock(folder, () => {
         if (addMessage(makeSessionFolder(dir, id), item, { sync })) syncFolder(folder)
       })

@@ -2,7 +2,7 @@ import { type Clock, createIds, systemClock } from '../core/clock.ts'
 import { type LeaseLostError, SessionBusyError, SessionParkedError } from '../core/errors.ts'
 import { type InboxItem, Log, type LogEntry } from '../core/log.ts'
 import { parseMeta } from '../core/meta.ts'
-import type { Fence, SessionStore } from '../core/store.ts'
+import type { Fence, SessionDetails, SessionStore } from '../core/store.ts'
 import { crashEntries, endLeftoverCommands, madeProgress } from './crash-recovery.ts'
 import { type ParentLease, parentLeaseOf } from './family.ts'
 import { WriteLease } from './write-lease.ts'
@@ -51,6 +51,8 @@ export abstract class LeasedLog {
   protected ownRun: string | undefined
   /** Nothing of this session is written yet. */
   isNew = false
+  /** Details to be written as the first entry of a new session. */
+  details: SessionDetails | undefined
 
   /** The logs of this session and of all its descendants. */
   abstract tree(): Promise<readonly (readonly LogEntry[])[]>
@@ -98,11 +100,13 @@ export abstract class LeasedLog {
 
   async #take(): Promise<void> {
     this.#parentLease = await parentLeaseOf(this.store, this.id)
-    const inbox = await this.#lease.take(this.#parentLease?.holder ?? this.id, this.#takesOver)
+    const holder = this.#parentLease?.holder ?? this.id
+    const inbox = await this.#lease.take(holder, { takeOver: this.#takesOver, create: this.log.head === 0 })
     this.#takesOver = false // applies only once
     if (this.log.isBroken) this.#reload(await this.store.read(this.id))
     else this.#absorb(await this.#readNew())
     this.#isReady = true
+    if (this.isNew && this.details) await this.log.append({ type: 'details', ...this.details })
     // A stop request counts for a run whose process died before it received it, but not for one that has ended.
     if (!this.#parentLease) for (const item of inbox) if (item.mode === 'stop') await this.log.accept(item)
     await this.recover()
@@ -115,7 +119,7 @@ export abstract class LeasedLog {
 
   /** The entries that others wrote since. A new session must have none: another process may have created the same id. */
   async #readNew(): Promise<readonly LogEntry[]> {
-    const entries = await this.store.read(this.id, this.#head)
+    const entries = await this.store.read(this.id, { after: this.#head })
     if (this.isNew && entries.length > 0)
       throw new SessionBusyError(
         `Session "${this.id}" exists already, another process created it first; use loadSession to go on with it`,
@@ -156,7 +160,7 @@ export abstract class LeasedLog {
   }
 
   async #deliver(signal: AbortSignal): Promise<void> {
-    for await (const { inbox } of this.store.watch(this.id, { after: this.#head, signal })) {
+    for await (const { inbox } of this.store.watch(this.id, { after: this.#head, signal, inboxOnly: true })) {
       if (signal.aborted) return
       for (const item of inbox) await this.log.accept(item)
     }
@@ -165,6 +169,8 @@ export abstract class LeasedLog {
   async send(item: InboxItem): Promise<void> {
     parseMeta(item.meta, 'the meta of a message')
     if (this.canWrite()) await this.log.accept(item)
+    // The store has no inbox for a session that was not written yet.
+    else if (this.isNew) await this.whileOpen(() => this.log.accept(item))
     else await this.store.send(this.id, item)
   }
 

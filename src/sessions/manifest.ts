@@ -39,10 +39,9 @@ export async function manifestOf(session: Session, options: ManifestOptions): Pr
   const storeId = await store.identity?.()
   if (storeId === undefined)
     throw new Error('This store has no identity(), so it cannot be recognized later; use one that outlives the process')
-  const info = (await store.list()).find(({ id }) => id === session.id)
+  const info = await store.find(session.id)
   if (!info)
     throw new Error(`There is no session "${session.id}" in this store; save() it first, or pass its own store`)
-  const times = session.turns.map(({ createdAt }) => createdAt)
   const manifest: SessionManifest = {
     sessionId: session.id,
     projectRoot,
@@ -50,8 +49,8 @@ export async function manifestOf(session: Session, options: ManifestOptions): Pr
     messages: session.turns.map(({ id, role, createdAt }) => ({ turnId: id, role, createdAt })),
     ...(smState && { smState }),
     storeId,
-    createdAt: info.createdAt ?? times[0] ?? 0,
-    updatedAt: info.updatedAt ?? times.at(-1) ?? 0,
+    createdAt: info.createdAt,
+    updatedAt: info.updatedAt,
   }
   return checkManifest(manifest)
 }

@@ -1,13 +1,16 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { LeaseLostError, leaseLost, sessionBusy } from '../core/errors.ts'
+import { LeaseLostError, leaseLost, SessionNotFoundError, sessionBusy } from '../core/errors.ts'
 import type { InboxItem, LogEntry } from '../core/log.ts'
-import type { SessionStore, StoreChange } from '../core/store.ts'
+import type { SessionStore, SessionSummary, StoreChange } from '../core/store.ts'
 import { sha256Hex } from './bytes.ts'
+import { entriesInRange, pageOf } from './session-query.ts'
+import { emptyRecord, recordAfter, type SessionRecord, summaryOf } from './session-record.ts'
 
 interface MemorySession {
   /** False while the session is only watched. */
   exists: boolean
-  readonly entries: LogEntry[]
+  entries: LogEntry[]
+  record: SessionRecord
   readonly inbox: InboxItem[]
   /** All keys that were ever sent or appended, so that a repeated message is ignored after delivery too. */
   readonly sent: Set<string>
@@ -31,6 +34,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
       session = {
         exists: false,
         entries: [],
+        record: emptyRecord,
         inbox: [],
         sent: new Set(),
         blobs: new Map(),
@@ -45,16 +49,32 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
     return session
   }
 
+  function summary(id: string, session: MemorySession | undefined): SessionSummary | undefined {
+    if (!session || session.entries.length === 0) return undefined
+    const { record, parent, inbox, expires } = session
+    const holder = parent === undefined ? expires : rootOf(session).expires
+    const isAnswered = inbox.some(({ mode }) => mode === 'answer')
+    const mail = isAnswered ? 'answer' : inbox.length > 0 ? 'messages' : 'none'
+    return summaryOf(record, { id, parent, isHeld: holder > clock.now(), mail })
+  }
+
+  /** A child is written under the lease of its root. */
+  function rootOf(session: MemorySession): MemorySession {
+    const above = session.parent === undefined ? undefined : sessions.get(session.parent)
+    return above ? rootOf(above) : session
+  }
+
   function remove(id: string): void {
     sessions.delete(id)
     for (const [child, { parent }] of [...sessions]) if (parent === id) remove(child)
   }
 
   return {
-    async append(id, entries, { epoch, head, holder, parent }) {
+    async append(id, entries, { epoch, head, holder, parent, base }) {
       const leased = sessions.get(holder ?? id)
       if (!leased?.epoch || leased.epoch !== epoch) throw leaseLost(holder ?? id, leased?.owner)
       const session = sessionOf(id)
+      if (base !== undefined && session.entries.length === 0) share(session, sessions.get(base), head)
       if (session.entries.length !== head) {
         if (entries.every((entry, i) => session.entries[head + i]?.id === entry.id)) return
         throw new LeaseLostError(`Session ${id} has moved on to entry ${session.entries.length}, expected ${head}`)
@@ -62,17 +82,23 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
       session.exists = true
       if (parent !== undefined) session.parent = parent
       for (const entry of entries) session.entries.push(entry)
+      session.record = recordAfter(session.record, entries, 0)
       for (const entry of entries) if ('clientKey' in entry && entry.clientKey) markDelivered(session, entry.clientKey)
       notify(session)
     },
 
-    async read(id, after = 0) {
-      return sessions.get(id)?.entries.slice(after) ?? []
+    async read(id, range) {
+      return entriesInRange(sessions.get(id)?.entries ?? [], range)
     },
 
-    async list() {
-      return [...sessions].flatMap(([id, { exists, entries, parent }]) =>
-        exists ? [{ id, head: entries.length, ...timesOf(entries), ...(parent !== undefined && { parent }) }] : [],
+    async find(id) {
+      return summary(id, sessions.get(id))
+    },
+
+    async list(query) {
+      return pageOf(
+        [...sessions].flatMap(([id, session]) => summary(id, session) ?? []),
+        query,
       )
     },
 
@@ -80,7 +106,8 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
       remove(id)
     },
 
-    async lease(id, { owner, ttlMs, epoch, takeOver = false }) {
+    async lease(id, { owner, ttlMs, epoch, takeOver = false, create = false }) {
+      if (!create && epoch === undefined && !sessions.get(id)?.exists) throw new SessionNotFoundError(id)
       const session = sessionOf(id)
       if (epoch !== undefined) {
         if (session.epoch !== epoch) throw leaseLost(id, session.owner)
@@ -97,21 +124,21 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
     },
 
     async send(id, item) {
-      const session = sessionOf(id)
+      const session = sessions.get(id)
+      if (!session?.exists) throw new SessionNotFoundError(id)
       if (session.sent.has(item.clientKey)) return
-      session.exists = true
       session.sent.add(item.clientKey)
       session.inbox.push(item)
       notify(session)
     },
 
-    async *watch(id, { after = 0, signal }) {
+    async *watch(id, { after = 0, signal, inboxOnly = false }) {
       const session = sessionOf(id)
       const shown = new Set<string>()
       let seen = after
       while (!signal.aborted) {
         const change: StoreChange = {
-          entries: session.entries.slice(seen),
+          entries: inboxOnly ? [] : session.entries.slice(seen),
           inbox: session.inbox.filter((item) => !shown.has(item.clientKey)),
         }
         seen += change.entries.length
@@ -134,13 +161,22 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
           const bytes = blobs.get(name)
           return bytes && new Uint8Array(bytes)
         },
+        names: async () => [...blobs.keys()],
+        async delete(name) {
+          blobs.delete(name)
+        },
       }
     },
   }
 }
 
-const timesOf = (entries: readonly LogEntry[]): { createdAt?: number; updatedAt?: number } =>
-  entries.length === 0 ? {} : { createdAt: entries[0]!.at, updatedAt: entries.at(-1)!.at }
+/** Gives a fork the entries and blobs of its original. Both are immutable, so nothing is copied but references. */
+function share(fork: MemorySession, original: MemorySession | undefined, head: number): void {
+  if (!original || original.entries.length < head) return
+  fork.entries = original.entries.slice(0, head)
+  fork.record = recordAfter(emptyRecord, fork.entries, 0)
+  for (const [name, bytes] of original.blobs) fork.blobs.set(name, bytes)
+}
 
 function markDelivered({ inbox, sent }: MemorySession, clientKey: string): void {
   sent.add(clientKey)

@@ -137,7 +137,7 @@ async function firstSent(key: string, callId: string, log: Log, store: SessionSt
   const waiting = (await inboxOf(store, log.id, log.head)).find(({ clientKey }) => clientKey === key)
   if (waiting) return { ...waiting.answer, content: waiting.content }
   const { seq = 0 } = approvalFor(log.transcript, callId) ?? log.transcript.lastStartOf(callId) ?? {}
-  return (await store.read(log.id, seq)).find(
+  return (await store.read(log.id, { after: seq })).find(
     (entry): entry is LogEntry & Sent => 'clientKey' in entry && entry.clientKey === key,
   )
 }

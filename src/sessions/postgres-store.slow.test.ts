@@ -7,7 +7,7 @@ import { noPostgres, type PostgresServer, startPostgres } from '../../test/postg
 import { SessionBusyError } from '../core/errors.ts'
 import type { SessionStore } from '../core/store.ts'
 import { fakeClock, storeContract } from '../testing/index.ts'
-import { bytes, entry, hour, input, item, lease, oddEntries, Watcher } from '../testing/store-contract-kit.ts'
+import { bytes, entry, hour, input, item, lease, oddEntries, Watcher, write } from '../testing/store-contract-kit.ts'
 import { createPostgresStore, type PostgresSql } from './postgres-store.ts'
 
 if (noPostgres) test.skip(`the Postgres store is NOT tested here: ${noPostgres}`, () => {})
@@ -60,7 +60,7 @@ function suite(): void {
 
   test('a lease expires by the clock of the database server', async () => {
     const store = openNew()
-    await store.lease('s', { owner: 'ann', ttlMs: 300 })
+    await store.lease('s', { owner: 'ann', ttlMs: 300, create: true })
     const refused = await lease(store, 's', 'bob').catch((error) => error)
     expect(refused).toBeInstanceOf(SessionBusyError)
     expect(Math.abs(refused.since - Date.now())).toBeLessThan(60_000)
@@ -97,7 +97,7 @@ function suite(): void {
       await expect(lease(store, id, 'x')).rejects.toMatchObject(id ? { owner: id } : {})
       await store.lease(id, { owner: id, ttlMs: 0, epoch })
     }
-    const listed = await store.list()
+    const { sessions: listed } = await store.list()
     expect(listed.map(({ id }) => id).sort()).toEqual(odd.flatMap((id) => [id, `c${id}`]).sort())
     expect(listed.flatMap(({ parent }) => (parent === undefined ? [] : [parent])).sort()).toEqual(odd.toSorted())
   })
@@ -106,10 +106,12 @@ function suite(): void {
     const store = openNew()
     const long = 'x'.repeat(1201)
     await expect(lease(store, long)).rejects.toThrow('The session id "xxx')
+    await write(store, 's', 1)
     await expect(store.send('s', item(long, 'text'))).rejects.toThrow('has 1201 bytes')
     const most = Array.from({ length: 1200 }, (_, i) => String.fromCharCode(33 + ((i * 7919) % 58))).join('')
+    await write(store, most.replaceAll('"', 'q'), 1)
     await store.send(most.replaceAll('"', 'q'), item(most.replaceAll('"', 'k'), 'text'))
-    expect(await store.list()).toHaveLength(1)
+    expect((await store.list()).sessions).toHaveLength(2)
   })
 
   test('when its first and its last entry were written is listed', async () => {
@@ -117,7 +119,8 @@ function suite(): void {
     const { epoch } = await lease(store)
     await store.append('s', [entry(1), entry(2)], { epoch, head: 0 })
     await store.append('s', [entry(3)], { epoch, head: 2 })
-    expect(await store.list()).toEqual([{ id: 's', head: 3, createdAt: entry(1).at, updatedAt: entry(3).at }])
+    const summary = { id: 's', head: 3, createdAt: entry(1).at, updatedAt: entry(3).at }
+    expect(await store.list()).toMatchObject({ sessions: [summary] })
   })
 
   test('watchers are told at once, by one connection, and leave nothing behind', async () => {
@@ -127,6 +130,7 @@ function suite(): void {
     await poll(async () => (await listening()) === 1)
     const other = open()
     const { epoch } = await lease(other)
+    await lease(other, 't')
     await other.append('s', [entry(1)], { epoch, head: 0 })
     await other.send('t', item('k1', 'hello'))
     await poll(async () => watchers.every((one) => one.entries.length + one.inbox.length === 1))
@@ -139,6 +143,7 @@ function suite(): void {
   test('a watcher whose line was cut is told again after it looked', async () => {
     const clock = fakeClock(Date.now())
     const store = openNew({ clock })
+    await lease(store)
     const watcher = new Watcher(store, 's')
     await poll(async () => (await listening()) === 1)
     await poll(async () => clock.pending === 1)
@@ -160,11 +165,12 @@ function suite(): void {
     const proxy = await startProxy(server.port)
     const url = `postgres://narrow:narrow-way@127.0.0.1:${proxy.port}/postgres`
     const store = openNew({ url, max: 1, pollMs: hour })
+    await lease(store)
     await store.send('s', item('k1', 'first'))
     const watcher = new Watcher(store, 's')
     await poll(async () => watcher.inbox.length === 1)
     const before = proxy.trips
-    for (let i = 0; i < 200; i++) await store.list()
+    for (let i = 0; i < 200; i++) await store.read('none')
     expect(proxy.trips - before).toBeLessThan(200 + 20)
     await watcher.stop()
     await store.close?.()

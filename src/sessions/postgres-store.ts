@@ -1,12 +1,21 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { LeaseLostError, leaseLost, type SessionBusyError, StoreError, sessionBusy } from '../core/errors.ts'
+import {
+  LeaseLostError,
+  leaseLost,
+  type SessionBusyError,
+  SessionNotFoundError,
+  StoreError,
+  sessionBusy,
+} from '../core/errors.ts'
 import { failpoint, type InboxItem, type LogEntry } from '../core/log.ts'
-import type { SessionInfo, SessionStore, StoreChange } from '../core/store.ts'
+import type { EntryRange, SessionStore, StoreChange } from '../core/store.ts'
 import { orAborted } from '../core/waiting.ts'
 import { sha256Hex } from './bytes.ts'
 import { createDatabase, type Row } from './postgres/database.ts'
 import { createNotifications, type PostgresSql } from './postgres/driver.ts'
 import { createTables, quoted } from './postgres/tables.ts'
+import { readSummary } from './read-summaries.ts'
+import { entriesInRange, pageOf } from './session-query.ts'
 import { watchByPolling } from './watch-by-polling.ts'
 
 export type { Clock } from '../core/clock.ts'
@@ -69,6 +78,21 @@ export function createPostgresStore({
     }
   }
 
+  async function requireSession(id: string): Promise<void> {
+    const rows = await tables.read(`select 1 from ${schema}.session where id = $1`, [toName(id, 'session id')])
+    if (rows.length === 0) throw new SessionNotFoundError(id)
+  }
+
+  async function read(id: string, range: EntryRange = {}): Promise<readonly LogEntry[]> {
+    const { after = 0 } = range
+    const rows = await tables.read(`select body from ${schema}.entry where session = $1 and seq > $2 order by seq`, [
+      toName(id, 'session id'),
+      after,
+    ])
+    const entries = rows.map(({ body }) => parseStored(body) as LogEntry)
+    return entriesInRange(entries, range, after + 1)
+  }
+
   return {
     async append(id, entries, { epoch, head, holder = id, parent }) {
       const keys = entries.flatMap((entry) => ('clientKey' in entry && entry.clientKey ? [entry.clientKey] : []))
@@ -96,17 +120,17 @@ export function createPostgresStore({
         throw new LeaseLostError(`Session ${id} has moved on to entry ${row.reached}, expected ${head}`)
     },
 
-    async read(id, after = 0) {
-      const rows = await tables.read(`select body from ${schema}.entry where session = $1 and seq > $2 order by seq`, [
-        toName(id, 'session id'),
-        after,
-      ])
-      return rows.map(({ body }) => parseStored(body) as LogEntry)
-    },
+    read,
 
-    async list() {
-      const rows = await tables.read(`select id, head, parent, created, updated from ${schema}.session order by id`)
-      return rows.map(infoOf)
+    find: async (id) => readSummary({ read }, { id }),
+
+    async list(query) {
+      const rows = await tables.read(`select id, parent from ${schema}.session order by id`)
+      const summaries = await Promise.all(rows.map((row) => readSummary({ read }, infoOf(row))))
+      return pageOf(
+        summaries.filter((summary) => summary !== undefined),
+        query,
+      )
     },
 
     async delete(id) {
@@ -114,7 +138,8 @@ export function createPostgresStore({
       failpoint('postgres.delete.after')
     },
 
-    async lease(id, { owner, ttlMs, epoch, takeOver = false }) {
+    async lease(id, { owner, ttlMs, epoch, takeOver = false, create = false }) {
+      if (!create && epoch === undefined) await requireSession(id)
       const [row] = await tables.write(
         `select * from ${schema}.lease_1($1::text, $2::text, $3::float8, $4::bigint, $5::boolean, $6::float8)`,
         [toName(id, 'session id'), toText(owner), ttlMs, epoch ?? null, takeOver, clock?.now() ?? null],
@@ -126,11 +151,11 @@ export function createPostgresStore({
     },
 
     async send(id, item) {
-      await tables.write(`select ${schema}.send_1($1::text, $2::text, $3::text)`, [
-        toName(id, 'session id'),
-        toName(item.clientKey, 'client key'),
-        JSON.stringify(item),
-      ])
+      const [row] = await tables.write(
+        `select true as sent, ${schema}.send_1($1::text, $2::text, $3::text) from ${schema}.session where id = $1`,
+        [toName(id, 'session id'), toName(item.clientKey, 'client key'), JSON.stringify(item)],
+      )
+      if (!row) throw new SessionNotFoundError(id)
       failpoint('postgres.send.after')
     },
 
@@ -166,6 +191,13 @@ export function createPostgresStore({
           ])
           return row && new Uint8Array(row.bytes as Uint8Array)
         },
+        async names() {
+          const rows = await tables.read(`select name from ${schema}.blob where session = $1`, [session])
+          return rows.map(({ name }) => fromText(String(name)))
+        },
+        async delete(blob) {
+          await tables.write(`delete from ${schema}.blob where session = $1 and name = $2`, [session, toText(blob)])
+        },
       }
     },
 
@@ -180,14 +212,8 @@ export function createPostgresStore({
   }
 }
 
-function infoOf({ id, head, parent, created, updated }: Row): SessionInfo {
-  return {
-    id: fromText(String(id)),
-    head: Number(head),
-    ...(parent !== null && { parent: fromText(String(parent)) }),
-    ...(created !== null && { createdAt: Number(created) }),
-    ...(updated !== null && { updatedAt: Number(updated) }),
-  }
+function infoOf({ id, parent }: Row): { id: string; parent?: string } {
+  return { id: fromText(String(id)), ...(parent !== null && { parent: fromText(String(parent)) }) }
 }
 
 function leaseTaken(id: string, row: Row | undefined): LeaseLostError {

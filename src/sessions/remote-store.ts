@@ -1,14 +1,24 @@
 import type { Clock } from '../core/clock.ts'
 import { StoreError } from '../core/errors.ts'
 import type { LogEntry } from '../core/log.ts'
-import type { Fence, Lease, LeaseRequest, SessionInfo, SessionStore, StoreChange } from '../core/store.ts'
+import type {
+  EntryRange,
+  Fence,
+  Lease,
+  LeaseRequest,
+  SessionPage,
+  SessionQuery,
+  SessionStore,
+  StoreChange,
+} from '../core/store.ts'
 import { sleep } from '../core/waiting.ts'
 import { sha256Hex } from './bytes.ts'
 import { type Answer, errorOf } from './remote/answer.ts'
 import { backoff, type Call, openConnection } from './remote/connection.ts'
 import { checkRemoteOptions, maxPageBytes, type RemoteStoreOptions } from './remote/options.ts'
 import { fenceHeader, protocolVersion, reprDigestOf, segmentOf } from './remote/protocol.ts'
-import { asEntries, asInbox, entriesFlaw, inboxFlaw, leaseOf, sessionInfoOf } from './remote/validate.ts'
+import { asEntries, asInbox, asSummaries, entriesFlaw, inboxFlaw, leaseOf, summaryFlaw } from './remote/validate.ts'
+import { entriesInRange, parseQuery } from './session-query.ts'
 
 export type { RemoteStoreOptions } from './remote/options.ts'
 
@@ -67,8 +77,8 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
   }
 
   async function append(id: string, entries: readonly LogEntry[], fence: Fence): Promise<void> {
-    const { epoch, head, holder, parent } = fence
-    const body = JSON.stringify({ protocol: protocolVersion, entries, holder, parent })
+    const { epoch, head, holder, parent, base } = fence
+    const body = JSON.stringify({ protocol: protocolVersion, entries, holder, parent, base })
     const key = await sha256Hex(JSON.stringify([id, head, ...entries.map((entry) => entry.id)]))
     const headers = { 'if-match': fenceHeader(epoch, head), 'idempotency-key': key }
     const answer = await ask({ method: 'POST', path: `${pathOf(id)}/entries`, body, headers }, id)
@@ -82,9 +92,9 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
     throw errorOf(problem, { origin, id, head })
   }
 
-  async function lease(id: string, { owner, ttlMs, epoch, takeOver }: LeaseRequest): Promise<Lease> {
+  async function lease(id: string, { owner, ttlMs, epoch, takeOver, create }: LeaseRequest): Promise<Lease> {
     const path = `${pathOf(id)}/lease`
-    const body = JSON.stringify({ protocol: protocolVersion, owner, ttlMs, epoch, takeOver })
+    const body = JSON.stringify({ protocol: protocolVersion, owner, ttlMs, epoch, takeOver, create })
     // A renewal after the lease has expired is useless, so a dead connection is given up early.
     const limitMs = Math.min(timeoutMs, Math.max(1000, ttlMs / 3))
     const query = new URLSearchParams({ owner, epoch: String(epoch) })
@@ -99,27 +109,17 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
     return lease
   }
 
-  async function list(): Promise<readonly SessionInfo[]> {
-    const sessions: SessionInfo[] = []
-    let bytesLeft = maxBytes
-    for (let path = '/sessions'; ; ) {
-      const {
-        sessions: page,
-        next,
-        size,
-      } = await request({ method: 'GET', path, maxBytes: Math.min(bytesLeft, pageBytes) })
-      if (!Array.isArray(page)) throw unexpected('sessions that are not a list')
-      for (const item of page) {
-        const info = sessionInfoOf(item)
-        if (typeof info === 'string') throw unexpected(info)
-        sessions.push(info)
-      }
-      if (next === undefined) return sessions
-      if (page.length === 0 || next !== sessions.at(-1)?.id)
-        throw unexpected(`a page that is followed by ${show(next)}`)
-      bytesLeft = Math.max(0, bytesLeft - size)
-      path = `/sessions?${new URLSearchParams({ after: sessions.at(-1)!.id })}`
+  async function list(query: SessionQuery = {}): Promise<SessionPage> {
+    parseQuery(query) // a wrong option is reported here, not by the server
+    const path = `/sessions?${new URLSearchParams({ query: JSON.stringify(query) })}`
+    const { sessions, next } = await request({ method: 'GET', path })
+    if (!Array.isArray(sessions)) throw unexpected('sessions that are not a list')
+    for (const session of sessions) {
+      const flaw = summaryFlaw(session)
+      if (flaw) throw unexpected(flaw)
     }
+    if (next !== undefined && typeof next !== 'string') throw unexpected(`a page that is followed by ${show(next)}`)
+    return { sessions: asSummaries(sessions), ...(next !== undefined && { next }) }
   }
 
   async function changesOf(id: string, after: number, seen: readonly string[], signal: AbortSignal) {
@@ -159,10 +159,16 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
     lease,
     list,
 
-    async read(id, after = 0) {
+    async read(id, range: EntryRange = {}) {
+      const { after = 0 } = range
       const entries: LogEntry[] = []
       for await (const page of pagesOf(id, after)) for (const entry of page) entries.push(entry)
-      return entries
+      return entriesInRange(entries, range, after + 1)
+    },
+
+    async find(id) {
+      const { sessions } = await list({ prefix: id, order: 'id', limit: 1 })
+      return sessions.find((session) => session.id === id)
     },
 
     async delete(id) {
@@ -179,7 +185,18 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
       return watchByLongPolling(poll, { after, signal, closing: connection.closing, clock, pollMs })
     },
 
-    blobs: (id) => ({ put: (bytes) => putBlob(id, bytes), get: (name) => getBlob(id, name) }),
+    blobs: (id) => ({
+      put: (bytes) => putBlob(id, bytes),
+      get: (name) => getBlob(id, name),
+      async names() {
+        const { names } = await request({ method: 'GET', path: `${pathOf(id)}/blobs` }, id)
+        if (!Array.isArray(names)) throw unexpected('blobs that are not a list')
+        return names.map(String)
+      },
+      async delete(name) {
+        await request({ method: 'DELETE', path: `${pathOf(id)}/blobs/${segmentOf(name)}` }, id)
+      },
+    }),
 
     async identity() {
       const { identity } = await request({ method: 'GET', path: '/identity' })

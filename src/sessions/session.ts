@@ -1,6 +1,6 @@
 import { show } from '../core/behavior.ts'
 import { didYouMean } from '../core/nearest.ts'
-import type { Session, SessionStore } from '../core/store.ts'
+import type { Session, SessionDetails, SessionStore } from '../core/store.ts'
 import type { SessionOptions } from './leased-log.ts'
 import { createMemoryStore } from './memory-store.ts'
 
@@ -9,21 +9,31 @@ export async function createSession({
   store = createMemoryStore(),
   id = crypto.randomUUID(),
   ...options
-}: SessionOptions & { store?: SessionStore; id?: string } = {}): Promise<Session> {
-  if (typeof store?.append !== 'function' || typeof store.read !== 'function')
-    throw new TypeError(`createSession needs a SessionStore such as createMemoryStore(), got ${show(store)}`)
+}: SessionOptions & SessionDetails & { store?: SessionStore; id?: string } = {}): Promise<Session> {
+  checkStore('createSession', store)
   checkSession('createSession', id, options)
   const { makeSession } = await import('./stored-session.ts')
   return makeSession(store, id, options)
 }
 
-/** Loads an existing session with all its turns and runs. */
+/** Loads an existing session. Rejects with SessionNotFoundError if there is none. */
 export async function loadSession(store: SessionStore, id: string, options: SessionOptions = {}): Promise<Session> {
-  if (typeof store?.read !== 'function')
-    throw new TypeError(`loadSession needs a SessionStore such as createSqliteStore({ path }), got ${show(store)}`)
+  checkStore('loadSession', store)
   checkSession('loadSession', id, options)
   const { readSession } = await import('./stored-session.ts')
   return readSession(store, id, options)
+}
+
+/** Loads a session, or creates it with these details if there is none. */
+export async function openSession(
+  store: SessionStore,
+  id: string,
+  options: SessionOptions & SessionDetails = {},
+): Promise<Session> {
+  checkStore('openSession', store)
+  checkSession('openSession', id, options)
+  const { makeSession, readSession } = await import('./stored-session.ts')
+  return (await store.find(id)) ? readSession(store, id, options) : makeSession(store, id, options)
 }
 
 const optionChecks: Record<keyof SessionOptions, (value: unknown) => boolean> = {
@@ -34,12 +44,23 @@ const optionChecks: Record<keyof SessionOptions, (value: unknown) => boolean> = 
   takeOver: (value) => typeof value === 'boolean',
 }
 
-function checkSession(maker: string, id: unknown, options: SessionOptions): void {
+const detailNames: readonly (keyof SessionDetails)[] = ['title', 'tags', 'tenant', 'kind', 'folder']
+
+function checkStore(maker: string, store: SessionStore): void {
+  if (typeof store?.append !== 'function' || typeof store.read !== 'function')
+    throw new TypeError(`${maker} needs a SessionStore such as createSqliteStore({ path }), got ${show(store)}`)
+}
+
+function checkSession(maker: string, id: unknown, options: SessionOptions & SessionDetails): void {
   if (typeof id !== 'string' || id === '')
     throw new TypeError(`${maker} needs an id that is a text of at least one character, got ${show(id)}`)
+  const details: readonly string[] = maker === 'loadSession' ? [] : detailNames
   for (const [name, value] of Object.entries(options)) {
+    if (details.includes(name)) continue
     if (!Object.hasOwn(optionChecks, name))
-      throw new TypeError(`${maker} has no option "${name}"${didYouMean(name, Object.keys(optionChecks))}`)
+      throw new TypeError(
+        `${maker} has no option "${name}"${didYouMean(name, [...Object.keys(optionChecks), ...details])}`,
+      )
     if (value !== undefined && !optionChecks[name as keyof SessionOptions](value))
       throw new TypeError(`${maker} option "${name}" cannot be ${show(value)}`)
   }

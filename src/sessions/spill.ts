@@ -35,12 +35,13 @@ function spillingStore(store: SessionStore): SessionStore {
       const kept = entries.some(isLarge) ? await Promise.all(entries.map((entry) => spill(store, id, entry))) : entries
       await store.append(id, kept, fence)
     },
-    read: async (id, after) => whole(store, id, await store.read(id, after)),
+    read: async (id, range) => whole(store, id, await store.read(id, range)),
     async *watch(id, options) {
       for await (const { entries, inbox } of store.watch(id, options))
         yield { entries: await whole(store, id, entries), inbox }
     },
-    list: () => store.list(),
+    find: (id) => store.find(id),
+    list: (query) => store.list(query),
     delete: (id) => store.delete(id),
     lease: (id, request) => store.lease(id, request),
     send: (id, item) => store.send(id, item),

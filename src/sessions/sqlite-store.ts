@@ -1,12 +1,23 @@
 import { resolve } from 'node:path'
 import { type Clock, systemClock } from '../core/clock.ts'
-import { AgentError, StoreError } from '../core/errors.ts'
-import { failpoint } from '../core/log.ts'
-import type { SessionStore, StoreChange } from '../core/store.ts'
+import { AgentError, SessionNotFoundError, StoreError } from '../core/errors.ts'
+import { failpoint, type LogEntry } from '../core/log.ts'
+import type { EntryRange, SessionStore, StoreChange } from '../core/store.ts'
 import { digestOf } from '../platform/digest.ts'
+import { readSummary } from './read-summaries.ts'
+import { entriesInRange, pageOf } from './session-query.ts'
 import type { Connection } from './sqlite/connection.ts'
 import { backUp } from './sqlite/database-file.ts'
-import { addMessage, appendEntries, getBlob, putBlob, readEntries, readInbox } from './sqlite/entries.ts'
+import {
+  addMessage,
+  appendEntries,
+  blobNames,
+  deleteBlob,
+  getBlob,
+  putBlob,
+  readEntries,
+  readInbox,
+} from './sqlite/entries.ts'
 import { lease } from './sqlite/leases.ts'
 import { openDatabase } from './sqlite/open-database.ts'
 import { deleteTree, listSessions, SessionRows } from './sqlite/session-rows.ts'
@@ -91,6 +102,14 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
     return connection.write(() => work(connection, rows))
   }
 
+  async function readRange(id: string, range: EntryRange = {}): Promise<readonly LogEntry[]> {
+    const entries = await read((connection, rows) => {
+      const row = rows.find(id)
+      return row ? readEntries(connection, row, range.after ?? 0) : []
+    })
+    return entriesInRange(entries, range, (range.after ?? 0) + 1)
+  }
+
   return {
     async append(id, entries, fence) {
       const bodies = entries.map((entry) => JSON.stringify(entry))
@@ -100,14 +119,18 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       listeners.notify(id)
     },
 
-    read(id, after = 0) {
-      return read((connection, rows) => {
-        const row = rows.find(id)
-        return row ? readEntries(connection, row, after) : []
-      })
-    },
+    read: readRange,
 
-    list: () => read(listSessions),
+    find: async (id) => readSummary({ read: readRange }, { id }),
+
+    async list(query) {
+      const rows = await read(listSessions)
+      const summaries = await Promise.all(rows.map((row) => readSummary({ read: readRange }, row)))
+      return pageOf(
+        summaries.filter((summary) => summary !== undefined),
+        query,
+      )
+    },
 
     async delete(id) {
       const deleted = await write((connection) => deleteTree(connection, id))
@@ -122,7 +145,11 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
     },
 
     async send(id, item) {
-      const isNew = await write((connection, rows) => addMessage(connection, rows.findOrCreate(id), item))
+      const isNew = await write((connection, rows) => {
+        const row = rows.find(id)
+        if (!row) throw new SessionNotFoundError(id)
+        return addMessage(connection, row, item)
+      })
       if (isNew) listeners.notify(id)
     },
 
@@ -165,6 +192,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
         return name
       },
       get: (name) => read((connection) => getBlob(connection, id, name)),
+      names: () => read((connection) => blobNames(connection, id)),
+      delete: (name) => write((connection) => deleteBlob(connection, id, name)),
     }),
 
     identity: () =>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { StoreError } from '../core/errors.ts'
+import { write } from '../testing/store-contract-kit.ts'
 import { createMemoryStore } from './memory-store.ts'
 import { createStoreHandler, type StoreAccess, type StoreHandlerOptions } from './store-handler.ts'
 
@@ -43,10 +44,10 @@ function serving(options: Partial<StoreHandlerOptions> = {}) {
   return { store, handler, ask }
 }
 
-const lease = { method: 'POST', body: { protocol: 1, owner: 'ann', ttlMs: 60_000 } }
+const lease = { method: 'POST', body: { protocol: 2, owner: 'ann', ttlMs: 60_000, create: true } }
 const append = (entries: unknown, fence = '"1/0"', more: object = {}): Asking => ({
   method: 'POST',
-  body: { protocol: 1, entries, ...more },
+  body: { protocol: 2, entries, ...more },
   headers: { 'if-match': fence },
 })
 
@@ -80,7 +81,7 @@ describe('who gets in', () => {
       expect(response.headers.get('www-authenticate')).toBe('Bearer')
       expect(await response.text()).not.toContain(token)
     }
-    expect(await store.list()).toEqual([])
+    expect(await store.list()).toEqual({ sessions: [] })
   })
 
   test('authorize is asked about every session that a request touches, and only true is yes', async () => {
@@ -91,14 +92,14 @@ describe('who gets in', () => {
         return access.sessionId === undefined || access.sessionId.startsWith('mine')
       },
     })
-    for (const id of ['mine', 'mine-2', 'theirs']) await store.send(id, { clientKey: 'k', mode: 'steer', content: [] })
-    expect((await ask('/sessions')).body.sessions?.map(({ id }) => id)).toEqual(['mine', 'mine-2'])
+    for (const id of ['mine-1', 'mine-2', 'theirs']) await write(store, id, 1)
+    expect((await ask('/sessions')).body.sessions?.map(({ id }) => id)).toEqual(['mine-2', 'mine-1'])
     const refused = await ask('/sessions/theirs/entries')
-    expect(refused).toMatchObject({ status: 403, body: { protocol: 1, error: { code: 'denied' } } })
+    expect(refused).toMatchObject({ status: 403, body: { protocol: 2, error: { code: 'denied' } } })
     await ask('/sessions/mine/lease', lease)
     for (const family of [{ holder: 'theirs' }, { parent: 'theirs' }])
-      expect((await ask('/sessions/mine/entries', append([entry(1)], '"1/0"', family))).status).toBe(403)
-    expect((await ask('/sessions/mine/entries', append([entry(1)]))).status).toBe(200)
+      expect((await ask('/sessions/mine/entries', append([entry(1)], '"4/0"', family))).status).toBe(403)
+    expect((await ask('/sessions/mine/entries', append([entry(1)], '"4/0"'))).status).toBe(200)
     expect(asked).toContainEqual({ method: 'append', sessionId: 'mine' })
     expect(asked).toContainEqual({ method: 'lease', sessionId: 'mine' })
     const vague = serving({ authorize: (() => 'yes') as never })
@@ -129,23 +130,23 @@ describe('what is asked wrongly', () => {
     'a path that is no UTF-8': ['/sessions/%ff/entries', {}, 400, 'bad_request'],
     'after that is no number': ['/sessions/s/entries?after=x', {}, 400, 'bad_request'],
     'after that is negative': ['/sessions/s/watch?after=-1', {}, 400, 'bad_request'],
-    'no JSON': ['/sessions/s/lease', { method: 'POST', body: '{"protocol":1,' }, 400, 'bad_request'],
+    'no JSON': ['/sessions/s/lease', { method: 'POST', body: '{"protocol":2,' }, 400, 'bad_request'],
     'no object': ['/sessions/s/lease', { method: 'POST', body: '[]' }, 400, 'bad_request'],
     'no UTF-8': ['/sessions/s/lease', { method: 'POST', body: Uint8Array.of(0x22, 0xff) }, 400, 'bad_request'],
     'no protocol': ['/sessions/s/lease', { method: 'POST', body: { owner: 'a', ttlMs: 1 } }, 400, 'bad_request'],
-    'a newer protocol': ['/sessions/s/lease', { ...lease, body: { ...lease.body, protocol: 2 } }, 400, 'bad_request'],
+    'a newer protocol': ['/sessions/s/lease', { ...lease, body: { ...lease.body, protocol: 3 } }, 400, 'bad_request'],
     'a form': ['/sessions/s/lease', { ...lease, headers: { 'content-type': 'text/plain' } }, 415, 'bad_request'],
-    'no owner': ['/sessions/s/lease', { method: 'POST', body: { protocol: 1, ttlMs: 1 } }, 400, 'bad_request'],
-    'no time': ['/sessions/s/lease', { method: 'POST', body: { protocol: 1, owner: 'a' } }, 400, 'bad_request'],
+    'no owner': ['/sessions/s/lease', { method: 'POST', body: { protocol: 2, ttlMs: 1 } }, 400, 'bad_request'],
+    'no time': ['/sessions/s/lease', { method: 'POST', body: { protocol: 2, owner: 'a' } }, 400, 'bad_request'],
     'a negative time': [
       '/sessions/s/lease',
-      { method: 'POST', body: { protocol: 1, owner: 'a', ttlMs: -1 } },
+      { method: 'POST', body: { protocol: 2, owner: 'a', ttlMs: -1 } },
       400,
       'bad_request',
     ],
     'a time without end': [
       '/sessions/s/lease',
-      { method: 'POST', body: '{"protocol":1,"owner":"a","ttlMs":1e999}' },
+      { method: 'POST', body: '{"protocol":2,"owner":"a","ttlMs":1e999}' },
       400,
       'bad_request',
     ],
@@ -168,12 +169,12 @@ describe('what is asked wrongly', () => {
     'an entry without a time': ['/sessions/s/entries', append([entry(1, { at: '1' })]), 400, 'bad_request'],
     'an entry of no time that JSON knows': [
       '/sessions/s/entries',
-      { ...append([]), body: '{"protocol":1,"entries":[{"seq":1,"id":"a","type":"x","at":1e999}]}' },
+      { ...append([]), body: '{"protocol":2,"entries":[{"seq":1,"id":"a","type":"x","at":1e999}]}' },
       400,
       'bad_request',
     ],
     'a parent that is no id': ['/sessions/s/entries', append([entry(1)], '"1/0"', { parent: 7 }), 400, 'bad_request'],
-    'a message that is none': ['/sessions/s/inbox', { method: 'POST', body: { protocol: 1 } }, 400, 'bad_request'],
+    'a message that is none': ['/sessions/s/inbox', { method: 'POST', body: { protocol: 2 } }, 400, 'bad_request'],
     'a blob under a wrong name': ['/sessions/s/blobs/abc', { method: 'PUT', body: 'bytes' }, 400, 'bad_request'],
     'a blob that is not there': ['/sessions/s/blobs/abc', {}, 404, 'no_blob'],
     'too much': ['/sessions/s/blobs/abc', { method: 'PUT', body: 'x'.repeat(5000) }, 413, 'too_large'],
@@ -182,15 +183,15 @@ describe('what is asked wrongly', () => {
   test.each(Object.entries(cases))('%s', async (_, [path, asking, status, code]) => {
     const { ask, store } = serving({ maxBytes: 4000 })
     const answer = await ask(path, asking)
-    expect(answer).toMatchObject({ status, body: { protocol: 1, error: { code, message: expect.any(String) } } })
-    expect(await store.list()).toEqual([])
+    expect(answer).toMatchObject({ status, body: { protocol: 2, error: { code, message: expect.any(String) } } })
+    expect(await store.list()).toEqual({ sessions: [] })
   })
 
   test('an entry that no stack can walk', async () => {
     const { ask, store } = serving()
     await ask('/sessions/s/lease', lease)
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
-    const body = `{"protocol":1,"entries":[{"seq":1,"id":"a","at":1,"type":"x","deep":${deep}}]}`
+    const body = `{"protocol":2,"entries":[{"seq":1,"id":"a","at":1,"type":"x","deep":${deep}}]}`
     expect((await ask('/sessions/s/entries', { ...append([]), body })).status).toBe(400)
     expect(await store.read('s')).toEqual([])
   })
@@ -234,7 +235,7 @@ describe('what is answered', () => {
     const { ask } = serving()
     await ask('/sessions/s/lease', lease)
     const first = await ask('/sessions/s/entries', append([entry(1)]))
-    expect(first).toMatchObject({ status: 200, body: { protocol: 1, session: 's', head: 1 } })
+    expect(first).toMatchObject({ status: 200, body: { protocol: 2, session: 's', head: 1 } })
     expect(await ask('/sessions/s/entries', append([entry(1)]))).toMatchObject({ status: 200, body: { head: 1 } })
     const moved = await ask('/sessions/s/entries', append([entry(1, { id: 'other' })]))
     expect(moved).toMatchObject({ status: 409, body: { error: { code: 'head_moved', head: 1 } } })
@@ -255,7 +256,7 @@ describe('what is answered', () => {
     const read = () => Promise.reject(new StoreError(code, 'in its own words'))
     const { ask } = serving({ store: { ...createMemoryStore(), read } })
     const error = { code: `store_${code}`, message: 'in its own words' }
-    expect(await ask('/sessions/s/entries')).toMatchObject({ status, body: { protocol: 1, error } })
+    expect(await ask('/sessions/s/entries')).toMatchObject({ status, body: { protocol: 2, error } })
   })
 
   test('a store that fails otherwise: 500, in no words but ours, and the host is told', async () => {
@@ -308,7 +309,7 @@ describe('what is answered', () => {
   test('entries and messages that are too much for one answer come one after the other', async () => {
     const { ask, store } = serving()
     const text = 'x'.repeat(5_000_000)
-    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: 60_000 })
+    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: 60_000, create: true })
     await store.append('s', [entry(1, { text }) as never], { epoch, head: 0 })
     await store.send('s', { clientKey: 'k', mode: 'steer', content: [{ type: 'text', text }] })
     const first = (await ask('/sessions/s/watch?after=0')).body

@@ -29,7 +29,7 @@ export interface StoreHandlerOptions extends AccessOptions {
  *
  * ## The protocol, version 1
  *
- * Bodies are JSON objects in UTF-8 with `protocol: 1`; unknown fields are ignored. An id or a name is
+ * Bodies are JSON objects in UTF-8 with `protocol: 2`; unknown fields are ignored. An id or a name is
  * one percent-encoded segment of the path; where it is empty, `.` or `..`, or begins with `~`, a `~` goes in front. An
  * answer about a session repeats its id as `session`. Each request carries `Authorization: Bearer <token>`.
  *
@@ -58,7 +58,7 @@ export interface StoreHandlerOptions extends AccessOptions {
  * |---|---|---|
  * | 400, 415, 428 | `bad_request` | malformed; do not repeat |
  * | 401, 403 | `denied` | no valid token; not allowed |
- * | 404 | `no_route`, `no_blob` | |
+ * | 404 | `no_route`, `no_session`, `no_blob` | |
  * | 405 | `no_method` | see `Allow` |
  * | 409 | `head_moved` | with `head`, `owner?`: read what is there; your entries may be among it |
  * | 412 | `lease_lost` | with `owner?`: another writer has the session |

@@ -1,29 +1,36 @@
 import { show } from '../core/behavior.ts'
+import { SessionNotFoundError } from '../core/errors.ts'
 import { closeAllChildCalls, closeChildCalls, isChildOf } from '../core/fork.ts'
 import type { EntryBody, LogEntry } from '../core/log.ts'
 import { repairPairs } from '../core/pairing.ts'
-import type { PendingAnswer, PendingCall, Session, SessionStore } from '../core/store.ts'
+import type { PendingAnswer, PendingCall, Session, SessionDetails, SessionStore } from '../core/store.ts'
 import { syntheticResult } from '../core/tool-result.ts'
 import { Transcript } from '../core/transcript.ts'
 import type { Message } from '../core/turn.ts'
+import { checkDetails, detailsIn } from './details.ts'
 import { childNames, descendantsOf } from './family.ts'
 import { LeasedLog, type SessionOptions } from './leased-log.ts'
 import { createAnswerItem, pendingCalls, requireFirstAnswer } from './pending.ts'
 import { withSpill } from './spill.ts'
 
 /** Creates a session. */
-export async function makeSession(store: SessionStore, id: string, options: SessionOptions): Promise<Session> {
-  if ((await store.read(id)).length > 0)
-    throw new Error(`Session "${id}" exists already; use loadSession(store, "${id}")`)
+export async function makeSession(
+  store: SessionStore,
+  id: string,
+  options: SessionOptions & SessionDetails,
+): Promise<Session> {
+  checkDetails('createSession', options)
+  if (await store.find(id)) throw new Error(`Session "${id}" exists already; use loadSession(store, "${id}")`)
   const session = new StoredSession(withSpill(store), id, [], options)
   session.isNew = true
+  session.details = detailsIn(options)
   return session
 }
 
 /** Loads an existing session. */
 export async function readSession(store: SessionStore, id: string, options: SessionOptions): Promise<Session> {
   const history = await withSpill(store).read(id)
-  if (history.length === 0) throw new Error(`There is no session "${id}" in this store; list() names those it has`)
+  if (history.length === 0) throw new SessionNotFoundError(id)
   return new StoredSession(withSpill(store), id, history, options)
 }
 
@@ -52,10 +59,15 @@ class StoredSession extends LeasedLog implements Session {
     })
   }
 
+  async setDetails(details: SessionDetails): Promise<void> {
+    checkDetails('setDetails', details)
+    await this.whileOpen(() => this.log.append({ type: 'details', ...details }))
+  }
+
   async save(): Promise<void> {
     // An empty session must exist in the store too: it may be created here and loaded elsewhere.
     const created: EntryBody = { type: 'state', owner: 'session', value: { createdAt: this.clock.now() } }
-    if (this.log.head === 0) await this.whileOpen(() => this.log.append(created))
+    if (this.log.head === 0) await this.whileOpen(() => (this.log.head === 0 ? this.log.append(created) : undefined))
     await this.log.flushed()
   }
 
@@ -101,8 +113,8 @@ class StoredSession extends LeasedLog implements Session {
   }
 
   async tree(): Promise<readonly (readonly LogEntry[])[]> {
-    const ids = [this.id, ...(await descendantsOf(this.store, this.id))]
-    return Promise.all(ids.map((id) => this.store.read(id)))
+    const sessions = [this, ...(await descendantsOf(this.store, this.id))]
+    return Promise.all(sessions.map(({ id }) => this.store.read(id)))
   }
 
   get pending(): readonly PendingCall[] {
@@ -111,7 +123,7 @@ class StoredSession extends LeasedLog implements Session {
 
   async pendingInTree(): Promise<readonly (PendingCall & { readonly sessionId: string })[]> {
     if (this.log.transcript.openCalls.length === 0) return [] // a child waits only while a call of this session waits for it
-    const children = await Promise.all((await descendantsOf(this.store, this.id)).map((id) => this.#read(id)))
+    const children = await Promise.all((await descendantsOf(this.store, this.id)).map(({ id }) => this.#read(id)))
     const waiting = [this, ...children].flatMap(({ id, pending }) =>
       pending.map((call) => ({ ...call, sessionId: id })),
     )

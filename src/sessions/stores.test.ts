@@ -14,7 +14,9 @@ test.each([
   const place = join(folder, name)
   const store = make(place)
   await store.close?.()
-  await expect(store.lease('s', { owner: 'ann', ttlMs: 1000 })).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(store.lease('s', { owner: 'ann', ttlMs: 1000, create: true })).rejects.toMatchObject({
+    code: 'unavailable',
+  })
   expect(existsSync(place)).toBe(false)
 })
 

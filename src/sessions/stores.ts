@@ -47,7 +47,8 @@ function lazily(load: () => Promise<SessionStore>): SessionStore {
   return {
     append: async (...args) => (await store()).append(...args),
     read: async (...args) => (await store()).read(...args),
-    list: async () => (await store()).list(),
+    find: async (id) => (await store()).find(id),
+    list: async (query) => (await store()).list(query),
     delete: async (id) => (await store()).delete(id),
     lease: async (...args) => (await store()).lease(...args),
     send: async (...args) => (await store()).send(...args),
@@ -57,6 +58,8 @@ function lazily(load: () => Promise<SessionStore>): SessionStore {
     blobs: (id) => ({
       put: async (bytes) => (await store()).blobs(id).put(bytes),
       get: async (name) => (await store()).blobs(id).get(name),
+      names: async () => (await store()).blobs(id).names(),
+      delete: async (name) => (await store()).blobs(id).delete(name),
     }),
     async identity() {
       const { identity } = await store()

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { LeaseLostError } from '../core/errors.ts'
 import { failpoint, type InboxItem } from '../core/log.ts'
-import type { SessionStore } from '../core/store.ts'
+import type { LeaseRequest, SessionStore } from '../core/store.ts'
 
 interface WriteLeaseOptions {
   readonly store: SessionStore
@@ -30,10 +30,10 @@ export class WriteLease {
   }
 
   /** Takes the lease; resolves with the inbox. */
-  async take(id: string, takeOver: boolean): Promise<readonly InboxItem[]> {
+  async take(id: string, how: Pick<LeaseRequest, 'takeOver' | 'create'>): Promise<readonly InboxItem[]> {
     const { store, owner, ttlMs } = this.#options
     failpoint('lease.take.before')
-    const { epoch, inbox } = await store.lease(id, { owner, ttlMs, takeOver })
+    const { epoch, inbox } = await store.lease(id, { owner, ttlMs, ...how })
     failpoint('lease.take.after')
     this.#held = { id, epoch }
     this.#renewLater(this.#held)

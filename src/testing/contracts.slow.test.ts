@@ -17,7 +17,7 @@ test('deleting the session of a child deletes those of its own children', async 
   for (const session of [parent, child, await child.child('g')]) await session.startRun({ runId: 'r', model: 'm' })
   await parent.release()
   await store.delete('p/c')
-  expect(await store.list()).toMatchObject([{ id: 'p', head: 1 }])
+  expect(await store.list()).toMatchObject({ sessions: [{ id: 'p', head: 1 }] })
 })
 
 describe('the store contract catches', () => {
@@ -116,7 +116,7 @@ describe('the store contract catches', () => {
       (good) => ({
         ...good,
         blobs: (id) => ({
-          get: good.blobs(id).get,
+          ...good.blobs(id),
           put: (bytes) => good.blobs(id).put(new TextEncoder().encode(new TextDecoder().decode(bytes))),
         }),
       }),
@@ -130,7 +130,8 @@ describe('the store contract catches', () => {
       (good) => ({
         ...good,
         async append(id, entries, { holder, parent: _, ...fence }) {
-          const { epoch } = holder === undefined ? fence : await good.lease(id, { owner: 'child', ttlMs: 0 })
+          const { epoch } =
+            holder === undefined ? fence : await good.lease(id, { owner: 'child', ttlMs: 0, create: true })
           await good.append(id, entries, { ...fence, epoch })
         },
       }),

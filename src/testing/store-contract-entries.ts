@@ -26,9 +26,9 @@ export const entryCases: Record<string, StoreCase> = {
 
   async 'reading after a seq gives only what follows it'(store) {
     await write(store, 's', 3)
-    checkEqual(await store.read('s', 1), [entry(2), entry(3)], 'read after 1')
-    checkEqual(await store.read('s', 3), [], 'read after the head')
-    checkEqual(await store.read('s', 99), [], 'read after more than there is')
+    checkEqual(await store.read('s', { after: 1 }), [entry(2), entry(3)], 'read after 1')
+    checkEqual(await store.read('s', { after: 3 }), [], 'read after the head')
+    checkEqual(await store.read('s', { after: 99 }), [], 'read after more than there is')
   },
 
   async 'an unknown session reads as empty'(store) {
@@ -41,7 +41,7 @@ export const entryCases: Record<string, StoreCase> = {
     await store.blobs('blobs').get('none')
     await store.read('read')
     await watcher.stop()
-    checkEqual(await store.list(), [], 'the list')
+    checkEqual((await store.list()).sessions, [], 'the list')
   },
 
   async 'entries of every kind survive unchanged, unknown types too'(store) {
@@ -61,7 +61,7 @@ export const entryCases: Record<string, StoreCase> = {
     const ids = ['a', 'A', 'a/b', 'a%2Fb', '../a', '.', 'ä 😀', `'"\\`, 'con', '__proto__', 'x'.repeat(200)]
     for (const id of ids) await write(store, id, 1, `of ${id}`)
     for (const id of ids) checkEqual(await store.read(id), [entry(1, `of ${id}`)], `session ${id}`)
-    checkEqual((await store.list()).map(({ id }) => id).sort(), [...ids].sort(), 'the list')
+    checkEqual((await store.list()).sessions.map(({ id }) => id).sort(), [...ids].sort(), 'the list')
   },
 
   async 'an append at another head is refused and writes nothing'(store) {
@@ -157,7 +157,7 @@ export const familyCases: Record<string, StoreCase> = {
   async 'a child cannot be written any more once the lease of its parent is lost'(store) {
     const epoch = await write(store, 'p', 1)
     await store.append('p/c', [entry(1)], { epoch, head: 0, holder: 'p', parent: 'p' })
-    await store.lease('p', { owner: 'bob', ttlMs: hour, takeOver: true })
+    await store.lease('p', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })
     const late = store.append('p/c', [entry(2)], { epoch, head: 1, holder: 'p', parent: 'p' })
     await checkRejects(late, LeaseLostError, 'a child of the old writer')
     checkEqual(await store.read('p/c'), [entry(1)], 'the child')
@@ -167,7 +167,7 @@ export const familyCases: Record<string, StoreCase> = {
     const epoch = await write(store, 'p', 1)
     await store.append('p/c', [entry(1)], { epoch, head: 0, holder: 'p', parent: 'p' })
     await store.send('p/c', item('k1', 'for the child'))
-    const own = await store.lease('p/c', { owner: 'ann', ttlMs: hour, takeOver: true })
+    const own = await store.lease('p/c', { owner: 'ann', ttlMs: hour, takeOver: true, create: true })
     checkEqual(own.inbox, [item('k1', 'for the child')], 'the inbox of the child')
     await store.lease('p/c', { owner: 'ann', ttlMs: 0, epoch: own.epoch })
     await store.append('p/c', [entry(2)], { epoch, head: 1, holder: 'p', parent: 'p' })
@@ -203,7 +203,7 @@ export const familyCases: Record<string, StoreCase> = {
 
 /** Times are optional in a list; if given, they must be valid. */
 async function familyOf(store: SessionStore): Promise<{ id: string; head: number; parent?: string }[]> {
-  return (await store.list()).map(({ id, head, parent, createdAt, updatedAt }) => {
+  return (await store.list()).sessions.map(({ id, head, parent, createdAt, updatedAt }) => {
     for (const at of [createdAt, updatedAt])
       check(at === undefined || Number.isFinite(at), `${id} lists the time ${at}`)
     return { id, head, ...(parent !== undefined && { parent }) }

@@ -6,19 +6,23 @@ import { entry, input, item, lease, type StoreCase, timeoutMs, until, Watcher, w
 /** Messages are delivered once, and watchers miss nothing. */
 export const inboxCases: Record<string, StoreCase> = {
   async 'messages wait in the inbox, in order, for the next holder of the lease'(store) {
+    await lease(store)
     await store.send('s', item('k1', 'first'))
     await store.send('s', item('k2', 'second'))
+    await lease(store, 't')
     await store.send('t', item('k1', 'of another session'))
     checkEqual((await lease(store)).inbox, [item('k1', 'first'), item('k2', 'second')], 'the inbox')
   },
 
   async 'sending the same key again changes nothing'(store) {
+    await lease(store)
     await store.send('s', item('k1', 'first'))
     await store.send('s', item('k1', 'again'))
     checkEqual((await lease(store)).inbox, [item('k1', 'first')], 'the inbox')
   },
 
   async 'an input entry takes its message out of the inbox'(store) {
+    await lease(store)
     await store.send('s', item('k1', 'first'))
     await store.send('s', item('k2', 'second'))
     const { epoch } = await lease(store)
@@ -28,6 +32,7 @@ export const inboxCases: Record<string, StoreCase> = {
 
   async 'a message that only says stop comes and goes like any other'(store) {
     const stop: InboxItem = { clientKey: 'k1', mode: 'stop', content: [] }
+    await lease(store)
     await store.send('s', stop)
     const { epoch, inbox } = await lease(store)
     checkEqual(inbox, [stop], 'the inbox')
@@ -38,6 +43,7 @@ export const inboxCases: Record<string, StoreCase> = {
   },
 
   async 'an append that is refused leaves the inbox as it was'(store) {
+    await lease(store)
     await store.send('s', item('k1', 'first'))
     const { epoch } = await lease(store)
     await checkRejects(store.append('s', [input(8, 'k1', 'first')], { epoch, head: 7 }), LeaseLostError, 'a gap')
@@ -45,6 +51,7 @@ export const inboxCases: Record<string, StoreCase> = {
   },
 
   async 'sending a key again after its delivery changes nothing'(store) {
+    await lease(store)
     await store.send('s', item('k1', 'first'))
     const { epoch } = await lease(store)
     await store.append('s', [input(1, 'k1', 'first')], { epoch, head: 0 })

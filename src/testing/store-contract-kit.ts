@@ -9,7 +9,8 @@ export const hour = 3_600_000
 export const timeoutMs = 2000
 export const bytes = Uint8Array.of(0, 255, 10)
 
-export const lease = (store: SessionStore, id = 's', owner = 'ann') => store.lease(id, { owner, ttlMs: hour })
+export const lease = (store: SessionStore, id = 's', owner = 'ann') =>
+  store.lease(id, { owner, ttlMs: hour, create: true })
 
 export const entry = (seq: number, text = `entry ${seq}`): LogEntry => ({
   seq,

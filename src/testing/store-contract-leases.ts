@@ -36,7 +36,7 @@ export const leaseCases: Record<string, StoreCase> = {
   },
 
   async 'a lease that was not renewed expires'(store, advance) {
-    await store.lease('s', { owner: 'ann', ttlMs: 1000 })
+    await store.lease('s', { owner: 'ann', ttlMs: 1000, create: true })
     await advance(900)
     await checkRejects(lease(store, 's', 'bob'), SessionBusyError, 'before it expires')
     await advance(200)
@@ -44,7 +44,7 @@ export const leaseCases: Record<string, StoreCase> = {
   },
 
   async 'a lease that is renewed in time is kept, under the same epoch'(store, advance) {
-    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: 1000 })
+    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: 1000, create: true })
     await advance(700)
     const renewed = await store.lease('s', { owner: 'ann', ttlMs: 1000, epoch })
     checkEqual(renewed.epoch, epoch, 'the epoch')
@@ -69,7 +69,7 @@ export const leaseCases: Record<string, StoreCase> = {
 
   async 'a lease may be taken over, and the old writer is fenced off'(store) {
     const epoch = await write(store, 's', 1)
-    const taken = await store.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true })
+    const taken = await store.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })
     await checkRejects(store.append('s', [entry(2)], { epoch, head: 1 }), LeaseLostError, 'the old writer')
     await checkRejects(store.lease('s', { owner: 'ann', ttlMs: hour, epoch }), LeaseLostError, 'its renewal')
     await store.append('s', [entry(2, 'by bob')], { epoch: taken.epoch, head: 1 })
@@ -78,7 +78,7 @@ export const leaseCases: Record<string, StoreCase> = {
 
   async 'a writer that lost its lease cannot release the lease of its successor'(store) {
     const { epoch } = await lease(store, 's', 'ann')
-    await store.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true })
+    await store.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })
     await checkRejects(store.lease('s', { owner: 'ann', ttlMs: 0, epoch }), LeaseLostError, 'giving it back')
     await checkRejects(lease(store, 's', 'eve'), SessionBusyError, 'a third one')
   },
@@ -95,10 +95,10 @@ export const sharedStoreCases: Record<string, SharedStoreCase> = {
     await write(store, 's', 3)
     const name = await store.blobs('s').put(bytes)
     const other = await again()
-    checkEqual(await other.read('s', 1), [entry(2), entry(3)], 'what the other one read')
+    checkEqual(await other.read('s', { after: 1 }), [entry(2), entry(3)], 'what the other one read')
     checkEqual(Array.from((await other.blobs('s').get(name)) ?? []), Array.from(bytes), 'the blob')
     checkEqual(
-      (await other.list()).map(({ id, head }) => ({ id, head })),
+      (await other.list()).sessions.map(({ id, head }) => ({ id, head })),
       [{ id: 's', head: 3 }],
       'the list',
     )
@@ -114,7 +114,7 @@ export const sharedStoreCases: Record<string, SharedStoreCase> = {
   async 'a writer that was taken over by another opener cannot write, renew or write a child'(again, store) {
     const epoch = await write(store, 's', 1)
     const other = await again()
-    const theirs = await other.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true })
+    const theirs = await other.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })
     await checkRejects(store.append('s', [entry(2, 'late')], { epoch, head: 1 }), LeaseLostError, 'a late append')
     const child = store.append('s/c', [entry(1)], { epoch, head: 0, holder: 's', parent: 's' })
     await checkRejects(child, LeaseLostError, 'a late append of a child')

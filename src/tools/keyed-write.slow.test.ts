@@ -332,7 +332,7 @@ async function crashed(last: EntryBody['type'] = 'state'): Promise<SessionStore>
 
 async function storeOf(entries: readonly LogEntry[]): Promise<SessionStore> {
   const store = createMemoryStore()
-  const { epoch } = await store.lease('s', { owner: 'crashed', ttlMs: 0 })
+  const { epoch } = await store.lease('s', { owner: 'crashed', ttlMs: 0, create: true })
   await store.append(
     's',
     entries.map((entry, i) => ({ ...entry, seq: i + 1 })),

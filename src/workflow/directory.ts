@@ -4,6 +4,7 @@ import type { SessionStore } from '../core/store.ts'
 import { Transcript } from '../core/transcript.ts'
 import { LogViews } from '../plugins/log-views.ts'
 import { yieldEntry } from '../plugins/yield-note.ts'
+import { allSessions } from '../sessions/session-query.ts'
 import { withSpill } from '../sessions/spill.ts'
 import { agentPrefix, readInstance } from './agent-instance.ts'
 import type { AgentInstance } from './definitions/definition.ts'
@@ -19,7 +20,7 @@ export class Directory {
 
   async list(): Promise<readonly AgentInstance[]> {
     const found: AgentInstance[] = []
-    for (const { id, head } of await this.#store.list()) {
+    for (const { id, head } of await allSessions(this.#store)) {
       if (!id.startsWith(agentPrefix)) continue
       const instance = await this.#read(id, head)
       if (instance) found.push(instance)
@@ -33,13 +34,13 @@ export class Directory {
   }
 
   entries(id: string, after = 0): Promise<readonly LogEntry[]> {
-    return this.#store.read(id, after)
+    return this.#store.read(id, { after })
   }
 
   async #read(id: string, head: number): Promise<AgentInstance | undefined> {
     const known = this.#known.get(id)
     if (known && known.head >= head) return known.instance
-    const entries = await this.#store.read(id, Math.max(0, (known?.head ?? 0) - 1))
+    const entries = await this.#store.read(id, { after: Math.max(0, (known?.head ?? 0) - 1) })
     const last = entries.at(-1)
     if (!last) {
       this.forget(id) // another process has deleted it

@@ -36,7 +36,7 @@ describe.each(kinds)('R01 an import into %s', (kind, name, inAppend, beforeAppen
     expect(await shownIn(store)).toEqual([])
     await importSession(store, text)
     expect(await shownIn(store)).toEqual(['s'])
-    expect((await store.list()).map(({ id, head }) => `${id} ${head}`).sort()).toEqual(['s 1200', 's/c 1200'])
+    expect((await store.list()).sessions.map(({ id, head }) => `${id} ${head}`).sort()).toEqual(['s 1200', 's/c 1200'])
   })
 })
 
@@ -68,7 +68,7 @@ function halve(path: string): void {
 }
 
 async function shownIn(store: SessionStore): Promise<string[]> {
-  return newestFirst(await store.list()).map(({ id }) => id)
+  return newestFirst((await store.list()).sessions).map(({ id }) => id)
 }
 
 function exportedText(entries: number): string {

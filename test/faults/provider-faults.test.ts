@@ -416,7 +416,7 @@ describe.each(sampleOf(families, 2))('$name', (family) => {
     // A store whose rows were damaged by another program.
     const broken = stored.map((entry) => JSON.parse(JSON.stringify(entry).replaceAll('hi', 'hi \\ud83d')) as LogEntry)
     const again = createMemoryStore()
-    const { epoch } = await again.lease('broken', { owner: 'another program', ttlMs: 1000 })
+    const { epoch } = await again.lease('broken', { owner: 'another program', ttlMs: 1000, create: true })
     await again.append('broken', broken, { epoch, head: 0 })
     await again.lease('broken', { owner: 'another program', ttlMs: 0, epoch })
     const resumed = createAgent({

@@ -35,7 +35,7 @@ const deeds: Record<string, () => Promise<void>> = {
   /** Appends, and is stopped in the middle of the second append. */
   async stopped() {
     const [failpoint = '', ttlMs = '', child] = rest
-    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: Number(ttlMs) })
+    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: Number(ttlMs), create: true })
     await store.append('s', [entry(1)], { epoch, head: 0 })
     const [id, fence] = child ? [child, { epoch, head: 0, holder: 's', parent: 's' }] : ['s', { epoch, head: 1 }]
     signalAt(failpoint, 'SIGSTOP')
@@ -46,7 +46,7 @@ const deeds: Record<string, () => Promise<void>> = {
 
   /** Takes the lease and lives on with it. */
   async hold() {
-    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: minute })
+    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: minute, create: true })
     await store.append('s', [entry(1)], { epoch, head: 0 })
     say('holding')
     setInterval(() => {}, minute)
@@ -55,7 +55,7 @@ const deeds: Record<string, () => Promise<void>> = {
   /** Dies at a failpoint, doing everything that a store does. */
   async die() {
     const [failpoint = ''] = rest
-    const { epoch, head } = await store.lease('s', { owner: 'bob', ttlMs: minute, takeOver: true })
+    const { epoch, head } = await store.lease('s', { owner: 'bob', ttlMs: minute, takeOver: true, create: true })
     await store.append('s', [entry(head + 1, 'acked')], { epoch, head })
     say({ acked: head + 1 })
     if (!failpoint.includes('takeover')) signalAt(failpoint, 'SIGKILL')
@@ -69,7 +69,7 @@ const deeds: Record<string, () => Promise<void>> = {
   /** Takes over, and dies in it. */
   async dieTaking() {
     signalAt(rest[0] ?? '', 'SIGKILL')
-    await store.lease('s', { owner: 'bob', ttlMs: minute, takeOver: true })
+    await store.lease('s', { owner: 'bob', ttlMs: minute, takeOver: true, create: true })
   },
 
   async send() {
@@ -82,7 +82,7 @@ const deeds: Record<string, () => Promise<void>> = {
     const [owner = '', count = ''] = rest
     for (let i = 0; i < Number(count); ) {
       try {
-        const { epoch, head } = await store.lease('s', { owner, ttlMs: minute })
+        const { epoch, head } = await store.lease('s', { owner, ttlMs: minute, create: true })
         await store.append('s', [entry(head + 1, `${owner} ${i}`)], { epoch, head })
         await store.lease('s', { owner, ttlMs: 0, epoch })
         i++
@@ -99,8 +99,8 @@ const deeds: Record<string, () => Promise<void>> = {
     if (process.getuid?.() === 0) process.setuid?.(65_534)
     say({
       read: (await store.read('s')).length,
-      list: (await store.list()).length,
-      lease: await outcome(store.lease('s', { owner: 'nobody', ttlMs: minute })),
+      list: (await store.list()).sessions.length,
+      lease: await outcome(store.lease('s', { owner: 'nobody', ttlMs: minute, create: true })),
       send: await outcome(store.send('s', item('k', 'hello'))),
       blob: await outcome(store.blobs('s').put(Uint8Array.of(1))),
     })
@@ -110,7 +110,7 @@ const deeds: Record<string, () => Promise<void>> = {
   async meet() {
     say({
       read: await outcome(store.read('s')),
-      lease: await outcome(store.lease('s', { owner: 'bob', ttlMs: minute })),
+      lease: await outcome(store.lease('s', { owner: 'bob', ttlMs: minute, create: true })),
       send: await outcome(store.send('s', item('k', 'hello'))),
     })
   },
@@ -118,7 +118,7 @@ const deeds: Record<string, () => Promise<void>> = {
   /** Writes until files may not grow any more. */
   async fill() {
     process.on('SIGXFSZ', () => {})
-    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: minute })
+    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: minute, create: true })
     for (let head = 0; ; head++) {
       const text = `${head} ${'x'.repeat(700)}`
       const result = await outcome(store.append('s', [entry(head + 1, text)], { epoch, head }))

@@ -31,7 +31,7 @@ test('FD-08 when files may not grow an append is refused as a whole, and with ro
   expect((await store.read('s')).map(({ seq }) => seq)).toEqual(Array.from({ length: head + 1 }, (_, i) => i + 1))
   const { epoch } = await lease(store)
   await store.append('s', [entry(head + 2)], { epoch, head: head + 1 })
-  expect(await store.read('s', head + 1)).toEqual([entry(head + 2)])
+  expect(await store.read('s', { after: head + 1 })).toEqual([entry(head + 2)])
 })
 
 describe.each(['ENOSPC', 'EIO'])('an append that fails with %s', (errno) => {
@@ -85,10 +85,12 @@ test('FD-08 a full disk at any other place is said as such, and what was there s
   for (const failpoint of ['jsonl.takeover.beforeCopy', 'jsonl.takeover.beforeRename', 'jsonl.lease.beforeRename']) {
     failAt(failpoint, 'ENOSPC')
     const other = createJsonlStore({ dir })
-    await expect(other.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true })).rejects.toMatchObject(full)
+    await expect(other.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })).rejects.toMatchObject(
+      full,
+    )
     expect(await other.read('s')).toEqual([entry(1), entry(2)])
   }
-  expect((await store.lease('s', { owner: 'eve', ttlMs: hour, takeOver: true })).inbox).toEqual([])
+  expect((await store.lease('s', { owner: 'eve', ttlMs: hour, takeOver: true, create: true })).inbox).toEqual([])
 })
 
 /** Mounting changes the machine, so it is done only where that is wanted. */
@@ -155,7 +157,7 @@ describe('what the store makes', () => {
       await write(store, 'x'.repeat(999), 1)
       await store.send('s', item('k', 'hello'))
       await store.blobs('s').put(Uint8Array.of(1))
-      await createJsonlStore({ dir }).lease('s', { owner: 'bob', ttlMs: hour, takeOver: true })
+      await createJsonlStore({ dir }).lease('s', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })
     } finally {
       process.umask(before)
     }

@@ -63,7 +63,7 @@ describe('a process that is killed', () => {
       const { inbox } = await store.lease('s', { owner: 'eve', ttlMs: hour, epoch: taken.epoch })
       expect(inbox).toEqual([item('from the dead', 'hello')])
       expect(fs.readdirSync(join(dir, 's')).filter((name) => name.endsWith('.tmp'))).toEqual([])
-      const ids = (await store.list()).map(({ id }) => id).sort()
+      const ids = (await store.list()).sessions.map(({ id }) => id).sort()
       expect(ids).toEqual(failpoint.includes('delete') ? ['s'] : ['s', 't', 't/c'])
     },
   )
@@ -89,7 +89,7 @@ describe('a process that is killed', () => {
       if (failpoint.includes('takeover')) await expect(renewal).rejects.toMatchObject({ name: 'LeaseLostError' })
       else await renewal.catch(() => {})
       const next = by === 'another' ? createJsonlStore({ dir }) : store
-      const taken = await next.lease('s', { owner: 'eve', ttlMs: hour, takeOver: true })
+      const taken = await next.lease('s', { owner: 'eve', ttlMs: hour, takeOver: true, create: true })
       expect(taken.head).toBe(2)
       await next.append('s', [entry(3)], { epoch: taken.epoch, head: 2 })
       const theirs = { epoch: taken.epoch, holder: 's', head: 1 }

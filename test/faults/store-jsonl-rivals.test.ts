@@ -33,7 +33,7 @@ describe('FD-14 a child that is written under its parent and as a session of its
     const epoch = await write(parent, 'p', 1)
     const fence = { epoch, holder: 'p', parent: 'p', head: 0 }
     await parent.append('p/c', [entry(1)], fence)
-    const theirs = await own.lease('p/c', { owner: 'bob', ttlMs: 1000 })
+    const theirs = await own.lease('p/c', { owner: 'bob', ttlMs: 1000, create: true })
     await clock.advance(2000)
     const late = parent.append('p/c', [entry(2, 'late')], { ...fence, head: 1 })
     await expect(late).rejects.toMatchObject({ name: 'LeaseLostError' }) // from now on it would open the log of the other
@@ -106,6 +106,6 @@ test('FD-01 an empty log that a late writer made while a dead one took over is n
   expect(await runChild([dir, 'dieTaking', 'jsonl.takeover.beforeCopy']).said).toHaveLength(1)
   fs.writeFileSync(join(dir, 's/log.jsonl'), '')
   const next = createJsonlStore({ dir })
-  expect((await next.lease('s', { owner: 'eve', ttlMs: hour, takeOver: true })).head).toBe(2)
+  expect((await next.lease('s', { owner: 'eve', ttlMs: hour, takeOver: true, create: true })).head).toBe(2)
   expect(await next.read('s')).toEqual([entry(1), entry(2)])
 })

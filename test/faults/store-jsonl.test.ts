@@ -28,7 +28,7 @@ describe('a writer that is stopped between looking and writing', () => {
       await isStopped(child)
       const store = createJsonlStore({ dir })
       await expect(lease(store, 's', 'bob')).rejects.toMatchObject({ name: 'SessionBusyError', owner: 'ann' })
-      const { epoch, head } = await store.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true })
+      const { epoch, head } = await store.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })
       expect(head).toBe(1)
       await store.append('s', [entry(2, 'by bob')], { epoch, head: 1 })
       const theirs = { epoch, head: 0, holder: 's', parent: 's' }
@@ -68,7 +68,7 @@ test('FD-14 what was written before a takeover is seen by the new writer, though
   await child.says('at jsonl.append.afterWrite')
   await isStopped(child)
   const store = createJsonlStore({ dir })
-  const { epoch, head } = await store.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true })
+  const { epoch, head } = await store.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })
   expect(head).toBe(2)
   await store.append('s', [entry(3)], { epoch, head })
   child.process.kill('SIGCONT')
@@ -107,7 +107,7 @@ test('FD-15 a clock that jumps forward lets others take over safely, one that ju
   const dir = newFolder()
   const start = 1_700_000_000_000
   const ann = createJsonlStore({ dir, clock: fakeClock(start) })
-  const { epoch } = await ann.lease('s', { owner: 'ann', ttlMs: 30_000 })
+  const { epoch } = await ann.lease('s', { owner: 'ann', ttlMs: 30_000, create: true })
   await ann.append('s', [entry(1)], { epoch, head: 0 })
   const past = createJsonlStore({ dir, clock: fakeClock(start - hour) })
   await expect(lease(past, 's', 'bob')).rejects.toMatchObject({ name: 'SessionBusyError' })
@@ -122,7 +122,7 @@ test('FD-15 a clock that jumps forward lets others take over safely, one that ju
 test('FD-15 a clock that went back keeps a living owner its lease for no longer than it asked for', async () => {
   const dir = newFolder()
   const start = 1_700_000_000_000
-  await createJsonlStore({ dir, clock: fakeClock(start) }).lease('s', { owner: 'ann', ttlMs: 1000 })
+  await createJsonlStore({ dir, clock: fakeClock(start) }).lease('s', { owner: 'ann', ttlMs: 1000, create: true })
   const clock = fakeClock(start - hour)
   const store = createJsonlStore({ dir, clock })
   for (const ms of [0, 999]) {
@@ -198,7 +198,7 @@ describe('FD-07 a log that was cut off', () => {
       const corrupt = { name: 'StoreError', code: 'corrupt', message: expect.stringContaining(`${path}, line 2 `) }
       await expect(again.read('s')).rejects.toMatchObject(corrupt)
       expect(await again.read('t')).toHaveLength(3)
-      expect((await again.list()).map(({ id }) => id).sort()).toEqual(['s', 't'])
+      expect((await again.list()).sessions.map(({ id }) => id).sort()).toEqual(['s', 't'])
     }
     fs.writeFileSync(path, [lines[0], lines[2], ''].join('\n'))
     const missing = { code: 'corrupt', message: expect.stringContaining('line 2 ') }
@@ -228,7 +228,9 @@ test('FD-22 a store of a newer version can be read and is not written', async ()
   fs.writeFileSync(path, JSON.stringify({ ...(JSON.parse(fs.readFileSync(path, 'utf8')) as object), format: 2 }))
   const store = createJsonlStore({ dir })
   const newer = { name: 'StoreError', code: 'newer' }
-  await expect(store.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true })).rejects.toMatchObject(newer)
+  await expect(store.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })).rejects.toMatchObject(
+    newer,
+  )
   await expect(store.send('s', item('k', 'hello'))).rejects.toMatchObject(newer)
   await expect(store.blobs('s').put(Uint8Array.of(1))).rejects.toMatchObject(newer)
   await expect(store.delete('s')).rejects.toMatchObject(newer)

@@ -98,7 +98,7 @@ function suite(): void {
         const name = await store.blobs('s').put(Uint8Array.of(1, 2))
         expect(await store.blobs('s').get(name)).toEqual(Uint8Array.of(1, 2))
         await store.delete('s')
-        expect(await store.list()).toEqual([])
+        expect(await store.list()).toEqual({ sessions: [] })
         expect(proxy.cuts - before).toBe(1)
       },
     )
@@ -198,7 +198,7 @@ function suite(): void {
         await sql`select 1 from ${sql(place())}.session where id = 'p/c' for update`
         const appended = store.append('p/c', [entry(2)], { ...fence, head: 1 })
         await waiting(1)
-        both = Promise.all([appended, store.lease('p', { owner: 'bob', ttlMs: hour, takeOver: true })])
+        both = Promise.all([appended, store.lease('p', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })])
         await waiting(2)
       })
       await both
@@ -221,7 +221,7 @@ function suite(): void {
         })
         .catch(() => {})
       await both
-      expect(await store.list()).toEqual([])
+      expect(await store.list()).toEqual({ sessions: [] })
       expect(await store.read('p/c')).toEqual([])
     })
 
@@ -282,7 +282,7 @@ function suite(): void {
   describe('says what is wrong and what to do', () => {
     const failureOf = async (options: Partial<PostgresStoreOptions>): Promise<StoreError> => {
       const error = await openNew({ retryMs: 100, ...options })
-        .lease('s', { owner: 'ann', ttlMs: 1000 })
+        .lease('s', { owner: 'ann', ttlMs: 1000, create: true })
         .catch((error) => error)
       expect(error).toBeInstanceOf(StoreError)
       return error as StoreError
@@ -323,7 +323,7 @@ function suite(): void {
     test('a server that may only be read: read_only, and reading goes on', async () => {
       await openNew().list()
       const store = open({ url: `${server.url()}?default_transaction_read_only=on` })
-      expect(await store.list()).toEqual([])
+      expect(await store.list()).toEqual({ sessions: [] })
       const written = store.send('s', item('k1', 'text'))
       await expect(written).rejects.toMatchObject({ name: 'StoreError', code: 'read_only' })
     })

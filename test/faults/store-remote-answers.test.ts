@@ -5,10 +5,10 @@ import { createRemoteStore } from '../../src/sessions/remote-store.ts'
 import { socketFetch } from '../store-server.ts'
 import { failureOf, json, label, openTo, remoteWorld, token } from './store-remote-kit.ts'
 
-const ok = (fields: Record<string, unknown>): Response => json({ protocol: 1, session: 's', ...fields })
+const ok = (fields: Record<string, unknown>): Response => json({ protocol: 2, session: 's', ...fields })
 const text = (body: string, type: string, status = 200): Response =>
   new Response(body, { status, headers: { 'content-type': type } })
-const problem = (status: number, error: unknown): Response => json({ protocol: 1, error }, status)
+const problem = (status: number, error: unknown): Response => json({ protocol: 2, error }, status)
 
 /** A body without an end, which counts what is taken of it. */
 function endless(type: string): { response: () => Response; taken: () => number; isLeft: () => boolean } {
@@ -32,11 +32,11 @@ describe('FD-30 an answer that is not what it should be', () => {
     'a web page': [() => text('<html><h1>Welcome</h1>', 'text/html'), 'unavailable', /Welcome/],
     'a web page that says it is JSON': [() => json('<html>hi</html>'), 'unavailable', /<html>hi/],
     'JSON that says it is a web page': [
-      () => text('{"protocol":1,"session":"s","entries":[]}', 'text/html'),
+      () => text('{"protocol":2,"session":"s","entries":[]}', 'text/html'),
       'unavailable',
       /text\/html/,
     ],
-    'truncated JSON': [() => json('{"protocol":1,"session":"s","entries":[{"seq":1'), 'unavailable', /"seq":1/],
+    'truncated JSON': [() => json('{"protocol":2,"session":"s","entries":[{"seq":1'), 'unavailable', /"seq":1/],
     nothing: [() => json(''), 'unavailable', /with nothing/],
     'no body at all': [() => new Response(null, { status: 200 }), 'unavailable', /with nothing/],
     'a 204': [() => new Response(null, { status: 204 }), 'unavailable', /204/],
@@ -50,9 +50,9 @@ describe('FD-30 an answer that is not what it should be', () => {
     'a list': [() => json([1]), 'unavailable', /not the answer/],
     'no protocol': [() => json({ session: 's', entries: [] }), 'unavailable', /not the answer/],
     'a protocol that is no version': [() => ok({ protocol: '1' }), 'unavailable', /not the answer/],
-    'a newer protocol': [() => ok({ protocol: 2, entries: [] }), 'newer', /version 2.*update libero/],
-    'a problem of a newer protocol': [() => json({ protocol: 2, error: {} }, 400), 'newer', /version 2/],
-    'no session': [() => json({ protocol: 1, entries: [] }), 'corrupt', /another session/],
+    'a newer protocol': [() => ok({ protocol: 3, entries: [] }), 'newer', /version 2.*update libero/],
+    'a problem of a newer protocol': [() => json({ protocol: 3, error: {} }, 400), 'newer', /version 2/],
+    'no session': [() => json({ protocol: 2, entries: [] }), 'corrupt', /another session/],
     'another session': [() => ok({ session: 't', entries: [] }), 'corrupt', /another session/],
     'no entries': [() => ok({}), 'corrupt', /not a list/],
     'entries that are no list': [() => ok({ entries: { 0: label(1) } }), 'corrupt', /not a list/],
@@ -70,7 +70,7 @@ describe('FD-30 an answer that is not what it should be', () => {
     'an entry without a time': [() => ok({ entries: [{ seq: 1, id: 'x', type: 'label' }] }), 'corrupt', /no time/],
     'an entry that no stack can walk': [
       () =>
-        json(`{"protocol":1,"session":"s","entries":[{"seq":1,"id":"x","at":1,"type":"y","z":${nested(100_000)}}]}`),
+        json(`{"protocol":2,"session":"s","entries":[{"seq":1,"id":"x","at":1,"type":"y","z":${nested(100_000)}}]}`),
       'corrupt',
       /too deeply/,
     ],
@@ -189,11 +189,11 @@ describe('tokens', () => {
       [open({ token: token.slice(0, -1) }), /did not accept the token/],
       [open({ token: 'wrong-token' }), /did not accept the token/],
     ] as const) {
-      const error = await failureOf(store.lease('s', { owner: 'eve', ttlMs: 1000 }))
+      const error = await failureOf(store.lease('s', { owner: 'eve', ttlMs: 1000, create: true }))
       expect(error).toMatchObject({ name: 'StoreError', code: 'denied', message: expect.stringMatching(says) })
       expect(`${error.stack} ${String(error.cause)}`).not.toMatch(/tok-5f|wrong-token/)
     }
-    expect(await inner.list()).toEqual([])
+    expect(await inner.list()).toEqual({ sessions: [] })
     expect(server.asked).toHaveLength(4)
   })
 
@@ -252,8 +252,8 @@ describe('tokens', () => {
     for (const word of ['t', 'session_busy', 'head_moved', 'lease_lost']) {
       const { open } = await remoteWorld({ token: word })
       const store = open({ token: word })
-      await store.lease('s', { owner: 'ann', ttlMs: 1000 })
-      const busy = await failureOf(store.lease('s', { owner: 'bob', ttlMs: 1000 }))
+      await store.lease('s', { owner: 'ann', ttlMs: 1000, create: true })
+      const busy = await failureOf(store.lease('s', { owner: 'bob', ttlMs: 1000, create: true }))
       expect(busy).toMatchObject({ name: 'SessionBusyError', owner: 'ann' })
       await append(store)
     }
@@ -331,5 +331,5 @@ function append(store: SessionStore): Promise<void> {
 }
 
 function lease(store: SessionStore): Promise<unknown> {
-  return store.lease('s', { owner: 'ann', ttlMs: 1000 })
+  return store.lease('s', { owner: 'ann', ttlMs: 1000, create: true })
 }

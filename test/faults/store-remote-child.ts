@@ -19,7 +19,7 @@ const watching = (async () => {
     if (watched.length === 2) abort.abort()
   }
 })()
-const { epoch } = await store.lease('a/b', { owner: 'child', ttlMs: 60_000 })
+const { epoch } = await store.lease('a/b', { owner: 'child', ttlMs: 60_000, create: true })
 await store.append('a/b', [label(1, 'first')], { epoch, head: 0 })
 await watching
 
@@ -32,7 +32,7 @@ const result = {
   read: (await store.read('a/b')).map(({ seq }) => seq),
   blob: [...((await store.blobs('a/b').get(name)) ?? [])],
   watched,
-  busy: await store.lease('a/b', { owner: 'other', ttlMs: 1 }).catch(busyOf),
+  busy: await store.lease('a/b', { owner: 'other', ttlMs: 1, create: true }).catch(busyOf),
   tooBig: await store.blobs('a/b').put(new Uint8Array(4_000_000)).catch(codeOf),
   denied: await createRemoteStore({ url, token: 'wrong-token' }).list().catch(codeOf),
   redirect: await createRemoteStore({ url: elsewhere, token }).list().catch(codeOf),

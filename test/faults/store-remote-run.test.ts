@@ -96,8 +96,8 @@ test('what is too big for the server is refused with its reason, over a real con
   const error = await failureOf(store.blobs('s').put(bytes))
   expect(error).toMatchObject({ name: 'StoreError', code: 'full', message: expect.stringContaining('100000 bytes') })
   expect(server.asked).toHaveLength(1)
-  expect(await inner.list()).toEqual([])
-  expect(await store.list()).toEqual([])
+  expect(await inner.list()).toEqual({ sessions: [] })
+  expect(await store.list()).toEqual({ sessions: [] })
 })
 
 test('the fetch of the runtime does as well, and nothing keeps the process', async () => {

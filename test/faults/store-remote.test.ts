@@ -3,6 +3,7 @@ import { LeaseLostError, SessionBusyError, StoreError } from '../../src/core/err
 import type { SessionStore } from '../../src/core/store.ts'
 import { createMemoryStore } from '../../src/sessions/memory-store.ts'
 import { createRemoteStore } from '../../src/sessions/remote-store.ts'
+import { allSessions } from '../../src/sessions/session-query.ts'
 import { nowhere, type Tap } from '../store-server.ts'
 import { failureOf, inTime, json, label, openTo, remoteWorld } from './store-remote-kit.ts'
 
@@ -17,7 +18,7 @@ describe('FD-27 the server applies an append, and the answer is lost', () => {
     'in the middle of it': async (incoming, outgoing, serve) => {
       await serve(nowhere)
       outgoing.writeHead(200, { 'content-type': 'application/json', 'content-length': '60' })
-      outgoing.write('{"protocol":1,', () => incoming.socket.destroy())
+      outgoing.write('{"protocol":2,', () => incoming.socket.destroy())
     },
     'and it never comes': async (_incoming, _outgoing, serve) => serve(nowhere),
     'behind a proxy that says 504': async (_, outgoing, serve) => {
@@ -29,7 +30,7 @@ describe('FD-27 the server applies an append, and the answer is lost', () => {
   test.each(Object.entries(losses))('%s: it is repeated under the same key and stored once', async (_, lose) => {
     const { server, clock, inner, open } = await remoteWorld()
     const store = open()
-    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: hour })
+    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: hour, create: true })
     const keys: unknown[] = []
     server.tap = (incoming, outgoing, serve) => {
       keys.push(incoming.headers['idempotency-key'])
@@ -46,11 +47,11 @@ describe('FD-27 the server applies an append, and the answer is lost', () => {
   test('and another writer took over before it was repeated: it succeeded, the next one does not', async () => {
     const { server, clock, inner, open } = await remoteWorld()
     const store = open()
-    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: hour })
+    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: hour, create: true })
     server.tap = async (incoming, _, serve) => {
       server.tap = undefined
       await serve(nowhere)
-      const { epoch: theirs } = await inner.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true })
+      const { epoch: theirs } = await inner.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })
       await inner.append('s', [label(2, 'by bob')], { epoch: theirs, head: 1 })
       incoming.socket.destroy()
     }
@@ -69,7 +70,7 @@ describe('FD-27 the server applies an append, and the answer is lost', () => {
     }
     const item = { clientKey: 'k', mode: 'steer', content: [] } as const
     await inTime(clock, open().send('s', item))
-    expect((await inner.lease('s', { owner: 'ann', ttlMs: hour })).inbox).toEqual([item])
+    expect((await inner.lease('s', { owner: 'ann', ttlMs: hour, create: true })).inbox).toEqual([item])
   })
 })
 
@@ -77,20 +78,20 @@ describe('FD-28 the log has moved on', () => {
   test('because another writer took over: the old one learns by whom, and nothing is overwritten', async () => {
     const { open } = await remoteWorld()
     const [ann, bob] = [open(), open()]
-    const { epoch } = await ann.lease('s', { owner: 'ann', ttlMs: hour })
+    const { epoch } = await ann.lease('s', { owner: 'ann', ttlMs: hour, create: true })
     await ann.append('s', [label(1)], { epoch, head: 0 })
-    const theirs = await bob.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true })
+    const theirs = await bob.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })
     await bob.append('s', [label(2, 'by bob'), label(3, 'by bob')], { epoch: theirs.epoch, head: 1 })
     const error = await failureOf(ann.append('s', [label(2)], { epoch, head: 1 }))
     expect(error).toBeInstanceOf(LeaseLostError)
     expect(error).toMatchObject({ owner: 'bob', message: expect.stringMatching(/moved on to entry 3.*bob/) })
-    expect(await ann.read('s', 1)).toEqual([label(2, 'by bob'), label(3, 'by bob')])
+    expect(await ann.read('s', { after: 1 })).toEqual([label(2, 'by bob'), label(3, 'by bob')])
   })
 
-  const moved = { protocol: 1, error: { code: 'head_moved', message: 'moved', head: 2 } }
+  const moved = { protocol: 2, error: { code: 'head_moved', message: 'moved', head: 2 } }
   const conflict = (there: unknown[]): SessionStore =>
     openTo((_, { method }) =>
-      method === 'POST' ? json(moved, 409) : json({ protocol: 1, session: 's', entries: there }),
+      method === 'POST' ? json(moved, 409) : json({ protocol: 2, session: 's', entries: there }),
     )
 
   test('by our own entries: then it has succeeded', async () => {
@@ -109,8 +110,8 @@ describe('FD-28 the log has moved on', () => {
 
   test('a lease that is held is refused with the name of its owner and the time', async () => {
     const { clock, open } = await remoteWorld()
-    await open().lease('s', { owner: 'ann', ttlMs: hour })
-    const error = await failureOf(open().lease('s', { owner: 'bob', ttlMs: hour }))
+    await open().lease('s', { owner: 'ann', ttlMs: hour, create: true })
+    const error = await failureOf(open().lease('s', { owner: 'bob', ttlMs: hour, create: true }))
     expect(error).toBeInstanceOf(SessionBusyError)
     expect(error).toMatchObject({ owner: 'ann', since: clock.now(), message: expect.stringContaining('ann') })
   })
@@ -120,7 +121,7 @@ describe('FD-29 the server is down', () => {
   test('and comes back in time: the append is stored, once', async () => {
     const { server, clock, inner, open } = await remoteWorld()
     const store = open()
-    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: hour })
+    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: hour, create: true })
     await server.stop()
     const append = store.append('s', [label(1)], { epoch, head: 0 })
     await clock.advance(1000)
@@ -151,7 +152,7 @@ describe('FD-29 the server is down', () => {
       for await (const { entries } of open().watch('s', { signal: abort.signal }))
         for (const entry of entries) texts.push(entry.id)
     })()
-    const { epoch } = await inner.lease('s', { owner: 'ann', ttlMs: hour })
+    const { epoch } = await inner.lease('s', { owner: 'ann', ttlMs: hour, create: true })
     await inner.append('s', [label(1)], { epoch, head: 0 })
     for (let i = 0; i < 200 && texts.length < 1; i++) await clock.advance(50)
     await server.stop()
@@ -350,7 +351,7 @@ describe('watching', () => {
 
 test('a session that needs many pages is read whole, in order', async () => {
   const { server, inner, open } = await remoteWorld()
-  const { epoch } = await inner.lease('s', { owner: 'ann', ttlMs: hour })
+  const { epoch } = await inner.lease('s', { owner: 'ann', ttlMs: hour, create: true })
   const entries = Array.from({ length: 25_000 }, (_, i) => label(i + 1))
   await inner.append('s', entries, { epoch, head: 0 })
   const read = await open().read('s')
@@ -360,12 +361,15 @@ test('a session that needs many pages is read whole, in order', async () => {
 })
 
 test('a list that needs many pages is read whole', async () => {
-  const infos = Array.from({ length: 10_500 }, (_, i) => ({ id: `s/${i}`, head: 1 }))
-  const { server, open } = await remoteWorld({ store: { ...createMemoryStore(), list: async () => infos } })
-  const ids = (await open().list()).map(({ id }) => id)
-  expect(new Set(ids)).toEqual(new Set(infos.map(({ id }) => id)))
-  expect(ids.length).toBe(10_500)
-  expect(server.asked.length).toBe(2)
+  const { server, inner, open } = await remoteWorld()
+  for (let i = 0; i < 2500; i++) {
+    const { epoch } = await inner.lease(`s/${i}`, { owner: 'ann', ttlMs: hour, create: true })
+    await inner.append(`s/${i}`, [label(1)], { epoch, head: 0 })
+  }
+  const ids = (await allSessions(open())).map(({ id }) => id)
+  expect(new Set(ids).size).toBe(2500)
+  expect(ids.length).toBe(2500)
+  expect(server.asked.length).toBe(3)
 })
 
 test('without a name of its own the place is named by its address', async () => {

@@ -47,7 +47,7 @@ test('FD-07 of a log that was cut off anywhere, exactly the whole transactions r
     const read = await torn.read('s')
     const whole = ends.filter((end) => end <= cut).length
     expect(read, `cut at ${cut}`).toEqual((await store.read('s')).slice(0, 2 * whole))
-    const again = await torn.lease('s', { owner: 'bob', ttlMs: 1000, takeOver: true })
+    const again = await torn.lease('s', { owner: 'bob', ttlMs: 1000, takeOver: true, create: true })
     await torn.append('s', [entry(read.length + 1, 'after')], { epoch: again.epoch, head: read.length })
     await torn.close()
   }
@@ -90,7 +90,7 @@ test('FD-11 with bytes changed at random, what is read is right or an error, and
     outcomes.rescued++
     const rescued = createSqliteStore({ path: to })
     let found = 0
-    for (const { id } of await rescued.list()) {
+    for (const { id } of await rescued.list().then(({ sessions }) => sessions)) {
       for (const one of await rescued.read(id)) {
         if ((one.type as string) === 'lost') continue
         found++
@@ -226,7 +226,7 @@ test('after an unclean stop a sound file is used as before', async () => {
   child.process.kill('SIGKILL')
   await child.ended
   const store = createSqliteStore({ path })
-  const { head, epoch } = await store.lease('s', { owner: 'bob', ttlMs: 1000 })
+  const { head, epoch } = await store.lease('s', { owner: 'bob', ttlMs: 1000, create: true })
   expect(head).toBe(3)
   await store.append('s', [entry(4)], { epoch, head })
   await store.close()

@@ -64,7 +64,7 @@ test('FD-15 a clock that went back keeps a living owner its lease for no longer 
   const time = { now: 10 * hour }
   const clock: Clock = { now: () => time.now, timer: () => () => {} }
   const store = createSqliteStore({ path, clock })
-  await store.lease('s', { owner: 'ann', ttlMs: 1000 })
+  await store.lease('s', { owner: 'ann', ttlMs: 1000, create: true })
   time.now -= hour
   await expect(lease(store, 's', 'bob')).rejects.toBeInstanceOf(SessionBusyError)
   time.now += 999
@@ -92,7 +92,7 @@ test('a renewal that another process fenced off names the new owner', async () =
   const store = createSqliteStore({ path })
   const epoch = await write(store, 's', 1)
   const child = runChild(
-    `await createSqliteStore({ path }).lease('s', { owner: 'bob', ttlMs: 1000, takeOver: true })`,
+    `await createSqliteStore({ path }).lease('s', { owner: 'bob', ttlMs: 1000, takeOver: true, create: true })`,
     path,
   )
   expect((await child.ended).code).toBe(0)

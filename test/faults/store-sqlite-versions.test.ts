@@ -39,7 +39,7 @@ test('FD-21 a process killed at any statement of a migration leaves the old or t
         found.push(version)
         expect(version).toBe(from)
         const store = createSqliteStore({ path })
-        expect((await store.list()).map(({ id }) => id)).toEqual(from === 1 ? ['old'] : [])
+        expect((await store.list()).sessions.map(({ id }) => id)).toEqual(from === 1 ? ['old'] : [])
         await write(store, 's', 1)
         await store.close()
         expect(versionOf(path)).toBe(steps.length)

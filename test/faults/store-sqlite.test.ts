@@ -260,7 +260,7 @@ test('processes that open a new file at once all succeed', async () => {
   for (const child of children) child.goOn()
   for (const { ended } of children) expect(await ended).toMatchObject({ code: 0, err: '' })
   const store = createSqliteStore({ path })
-  expect((await store.list()).map(({ id, head }) => `${id}: ${head}`).sort()).toEqual(
+  expect((await store.list()).sessions.map(({ id, head }) => `${id}: ${head}`).sort()).toEqual(
     Array.from({ length: 6 }, (_, i) => `session ${i}: 3`),
   )
   await store.close()
@@ -280,7 +280,7 @@ test('ids, keys and owners of any characters survive', async () => {
     expect(await other.read(id)).toEqual([entry(1, `of ${id}`)])
     await expect(lease(other, id, 'bob')).rejects.toMatchObject({ owner: `owner ${id}` })
   }
-  expect((await other.list()).map(({ id }) => id).filter((id) => id !== 'inbox')).toEqual(odd)
+  expect((await other.list()).sessions.map(({ id }) => id).filter((id) => id !== 'inbox')).toEqual(odd)
   expect((await lease(other, 'inbox')).inbox).toEqual(odd.map((key) => item(key, `text ${key}`)))
   await Promise.all([store.close(), other.close()])
 })
@@ -326,7 +326,7 @@ test('a write-ahead log whose database was moved away is not thrown away', async
   })
   expect(statSync(`${path}-wal`).size).toBeGreaterThan(0)
   rmSync(`${path}-wal`)
-  expect(await store.list()).toEqual([])
+  expect(await store.list()).toEqual({ sessions: [] })
   await store.close()
 })
 

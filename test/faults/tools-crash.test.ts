@@ -102,7 +102,7 @@ describe.each(Object.entries(changes))('a %s that was cut off by a crash', (tool
 
 async function storeOf(entries: readonly LogEntry[]): Promise<SessionStore> {
   const store = createMemoryStore()
-  const { epoch } = await store.lease('s', { owner: 'crashed', ttlMs: 0 })
+  const { epoch } = await store.lease('s', { owner: 'crashed', ttlMs: 0, create: true })
   await store.append('s', entries, { epoch, head: 0 })
   return store
 }

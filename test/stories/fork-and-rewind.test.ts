@@ -144,6 +144,7 @@ test('an entry of more than 256 KiB is kept as a blob, and every reader sees it 
   expect(texts(loaded.turns)[2]).toHaveLength(300_007)
   expect(texts((await loaded.fork(undefined, { id: 'f' })).turns)).toEqual(texts(loaded.turns))
 
-  store.blobs = () => ({ put: async () => '', get: async () => undefined })
+  const { blobs } = store
+  store.blobs = (id) => ({ ...blobs(id), get: async () => undefined })
   await expect(loadSession({ ...store }, 's')).rejects.toThrow('which is not there')
 })

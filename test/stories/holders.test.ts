@@ -85,7 +85,9 @@ describe('a session has one writer at a time', () => {
     const session = await createSession({ store: flaky, id: 's', clock })
     await session.open()
     await clock.advance(60_000)
-    await expect(store.lease('s', { owner: 'rival', ttlMs: 1000 })).rejects.toBeInstanceOf(SessionBusyError)
+    await expect(store.lease('s', { owner: 'rival', ttlMs: 1000, create: true })).rejects.toBeInstanceOf(
+      SessionBusyError,
+    )
     await session.release()
   })
 
@@ -228,7 +230,7 @@ test('FD-05 a run whose session is taken over is stopped when its lease is renew
   const agent = createAgent({ provider: scripted([call('1', 'wait')]), session, tools: { wait }, clock })
   const run = agent.run({ prompt: 'go' }).catch((error) => error)
   await begun.promise
-  await store.lease('s', { owner: 'rival', ttlMs: 60_000, takeOver: true })
+  await store.lease('s', { owner: 'rival', ttlMs: 60_000, takeOver: true, create: true })
   await clock.advance(1000)
   expect(await stopped.promise).toBeInstanceOf(LeaseLostError)
   expect(await run).toMatchObject({ name: 'LeaseLostError', owner: 'rival' })

@@ -94,7 +94,7 @@ describe('a writer that lost its session', () => {
     const ran: string[] = []
     const steal = tool('steal', async (_, ctx) => {
       ran.push(ctx.callId)
-      await store.lease('s', { owner: 'rival', ttlMs: 1000, takeOver: true })
+      await store.lease('s', { owner: 'rival', ttlMs: 1000, takeOver: true, create: true })
       return 'ok'
     })
     const agent = createAgent({

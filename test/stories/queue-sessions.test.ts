@@ -85,6 +85,7 @@ describe('when a message counts as sent', () => {
   test.each(['steer', 'followUp'] as const)('a %s to an idle session agent resolves after the write', async (mode) => {
     const { store, hold } = slowStore()
     const { agent } = await setUp(store, 'one')
+    await agent.session!.save()
     const release = hold('append', 'send')
     const sent = state(agent[mode]('more'))
     await tick()
@@ -176,6 +177,7 @@ describe('when a message counts as sent', () => {
   test('a message that could not be written rejects', async () => {
     const store = createMemoryStore()
     const { agent } = await setUp({ ...store, send: async () => Promise.reject(new Error('disk full')) }, 'one')
+    await agent.session!.save()
     void agent.steer('ignored') // were it unhandled, it would fail this file
     await expect(agent.steer('more')).rejects.toThrow('disk full')
     await agent.run({ prompt: 'go' })
@@ -189,7 +191,7 @@ function message(clientKey: string, mode: InboxItem['mode'], text: string): Inbo
 
 /** What waits in the store to be moved into the log. */
 async function waiting(store: SessionStore): Promise<string[]> {
-  const { inbox } = await store.lease('s', { owner: 'a curious test', ttlMs: 0 })
+  const { inbox } = await store.lease('s', { owner: 'a curious test', ttlMs: 0, create: true })
   return texts(inbox.map(({ content }) => ({ role: 'user', content }) as const)).map((text) => text.slice(6))
 }
 

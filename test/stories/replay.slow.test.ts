@@ -143,7 +143,7 @@ async function userStory(borders: Borders, prompt = system): Promise<string> {
 }
 
 async function logsOf(store: SessionStore): Promise<string> {
-  const sessions = (await store.list()).map(({ id }) => id).sort()
+  const sessions = (await store.list()).sessions.map(({ id }) => id).sort()
   return JSON.stringify(await Promise.all(sessions.map(async (id) => [id, await store.read(id)])))
 }
 

@@ -283,7 +283,7 @@ describe('a child that is opened by itself', () => {
     await expect((await loadSession(store, 's')).open()).rejects.toBeInstanceOf(SessionBusyError)
     await child.label('mine')
     await child.release()
-    expect((await store.list()).find(({ id }) => id === 's/1')).toMatchObject({ parent: 's' })
+    expect((await store.list()).sessions.find(({ id }) => id === 's/1')).toMatchObject({ parent: 's' })
     await (await loadSession(store, 's')).label('free again')
   })
 })

@@ -227,7 +227,7 @@ describe('spawn', () => {
 describe('sessions of children', () => {
   test('a child has a session of its own, named after its call, below that of its parent', async () => {
     const { store, session } = await family()
-    const [root, child] = await store.list()
+    const [root, child] = await store.list({ order: 'id' }).then(({ sessions }) => sessions)
     expect([root, child]).toMatchObject([{ id: 's' }, { id: 's/1', parent: 's' }])
     expect(root).not.toHaveProperty('parent')
     expect(texts((await loadSession(store, 's/1')).turns)).toEqual([
@@ -242,9 +242,9 @@ describe('sessions of children', () => {
 
   test('the session of a grandchild belongs to the child, and goes when that goes', async () => {
     const { store } = await family()
-    expect((await store.list())[2]).toMatchObject({ id: 's/1/2', parent: 's/1' })
+    expect((await store.list({ order: 'id' })).sessions[2]).toMatchObject({ id: 's/1/2', parent: 's/1' })
     await store.delete('s/1')
-    expect((await store.list()).map(({ id }) => id)).toEqual(['s'])
+    expect((await store.list({ order: 'id' })).sessions.map(({ id }) => id)).toEqual(['s'])
   })
 
   test('a child that was interrupted is found again and goes on without repeating anything', async () => {
@@ -327,8 +327,8 @@ function interrupted(session: Session) {
 /** What a crash leaves behind: all there is, or of the parent only the entries up to the first of type `last`. */
 async function copyOf(store: SessionStore, last?: string): Promise<SessionStore> {
   const copy = createMemoryStore()
-  const { epoch } = await copy.lease('s', { owner: 'crashed', ttlMs: 0 })
-  for (const { id, parent } of await store.list()) {
+  const { epoch } = await copy.lease('s', { owner: 'crashed', ttlMs: 0, create: true })
+  for (const { id, parent } of await store.list({ order: 'id' }).then(({ sessions }) => sessions)) {
     const entries = await store.read(id)
     const end = parent ? entries.length : entries.findIndex(({ type }) => type === last) + 1 || entries.length
     await copy.append(id, entries.slice(0, end), { epoch, head: 0, ...(parent && { holder: parent }) })

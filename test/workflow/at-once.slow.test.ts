@@ -185,7 +185,7 @@ describe('stopping at the same time', () => {
     await one.begun
     await Promise.allSettled([workflow.deleteAgent(id), workflow.deleteAgent(id), workflow.cancelAgent(id)])
     expect((await sending).state).toBe('canceled')
-    expect((await store.list()).filter((one) => one.id.startsWith('agent-'))).toEqual([])
+    expect((await store.list()).sessions.filter((one) => one.id.startsWith('agent-'))).toEqual([])
     await expect(workflow.sendMsgToAgent(id, 'Hi')).rejects.toThrow(/there is no agent|is closed/)
   })
 

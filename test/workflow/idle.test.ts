@@ -15,7 +15,7 @@ test('100 agents at rest have no timer, and hold no session', async () => {
   }
   expect(clock.pending).toBe(0)
   for (const { id } of await first.workflow.listAgents()) {
-    const { epoch } = await store.lease(id, { owner: 'another', ttlMs: 1000 })
+    const { epoch } = await store.lease(id, { owner: 'another', ttlMs: 1000, create: true })
     await store.lease(id, { owner: 'another', ttlMs: 0, epoch })
   }
   await first.workflow.close()

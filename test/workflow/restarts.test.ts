@@ -231,7 +231,7 @@ test('D017 an entry sets the time limit of its plugin, 0 for none, and others ke
 
 async function storeWith(id: string, entries: readonly LogEntry[]): Promise<SessionStore> {
   const store = createMemoryStore()
-  const { epoch } = await store.lease(id, { owner: 'the one that died', ttlMs: 1000 })
+  const { epoch } = await store.lease(id, { owner: 'the one that died', ttlMs: 1000, create: true })
   await store.append(id, entries, { epoch, head: 0 })
   await store.lease(id, { owner: 'the one that died', ttlMs: 0, epoch })
   return store

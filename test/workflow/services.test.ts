@@ -218,7 +218,7 @@ test('D029 a volatile agent’s sub-agent asks and is answered, although neither
   expect((await workflow.answerQuestion(id, 'q', '7')).message?.content).toBe('Seven.')
   await workflow.deleteAgent(id)
   expect(await workflow.listAgents()).toEqual([])
-  expect((await store.list()).filter((one) => one.id.startsWith('agent-'))).toEqual([])
+  expect((await store.list()).sessions.filter((one) => one.id.startsWith('agent-'))).toEqual([])
 })
 
 describe('schedules', () => {
@@ -290,7 +290,7 @@ describe('schedules', () => {
     expect((await workflow.sendMsgToAgent(id, 'Hello')).message?.content).toBe('Hi.')
     expect(await workflow.schedules.list()).toEqual([])
     expect((await workflow.listAgents()).map((one) => one.id)).toEqual([id])
-    expect((await store.list()).filter((one) => one.id === id)).toEqual([])
+    expect((await store.list()).sessions.filter((one) => one.id === id)).toEqual([])
   })
 })
 

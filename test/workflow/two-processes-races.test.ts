@@ -156,7 +156,7 @@ test('a process that left a message to another one checks later, and answers it 
   const clock = fakeClock(Date.now())
   const { workflow, store } = world(['Answer.'], { clock })
   const { id } = await workflow.createAgent('helper')
-  const { epoch } = await store.lease(id, { owner: 'other', ttlMs: 60_000 })
+  const { epoch } = await store.lease(id, { owner: 'other', ttlMs: 60_000, create: true })
   expect((await workflow.sendMsgToAgent(id, 'Hello')).state).toBe('submitted')
   await clock.advance(250)
   expect((await workflow.getStatus(id)).state).toBe('submitted')

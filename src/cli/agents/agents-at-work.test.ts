@@ -24,7 +24,7 @@ function openLogs() {
     store,
     /** Writes into a log, one entry per moment from `at` on. */
     async write(id: string, at: number, ...bodies: readonly EntryBody[]): Promise<void> {
-      const { epoch } = await store.lease(id, { owner: 'test', ttlMs: 60_000 })
+      const { epoch } = await store.lease(id, { owner: 'test', ttlMs: 60_000, create: true })
       const head = (await store.read(id)).length
       const entries = bodies.map((body, i) => ({ seq: head + i + 1, id: `${id}${head + i}`, at: at + i, ...body }))
       await store.append(id, entries as LogEntry[], { epoch, head })

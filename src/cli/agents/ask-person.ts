@@ -131,7 +131,7 @@ export async function untilAnsweredElsewhere(
     return waiting.some(({ approvalId }) => approvalId === call.approvalId)
   }
   const follow = async (id: string): Promise<boolean> => {
-    const after = (await store.list()).find((one) => one.id === id)?.head ?? 0
+    const after = (await store.find(id))?.head ?? 0
     if (!(await isPending())) return true
     for await (const _ of store.watch(id, { after, signal })) if (!signal.aborted && !(await isPending())) return true
     return false

@@ -2,6 +2,7 @@ import type { LogEntry } from '../../core/log.ts'
 import type { SessionStore } from '../../core/store.ts'
 import type { TurnUsage } from '../../core/turn.ts'
 import { type AgentStats, addUsage, noUsage } from '../../core/usage.ts'
+import { allSessions } from '../../sessions/session-query.ts'
 import { withSpill } from '../../sessions/spill.ts'
 
 /** A span of work: its start and its duration. */
@@ -19,7 +20,7 @@ export async function usageSince(
   const store = withSpill(given)
   const read = async (id: string): Promise<TurnUsage[]> =>
     (await store.read(id)).filter(({ at }) => at >= since).flatMap(usageIn)
-  const children = (await store.list()).filter(({ id }) => id.startsWith(`${agentId}/`))
+  const children = (await allSessions(store)).filter(({ id }) => id.startsWith(`${agentId}/`))
   const turnUsage = await read(agentId)
   const below = await Promise.all(children.map(({ id }) => read(id)))
   const { input, output, cost } = [...turnUsage, ...below.flat()].reduce(addUsage, noUsage)

@@ -71,7 +71,7 @@ async function follow(
     }
   }
   await update()
-  const after = (await store.list()).find(({ id }) => id === agentId)?.head ?? 0
+  const after = (await store.find(agentId))?.head ?? 0
   let startedAt = 0
   try {
     for await (const { entries } of store.watch(agentId, { signal })) {

@@ -56,7 +56,7 @@ export async function runDemo(io: Io): Promise<number> {
     const result = await supervisor.resultOf(agent.run({ prompt }))
     screen.end({ ...model, ...(result.stats && { stats: result.stats }) })
     if (result.exitCode !== exitCodes.done || result.error !== undefined) return exitCodeOrError(result)
-    await showResult(demo, result.stats!, (await store.read(session.id, 0)).length)
+    await showResult(demo, result.stats!, (await store.read(session.id)).length)
     return exitCodes.done
   } finally {
     screen.close()

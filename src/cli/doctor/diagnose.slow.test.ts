@@ -188,7 +188,7 @@ describe('sessions', () => {
     writeFileSync(join(io.home, 'config.json'), '{"sessions": "~/elsewhere.db"}')
     const { openStore } = await import('../sessions/open-store.ts')
     const store = await openStore(join(io.userHome, 'elsewhere.db'))
-    const { epoch } = await store.lease('s', { owner: 'o', ttlMs: 1000 })
+    const { epoch } = await store.lease('s', { owner: 'o', ttlMs: 1000, create: true })
     await store.append('s', [{ type: 'label', seq: 1, id: 'e', at: 0, text: 'x' }], { epoch, head: 0 })
     await store.close?.()
     expect(await look(sessionStore, io)).toMatchObject({ state: 'ok', says: `${io.userHome}/elsewhere.db, 1 session` })

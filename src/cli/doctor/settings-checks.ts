@@ -7,6 +7,7 @@ import { shellWord } from '../../core/execution.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { networkFileSystemOf } from '../../platform/network-fs.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { allSessions } from '../../sessions/session-query.ts'
 import { wikiFolder } from '../agents/open-wikis.ts'
 import { chooseModel, NoModelError } from '../models/choose-model.ts'
 import { credentialsPathOf, openCredentials, variableOf } from '../models/credentials.ts'
@@ -117,7 +118,7 @@ export const sessionStore: Check = {
           `${path} is created with the first session; ${isFolderStore(path) ? 'text files work' : 'SQLite works'} there`,
         )
       const store = await openStore(path)
-      const sessions = await store.list().finally(() => store.close?.())
+      const sessions = await allSessions(store).finally(() => store.close?.())
       return ok(`${path}, ${sessions.length} ${sessions.length === 1 ? 'session' : 'sessions'}`)
     } catch (error) {
       return broken(messageOf(error), `see ls -ld ${shellWord(dirname(path))}, or: libero config set sessions <path>`)

@@ -75,7 +75,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
     authority: assembled.authority,
     chosen,
     session: kept?.session,
-    entries: async (after) => (kept ? kept.store.read(kept.session.id, after) : []),
+    entries: async (after) => (kept ? kept.store.read(kept.session.id, { after }) : []),
     thinking,
     notices: [
       ...assembled.notices,

@@ -1,6 +1,8 @@
 import { createInterface } from 'node:readline/promises'
+import { SessionNotFoundError } from '../../core/errors.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { allSessions } from '../../sessions/session-query.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { pluralize } from '../screen/format.ts'
@@ -26,17 +28,18 @@ export async function remove({ values, words }: SessionArgs<{ readonly yes?: boo
       io.err(`Deleted ${fullyVisible(id)}`)
     }
     // The cached titles are deleted too.
-    await (await openSummaryCache(store, io)).save(await store.list())
+    await (await openSummaryCache(store, io)).save(await allSessions(store))
     return exitCodes.done
   })
 }
 
 async function findSessions(store: SessionStore, words: readonly string[], env: Io['env']): Promise<SessionSummary[]> {
-  const all = new Map((await store.list()).map((info) => [info.id, info]))
+  const all = new Map((await allSessions(store)).map((info) => [info.id, info]))
   const found = new Map<string, SessionSummary>()
   for (const word of words) {
     const id = await findSession(store, word)
-    const info = all.get(id) ?? { id, head: 0 }
+    const info = all.get(id) ?? (await store.find(id))
+    if (!info) throw new SessionNotFoundError(id)
     if (info.parent !== undefined)
       throw new CliError(`${fullyVisible(id)} is part of session ${fullyVisible(info.parent)}; delete that one`)
     if (await isBeingWritten(store, id))

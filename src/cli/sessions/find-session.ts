@@ -1,13 +1,14 @@
 import { nearest } from '../../core/nearest.ts'
-import type { SessionInfo, SessionStore } from '../../core/store.ts'
+import type { SessionSummary as SessionInfo, SessionStore } from '../../core/store.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { allSessions } from '../../sessions/session-query.ts'
 import { CliError } from '../cli-error.ts'
 import { isAgentId } from './session-id.ts'
 import { summarize } from './summary.ts'
 
 /** The full id for an id, or for a prefix that only one session has. */
 export async function findSession(store: SessionStore, idOrPrefix: string): Promise<string> {
-  const all = await store.list()
+  const all = await allSessions(store)
   if (all.some(({ id }) => id === idOrPrefix)) return idOrPrefix
   const ids = newestFirst(all).map(({ id }) => id)
   // Sessions of agents are found only by the prefix of agents.
@@ -26,7 +27,7 @@ export function newestFirst(sessions: readonly SessionInfo[]): SessionInfo[] {
 
 /** The most recently written session that was begun in a folder. */
 export async function latestInFolder(store: SessionStore, cwd: string): Promise<string | undefined> {
-  for (const info of newestFirst(await store.list())) {
+  for (const info of newestFirst(await allSessions(store))) {
     const summary = await summarize(store, info).catch(() => undefined) // a damaged one is skipped
     if (summary?.cwd === cwd && summary.state !== 'empty') return info.id
   }

@@ -81,7 +81,7 @@ const firstLine = (text: string): string => text.trimStart().split('\n', 1)[0]!
 /** Keeps the id of the session, unless it is taken or hard to type. */
 async function importOwn(store: SessionStore, text: string, io: Io): Promise<string> {
   const { id: name } = JSON.parse(firstLine(text)) as { id?: unknown }
-  const isTaken = typeof name === 'string' && (await store.list()).some(({ id, head }) => id === name && head > 0)
+  const isTaken = typeof name === 'string' && (await store.find(name)) !== undefined
   const isHardToType = typeof name === 'string' && name !== '' && !/^\w[\w.:@~-]{0,199}$/.test(name)
   const { id, tornAt } = await importSession(store, text, isTaken || isHardToType ? { id: newSessionId() } : {})
   if (isTaken) io.err(`There is a session ${fullyVisible(name)} already; this one is called ${id}`)

@@ -1,5 +1,6 @@
 import type { SessionStore } from '../../core/store.ts'
 import { visibleName } from '../../platform/visible-text.ts'
+import { allSessions } from '../../sessions/session-query.ts'
 import { exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { pluralize, timeAgo } from '../screen/format.ts'
@@ -40,7 +41,7 @@ export async function list({ values }: ListArgs, io: Io): Promise<number> {
 
 /** The most recent sessions of a folder, or of all, without empty ones; `others` counts those of other folders. */
 async function newest(store: SessionStore, limit: number, cwd: string | undefined, io: Io) {
-  const all = await store.list()
+  const all = await allSessions(store)
   const summaries = await openSummaryCache(store, io)
   const shown: SessionSummary[] = []
   let others = 0

@@ -52,7 +52,7 @@ test('a new session has an id that is easy to type, and records its folder', asy
   const { session, isNew } = await openSession(store, { cwd })
   expect(isNew).toBe(true)
   expect(session.id).toMatch(/^(?:[a-z][aeiou]){3}-(?:[a-z][aeiou]){3}$/)
-  expect(await store.list()).toEqual([]) // nothing was written yet
+  expect(await store.list()).toEqual({ sessions: [] }) // nothing was written yet
   await createAgent({ provider: scripted('Hi.'), session, extensions: [recordFolder(cwd)] }).run({ prompt: 'Hello.' })
   expect((await loadSession(store, session.id)).log.transcript.states.get('cli')).toEqual({ cwd })
 })

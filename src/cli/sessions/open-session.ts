@@ -2,6 +2,7 @@ import { SessionBusyError, SessionParkedError } from '../../core/errors.ts'
 import type { Session, SessionStore } from '../../core/store.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { createSession, loadSession } from '../../sessions/session.ts'
+import { allSessions } from '../../sessions/session-query.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import { formatDate } from '../screen/format.ts'
 import { findSession, latestInFolder, newestFirst } from './find-session.ts'
@@ -80,7 +81,7 @@ const mostToPick = 20
 
 async function pickId(store: SessionStore, pick: NonNullable<OpenSessionOptions['pick']>): Promise<string> {
   const sessions: SessionSummary[] = []
-  for (const info of newestFirst(await store.list())) {
+  for (const info of newestFirst(await allSessions(store))) {
     if (sessions.length === mostToPick) break
     const summary = await summarize(store, info).catch(() => undefined) // a damaged one is not offered
     if (summary && summary.state !== 'empty') sessions.push(summary)

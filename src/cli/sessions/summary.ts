@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { isRecord } from '../../core/is-record.ts'
 import type { LogEntry } from '../../core/log.ts'
-import type { SessionInfo, SessionStore } from '../../core/store.ts'
+import type { SessionSummary as SessionInfo, SessionStore } from '../../core/store.ts'
 import { oneLine } from '../../core/text.ts'
 import { Transcript } from '../../core/transcript.ts'
 import { textOf } from '../../core/turn.ts'

@@ -73,7 +73,7 @@ describe('a sub-agent', () => {
       status: 'suspended',
       stopReason: 'question',
     })
-    const [child] = (await store.list()).map(({ id }) => id).filter((id) => id !== 's')
+    const [child] = (await store.list()).sessions.map(({ id }) => id).filter((id) => id !== 's')
     await (await loadSession(store, child!)).answer('2', { content: 'yes' })
     const provider = scripted('child done', 'fin')
     const agent = createAgent({ provider, session: await loadSession(store, 's'), tools })

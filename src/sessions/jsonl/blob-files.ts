@@ -5,7 +5,7 @@ import { codeOf, StoreError } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
 import type { BlobStore } from '../../core/store.ts'
 import { digestOf } from '../../platform/digest.ts'
-import { makeFolder, refuseLink, storeErrorOf, syncFolder } from './files.ts'
+import { makeFolder, namesIn, refuseLink, storeErrorOf, syncFolder } from './files.ts'
 
 /** Blobs as files named by the digest of their content. `makeSession` creates the folder of the session if it is missing. */
 export function blobFiles(folder: string, makeSession: () => void): BlobStore {
@@ -27,7 +27,7 @@ export function blobFiles(folder: string, makeSession: () => void): BlobStore {
     },
 
     async get(name) {
-      if (!/^[0-9a-f]{64}$/.test(name)) return undefined
+      if (!isBlobName(name)) return undefined
       const path = join(blobs, name)
       refuseLink(folder)
       refuseLink(blobs)
@@ -41,8 +41,19 @@ export function blobFiles(folder: string, makeSession: () => void): BlobStore {
         throw storeErrorOf(cause, path, 'read')
       }
     },
+
+    names: async () => namesIn(blobs).filter(isBlobName),
+
+    async delete(name) {
+      if (!isBlobName(name)) return
+      refuseLink(folder)
+      refuseLink(blobs)
+      await fs.rm(join(blobs, name), { force: true })
+    },
   }
 }
+
+const isBlobName = (name: string): boolean => /^[0-9a-f]{64}$/.test(name)
 
 /** Whether an intact file exists; a damaged one is written again. */
 async function isStored(path: string, name: string): Promise<boolean> {

@@ -2,12 +2,19 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { StoreError } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'
-import type { SessionInfo } from '../../core/store.ts'
 import { namesIn, readBytes, withReadErrors } from './files.ts'
 import { inboxPath } from './inbox-file.ts'
 import { openLogForReading } from './log-file.ts'
 import { completeEnd, countLines, lineStart } from './log-lines.ts'
 import { sessionIn } from './session-folder.ts'
+
+export interface SessionInfo {
+  readonly id: string
+  readonly head: number
+  readonly parent?: string
+  readonly createdAt?: number
+  readonly updatedAt?: number
+}
 
 /** All sessions of the store. Only the first and the last line of a log are read. */
 export async function listSessions(dir: string): Promise<SessionInfo[]> {

@@ -86,7 +86,7 @@ test('closing ends the waiting for a second try, and leaves no timer', async () 
 test('a full disk is said to be one', async () => {
   const full = Object.assign(new Error('could not extend file'), { code: '53100' })
   const sql = clientOf(() => Promise.reject(full))
-  const written = createPostgresStore({ sql }).lease('s', { owner: 'ann', ttlMs: 1 })
+  const written = createPostgresStore({ sql }).lease('s', { owner: 'ann', ttlMs: 1, create: true })
   await expect(written).rejects.toMatchObject({ name: 'StoreError', code: 'full' })
   expect(sql.asked).toBe(1)
 })

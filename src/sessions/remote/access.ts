@@ -13,6 +13,8 @@ export type StoreMethod =
   | 'watch'
   | 'putBlob'
   | 'getBlob'
+  | 'listBlobs'
+  | 'deleteBlob'
   | 'delete'
   | 'identity'
 

@@ -1,4 +1,4 @@
-import { LeaseLostError, leaseLost, StoreError, sessionBusy } from '../../core/errors.ts'
+import { LeaseLostError, leaseLost, SessionNotFoundError, StoreError, sessionBusy } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { cutText } from '../../core/text.ts'
 import {
@@ -167,6 +167,8 @@ export function errorOf({ code, message, owner, since, head }: Problem, subject:
   switch (code) {
     case 'session_busy':
       return sessionBusy(id, owner && by, since)
+    case 'no_session':
+      return new SessionNotFoundError(id)
     case 'lease_lost':
       return leaseLost(id, owner && by)
     case 'head_moved': {

@@ -1,9 +1,10 @@
 import type { Clock } from '../../core/clock.ts'
-import { LeaseLostError } from '../../core/errors.ts'
+import { LeaseLostError, messageOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
 import type { InboxItem } from '../../core/log.ts'
-import type { Fence, SessionStore, StoreChange } from '../../core/store.ts'
+import type { Fence, SessionQuery, SessionStore, SessionSummary, StoreChange } from '../../core/store.ts'
 import { sha256Hex } from '../bytes.ts'
+import { eachSession, nextPage, parseQuery } from '../session-query.ts'
 import type { AccessControl, StoreMethod } from './access.ts'
 import { dropBody, parseFenceHeader, protocolVersion, readCapped, reprDigestOf, segmentOf } from './protocol.ts'
 import { badRequest, Refusal, type Route, respond } from './route.ts'
@@ -26,14 +27,15 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
   },
 
   async list({ store, access, request, route }) {
-    const after = route.query.get('after')
-    const all = (await store.list()).filter(({ id }) => after === null || id > after)
-    all.sort((a, b) => (a.id < b.id ? -1 : 1))
-    const visible = []
-    for (const info of all)
-      if (await access.isAllowed(request, { method: 'list', sessionId: info.id })) visible.push(info)
-    const { text, count, isLast } = pageOf(visible)
-    return respond(`"sessions":${text}${isLast ? '' : `,"next":${JSON.stringify(visible[count - 1]?.id)}`}`)
+    const query = queryOf(route)
+    const { limit } = parseQuery(query)
+    const visible: SessionSummary[] = []
+    for await (const summary of eachSession(store, query)) {
+      if (await access.isAllowed(request, { method: 'list', sessionId: summary.id })) visible.push(summary)
+      if (visible.length > limit) break
+    }
+    const { sessions, next } = nextPage(visible, parseQuery(query))
+    return respond({ sessions, ...(next !== undefined && { next }) })
   },
 
   async delete({ store }, id) {
@@ -42,7 +44,7 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
   },
 
   async read({ store, route }, id) {
-    const entries = await store.read(id, countOf(route, 'after'))
+    const entries = await store.read(id, { after: countOf(route, 'after') })
     const { text, count, isLast } = pageOf(entries)
     const next = isLast ? '' : `,"next":${entries[count - 1]?.seq}`
     return respond(`"session":${JSON.stringify(id)},"entries":${text}${next}`)
@@ -52,19 +54,23 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
     const { store, access, request, maxBytes } = context
     const fence = parseFenceHeader(request.headers.get('if-match') ?? '')
     if (!fence) throw new Refusal(428, { code: 'bad_request', message: 'An append needs If-Match: "<epoch>/<head>"' })
-    const { entries, holder, parent } = await objectOf(request, maxBytes)
+    const { entries, holder, parent, base } = await objectOf(request, maxBytes)
     const flaw = entriesFlaw(entries, fence.head)
     if (flaw) throw badRequest(flaw)
-    for (const sessionId of [holder, parent]) {
+    for (const sessionId of [holder, parent, base]) {
       if (sessionId === undefined) continue
-      if (typeof sessionId !== 'string') throw badRequest('holder and parent must be ids of sessions')
+      if (typeof sessionId !== 'string') throw badRequest('holder, parent and base must be ids of sessions')
       if (!(await access.isAllowed(request, { method: 'append', sessionId })))
         throw new Refusal(403, { code: 'denied', message: 'You may not write under this session' })
     }
-    const family = { ...(holder !== undefined && { holder }), ...(parent !== undefined && { parent }) }
+    const family = {
+      ...(holder !== undefined && { holder }),
+      ...(parent !== undefined && { parent }),
+      ...(base !== undefined && { base }),
+    }
     const checked = asEntries(entries)
     try {
-      await store.append(id, checked, { ...fence, ...(family as Pick<Fence, 'holder' | 'parent'>) })
+      await store.append(id, checked, { ...fence, ...(family as Pick<Fence, 'holder' | 'parent' | 'base'>) })
     } catch (error) {
       throw error instanceof LeaseLostError ? await movedOrLost(store, id, fence.head, error) : error
     }
@@ -73,8 +79,14 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
 
   async lease({ store, request, route, maxBytes }, id) {
     const isRelease = request.method === 'DELETE'
-    const { owner, ttlMs, epoch, takeOver } = isRelease
-      ? { owner: route.query.get('owner'), ttlMs: 0, epoch: countOf(route, 'epoch'), takeOver: undefined }
+    const { owner, ttlMs, epoch, takeOver, create } = isRelease
+      ? {
+          owner: route.query.get('owner'),
+          ttlMs: 0,
+          epoch: countOf(route, 'epoch'),
+          takeOver: undefined,
+          create: undefined,
+        }
       : await objectOf(request, maxBytes)
     if (typeof owner !== 'string') throw badRequest('A lease needs an owner')
     if (!isFiniteNumber(ttlMs) || ttlMs < 0) throw badRequest('A lease needs ttlMs, its time in milliseconds')
@@ -82,7 +94,13 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
       throw badRequest('A lease is taken with POST and no epoch, and renewed with PUT and its epoch')
     // A client that gave up may have asked again already, and this request would take the lease from that one.
     if (!isRelease && request.signal.aborted) throw badRequest('The request was aborted')
-    const asked = { owner, ttlMs, ...(isCount(epoch) && { epoch }), ...(takeOver === true && { takeOver }) }
+    const asked = {
+      owner,
+      ttlMs,
+      ...(isCount(epoch) && { epoch }),
+      ...(takeOver === true && { takeOver }),
+      ...(create === true && { create }),
+    }
     const lease = await store.lease(id, asked)
     const { epoch: held, head, inbox } = lease
     return respond(`"session":${JSON.stringify(id)},"epoch":${held},"head":${head},"inbox":${pageOf(inbox).text}`)
@@ -113,6 +131,15 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
     return respond({ session: id, name: await store.blobs(id).put(bytes) })
   },
 
+  async listBlobs({ store }, id) {
+    return respond({ session: id, names: await store.blobs(id).names() })
+  },
+
+  async deleteBlob({ store, route }, id) {
+    await store.blobs(id).delete(route.name)
+    return respond({ session: id })
+  },
+
   async getBlob({ store, route }, id) {
     const blob = await store.blobs(id).get(route.name)
     if (!blob) throw new Refusal(404, { code: 'no_blob', message: 'The session has no such blob' })
@@ -128,6 +155,18 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
   },
 }
 
+function queryOf({ query }: Route): SessionQuery {
+  const text = query.get('query') ?? '{}'
+  const value = parsed(new TextEncoder().encode(text))
+  if (!isRecord(value)) throw badRequest('The query of a list must be a JSON object')
+  try {
+    parseQuery(value)
+  } catch (error) {
+    throw badRequest(messageOf(error))
+  }
+  return value
+}
+
 function countOf({ query }: Route, name: string): number {
   const count = Number(query.get(name) ?? 0)
   if (!isCount(count)) throw badRequest(`${name} must be a whole number`)
@@ -137,7 +176,7 @@ function countOf({ query }: Route, name: string): number {
 /** Stores throw the same error for both, but a client that lost an answer must know whether its entries may be stored. */
 async function movedOrLost(store: SessionStore, id: string, expected: number, error: LeaseLostError): Promise<Error> {
   const before = Math.max(0, expected - 1)
-  const stored = await store.read(id, before)
+  const stored = await store.read(id, { after: before })
   if (before + stored.length === expected) return error
   const { owner, message } = error
   const head = stored.at(-1)?.seq
@@ -226,7 +265,9 @@ async function objectOf(request: Request, maxBytes: number): Promise<Record<stri
   const body = parsed(bytes)
   if (!isRecord(body)) throw badRequest('The body is not a JSON object in UTF-8')
   if (body.protocol !== protocolVersion)
-    throw badRequest(`This server speaks version ${protocolVersion} of the protocol; update it, or say "protocol": 1`)
+    throw badRequest(
+      `This server speaks version ${protocolVersion} of the protocol; update it, or say "protocol": ${protocolVersion}`,
+    )
   return body
 }
 

@@ -2,7 +2,7 @@ import type { StoreErrorCode } from '../../core/errors.ts'
 import { sha256 } from '../bytes.ts'
 
 /** Raised with every change that older clients cannot handle. */
-export const protocolVersion = 1
+export const protocolVersion = 2
 
 /** An error of the server. The codes are part of the protocol, the messages are for people. */
 export interface Problem {
@@ -34,6 +34,7 @@ export const handledCodes: readonly string[] = [
   'session_busy',
   'too_large',
   'no_blob',
+  'no_session',
   ...Object.keys(storeFailures).map((code) => `store_${code}`),
 ]
 

@@ -1,4 +1,4 @@
-import { LeaseLostError, SessionBusyError, StoreError } from '../../core/errors.ts'
+import { LeaseLostError, SessionBusyError, SessionNotFoundError, StoreError } from '../../core/errors.ts'
 import type { StoreAccess, StoreMethod } from './access.ts'
 import { type Problem, protocolVersion, storeFailures, textOfSegment } from './protocol.ts'
 
@@ -15,8 +15,9 @@ const ofSession: Readonly<Record<string, Verbs>> = {
   lease: { POST: 'lease', PUT: 'lease', DELETE: 'lease' },
   inbox: { POST: 'send' },
   watch: { GET: 'watch' },
+  blobs: { GET: 'listBlobs' },
 }
-const ofBlob: Verbs = { GET: 'getBlob', PUT: 'putBlob' }
+const ofBlob: Verbs = { GET: 'getBlob', PUT: 'putBlob', DELETE: 'deleteBlob' }
 
 /** The route of a request. Throws if there is none. */
 export function routeOf(request: Request, basePath: string): Route {
@@ -85,6 +86,7 @@ export function refusalOf(error: unknown): Refusal {
       ...(since !== undefined && { since }),
     })
   }
+  if (error instanceof SessionNotFoundError) return new Refusal(404, { code: 'no_session', message: error.message })
   if (error instanceof LeaseLostError) {
     const { owner, message } = error
     return new Refusal(412, { code: 'lease_lost', message, ...(owner !== undefined && { owner }) })

@@ -1,7 +1,7 @@
 import { isRecord } from '../../core/is-record.ts'
 import type { InboxItem, LogEntry } from '../../core/log.ts'
 import { metaFlaw } from '../../core/meta.ts'
-import type { Lease, SessionInfo } from '../../core/store.ts'
+import type { Lease, SessionSummary } from '../../core/store.ts'
 
 /** Deeper values cannot be traversed safely; no valid entry comes near it. */
 const deepest = 500
@@ -59,17 +59,22 @@ export function leaseOf({ epoch, head, inbox }: Record<string, unknown>): Lease 
   return inboxFlaw(inbox) ?? { epoch, head, inbox: asInbox(inbox) }
 }
 
-/** One item of the list, or what is wrong with it. */
-export function sessionInfoOf(value: unknown): SessionInfo | string {
+/** What is wrong with a value as a session of a list; undefined if nothing is. */
+export function summaryFlaw(value: unknown): string | undefined {
   if (!isRecord(value)) return 'a session is not an object'
-  const { id, head, parent, createdAt, updatedAt } = value
+  const { id, head, parent, status, tags } = value
   if (typeof id !== 'string') return 'a session has no id'
   if (!isCount(head)) return `the head of a session is ${shown(head)}`
   if (parent !== undefined && typeof parent !== 'string') return 'the parent of a session is not a text'
-  for (const time of [createdAt, updatedAt])
-    if (time !== undefined && !isFiniteNumber(time)) return 'a time of a session is not a number'
-  return value as unknown as SessionInfo
+  if (typeof status !== 'string') return 'a session has no status'
+  if (!Array.isArray(tags)) return 'the tags of a session are not a list'
+  for (const field of ['createdAt', 'updatedAt', 'turns', 'calls', 'tokens', 'cost', 'bytes'])
+    if (!isFiniteNumber(value[field])) return `the ${field} of a session is ${shown(value[field])}`
+  return undefined
 }
+
+/** Checked by `summaryFlaw` before. */
+export const asSummaries = (value: unknown): readonly SessionSummary[] => value as readonly SessionSummary[]
 
 function isTooDeep(value: object, depth = 1): boolean {
   if (depth > deepest) return true

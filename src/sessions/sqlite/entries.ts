@@ -146,3 +146,15 @@ export function getBlob(connection: Connection, session: string, name: string): 
     throw corruptError(connection.path, `blob ${name} of session ${session} is not what was put`)
   return bytes
 }
+
+export function blobNames(connection: Connection, session: string): string[] {
+  return connection
+    .statement('SELECT name FROM blobs WHERE session = ?')
+    .all(encodeText(session))
+    .map(({ name }) => String(name))
+}
+
+/** Requires a transaction. */
+export function deleteBlob(connection: Connection, session: string, name: string): void {
+  connection.statement('DELETE FROM blobs WHERE session = ? AND name = ?').run(encodeText(session), encodeText(name))
+}

@@ -1,4 +1,4 @@
-import { type SessionBusyError, sessionBusy } from '../../core/errors.ts'
+import { type SessionBusyError, SessionNotFoundError, sessionBusy } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
 import type { Lease, LeaseRequest } from '../../core/store.ts'
 import { isAlive, thisProcess } from '../../platform/process-identity.ts'
@@ -17,7 +17,8 @@ export function lease(
   rows: SessionRows,
   { id, now, request }: { id: string; now: number; request: LeaseRequest },
 ): Lease | SessionBusyError {
-  const row = request.epoch === undefined ? rows.findOrCreate(id) : rows.find(id)
+  const row = request.create && request.epoch === undefined ? rows.findOrCreate(id) : rows.find(id)
+  if (!row && request.epoch === undefined) throw new SessionNotFoundError(id)
   const current = row && rows.leaseOf(row)
   if (!row || !current || (request.epoch !== undefined && row.epoch !== request.epoch))
     throw leaseTakenOver(id, current)

@@ -1,4 +1,4 @@
-import type { Fence, SessionInfo } from '../../core/store.ts'
+import type { Fence } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
 import { corruptError } from './problems.ts'
 import { decodeText, encodeText } from './stored-values.ts'
@@ -98,23 +98,17 @@ const compareIndexSql = `SELECT
     LEFT JOIN sessions AS b INDEXED BY sqlite_autoindex_sessions_1 ON b.id = a.id WHERE b.key IS NOT a.key) AS astray`
 
 /** Every session, oldest first. */
-export function listSessions(connection: Connection): SessionInfo[] {
+export function listSessions(connection: Connection): { id: string; parent?: string }[] {
   return connection
     .statement(listSessionsSql)
     .all()
-    .map(({ id, head, parent, createdAt, updatedAt }) => ({
+    .map(({ id, parent }) => ({
       id: decodeText(String(id)),
-      head: Number(head),
       ...(typeof parent === 'string' && { parent: decodeText(parent) }),
-      ...(typeof createdAt === 'number' && { createdAt }),
-      ...(typeof updatedAt === 'number' && { updatedAt }),
     }))
 }
 
-const listSessionsSql = `SELECT id, head, parent,
-  (SELECT at FROM entries WHERE place = (key << 26) + 1) AS createdAt,
-  (SELECT at FROM entries WHERE place = (key << 26) + head) AS updatedAt
-  FROM sessions NOT INDEXED ORDER BY key`
+const listSessionsSql = 'SELECT id, parent FROM sessions NOT INDEXED ORDER BY key'
 
 /** Deletes a session with its descendants and all their data. Returns their ids. Requires a transaction. */
 export function deleteTree(connection: Connection, id: string): string[] {

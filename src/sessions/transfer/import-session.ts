@@ -1,7 +1,7 @@
 import { messageOf, StoreError } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'
-import type { Lease, SessionInfo, SessionStore } from '../../core/store.ts'
-import { descendantsAmong } from '../family.ts'
+import type { Lease, SessionStore } from '../../core/store.ts'
+import { descendantsOf } from '../family.ts'
 import { withSpill } from '../spill.ts'
 import { type ExportedSession, readExport, renameBlobs } from './read-export.ts'
 
@@ -70,15 +70,9 @@ function nameBelow(id: string, oldRoot: string, newRoot: string): string {
 
 /** Takes the lease of a session without entries, and removes the rest of an import that was killed. */
 async function takeEmpty(store: SessionStore, id: string, ids: readonly string[], owner: string): Promise<Lease> {
-  const all = await store.list()
-  const leftovers = unfinished(all, id)
-  for (const wanted of ids)
-    if (
-      !leftovers.has(wanted) &&
-      (all.some((session) => session.id === wanted) || (await store.read(wanted)).length > 0)
-    )
-      throw existing(wanted)
-  const request = { owner, ttlMs: leaseMs }
+  const leftovers = await unfinished(store, id)
+  for (const wanted of ids) if (!leftovers.has(wanted) && (await store.find(wanted))) throw existing(wanted)
+  const request = { owner, ttlMs: leaseMs, create: true }
   const acquired = await store.lease(id, request)
   if (acquired.head > 0 || acquired.inbox.length > 0) {
     await store.lease(id, { owner, ttlMs: 0, epoch: acquired.epoch })
@@ -90,10 +84,9 @@ async function takeEmpty(store: SessionStore, id: string, ids: readonly string[]
 }
 
 /** The rest of a killed import: a session without entries and its descendants. Only an import writes children first. */
-function unfinished(all: readonly SessionInfo[], id: string): Set<string> {
-  const root = all.find((session) => session.id === id)
-  if (root && root.head > 0) return new Set()
-  return new Set([...(root ? [root] : []), ...descendantsAmong(all, id)].map((session) => session.id))
+async function unfinished(store: SessionStore, id: string): Promise<Set<string>> {
+  if (await store.find(id)) return new Set()
+  return new Set((await descendantsOf(store, id)).map((session) => session.id))
 }
 
 const existing = (id: string): Error =>

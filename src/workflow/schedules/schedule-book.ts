@@ -12,9 +12,8 @@ import {
   type ScheduleChangeMessage,
   type ScheduleLedger,
   type ScheduleRecord,
-  schedulesLogId,
 } from './schedule-ledger.ts'
-import { ScheduleReader } from './schedule-log.ts'
+import { ScheduleReader, sendChange } from './schedule-log.ts'
 
 export interface ScheduleBookOptions {
   readonly store: SessionStore
@@ -33,7 +32,7 @@ export function createScheduleBook({
   /** Sends a change, and applies it to the ledger. */
   async function send(ledger: ScheduleLedger, key: string, change: ScheduleChangeMessage): Promise<void> {
     const item = itemOf(key, change)
-    await store.send(schedulesLogId, item)
+    await sendChange(store, item)
     ledger.applyMessage(item)
   }
 

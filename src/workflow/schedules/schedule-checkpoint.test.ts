@@ -42,7 +42,7 @@ async function written(bodies: readonly EntryBody[]) {
   const clock = fakeClock(begin + 600 * 24 * 60 * minute)
   const store = createMemoryStore({ clock })
   const entries = bodies.map((body, i): LogEntry => ({ ...body, seq: i + 1, id: `e${i + 1}`, at: begin }))
-  const { epoch } = await store.lease(schedulesLogId, { owner: 'writer', ttlMs: 1000 })
+  const { epoch } = await store.lease(schedulesLogId, { owner: 'writer', ttlMs: 1000, create: true })
   await store.append(schedulesLogId, entries, { epoch, head: 0 })
   await store.lease(schedulesLogId, { owner: 'writer', ttlMs: 0, epoch })
   return { clock, store, entries }
@@ -182,7 +182,7 @@ describe('the owner of the schedules', () => {
 
   test('a change that waits in the inbox while a checkpoint is written is neither lost nor made twice', async () => {
     const { clock, store } = await written([added('x'), ...runsOf('x', 4000)])
-    const { epoch } = await store.lease(schedulesLogId, { owner: 'other', ttlMs: 1000 })
+    const { epoch } = await store.lease(schedulesLogId, { owner: 'other', ttlMs: 1000, create: true })
     const book = createScheduleBook({ store, clock })
     await book.add({ id: 'late', agentId: 'a', message: 'Late', when: { type: 'interval', everySeconds: 60 } })
     await store.lease(schedulesLogId, { owner: 'other', ttlMs: 0, epoch })

@@ -121,9 +121,6 @@ export function stateOwner(id: string): string {
   return `schedule:${id}`
 }
 
-/** Changes nothing. With it the log and its inbox are never both empty, so that a reader never waits. */
-export const emptyChange: InboxItem = itemOf('hello', { op: 'remove', id: '' })
-
 /** The inbox message of a change. An `answer` to no call is the only kind of message that needs no turn for its delivery. */
 export function itemOf(clientKey: string, change: ScheduleChangeMessage): InboxItem {
   return { clientKey, mode: 'answer', content: [{ type: 'text', text: JSON.stringify(change) }] }

@@ -1,11 +1,12 @@
 import { type Clock, createIds } from '../../core/clock.ts'
-import { type LeaseLostError, leaseLost } from '../../core/errors.ts'
+import { type LeaseLostError, leaseLost, SessionBusyError, SessionNotFoundError } from '../../core/errors.ts'
 import { type EntryBody, type InboxItem, Log, type LogEntry } from '../../core/log.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { inboxOf } from '../../sessions/pending.ts'
+import { openSession } from '../../sessions/session.ts'
 import { withSpill } from '../../sessions/spill.ts'
 import { WriteLease } from '../../sessions/write-lease.ts'
-import { type Checkpoint, emptyChange, readCheckpoint, ScheduleLedger, schedulesLogId } from './schedule-ledger.ts'
+import { type Checkpoint, readCheckpoint, ScheduleLedger, schedulesLogId } from './schedule-ledger.ts'
 
 interface ScheduleLogOptions {
   readonly store: SessionStore
@@ -24,6 +25,26 @@ export interface ScheduleLog {
   listen(signal: AbortSignal, onLost: (error: LeaseLostError) => void): Promise<void>
   /** Gives the lease back when all is written. May be called twice. */
   release(): Promise<void>
+}
+
+const firstEntry: EntryBody = { type: 'details', kind: 'schedules' }
+
+/** Sends a change to the process that writes the log. Creates the log if there is none. */
+export async function sendChange(store: SessionStore, item: InboxItem): Promise<void> {
+  try {
+    await store.send(schedulesLogId, item)
+  } catch (error) {
+    if (!(error instanceof SessionNotFoundError)) throw error
+    await createLog(store)
+    await store.send(schedulesLogId, item)
+  }
+}
+
+async function createLog(store: SessionStore): Promise<void> {
+  const log = await openSession(store, schedulesLogId, { kind: 'schedules' })
+  await log.save().catch((error) => {
+    if (!(error instanceof SessionBusyError)) throw error // another process creates it
+  })
 }
 
 /**
@@ -53,9 +74,10 @@ export async function openScheduleLog({ store, reader, clock, leaseMs }: Schedul
   }
 
   try {
-    const inbox = await lease.take(schedulesLogId, false)
+    const inbox = await lease.take(schedulesLogId, { create: true })
     await reader.catchUp()
     const opened = new Log({ id: schedulesLogId, clock, newId, after: reader.head, commit })
+    if (opened.head === 0) await opened.append(firstEntry)
     for (const item of inbox) await opened.accept(item)
     log = opened
     return {
@@ -66,7 +88,11 @@ export async function openScheduleLog({ store, reader, clock, leaseMs }: Schedul
       subscribe: (listener) => opened.subscribe(listener),
       async listen(signal, onLost) {
         lease.onLost = onLost
-        for await (const { inbox: sent } of store.watch(schedulesLogId, { after: opened.head, signal })) {
+        for await (const { inbox: sent } of store.watch(schedulesLogId, {
+          after: opened.head,
+          signal,
+          inboxOnly: true,
+        })) {
           if (signal.aborted) return
           for (const item of sent) await opened.accept(item)
         }
@@ -111,7 +137,7 @@ export class ScheduleReader {
   current(): Promise<ScheduleLedger> {
     return this.#serially(async () => {
       await this.#readOn()
-      if (this.#last.seq === 0) await this.#store.send(schedulesLogId, emptyChange)
+      if (this.#last.seq === 0) return new ScheduleLedger(this.ledger)
       const inbox = await inboxOf(this.#store, schedulesLogId, this.#last.seq)
       // Finds changes that moved from the inbox into the log meanwhile.
       const current = new ScheduleLedger(await this.#readOn())
@@ -131,7 +157,7 @@ export class ScheduleReader {
   async #readOn(): Promise<ScheduleLedger> {
     const { seq, id } = this.#last
     if (seq === 0) return this.#begin()
-    const entries = await this.#store.read(schedulesLogId, seq - 1)
+    const entries = await this.#store.read(schedulesLogId, { after: seq - 1 })
     // The log was deleted and created again.
     if (entries[0]?.id !== id) return this.#begin()
     for (const entry of entries) this.take(entry)
@@ -144,7 +170,7 @@ export class ScheduleReader {
     const head = this.#wasEmpty ? 0 : await this.#findHead()
     for (let count = firstSearch; count < head; count *= searchFactor) {
       const after = head - count
-      const entries = await this.#store.read(schedulesLogId, after)
+      const entries = await this.#store.read(schedulesLogId, { after })
       const found = entries.map(readCheckpoint).findLast((one) => one !== undefined)
       // The entries between the two are needed as well.
       if (found && found.upTo >= after) return this.#startFrom(found, entries)
@@ -163,10 +189,8 @@ export class ScheduleReader {
     return this.ledger
   }
 
-  /** The length of the log. Only the list of all sessions has it without reading the log. */
   async #findHead(): Promise<number> {
-    const sessions = await this.#store.list()
-    return sessions.find(({ id }) => id === schedulesLogId)?.head ?? 0
+    return (await this.#store.find(schedulesLogId))?.head ?? 0
   }
 
   #serially<T>(work: () => Promise<T>): Promise<T> {

@@ -108,7 +108,7 @@ function startProcess(store: SessionStore, clock: FakeClock, wake: Wake) {
     async kill() {
       die()
       const owner = 'undertaker'
-      const { epoch } = await store.lease(schedulesLogId, { owner, ttlMs: 1, takeOver: true })
+      const { epoch } = await store.lease(schedulesLogId, { owner, ttlMs: 1, takeOver: true, create: true })
       await store.lease(schedulesLogId, { owner, ttlMs: 0, epoch })
     },
   }

@@ -3,6 +3,7 @@ import { agents, alert, begin, hour, iso, minute, run, type World } from '../../
 import type { SessionStore } from '../../core/store.ts'
 import { alarmIdOf } from '../../plugins/schedule.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
+import { createSession } from '../../sessions/session.ts'
 import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
 import { createScheduleBook } from './schedule-book.ts'
 import { schedulesLogId } from './schedule-ledger.ts'
@@ -356,6 +357,7 @@ describe('what goes wrong', () => {
     const world = memoryWorld()
     const agent = agents(world.clock)
     const reported: unknown[] = []
+    await (await createSession({ store: world.store, id: schedulesLogId })).save()
     for (const [i, text] of [
       'nonsense',
       '{"op":"add"}',

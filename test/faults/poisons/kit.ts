@@ -35,7 +35,7 @@ export async function storeWith(turns: readonly Said[], more: readonly object[] 
     turn: { id: `t${i}`, runId: 'r', createdAt: 1, ...turn },
   }))
   const entries = [...bodies, ...more].map((body, i) => ({ ...body, seq: i + 1, id: `e${i}`, at: 1 }))
-  const lease = { owner: 'a corrupt log', ttlMs: 1000 }
+  const lease = { owner: 'a corrupt log', ttlMs: 1000, create: true }
   const { epoch } = await store.lease('s', lease)
   await store.append('s', entries as LogEntry[], { epoch, head: 0 })
   await store.lease('s', { ...lease, ttlMs: 0, epoch })

@@ -1,8 +1,10 @@
+import { SessionNotFoundError } from '../../../core/errors.ts'
 import { isChildOf } from '../../../core/fork.ts'
 import type { CallOutcome, LogEntry } from '../../../core/log.ts'
-import type { SessionInfo, SessionStore } from '../../../core/store.ts'
+import type { SessionSummary as SessionInfo, SessionStore } from '../../../core/store.ts'
 import type { SessionContentBlock, SessionTurn, ToolOutput } from '../../../core/turn.ts'
 import type { Redactor } from '../../../platform/redact.ts'
+import { allSessions } from '../../../sessions/session-query.ts'
 import { withSpill } from '../../../sessions/spill.ts'
 import { type SessionSummary, summaryOf } from '../summary.ts'
 import { addTotals, type Totals, totalsOf } from './totals.ts'
@@ -66,10 +68,12 @@ export async function readTranscriptView(
   id: string,
   redactor?: Redactor,
 ): Promise<TranscriptView> {
-  const all = await store.list()
+  const all = await allSessions(store)
   const family = Map.groupBy(all, ({ parent }) => parent)
   const logs = new Map<SessionInfo, readonly LogEntry[]>()
-  const queue = [all.find((one) => one.id === id) ?? { id, head: 0 }]
+  const root = all.find((one) => one.id === id)
+  if (!root) throw new SessionNotFoundError(id)
+  const queue = [root]
   for (const info of queue) {
     logs.set(info, await withSpill(store).read(info.id))
     queue.push(...(family.get(info.id) ?? []))

@@ -1,0 +1,121 @@
+import { show } from '../core/behavior.ts'
+import { didYouMean } from '../core/nearest.ts'
+import type { EntryRange, SessionPage, SessionQuery, SessionStore, SessionSummary } from '../core/store.ts'
+import { compareTexts } from '../core/text.ts'
+
+const defaultLimit = 50
+export const maxLimit = 1000
+
+/** A query with its defaults, and the position that its cursor names. */
+export interface ParsedQuery extends Omit<SessionQuery, 'status' | 'cursor'> {
+  readonly order: NonNullable<SessionQuery['order']>
+  readonly limit: number
+  readonly statuses: readonly string[] | undefined
+  /** The last session of the page before. */
+  readonly after: Position | undefined
+}
+
+/** The place of a session in an order: by time and then by id, or by id alone. */
+export interface Position {
+  readonly time: number
+  readonly id: string
+}
+
+/** Checks a query. */
+export function parseQuery(query: SessionQuery = {}): ParsedQuery {
+  for (const name of Object.keys(query))
+    if (!fields.includes(name as keyof SessionQuery))
+      throw new TypeError(`list() has no option "${name}"${didYouMean(name, fields)}`)
+  const { status, cursor, order = 'updated', limit = defaultLimit, ...filters } = query
+  if (!['updated', 'created', 'id'].includes(order))
+    throw new TypeError(`list() can order by "updated", "created" or "id", not by ${show(order)}`)
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit)
+    throw new TypeError(`list() takes a limit from 1 to ${maxLimit}, got ${show(limit)}`)
+  const statuses = typeof status === 'string' ? [status] : status
+  return { ...filters, order, limit, statuses, after: cursor === undefined ? undefined : positionIn(cursor) }
+}
+
+const fields: readonly (keyof SessionQuery)[] = [
+  ...(['status', 'attention', 'tags', 'tenant', 'kind', 'folder', 'parent', 'prefix', 'updatedBefore'] as const),
+  ...(['order', 'limit', 'cursor'] as const),
+]
+
+/** The cursor after a session. */
+export function cursorAfter(summary: SessionSummary, order: ParsedQuery['order']): string {
+  const { time, id } = positionOf(summary, order)
+  return JSON.stringify([time, id])
+}
+
+export function positionOf({ id, createdAt, updatedAt }: SessionSummary, order: ParsedQuery['order']): Position {
+  if (order === 'id') return { time: 0, id }
+  return { time: order === 'created' ? createdAt : updatedAt, id }
+}
+
+function positionIn(cursor: string): Position {
+  try {
+    const [time, id] = JSON.parse(cursor) as unknown[]
+    if (typeof time === 'number' && typeof id === 'string') return { time, id }
+  } catch {}
+  throw new TypeError(`The cursor ${show(cursor)} is not the "next" of a page; list without it to begin again`)
+}
+
+/** Whether a session is one of those that a query names. */
+export function matches(summary: SessionSummary, query: ParsedQuery): boolean {
+  const { statuses, attention, tags, tenant, kind, folder, parent, prefix, updatedBefore } = query
+  if (statuses && !statuses.includes(summary.status)) return false
+  if (attention && summary.attention === undefined) return false
+  if (tags?.some((tag) => !summary.tags.includes(tag))) return false
+  if (tenant !== undefined && summary.tenant !== tenant) return false
+  if (kind !== undefined && summary.kind !== kind) return false
+  if (folder !== undefined && summary.folder !== folder) return false
+  if (parent !== undefined && (summary.parent ?? null) !== parent) return false
+  if (prefix !== undefined && !summary.id.startsWith(prefix)) return false
+  return updatedBefore === undefined || summary.updatedAt < updatedBefore
+}
+
+/** One page of sessions that are all in memory. */
+export function pageOf(summaries: Iterable<SessionSummary>, given: SessionQuery | undefined): SessionPage {
+  const query = parseQuery(given)
+  const { order, limit, after } = query
+  const following = [...summaries].filter(
+    (summary) => matches(summary, query) && (!after || compare(positionOf(summary, order), after, order) > 0),
+  )
+  following.sort((a, b) => compare(positionOf(a, order), positionOf(b, order), order))
+  return nextPage(following.slice(0, limit + 1), query)
+}
+
+/** A page of at most `limit` sessions, from a list that has one more if more follow. */
+export function nextPage(found: readonly SessionSummary[], { limit, order }: ParsedQuery): SessionPage {
+  const sessions = found.slice(0, limit)
+  return found.length > limit ? { sessions, next: cursorAfter(sessions.at(-1)!, order) } : { sessions }
+}
+
+function compare(a: Position, b: Position, order: ParsedQuery['order']): number {
+  return order === 'id' ? compareTexts(a.id, b.id) : b.time - a.time || compareTexts(b.id, a.id)
+}
+
+/** All sessions that match, page by page. */
+export async function* eachSession(store: SessionStore, query: SessionQuery = {}): AsyncGenerator<SessionSummary> {
+  let cursor = query.cursor
+  do {
+    const { sessions, next } = await store.list({ limit: maxLimit, ...query, ...(cursor !== undefined && { cursor }) })
+    yield* sessions
+    cursor = next
+  } while (cursor !== undefined)
+}
+
+/** All sessions that match, in a list. For stores of a size that a person can look through. */
+export async function allSessions(store: SessionStore, query?: SessionQuery): Promise<SessionSummary[]> {
+  const sessions: SessionSummary[] = []
+  for await (const session of eachSession(store, query)) sessions.push(session)
+  return sessions
+}
+
+/** The part of a list of entries that a range names. `entries` begins with entry `first`. */
+export function entriesInRange<Entry>(entries: readonly Entry[], range: EntryRange = {}, first = 1): readonly Entry[] {
+  const { after = 0, before = Number.POSITIVE_INFINITY, limit = Number.POSITIVE_INFINITY, fromEnd = false } = range
+  const start = Math.max(0, after + 1 - first)
+  const end = Math.min(entries.length, before - first)
+  if (end - start <= limit) return entries.slice(start, Math.max(start, end))
+  return fromEnd ? entries.slice(end - limit, end) : entries.slice(start, start + limit)
+}
