@@ -11,7 +11,7 @@ export type { DecisionContext } from './decide.ts'
 export type { Interactor, Prompt } from './interaction/interactor-queue.ts'
 export type { JudgedCall } from './judged-call.ts'
 export { type Explanation, explain, explainCommand } from './rules/explain.ts'
-export { loadSettings, type PolicyFailure, testPolicy } from './rules/load-settings.ts'
+export { loadSettings, testPolicy } from './rules/load-settings.ts'
 export {
   type AuthoritySettings,
   type ResolvedSettings,

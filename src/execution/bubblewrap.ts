@@ -12,7 +12,8 @@ import { fileError, realPathOf, resolveRoots } from './files/confined-path.ts'
 import { type ShellFiles, shellFiles } from './files/shell-files.ts'
 
 export type { ExecutionContext } from '../core/execution.ts'
-export type { BubblewrapLimits, BubblewrapNetwork, BubblewrapOptions, EgressEvent } from './bubblewrap/options.ts'
+export type { BubblewrapOptions, EgressEvent } from './bubblewrap/options.ts'
+export type { CommandLimits } from './commands/command-shell.ts'
 
 /**
  * Tools run on this machine in a sandbox of the kernel (Linux only): they can write only in the roots, and do not see

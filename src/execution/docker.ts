@@ -1,11 +1,9 @@
 import { type ExecutionContext, type ExecutionHandle, resolvePosix } from '../core/execution.ts'
 import { type DockerClient, type DockerContainer, dockerClient } from './docker/client.ts'
 import {
-  type ContainerOptions,
   containerPlanner,
-  type DockerEngine,
+  type DockerContextOptions,
   ensureImage,
-  type PullPolicy,
   removeContainer,
   startContainer,
 } from './docker/container.ts'
@@ -14,14 +12,7 @@ import { type RunningContainer, runInContainer } from './docker/run.ts'
 import { type ShellFiles, shellFiles } from './files/shell-files.ts'
 
 export type { ExecutionContext } from '../core/execution.ts'
-export type { ContainerOptions, DockerEngine, DockerLimits, PullPolicy } from './docker/container.ts'
-
-export interface DockerContextOptions extends ContainerOptions {
-  /** An instance of dockerode, or the options for one. Default: the engine of this machine, or DOCKER_HOST. */
-  readonly docker?: DockerEngine
-  /** Default `missing`. */
-  readonly pull?: PullPolicy
-}
+export type { DockerContextOptions } from './docker/container.ts'
 
 /** Tools run in a container, one for each handle, which is removed with it. */
 export function createDockerContext(options: DockerContextOptions): ExecutionContext {

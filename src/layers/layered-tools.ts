@@ -4,7 +4,7 @@ import type { Interact } from '../core/interaction.ts'
 import type { Extension, Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import type { ToolContract } from './contract.ts'
-import type { ProjectAccess, ToolCandidate, ToolDiagnostic, ToolListing } from './tool-collector.ts'
+import type { ToolCandidate, ToolDiagnostic, ToolListing } from './tool-collector.ts'
 import { ToolSet } from './tool-set.ts'
 
 export interface LayeredToolsOptions {
@@ -18,7 +18,7 @@ export interface LayeredToolsOptions {
    * Whether the project is trusted. Otherwise its folder is not even listed. `digests` restricts the trust to some tools.
    * Default: never.
    */
-  readonly mayReadProject?: () => Promise<ProjectAccess>
+  readonly mayReadProject?: () => Promise<boolean | { readonly digests?: readonly string[] }>
   /** When this aborts, the project's tools stop: running calls are abandoned, and no new one starts. */
   readonly revoked?: AbortSignal
   /** Whether code with this digest may be loaded. Called before any of it runs. Default: yes. */

@@ -13,9 +13,6 @@ import type { LiveTool } from './live-tool.ts'
 import { checkContract, configOf, type LoadedTool, type LoadOptions, loadTool } from './load-tool.ts'
 import { problemOf } from './problem-of.ts'
 
-/** Whether a project may be read; `digests` restricts it to some of its tools. */
-export type ProjectAccess = boolean | { readonly digests?: readonly string[] }
-
 /** A tool about to be loaded. The name is from its manifest or file, because its code has not run. */
 export interface ToolCandidate extends SourceFiles {
   readonly name: string
@@ -90,7 +87,7 @@ export class ToolCollector {
     return (await this.options.isAccepted?.({ name, layer, path, digest, files })) ?? true
   }
 
-  async #projectAccess(): Promise<ProjectAccess> {
+  async #projectAccess(): Promise<boolean | { readonly digests?: readonly string[] }> {
     if (this.options.revoked?.aborted) return false
     try {
       return (await this.options.mayReadProject?.()) ?? false

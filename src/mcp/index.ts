@@ -14,7 +14,7 @@ export { createMemoryMcpCredentialStore, type McpCredentialStore } from './oauth
 export { createFileMcpCredentialStore } from './oauth/file-credential-store.ts'
 export type { McpLogin } from './oauth/login-mcp-server.ts'
 export { McpLoginRequiredError } from './oauth/login-required.ts'
-export { logoutMcpServer, type McpLogout, type McpLogoutOptions } from './oauth/logout-mcp-server.ts'
+export { logoutMcpServer } from './oauth/logout-mcp-server.ts'
 export { type McpAuthProvider, McpOAuthProvider, type McpOAuthProviderOptions } from './oauth/mcp-oauth-provider.ts'
 export { createMcpAgentServer, type McpAgentServer } from './serve/agent-server.ts'
 export { createMcpToken } from './serve/http-guard.ts'

@@ -1,7 +1,7 @@
 import { calcPrice } from '@pydantic/genai-prices'
 import { describe, expect, test } from 'vitest'
 import type { TurnUsage } from '../core/turn.ts'
-import { createCatalogue, type PricedUsage, type PriceSource } from './catalogue.ts'
+import { catalogueOf, createCatalogue, type PricedUsage, type PriceSource } from './catalogue.ts'
 
 const at = new Date('2026-09-20T12:00:00Z')
 const absent = (): Promise<PriceSource> => Promise.reject(new Error('Cannot find package'))
@@ -115,7 +115,7 @@ describe('what is not listed stays unknown', () => {
   })
 
   test('without the package, every cost and every window', async () => {
-    const { costOf, modelInfo } = createCatalogue({}, absent)
+    const { costOf, modelInfo } = catalogueOf({}, absent)
     expect(await costOf('anthropic', 'claude-opus-5-5', usage)).toBeUndefined()
     expect(costOf('anthropic', 'claude-opus-5-5', usage)).toBeUndefined()
     expect(await modelInfo('anthropic', 'claude-opus-5-5')).toBeUndefined()
@@ -144,7 +144,7 @@ describe('the package is loaded when it is needed', () => {
 
   test('once, at the first question; from then on a cost is no promise', async () => {
     const { load, loads } = counted()
-    const { costOf, modelInfo } = createCatalogue({}, load)
+    const { costOf, modelInfo } = catalogueOf({}, load)
     expect(loads()).toBe(0)
     const first = costOf('openai', 'gpt-5.1', usage)
     const second = costOf('openai', 'o3', usage)
@@ -159,11 +159,11 @@ describe('the package is loaded when it is needed', () => {
   test('never for models at home, for a full price of the host, or when prices are switched off', async () => {
     const { load, loads } = counted()
     const mine = { input: 1, output: 2, cacheRead: 0.1, cacheWrite: 1.25, cacheWrite1h: 2 }
-    const { costOf, modelInfo } = createCatalogue({ models: { mine, 'ollama/qwen': { contextWindow: 4096 } } }, load)
+    const { costOf, modelInfo } = catalogueOf({ models: { mine, 'ollama/qwen': { contextWindow: 4096 } } }, load)
     expect(costOf('ollama', 'qwen', usage)).toBeUndefined()
     expect(costOf('openai', 'mine', usage)).toBeCloseTo(0.0012)
     expect(await modelInfo('ollama', 'qwen')).toEqual({ contextWindow: 4096 })
-    expect(createCatalogue({ prices: false }, load).costOf('openai', 'gpt-5.1', usage)).toBeUndefined()
+    expect(catalogueOf({ prices: false }, load).costOf('openai', 'gpt-5.1', usage)).toBeUndefined()
     expect(loads()).toBe(0)
   })
 
@@ -185,12 +185,12 @@ describe('a host knows better', () => {
 
   test('a price of its own, in dollars per million', async () => {
     const own = { input: 1, output: 10, cacheRead: 0.1, cacheWrite: 1.5, cacheWrite1h: 2 }
-    const { costOf } = createCatalogue({ models: { mine: own } }, absent)
+    const { costOf } = catalogueOf({ models: { mine: own } }, absent)
     expect(costOf('home', 'mine', usage)).toBeCloseTo(14.6)
   })
 
   test('a cache without a price costs what input costs', async () => {
-    const { costOf } = createCatalogue({ models: { mine: { input: 1, output: 10 } } }, absent)
+    const { costOf } = catalogueOf({ models: { mine: { input: 1, output: 10 } } }, absent)
     expect(await costOf('home', 'mine', usage)).toBeCloseTo(14)
   })
 
@@ -210,7 +210,7 @@ describe('a host knows better', () => {
 
   test('`provider/model` counts before `model`, field by field', async () => {
     const models = { m: { input: 1, output: 1, contextWindow: 10 }, 'a/m': { input: 5, contextWindow: 20 } }
-    const { costOf, modelInfo } = createCatalogue({ models }, absent)
+    const { costOf, modelInfo } = catalogueOf({ models }, absent)
     expect(await costOf('a', 'm', { input: 1_000_000, output: 1_000_000 })).toBeCloseTo(6)
     expect(await costOf('b', 'm', { input: 1_000_000, output: 1_000_000 })).toBeCloseTo(2)
     expect(await modelInfo('a', 'm')).toEqual({ contextWindow: 20 })
@@ -261,9 +261,9 @@ describe('the models of a provider', () => {
   })
 
   test('are none where the list is not installed, or has nothing to say about servers at home', async () => {
-    expect(await createCatalogue({}, absent).models('anthropic')).toEqual([])
+    expect(await catalogueOf({}, absent).models('anthropic')).toEqual([])
     const { load, loads } = counted()
-    expect(await createCatalogue({}, load).models('ollama')).toEqual([])
+    expect(await catalogueOf({}, load).models('ollama')).toEqual([])
     expect(loads()).toBe(0)
   })
 })

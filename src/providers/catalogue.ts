@@ -1,8 +1,10 @@
 /** Prices and context windows from an optional package of 0.8 MB, which is loaded when it is first needed. */
-export function createCatalogue(
-  overrides: CatalogueOverrides = {},
-  load: () => Promise<PriceSource> = async () => (await import('@pydantic/genai-prices')) as unknown as PriceSource,
-): Catalogue {
+export function createCatalogue(overrides?: CatalogueOverrides): Catalogue {
+  return catalogueOf(overrides, async () => (await import('@pydantic/genai-prices')) as unknown as PriceSource)
+}
+
+/** The same over any list of prices. */
+export function catalogueOf(overrides: CatalogueOverrides = {}, load: () => Promise<PriceSource>): Catalogue {
   const table = checked(overrides.models ?? {})
   let source: PriceSource | undefined
   let loading: Promise<void> | undefined

@@ -10,19 +10,17 @@ import { wherePathsMatch } from './path-globs.ts'
 import type { Skill, SkillDefinition, SkillProblem, SkillsConfig } from './skill.ts'
 import { nameFaults, nameKey, normalName, whyDangerous } from './skill-name.ts'
 
-/** The skills by name, and the problems. */
-export interface ResolvedSkills {
-  readonly skills: readonly Skill[]
-  readonly problems: readonly SkillProblem[]
-  /** Usable but not offered: excluded, not enabled, or for other files than those present. */
-  readonly leftOut: readonly { readonly skill: Skill; readonly why: 'excluded' | 'not enabled' | 'paths' }[]
-}
-
 /**
  * Finds the skills for a configuration. Of equal names the first wins: those of the program, then `scan`, the project's,
  * the user's. With `enabled: false` nothing is searched.
  */
-export async function resolveSkills(config: SkillsConfig = {}): Promise<ResolvedSkills> {
+export async function resolveSkills(config: SkillsConfig = {}): Promise<{
+  /** By name. */
+  readonly skills: readonly Skill[]
+  readonly problems: readonly SkillProblem[]
+  /** Usable but not offered: excluded, not enabled, or for other files than those present. */
+  readonly leftOut: readonly { readonly skill: Skill; readonly why: 'excluded' | 'not enabled' | 'paths' }[]
+}> {
   if (config.enabled === false) return { skills: [], problems: [], leftOut: [] }
   const cwd = await real(resolve(config.cwd ?? process.cwd()))
   const written = writtenSkills(config.write ?? [])

@@ -91,21 +91,22 @@ function refused(path: string, why: string, code: string): CodedError {
   return new CodedError(`Validation/${code}`, `${path} is not used: ${why}`)
 }
 
-/** An example for which a rule gives the wrong result. */
-export interface PolicyFailure {
-  readonly list: RuleList
-  readonly rule: string
-  readonly example: string
-  readonly expected: 'match' | 'notMatch'
-}
-
-/** Tests each rule alone on its examples. Shell lines are read as in a trusted workspace. */
+/** Tests each rule alone on its examples, and gives those with the wrong result. Shell lines are read as in a trusted workspace. */
 export function testPolicy(
   settings: AuthoritySettings,
   layer: keyof SettingsLayers = 'launch',
-): Promise<PolicyFailure[]> {
+): Promise<
+  {
+    readonly list: 'deny' | 'ask' | 'allow' | 'allowlist'
+    readonly rule: string
+    readonly example: string
+    readonly expected: 'match' | 'notMatch'
+  }[]
+> {
   return withReader((read) => failuresOf(settings, layer, read))
 }
+
+type PolicyFailure = Awaited<ReturnType<typeof testPolicy>>[number]
 
 async function failuresOf(settings: AuthoritySettings, layer: RuleLayer, read: ReadLine): Promise<PolicyFailure[]> {
   const failures: PolicyFailure[] = []

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { fullyVisible, visibleName, visibleText } from '../../platform/visible-text.ts'
-import { type ResolvedSkills, resolveSkills } from '../../skills/resolve-skills.ts'
+import { resolveSkills } from '../../skills/resolve-skills.ts'
 import type { Skill, SkillProblem } from '../../skills/skill.ts'
 import { listResources, readInstructions } from '../../skills/skill-files.ts'
 import { nameKey } from '../../skills/skill-name.ts'
@@ -22,7 +22,7 @@ export interface SkillsQuery {
 export async function findSkills(
   { cwd: named, claude: wanted = false }: SkillsQuery,
   io: Io,
-): Promise<ResolvedSkills & { readonly notices: readonly string[] }> {
+): Promise<Awaited<ReturnType<typeof resolveSkills>> & { readonly notices: readonly string[] }> {
   const cwd = await resolveCwd(named, io)
   const { project, loaded } = await openWorkspace(cwd, { io })
   try {

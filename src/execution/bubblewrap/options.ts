@@ -1,4 +1,5 @@
 import { checkHostRules } from '../../platform/addresses.ts'
+import type { CommandLimits } from '../commands/command-shell.ts'
 
 export interface BubblewrapOptions {
   /** Default: the working directory of this process when the handle is created. */
@@ -10,31 +11,34 @@ export interface BubblewrapOptions {
   /** Paths that cannot be read. Default: common locations of credentials below the home folder. */
   readonly hidden?: readonly string[]
   /** `false` (default): none. `true`: that of this machine. An object: only allowed hosts, through a proxy. */
-  readonly network?: boolean | BubblewrapNetwork
+  readonly network?:
+    | boolean
+    | {
+        /**
+         * `registry.example`, `*.example.org`, with or without a port. An address that is not public must be named
+         * itself: `10.0.0.7`, `localhost:8080`.
+         */
+        readonly allow: readonly string[]
+        /** Denied hosts; takes precedence over `allow`. */
+        readonly deny?: readonly string[]
+        /** Resolves a name to all its addresses. Default: the resolver of this machine. */
+        readonly resolve?: (host: string) => Promise<readonly string[]>
+        /** The total number of bytes that may be sent; then the network is blocked. */
+        readonly maxUpload?: number
+      }
   /** Variables for all commands. From the environment of this process they get only what a shell needs, and no secrets. */
   readonly env?: Readonly<Record<string, string>>
   /** Names of further variables of this process to pass to commands. */
   readonly inheritEnv?: readonly string[]
-  readonly limits?: BubblewrapLimits
+  /** Of each command. `processes` counts threads too, for root those of all commands of a handle; 0: no limit, default 1024. */
+  readonly limits?: CommandLimits
   /** Called with each connection through the proxy, and each refusal. */
   readonly onEgress?: (event: EgressEvent) => void
   /** The path of bubblewrap, if it is not in a system folder. */
   readonly bwrap?: string
 }
 
-export interface BubblewrapNetwork {
-  /**
-   * `registry.example`, `*.example.org`, with or without a port. An address that is not public must be named itself:
-   * `10.0.0.7`, `localhost:8080`.
-   */
-  readonly allow: readonly string[]
-  /** Denied hosts; takes precedence over `allow`. */
-  readonly deny?: readonly string[]
-  /** Resolves a name to all its addresses. Default: the resolver of this machine. */
-  readonly resolve?: (host: string) => Promise<readonly string[]>
-  /** The total number of bytes that may be sent; then the network is blocked. */
-  readonly maxUpload?: number
-}
+export type BubblewrapNetwork = Exclude<NonNullable<BubblewrapOptions['network']>, boolean>
 
 /** A connection through the proxy, or a refusal. */
 export interface EgressEvent {
@@ -47,23 +51,13 @@ export interface EgressEvent {
   readonly bytesReceived: number
 }
 
-/** Limits of each command. */
-export interface BubblewrapLimits {
-  /** Concurrent processes and threads; for root, of all commands of a handle. 0: no limit. Default 1024. */
-  readonly processes?: number
-  /** Address space of each process. Some runtimes reserve far more than they use. */
-  readonly memoryMb?: number
-  /** The maximum size of each written file. */
-  readonly fileSizeMb?: number
-}
-
 export const defaultProcesses = 1024
 
 const known = {
   ...{ cwd: 0, roots: 0, readOnly: 0, hidden: 0, network: 0, env: 0, inheritEnv: 0, limits: 0, onEgress: 0, bwrap: 0 },
 } satisfies Record<keyof BubblewrapOptions, 0>
 const knownNetwork = { allow: 0, deny: 0, resolve: 0, maxUpload: 0 } satisfies Record<keyof BubblewrapNetwork, 0>
-const knownLimits = { processes: 0, memoryMb: 0, fileSizeMb: 0 } satisfies Record<keyof BubblewrapLimits, 0>
+const knownLimits = { processes: 0, memoryMb: 0, fileSizeMb: 0 } satisfies Record<keyof CommandLimits, 0>
 
 /** Throws a TypeError for a wrong option; it does not contain values, which may be secrets. */
 export function checkOptions(options: BubblewrapOptions): void {
@@ -106,7 +100,7 @@ function checkNetwork(network: unknown): void {
   if (maxUpload !== undefined && !(maxUpload >= 0)) throw refusal('network.maxUpload', 'a number of bytes')
 }
 
-function checkLimits(limits: BubblewrapLimits | undefined): void {
+function checkLimits(limits: CommandLimits | undefined): void {
   if (limits === undefined) return
   checkNames('limit', limits, knownLimits)
   for (const [name, limit] of Object.entries(limits))

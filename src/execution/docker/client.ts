@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../core/errors.ts'
-import type { DockerEngine } from './container.ts'
+import type { DockerContextOptions } from './container.ts'
 
 /** The part of dockerode that is used. */
 export interface DockerClient {
@@ -27,6 +27,8 @@ export interface DockerExec {
   start(options: { readonly hijack: boolean; readonly stdin: boolean }): Promise<Duplex>
   inspect(): Promise<{ readonly Running: boolean; readonly ExitCode: number | null }>
 }
+
+type DockerEngine = NonNullable<DockerContextOptions['docker']>
 
 /** A client for an engine. Loads the optional package dockerode. */
 export async function dockerClient(given: DockerEngine = {}): Promise<DockerClient> {

@@ -10,7 +10,7 @@ interface ContainerPlan {
 }
 
 /** Checks the options; returns a function that plans the container of a handle. */
-export function containerPlanner(options: ContainerOptions): (config: SpawnConfig) => ContainerPlan {
+export function containerPlanner(options: DockerContextOptions): (config: SpawnConfig) => ContainerPlan {
   const { image, cwd: folder = '/workspace', user } = options
   if (typeof image !== 'string' || image === '')
     throw new Error("createDockerContext needs an image, such as { image: 'node:24-slim' }")
@@ -37,7 +37,7 @@ export function containerPlanner(options: ContainerOptions): (config: SpawnConfi
 /** Replaces the program of the image. */
 const stayAlive = 'while :; do sleep 3600; done'
 
-function hostConfig({ limits = {}, network = 'bridge', binds = [] }: ContainerOptions): Record<string, unknown> {
+function hostConfig({ limits = {}, network = 'bridge', binds = [] }: DockerContextOptions): Record<string, unknown> {
   const { memory, cpu, processes = 512 } = limits
   const bytes = memory === undefined ? undefined : Math.round(positive('memory', memory) * 1024 * 1024)
   return {
@@ -91,7 +91,11 @@ export async function removeContainer(container: DockerContainer): Promise<void>
 }
 
 /** Makes sure that the engine has the image. */
-export async function ensureImage(docker: DockerClient, image: string, pull: PullPolicy): Promise<void> {
+export async function ensureImage(
+  docker: DockerClient,
+  image: string,
+  pull: DockerContextOptions['pull'],
+): Promise<void> {
   if (pull !== 'always' && (await hasImage(docker, image))) return
   if (pull === 'never') throw new Error(`There is no image ${image} here. Pull it: docker pull ${image}`)
   try {
@@ -128,22 +132,19 @@ function throwIfError(line: string): void {
   if (error) throw new Error(error)
 }
 
-/** Resource limits of a container. */
-export interface DockerLimits {
-  /** Megabytes, swap included. */
-  readonly memory?: number
-  /** Processors, such as `'1.0'`. */
-  readonly cpu?: string | number
-  /** Processes and threads. Default 512. */
-  readonly processes?: number
-}
-
-export interface ContainerOptions {
+export interface DockerContextOptions {
   /** Any Linux image with a shell. */
   readonly image: string
   /** The working folder of tools; Docker creates it if it is missing. Default `/workspace`. */
   readonly cwd?: string
-  readonly limits?: DockerLimits
+  readonly limits?: {
+    /** Megabytes, swap included. */
+    readonly memory?: number
+    /** Processors, such as `'1.0'`. */
+    readonly cpu?: string | number
+    /** Processes and threads. Default 512. */
+    readonly processes?: number
+  }
   readonly env?: Readonly<Record<string, string>>
   /** `none` disables the network. Default `bridge`. */
   readonly network?: 'none' | 'bridge'
@@ -151,14 +152,11 @@ export interface ContainerOptions {
   readonly user?: string
   /** Folders of this machine inside the container: `/here:/there` or `/here:/there:ro`. */
   readonly binds?: readonly string[]
-}
-
-/** When to fetch an image from its registry. */
-export type PullPolicy = 'missing' | 'always' | 'never'
-
-/** An instance of dockerode, or its connection options: `socketPath`, or `host` and `port`, and so on. */
-export type DockerEngine = object & {
-  readonly socketPath?: string
-  readonly host?: string
-  readonly port?: number | string
+  /**
+   * An instance of dockerode, or its connection options: `socketPath`, or `host` and `port`, and so on. Default: the engine
+   * of this machine, or DOCKER_HOST.
+   */
+  readonly docker?: object & { readonly socketPath?: string; readonly host?: string; readonly port?: number | string }
+  /** When to fetch the image from its registry. Default `missing`. */
+  readonly pull?: 'missing' | 'always' | 'never'
 }

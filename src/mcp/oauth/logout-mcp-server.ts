@@ -3,20 +3,18 @@ import type { McpServerConfig } from '../config.ts'
 import { credentialKey, type McpCredential } from './credential.ts'
 import type { McpCredentialStore } from './credential-store.ts'
 
-export interface McpLogoutOptions {
-  readonly store: McpCredentialStore
-  readonly fetch?: typeof globalThis.fetch
-  readonly allowPrivate?: readonly string[]
-}
-
-/** How many logins were removed from the store, and how many of them were revoked at their servers. */
-export interface McpLogout {
-  readonly removed: number
-  readonly revoked: number
-}
-
-/** Removes every login to a server, at any address. Revoking the tokens is attempted, but may fail. */
-export async function logoutMcpServer(config: McpServerConfig, options: McpLogoutOptions): Promise<McpLogout> {
+/**
+ * Removes every login to a server, at any address. Revoking the tokens is attempted, but may fail. Gives how many logins
+ * were removed from the store, and how many of them were revoked at their servers.
+ */
+export async function logoutMcpServer(
+  config: McpServerConfig,
+  options: {
+    readonly store: McpCredentialStore
+    readonly fetch?: typeof globalThis.fetch
+    readonly allowPrivate?: readonly string[]
+  },
+): Promise<{ readonly removed: number; readonly revoked: number }> {
   const { store } = options
   let removed = 0
   let revoked = 0
@@ -31,7 +29,7 @@ export async function logoutMcpServer(config: McpServerConfig, options: McpLogou
   return { removed, revoked }
 }
 
-async function revoke(credential: McpCredential, options: McpLogoutOptions): Promise<boolean> {
+async function revoke(credential: McpCredential, options: Parameters<typeof logoutMcpServer>[1]): Promise<boolean> {
   const { createMcpFetch } = await import('../http/mcp-fetch.ts')
   const { loadSdk } = await import('../load-sdk.ts')
   const { name, server, issuer, tokens } = credential

@@ -1,18 +1,18 @@
 import type { ModelEvent, ModelReply, Provider } from '../../core/provider.ts'
 
-export interface OfflineOptions {
-  /** Characters in a piece of streamed text. Default 12. */
-  readonly chunk?: number
-  /** Milliseconds between two pieces. Default 0. */
-  readonly delayMs?: number
-}
-
 /**
  * A model that needs no key and no network: rules that turn plain English requests into real tool calls. It says that it is
  * no language model. Its replies depend on the messages of a request alone.
  */
-export function offline(options: OfflineOptions = {}): Provider {
-  const { chunk = 12, delayMs = 0 } = options
+export function offline({
+  chunk = 12,
+  delayMs = 0,
+}: {
+  /** Characters in a piece of streamed text. Default 12. */
+  readonly chunk?: number
+  /** Milliseconds between two pieces. Default 0. */
+  readonly delayMs?: number
+} = {}): Provider {
   for (const [name, value, min] of [
     ['chunk', chunk, 1],
     ['delayMs', delayMs, 0],

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { fakeService } from '../../../test/oracles/loopback.ts'
 import { ask } from '../../../test/oracles/services.ts'
 import { speak } from '../../../test/oracles/streams.ts'
-import { type OpenRouterOptions, openrouter } from './openrouter.ts'
+import { openrouter } from './openrouter.ts'
 
 test('OpenRouter is asked for its own count of the cost', async () => {
   const { url, headers, body } = await sent({ apiKey: 'key' })
@@ -27,7 +27,7 @@ test('OpenRouter gets the name of the application if it is set', async () => {
   expect(headers).toMatchObject({ 'x-title': 'Acme', 'http-referer': 'https://acme.example' })
 })
 
-async function sent(options: OpenRouterOptions) {
+async function sent(options: Parameters<typeof openrouter>[0]) {
   const { fetch, asked } = fakeService(speak('openai-chat', { text: 'hello' }))
   await ask(openrouter({ fetch, prices: false, ...options }))
   return asked[0]!

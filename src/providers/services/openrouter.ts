@@ -4,14 +4,13 @@ import type { OptionRules } from '../options.ts'
 import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
 import { checkService, serviceRules, text } from '../service-options.ts'
 
-export interface OpenRouterOptions extends ServiceOptions {
-  /** Shown in OpenRouter's rankings. */
-  readonly appName?: string
-  readonly appUrl?: string
-}
-
-/** Models of many vendors. Cache breakpoints are sent, and the cost is the one that OpenRouter reports. */
-export function openrouter(options: OpenRouterOptions = {}): Provider {
+/**
+ * Models of many vendors. Cache breakpoints are sent, and the cost is the one that OpenRouter reports. `appName` and
+ * `appUrl` are shown in OpenRouter's rankings.
+ */
+export function openrouter(
+  options: ServiceOptions & { readonly appName?: string; readonly appUrl?: string } = {},
+): Provider {
   checkService('openrouter', options, rules)
   const { appName, appUrl } = options
   return createProvider(
@@ -41,4 +40,8 @@ export function openrouter(options: OpenRouterOptions = {}): Provider {
   )
 }
 
-const rules: OptionRules<OpenRouterOptions> = { ...serviceRules, appName: text, appUrl: text }
+const rules: OptionRules<NonNullable<Parameters<typeof openrouter>[0]>> = {
+  ...serviceRules,
+  appName: text,
+  appUrl: text,
+}
