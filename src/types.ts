@@ -1,13 +1,11 @@
 /** Every public type of the engine. The root exports them all; `libero/types` is the same without a function. */
 
 export type { Authority, AuthorityOptions } from './authority/authority.ts'
-export type { MessageOptions } from './core/agent.ts'
-export type { AuditRecord, AuditSink, Decision, Effect, ToolOrigin, Verdict } from './core/authority.ts'
+export type { AuditRecord, AuditSink, Decision, Effect } from './core/authority.ts'
 export type { Behavior, Limits } from './core/behavior.ts'
 export type { Cancellation } from './core/cancellation.ts'
 export type { Clock } from './core/clock.ts'
 export type { SchemaTool, TypedTool } from './core/define-tool.ts'
-export type { PromptTooLongOptions, ProviderErrorOptions, StoreErrorCode } from './core/errors.ts'
 export type {
   ExecOptions,
   ExecResult,
@@ -20,11 +18,10 @@ export type {
 } from './core/execution.ts'
 export type { Child, ChildPreset } from './core/fork.ts'
 export type { HookContexts } from './core/hook-map.ts'
-export type { Handler, HookScope, Hooks } from './core/hooks.ts'
+export type { HookScope, Hooks } from './core/hooks.ts'
 export type { Inbox } from './core/inbox.ts'
 export type { Interact, InteractionRequest, InteractionResponse } from './core/interaction.ts'
-export type { EntryBody, EntryOf, InboxItem, Log, LogEntry } from './core/log.ts'
-export type { Meta } from './core/meta.ts'
+export type { InboxItem, Log, LogEntry } from './core/log.ts'
 export type {
   ClassifiedError,
   EventIterator,
@@ -33,11 +30,10 @@ export type {
   ModelRequest,
   Provider,
   ProviderCapabilities,
-  ProviderMeta,
   Refusal,
   StopReason,
 } from './core/provider.ts'
-export type { AgentHookMap, Extension, ExtensionHost, Run, RunFacts, RunOptions } from './core/run.ts'
+export type { AgentHookMap, Extension, ExtensionHost, Run, RunOptions } from './core/run.ts'
 export type { Schema, StandardSchema } from './core/schema.ts'
 export type {
   Attention,
@@ -75,21 +71,19 @@ export type {
   ToolResultContent,
   TurnUsage,
 } from './core/turn.ts'
-export type { AgentStats, ModelTotals } from './core/usage.ts'
+export type { AgentStats } from './core/usage.ts'
 export type { LiberoAgent as Agent } from './create-agent.ts'
 export type { CommandLimits } from './execution/commands/command-shell.ts'
 export type { ProcessContextOptions } from './execution/process.ts'
-export type { SandboxContextOptions, SandboxProvider } from './execution/sandbox.ts'
+export type { SandboxProvider } from './execution/sandbox.ts'
 export type { LazyToolEntry } from './extensions/disclosure/lazy-tool.ts'
-export type { ToolSearchOptions } from './extensions/disclosure/tool-search.ts'
 export type { McpServerConfig } from './mcp/config.ts'
 export type { ConnectMcpOptions } from './mcp/connect.ts'
 export type { McpConnections, McpConnector } from './mcp/connections.ts'
 export type { McpMemory } from './mcp/memory.ts'
 export type { McpLoginOptions } from './mcp/oauth/browser-login.ts'
 export type { McpCredentialStore } from './mcp/oauth/credential-store.ts'
-export type { McpLogin } from './mcp/oauth/login-mcp-server.ts'
-export type { McpAuthProvider, McpOAuthProviderOptions } from './mcp/oauth/mcp-oauth-provider.ts'
+export type { McpOAuthProviderOptions } from './mcp/oauth/mcp-oauth-provider.ts'
 export type { AgentOptions, Preset } from './presets/preset.ts'
 export type { FileMapAdapter } from './sessions/file-map/adapter-files.ts'
 export type { AnthropicMessage } from './sessions/interop/anthropic.ts'
@@ -99,5 +93,4 @@ export type { SessionOptions } from './sessions/leased-log.ts'
 export type { RemoteStoreOptions } from './sessions/remote/options.ts'
 export type { SqliteStoreOptions } from './sessions/sqlite-store.ts'
 export type { Skill, SkillDefinition, SkillProblem, SkillsConfig } from './skills/skill.ts'
-export type { InteractionToolOptions } from './tools/interaction.ts'
 export type { SpawnOptions } from './tools/spawn.ts'

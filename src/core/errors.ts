@@ -49,20 +49,16 @@ export class AgentProviderError extends AgentError {
   readonly retryable?: boolean
   /** The service refused the conversation itself, at this place if it said which. */
   readonly refused?: Refusal
-  constructor(message: string, options: ProviderErrorOptions) {
+  constructor(
+    message: string,
+    options: ErrorOptions & Pick<AgentProviderError, 'provider' | 'providerCode' | 'retryable' | 'refused'>,
+  ) {
     super(message, options)
     this.provider = options.provider
     if (options.providerCode !== undefined) this.providerCode = options.providerCode
     if (options.retryable !== undefined) this.retryable = options.retryable
     if (options.refused) this.refused = options.refused
   }
-}
-
-export interface ProviderErrorOptions extends ErrorOptions {
-  readonly provider: string
-  readonly providerCode?: string
-  readonly retryable?: boolean
-  readonly refused?: Refusal
 }
 
 /** The request does not fit into the model's context; prune or compact, then run again. */
@@ -74,14 +70,13 @@ export class AgentContextExceededError extends AgentProviderError {}
  */
 export class AgentPromptTooLongError extends AgentContextExceededError {
   readonly fits?: { readonly tokens: number; readonly characters: number }
-  constructor(message: string, { fits, ...options }: PromptTooLongOptions) {
+  constructor(
+    message: string,
+    { fits, ...options }: ConstructorParameters<typeof AgentProviderError>[1] & Pick<AgentPromptTooLongError, 'fits'>,
+  ) {
     super(message, options)
     if (fits) this.fits = fits
   }
-}
-
-export interface PromptTooLongOptions extends ProviderErrorOptions {
-  readonly fits?: AgentPromptTooLongError['fits']
 }
 
 /** The service asks for a longer pause than the provider waits; try again at `retryAt` (ms since the epoch). */
@@ -143,27 +138,19 @@ export class SessionParkedError extends AgentError {}
 
 /** A store failed. What it stored before is unchanged. */
 export class StoreError extends AgentError {
-  readonly code: StoreErrorCode
-  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
+  /**
+   * `full`: no space left; `read_only`: not writable; `busy`: locked by others for too long; `corrupt`: its content cannot
+   * be read; `newer`: written by a newer version; `network_fs`: on a network file system; `unavailable`: no answer, or an
+   * unexpected one; `denied`: the credentials were not accepted.
+   */
+  readonly code: 'full' | 'read_only' | 'busy' | 'corrupt' | 'newer' | 'network_fs' | 'unavailable' | 'denied'
+  constructor(code: StoreError['code'], message: string, options?: ErrorOptions) {
     super(message, options)
     this.code = code
   }
 }
 
-/**
- * `full`: no space left; `read_only`: not writable; `busy`: locked by others for too long; `corrupt`: its content cannot
- * be read; `newer`: written by a newer version; `network_fs`: on a network file system; `unavailable`: no answer, or an
- * unexpected one; `denied`: the credentials were not accepted.
- */
-export type StoreErrorCode =
-  | 'full'
-  | 'read_only'
-  | 'busy'
-  | 'corrupt'
-  | 'newer'
-  | 'network_fs'
-  | 'unavailable'
-  | 'denied'
+export type StoreErrorCode = StoreError['code']
 
 /** A limit of `behavior.limits` is reached. It ends the run as completed, with stop reason `budget`. */
 export class AgentBudgetError extends AgentError {

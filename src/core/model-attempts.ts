@@ -10,7 +10,6 @@ import {
   AgentQuotaError,
   AgentRateLimitError,
   messageOf,
-  type ProviderErrorOptions,
 } from './errors.ts'
 import {
   type ClassifiedError,
@@ -247,7 +246,7 @@ function providerError(
 ): AgentProviderError {
   const provider = run.provider.meta.name
   const { kind = 'provider_error', providerCode, retryable, refused, retryAfterMs, cause } = classified
-  const options: ProviderErrorOptions = {
+  const options: ConstructorParameters<typeof AgentProviderError>[1] = {
     provider,
     cause,
     ...(providerCode !== undefined && { providerCode }),

@@ -71,19 +71,14 @@ export function flattenTurns(stats: AgentStats): TurnUsage[] {
   return [...stats.turnUsage, ...stats.children.flatMap(flattenTurns)]
 }
 
-export interface ModelTotals {
-  input: number
-  output: number
-  /** Dollars; absent if no call to this model had a known price. */
-  cost?: number
-  cacheRead: number
-  cacheCreation: number
-  turns: number
-}
-
-/** The whole tree's usage, by model. */
-export function statsByModel(stats: AgentStats): Map<string, ModelTotals> {
-  const byModel = new Map<string, ModelTotals>()
+/** The whole tree's usage, by model. `cost` is in dollars, and absent if no call to a model had a known price. */
+export function statsByModel(
+  stats: AgentStats,
+): Map<
+  string,
+  { input: number; output: number; cost?: number; cacheRead: number; cacheCreation: number; turns: number }
+> {
+  const byModel: ReturnType<typeof statsByModel> = new Map()
   for (const usage of flattenTurns(stats)) {
     const model = usage.model ?? 'unknown'
     const totals = byModel.get(model) ?? { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, turns: 0 }

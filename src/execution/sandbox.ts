@@ -10,17 +10,18 @@ export type {
   SandboxProvider,
 } from './sandbox/provider.ts'
 
-export interface SandboxContextOptions {
-  /** The time limit of every request to the provider except commands, in milliseconds. Default 120,000. */
-  readonly requestTimeoutMs?: number
-  /** How long the provider may take to confirm that a command was ended. Default 1000. */
-  readonly graceMs?: number
-}
-
 /** Tools run in a sandbox of a provider. Operations that the provider lacks are done through its shell. */
 export function createSandboxContext(
   provider: SandboxProvider,
-  { requestTimeoutMs = 120_000, graceMs = 1000 }: SandboxContextOptions = {},
+  {
+    requestTimeoutMs = 120_000,
+    graceMs = 1000,
+  }: {
+    /** The time limit of every request to the provider except commands, in milliseconds. Default 120,000. */
+    readonly requestTimeoutMs?: number
+    /** How long the provider may take to confirm that a command was ended. Default 1000. */
+    readonly graceMs?: number
+  } = {},
 ): ExecutionContext {
   checkProvider(provider)
   const { shell = true, network = true, gpu = false } = provider.capabilities ?? {}

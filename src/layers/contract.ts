@@ -9,7 +9,7 @@ export { version as coreVersion } from '../core/version.ts'
 export const contractVersion = '1.0.0'
 
 /** A tool in a file. It accesses the outside world only through `host`. */
-// biome-ignore lint/suspicious/noExplicitAny: each tool knows its own input; `defineToolFile` gives it its type
+// biome-ignore lint/suspicious/noExplicitAny: each tool knows its own input, and names it: `satisfies ToolContract<Input>`
 export interface ToolContract<Input = any> {
   readonly kind: 'Tool'
   /** The contract version it was written for. */
@@ -77,9 +77,4 @@ export interface ToolFailure {
   readonly class: ErrorClass
   readonly code: string
   readonly message: string
-}
-
-/** Returns the contract unchanged, with its type checked. */
-export function defineToolFile<Input = Record<string, unknown>>(contract: ToolContract<Input>): ToolContract<Input> {
-  return contract
 }

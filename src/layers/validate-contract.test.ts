@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { contractVersion, coreVersion, defineToolFile, type ToolContract } from './contract.ts'
+import { contractVersion, coreVersion, type ToolContract } from './contract.ts'
 import { versionProblem } from './load-tool.ts'
 import { validateContract } from './validate-contract.ts'
 
@@ -11,7 +11,7 @@ const configSchema = {
   additionalProperties: false,
 }
 
-const full: ToolContract = defineToolFile({
+const full: ToolContract = {
   kind: 'Tool',
   contractVersion: '1.0.0',
   requiredCoreVersion: '>=0.1.0',
@@ -34,7 +34,7 @@ const full: ToolContract = defineToolFile({
   effects: ['fs.read'],
   isConcurrencySafe: true,
   replay: 'pure',
-})
+}
 
 const isRefused = (change: object, message: RegExp | string): void =>
   expect(() => validateContract({ ...full, ...change }, 'words.ts')).toThrow(

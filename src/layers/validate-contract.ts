@@ -11,7 +11,9 @@ import type { StateSlot, ToolContract, ToolLifecycle } from './contract.ts'
  */
 export function validateContract(value: unknown, where: string): ToolContract {
   if (!isRecord(value))
-    throw invalid(`${where} must be a tool contract such as defineToolFile({ … }), got ${show(value)}`)
+    throw invalid(
+      `${where} must be a tool contract, an object with kind: 'Tool', name, execute and so on, got ${show(value)}`,
+    )
   const contract: Record<string, unknown> = {}
   for (const [field, { read, wanted, isOptional }] of Object.entries(fields)) {
     const given = value[field]

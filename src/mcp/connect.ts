@@ -10,12 +10,15 @@ import { secretsOf } from './error-text.ts'
 import { withoutSecrets } from './failures.ts'
 import { createMemoryMcpMemory, type McpMemory } from './memory.ts'
 import { hasAuthorizationHeader } from './oauth/login-required.ts'
-import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
+import type { McpOAuthProvider } from './oauth/mcp-oauth-provider.ts'
 import { ServerConnection } from './server-connection.ts'
 
 export interface ConnectMcpOptions {
-  /** The auth provider of a server. Called for servers with `auth: 'oauth'`, and for those that answer with 401. */
-  readonly buildAuthProvider?: (config: McpServerConfig) => McpAuthProvider | undefined
+  /**
+   * The auth provider of a server: ours, or an `OAuthClientProvider` or `AuthProvider` of the official client. Called for
+   * servers with `auth: 'oauth'`, and for those that answer with 401.
+   */
+  readonly buildAuthProvider?: (config: McpServerConfig) => McpOAuthProvider | object | undefined
   /** Facts about servers from earlier connections. Default: an empty memory that ends with these connections. */
   readonly memory?: McpMemory
   /** A signal that closes a server, for example when its project is no longer trusted. */

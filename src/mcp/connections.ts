@@ -5,7 +5,6 @@ import type { ToolDef } from '../core/tool.ts'
 import type { McpServerConfig } from './config.ts'
 import type { ConnectMcpOptions } from './connect.ts'
 import type { McpLoginOptions } from './oauth/browser-login.ts'
-import type { McpLogin } from './oauth/login-mcp-server.ts'
 
 /** Connections to servers, with their tools. */
 export interface McpConnections {
@@ -104,6 +103,9 @@ export async function connectMcpServers(
 }
 
 /** `loginMcpServer` of `libero/mcp`, loaded when it is called. */
-export async function loginMcpServer(config: McpServerConfig, options: McpLoginOptions): Promise<McpLogin> {
+export async function loginMcpServer(
+  config: McpServerConfig,
+  options: McpLoginOptions,
+): Promise<{ readonly name: string; readonly issuer: string; readonly scopes: readonly string[] }> {
   return (await import('./oauth/login-mcp-server.ts')).loginMcpServer(config, options)
 }

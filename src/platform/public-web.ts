@@ -13,17 +13,6 @@ import {
 import { type HttpResponse, redirects } from './http.ts'
 import { nodeTransport } from './http-node.ts'
 
-export interface PublicWebOptions {
-  /** Only these hosts: `docs.example.com`, `*.example.com`. Default: any that is public. */
-  readonly allow?: readonly string[]
-  /** Hosts that may be private, such as `localhost:8080`. */
-  readonly allowPrivate?: readonly string[]
-  /** Default 5. */
-  readonly maxRedirects?: number
-  /** Finds all addresses of a name. Default: the resolver of this machine. */
-  readonly resolve?: Resolve
-}
-
 export interface PublicAnswer extends HttpResponse {
   /** The address of the answer, after all redirects. */
   readonly url: string
@@ -32,9 +21,21 @@ export interface PublicAnswer extends HttpResponse {
 /** Requests a public address. Every redirect is checked by the address that is really connected to. */
 export type PublicWeb = (url: string, headers: Record<string, string>, signal: AbortSignal) => Promise<PublicAnswer>
 
-/** A GET that no name, address or redirect can lead to this machine, its network or its cloud. */
-export function publicWeb(options: PublicWebOptions = {}): PublicWeb {
-  const { allow, allowPrivate = [], maxRedirects = 5, resolve = systemResolve } = options
+/**
+ * A GET that no name, address or redirect can lead to this machine, its network or its cloud, except to the hosts of
+ * `allowPrivate`. With `allow`, only to these hosts.
+ */
+export function publicWeb({
+  allow,
+  allowPrivate = [],
+  maxRedirects = 5,
+  resolve = systemResolve,
+}: {
+  readonly allow?: readonly string[]
+  readonly allowPrivate?: readonly string[]
+  readonly maxRedirects?: number
+  readonly resolve?: Resolve
+} = {}): PublicWeb {
   checkHostRules(allow ?? [], 'allow')
   checkHostRules(allowPrivate, 'allowPrivate')
   // No proxy from the environment, because it would resolve names itself.

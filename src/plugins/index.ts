@@ -8,7 +8,6 @@ export type { ModelRequest, Provider } from '../core/provider.ts'
 export type { Extension } from '../core/run.ts'
 export type { ToolDef, ToolSpec } from '../core/tool.ts'
 export type { Message, TurnUsage } from '../core/turn.ts'
-export type { PublicWebOptions } from '../platform/public-web.ts'
 export type { WebFetchOptions } from '../tools/web-fetch.ts'
 
 export { createHooksWithPlugins } from './create-plugin-hooks.ts'

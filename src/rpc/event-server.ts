@@ -40,7 +40,11 @@ export interface OpenRequest {
   respond(answer: { readonly value: unknown } | { readonly reason: string }): void
 }
 
-export interface ServeEventsOptions {
+/**
+ * Serves an agent over event lines until the input has ended and the queue is empty. Resolves with the outcome of the last
+ * run, `undefined` if there was none. A line that is too long, or a closed output, ends it.
+ */
+export async function serveEvents(options: {
   readonly host: EventsHost
   readonly input: AsyncIterable<Uint8Array>
   readonly output: Output
@@ -50,13 +54,7 @@ export interface ServeEventsOptions {
   readonly first?: string | true
   /** Aborts the current run, drops the queue, writes the remaining lines, and ends. */
   readonly signal?: AbortSignal | undefined
-}
-
-/**
- * Serves an agent over event lines until the input has ended and the queue is empty. Resolves with the outcome of the last
- * run, `undefined` if there was none. A line that is too long, or a closed output, ends it.
- */
-export async function serveEvents(options: ServeEventsOptions): Promise<RunOutcome | undefined> {
+}): Promise<RunOutcome | undefined> {
   const { host, input, output, after, first, signal } = options
   const { promise: halted, resolve: halt } = Promise.withResolvers<void>()
   const writer = writeLines(output, { onClosed: () => stop() })

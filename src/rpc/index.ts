@@ -1,7 +1,7 @@
 export type { AgentEvent } from '../events/events.ts'
 export { eventLineSchema } from './event-line-schema.ts'
 export { type EventCommand, type EventLine, lineVersion } from './event-lines.ts'
-export { type EventsHost, type ServeEventsOptions, serveEvents } from './event-server.ts'
+export { type EventsHost, serveEvents } from './event-server.ts'
 export {
   foldFrame,
   foldLine,
@@ -15,4 +15,4 @@ export type { ZotEvent, ZotUsage } from './frames.ts'
 export type { RpcHost, RunOutcome } from './host.ts'
 export { type Output, writeFrame } from './write-lines.ts'
 export { ZotProjection } from './zot-projection.ts'
-export { type ServeOptions, serveZot } from './zot-server.ts'
+export { serveZot } from './zot-server.ts'

@@ -5,7 +5,12 @@ import { LineTooLongError, readLines } from './read-lines.ts'
 import { type LineWriter, mostUnread, type Output, writeLines } from './write-lines.ts'
 import { ZotSession } from './zot-session.ts'
 
-export interface ServeOptions {
+/**
+ * Serves an agent over zot's protocol. When the input ends, current and queued work is finished first; when the output is
+ * closed or the token is wrong, it is aborted. All frames are written before the end. Gives why it ended; `input_ended` is
+ * the normal reason.
+ */
+export async function serveZot(options: {
   readonly host: RpcHost
   readonly input: AsyncIterable<Uint8Array>
   readonly output: Output
@@ -16,17 +21,11 @@ export interface ServeOptions {
   readonly now?: (() => number) | undefined
   /** Receives problems that no frame can carry; for stderr. */
   readonly report?: ((problem: string) => void) | undefined
-}
-
-/**
- * Serves an agent over zot's protocol. When the input ends, current and queued work is finished first; when the output is
- * closed or the token is wrong, it is aborted. All frames are written before the end. Gives why it ended; `input_ended` is
- * the normal reason.
- */
-export async function serveZot({ host, input, output, token, signal, now, report }: ServeOptions): Promise<{
+}): Promise<{
   readonly reason: 'input_ended' | 'line_too_long' | 'input_failed' | 'invalid_token' | 'output_closed' | 'stopped'
   readonly error?: string
 }> {
+  const { host, input, output, token, signal, now, report } = options
   const { promise: halted, resolve: halt } = Promise.withResolvers<ServeEnd>()
   const stop = (): void => halt({ reason: 'stopped' })
   signal?.addEventListener('abort', stop)

@@ -1,7 +1,9 @@
 import type { JsonSchema, ReplayClass, ToolContext, ToolDef } from '../core/tool.ts'
 import { type SessionContentBlock, textOf } from '../core/turn.ts'
 
-export interface InteractionToolOptions<Input> {
+/** A tool with which the model asks a person, or a program that answers for one. */
+// biome-ignore lint/suspicious/noExplicitAny: the schema says what comes in, and TypeScript cannot read it
+export function createInteractionTool<Input = any>(options: {
   readonly name: string
   readonly description?: string
   /** The input that the model has to give. */
@@ -12,11 +14,7 @@ export interface InteractionToolOptions<Input> {
   readonly check?: ToolDef['check']
   /** Default `opaque`. Use `keyed` if the question may be asked again after a crash. */
   readonly replay?: ReplayClass
-}
-
-/** A tool with which the model asks a person, or a program that answers for one. */
-// biome-ignore lint/suspicious/noExplicitAny: the schema says what comes in, and TypeScript cannot read it
-export function createInteractionTool<Input = any>(options: InteractionToolOptions<Input>): ToolDef<Input> {
+}): ToolDef<Input> {
   const { name, description = 'Asks the user and waits for the answer.', schema, onRequest, check } = options
   return {
     spec: { name, description, inputSchema: schema },

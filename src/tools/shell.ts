@@ -15,19 +15,6 @@ Every command starts anew in the working directory; cd and variables are not kep
 const backgroundDescription =
   'For servers, watchers and long work: comes back at once with a job number, for shell_output and shell_stop.'
 
-export interface ShellOptions {
-  /** How many bytes at the end of the output are kept. Default 32768; 0 for all. */
-  readonly maxOutputBytes?: number
-  /** Default true; false gives stdout alone, without stderr, exit code and time. */
-  readonly metadata?: boolean
-  /** Default 120000. */
-  readonly timeoutMs?: number
-  /** The most the model may ask for. Default 600000; 0 for any. */
-  readonly maxTimeoutMs?: number
-  /** Offers background jobs; `shell_output` and `shell_stop` belong to them. Default true. */
-  readonly background?: boolean
-}
-
 export interface ShellInput {
   readonly command: string
   /** Milliseconds. */
@@ -41,14 +28,24 @@ export interface ShellInput {
 }
 
 /** A tool that runs shell commands in the execution context. */
-export function createShellTool(options: ShellOptions = {}): ToolDef {
-  const {
-    maxOutputBytes = 32_768,
-    metadata = true,
-    timeoutMs = 120_000,
-    maxTimeoutMs = 600_000,
-    background = true,
-  } = options
+export function createShellTool({
+  maxOutputBytes = 32_768,
+  metadata = true,
+  timeoutMs = 120_000,
+  maxTimeoutMs = 600_000,
+  background = true,
+}: {
+  /** How many bytes at the end of the output are kept. Default 32768; 0 for all. */
+  readonly maxOutputBytes?: number
+  /** Default true; false gives stdout alone, without stderr, exit code and time. */
+  readonly metadata?: boolean
+  /** Default 120000. */
+  readonly timeoutMs?: number
+  /** The most the model may ask for. Default 600000; 0 for any. */
+  readonly maxTimeoutMs?: number
+  /** Offers background jobs; `shell_output` and `shell_stop` belong to them. Default true. */
+  readonly background?: boolean
+} = {}): ToolDef {
   const settings: Settings = { maxOutputBytes, metadata, timeoutMs, maxTimeoutMs, background }
   return {
     spec: { name: 'shell', description, inputSchema: inputSchema(settings) },
@@ -78,7 +75,7 @@ export const shell: ToolDef = createShellTool()
 
 const maxPathLength = 1024
 
-type Settings = Required<ShellOptions>
+type Settings = Required<NonNullable<Parameters<typeof createShellTool>[0]>>
 
 function inputSchema({ timeoutMs, maxTimeoutMs, background }: Settings): JsonSchema {
   const limit = maxTimeoutMs > 0 ? `, at most ${maxTimeoutMs}` : ''

@@ -3,7 +3,7 @@ import { messageOf } from '../core/errors.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
 import type { ToolOutput } from '../core/turn.ts'
-import type { PublicAnswer, PublicWeb, PublicWebOptions } from '../platform/public-web.ts'
+import type { PublicAnswer, PublicWeb } from '../platform/public-web.ts'
 import { visibleText } from '../platform/visible-text.ts'
 import { addressKey, hostOf } from './approval-keys.ts'
 
@@ -21,7 +21,15 @@ const inputSchema = {
   required: ['url'],
 }
 
-export interface WebFetchOptions extends PublicWebOptions {
+export interface WebFetchOptions {
+  /** Only these hosts: `docs.example.com`, `*.example.com`. Default: any that is public. */
+  readonly allow?: readonly string[]
+  /** Hosts that may be private, such as `localhost:8080`. */
+  readonly allowPrivate?: readonly string[]
+  /** Default 5. */
+  readonly maxRedirects?: number
+  /** Finds all addresses of a name. Default: the resolver of this machine. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>
   /** Limit of the decompressed body; the rest is not read. Default 5 MiB. */
   readonly maxBytes?: number
   /** Limit of the returned text. Default 50,000. */
@@ -37,7 +45,7 @@ export interface WebFetchInput {
   readonly offset?: number
 }
 
-/** A tool that fetches pages of the public web. `PublicWebOptions` sets what it may reach. */
+/** A tool that fetches pages of the public web. */
 export function createWebFetchTool(options: WebFetchOptions = {}): ToolDef {
   checkOptions(options)
   const { maxBytes = 5 * 1024 * 1024, maxCharacters = 50_000, timeoutMs = 30_000, userAgent = 'libero' } = options

@@ -1,4 +1,4 @@
-import { type Output, type RpcHost, type ServeOptions, serveZot } from '../../src/rpc/index.ts'
+import { type Output, type RpcHost, serveZot } from '../../src/rpc/index.ts'
 import type { Frame } from './check-grammar.ts'
 
 /** A client in the same process: sends commands and records frames. */
@@ -10,7 +10,7 @@ export class Client {
   #isClosed = false
   readonly #waiting: { readonly is: (frame: Frame) => boolean; readonly go: (frame: Frame) => void }[] = []
 
-  constructor(host: RpcHost, options: Partial<ServeOptions> = {}) {
+  constructor(host: RpcHost, options: Partial<Parameters<typeof serveZot>[0]> = {}) {
     const output: Output = {
       write: (text, done) => {
         for (const line of text.split('\n')) if (line !== '') this.#hear(JSON.parse(line) as Frame)

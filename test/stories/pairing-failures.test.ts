@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { EntryBody } from '../../src/core/log.ts'
 import {
   createAgent,
   createMemoryStore,
@@ -8,7 +9,7 @@ import {
   type ToolDef,
 } from '../../src/index.ts'
 import { call, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
-import type { EntryBody, Message, ToolCallBlock } from '../../src/types.ts'
+import type { Message, ToolCallBlock } from '../../src/types.ts'
 import { fail, first, kindOf, resultsOf, story, three, tools, unpaired } from './pairing-story.ts'
 
 // As in pairing.test.ts: `story` checks that each call has exactly one result and that the agent can go on.

@@ -2,17 +2,6 @@ import type { Log } from '../../core/log.ts'
 import type { ToolContext, ToolDef } from '../../core/tool.ts'
 import { type LazyToolEntry, toolSearchName } from './lazy-tool.ts'
 
-export interface ToolSearchOptions {
-  /** The tools to search. Default: those that the calling run holds back. */
-  readonly catalog?: readonly LazyToolEntry[]
-  /** Receives the canonical names of the tools that were found; the calling run gets them in any case. */
-  readonly unlocked?: Set<string>
-  /** If the model gives no limit. Default: `behavior.toolSearch.limit`, else 20. At most 50. */
-  readonly defaultLimit?: number
-  /** Default `tool_search`. */
-  readonly name?: string
-}
-
 /** The input of the search tool. */
 export interface ToolSearchInput {
   readonly names?: readonly unknown[]
@@ -22,7 +11,18 @@ export interface ToolSearchInput {
 }
 
 /** Creates the tool that finds held-back tools. Tools that it finds can be called until the run ends. */
-export function createToolSearchTool(options: ToolSearchOptions = {}): ToolDef {
+export function createToolSearchTool(
+  options: {
+    /** The tools to search. Default: those that the calling run holds back. */
+    readonly catalog?: readonly LazyToolEntry[]
+    /** Receives the canonical names of the tools that were found; the calling run gets them in any case. */
+    readonly unlocked?: Set<string>
+    /** If the model gives no limit. Default: `behavior.toolSearch.limit`, else 20. At most 50. */
+    readonly defaultLimit?: number
+    /** Default `tool_search`. */
+    readonly name?: string
+  } = {},
+): ToolDef {
   async function execute(input: ToolSearchInput, ctx: ToolContext): Promise<{ output: string; details: unknown }> {
     const { resultsText, searchTools } = await import('./search-tools.ts')
     const here = disclosures.get(ctx.log)?.get(ctx.runId)

@@ -12,15 +12,11 @@ import { oauthFailure } from './oauth-failure.ts'
 import { tokenFetch } from './oauth-fetch.ts'
 import { tokensOf } from './renew-credential.ts'
 
-/** The result of a login, without secrets. */
-export interface McpLogin {
-  readonly name: string
-  readonly issuer: string
-  readonly scopes: readonly string[]
-}
-
-/** Logs a person in to an MCP server through the browser of this machine. */
-export async function loginMcpServer(config: McpServerConfig, options: McpLoginOptions): Promise<McpLogin> {
+/** Logs a person in to an MCP server through the browser of this machine. The result has no secrets. */
+export async function loginMcpServer(
+  config: McpServerConfig,
+  options: McpLoginOptions,
+): Promise<{ readonly name: string; readonly issuer: string; readonly scopes: readonly string[] }> {
   const { name } = config
   const { hooks } = options
   try {
@@ -38,7 +34,7 @@ export async function loginMcpServer(config: McpServerConfig, options: McpLoginO
 
 const whatOf = ({ name }: McpServerConfig): string => `The login to the MCP server "${name}"`
 
-async function logIn(config: McpServerConfig, options: McpLoginOptions): Promise<McpLogin> {
+async function logIn(config: McpServerConfig, options: McpLoginOptions): ReturnType<typeof loginMcpServer> {
   const { store, signal, clock = systemClock } = options
   const server = serverAddress(config)
   if (signal?.aborted) throw loginAborted(`the MCP server "${config.name}"`)

@@ -7,7 +7,6 @@ import {
   AgentQuotaError,
   AgentRateLimitError,
   messageOf,
-  type ProviderErrorOptions,
 } from '../../core/errors.ts'
 import type { EntryBody, Log } from '../../core/log.ts'
 import type { ClassifiedError, ModelEvent, ModelRequest, ProviderMeta } from '../../core/provider.ts'
@@ -167,7 +166,9 @@ export function fromTapedError({ name, message, fields = {} }: TapedError): Erro
   const { provider, providerCode, retryable, refused, ...rest } = fields
   const options = { provider: String(provider ?? ''), providerCode, retryable, refused }
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
-  const error = known ? new known(message, given as unknown as ProviderErrorOptions) : new Error(message)
+  const error = known
+    ? new known(message, given as unknown as ConstructorParameters<typeof AgentProviderError>[1])
+    : new Error(message)
   if (!known) error.name = name
   return Object.assign(error, known ? rest : fields)
 }

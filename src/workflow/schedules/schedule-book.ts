@@ -15,18 +15,16 @@ import {
 } from './schedule-ledger.ts'
 import { ScheduleReader, sendChange } from './schedule-log.ts'
 
-export interface ScheduleBookOptions {
-  readonly store: SessionStore
-  readonly clock?: Clock
-  readonly newId?: () => string
-}
-
 /** Reads and changes the schedules of a store, from any process. A scheduler over that store fires them. */
 export function createScheduleBook({
   store,
   clock = systemClock,
   newId = createIds(),
-}: ScheduleBookOptions): ScheduleBook {
+}: {
+  readonly store: SessionStore
+  readonly clock?: Clock
+  readonly newId?: () => string
+}): ScheduleBook {
   const reader = new ScheduleReader(store)
 
   /** Sends a change, and applies it to the ledger. */
