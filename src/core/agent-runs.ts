@@ -1,5 +1,5 @@
 import type { AgentResources } from './agent-resources.ts'
-import { Cancellation, followSignal } from './cancellation.ts'
+import { Cancellation, followSignal, RunLeft } from './cancellation.ts'
 import { scopeOf, tier } from './hooks.ts'
 import { type Extension, newRun, type Run, type RunDependencies, type RunOptions } from './run.ts'
 import { executeRun } from './run-lifecycle.ts'
@@ -55,6 +55,11 @@ export class AgentRuns {
 
   cancel(reason: Error): void {
     this.#active?.cancellation.cancel(reason)
+  }
+
+  leave(): Promise<void> {
+    this.cancel(new RunLeft())
+    return this.idle()
   }
 
   /** Resolves at once for a handler of the hooks of the end: waiting for the run would make it wait for itself. */

@@ -66,6 +66,11 @@ export interface Agent<OutputSchema extends Schema = Schema> {
   /** Resolves when there is nothing left to do; rejects with an `AgentError` for failures that a caller can act on. */
   run<Asked extends Schema = OutputSchema>(options?: RunOptions<Asked>): Promise<AgentStats<OutputOf<Asked>>>
   abort(): void
+  /**
+   * Stops a run under way without ending its work: nothing is logged as aborted, and `run()` without a prompt, here or in
+   * another process, continues it. Resolves when the session is free.
+   */
+  leave(): Promise<void>
   /** Delivers a message before the next turn; calls that have not started are skipped. Resolves once the message is durable. */
   steer(message: string | readonly PromptPart[], options?: MessageOptions): Promise<void>
   /** Delivers a message when the model is done. */
@@ -147,6 +152,7 @@ export function assembleAgent(parts: AgentParts): Agent {
     },
     run: ((options) => runs.run(options)) as Agent['run'], // the output passed the schema, which declares its type
     abort: () => runs.cancel(new Error('abort() was called')),
+    leave: () => runs.leave(),
     steer: (message, options) => ignorable(post('steer', message, options)),
     followUp: (message, options) => ignorable(post('followUp', message, options)),
     reset() {

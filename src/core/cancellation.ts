@@ -58,6 +58,16 @@ export class Cancellation {
   }
 }
 
+/** The reason with which a run is cancelled that another process shall continue: its open calls stay open. */
+export class RunLeft extends Error {
+  constructor() {
+    super('leave() was called')
+  }
+}
+
+export const isLeft = ({ cancellation }: { readonly cancellation: Cancellation }): boolean =>
+  cancellation.reason instanceof RunLeft
+
 const nothing = (): void => {}
 
 /** What `orCancelled` rejects with. */

@@ -1,3 +1,4 @@
+import { isLeft } from './cancellation.ts'
 import { LeaseLostError } from './errors.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import type { Draft } from './model-attempts.ts'
@@ -9,7 +10,8 @@ import { countUsage, recordUsage } from './usage.ts'
 
 /**
  * Logs the text of an interrupted reply as a turn, marked as such. Unfinished calls and thinking are dropped. Its usage
- * is counted, estimated if the service did not report it.
+ * is counted, estimated if the service did not report it. A process that leaves the run logs the usage only: the next one
+ * asks the model again.
  */
 export async function logInterrupted(run: Run, request: ModelRequest, draft: Draft): Promise<SessionTurn | undefined> {
   const { log, cancellation } = run
@@ -17,7 +19,7 @@ export async function logInterrupted(run: Run, request: ModelRequest, draft: Dra
     return undefined
   const usage = draft.isUsageRecorded ? undefined : await estimateOf(run, request, draft)
   const text = wellFormed(draft.text)
-  if (text.trim() === '') {
+  if (text.trim() === '' || isLeft(run)) {
     if (usage) await recordUsage(run, draft.turnId, 'interrupted reply', usage)
     return undefined
   }

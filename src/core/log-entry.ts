@@ -158,7 +158,8 @@ export interface CallAnswer {
   readonly mac?: string
 }
 
-export type RunStatus = 'completed' | 'aborted' | 'error' | 'suspended'
+/** `left`: the process stopped working on it, and another one continues it. */
+export type RunStatus = 'completed' | 'aborted' | 'error' | 'suspended' | 'left'
 export type CallOutcome =
   | 'done'
   | 'error'

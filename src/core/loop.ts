@@ -27,8 +27,8 @@ export async function runLoop(run: Run): Promise<LoopEnd> {
     if (!transcript.turnWithOpenCalls && run.progress.turnNumber >= run.settings.behavior.maxTurns)
       return { status: 'completed', stopReason: 'max_turns' }
     turn = await takeTurn(run)
-    if (turn.suspended !== undefined) return { status: 'suspended', stopReason: turn.suspended }
     throwIfCancelled(run)
+    if (turn.suspended !== undefined) return { status: 'suspended', stopReason: turn.suspended }
   } while (await deliverNext(run, turn))
   throwIfCancelled(run)
   return completed(run)

@@ -1,4 +1,4 @@
-import { isThenable, orCancelled, waitCancelled } from './cancellation.ts'
+import { isLeft, isThenable, orCancelled, waitCancelled } from './cancellation.ts'
 import {
   AgentAbortedError,
   AgentBudgetError,
@@ -133,6 +133,7 @@ async function outcomeOf(
     return await runLoop(run)
   } catch (error) {
     if (isOverBudget(run, error)) return closeOnBudget(run)
+    if (isLeft(run)) return { status: 'left', stopReason: 'left' }
     const { isCancelled, reason } = run.cancellation
     // The loss of the lease cancels the run, but it is an error, not an abort.
     if (isCancelled && reason instanceof LeaseLostError)
@@ -176,7 +177,13 @@ async function logRunStart(run: Run, plan: RunPlan, start: RunStart): Promise<()
     throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')
 
   const { agent, parent, meta } = run.facts
-  const labels = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
+  const processId = run.session?.processId
+  const labels = {
+    ...(agent !== undefined && { agent }),
+    ...(parent && { parent }),
+    ...(meta && { meta }),
+    ...(processId !== undefined && { processId }),
+  }
   const states = plan.extensions.flatMap((extension) => extension.begin?.(run) ?? [])
   const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...labels }, ...states]
   const waiting = prompt ? run.inbox.fromEarlierRuns() : []

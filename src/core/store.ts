@@ -10,6 +10,8 @@ export type * from './session-summary.ts'
 /** A log that outlives the process, with the operations that agents and embedders use. */
 export interface Session {
   readonly id: string
+  /** Identifies this process in the log, among all that use the store. */
+  readonly processId?: string
   readonly log: Log
   readonly turns: readonly SessionTurn[]
   /** All runs, oldest first. */

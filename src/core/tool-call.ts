@@ -1,5 +1,5 @@
 import { CallTimer, TimeLimitError } from './call-timer.ts'
-import { isThenable, waitCancelled } from './cancellation.ts'
+import { isLeft, isThenable, waitCancelled } from './cancellation.ts'
 import { LeaseLostError, messageOf, printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { didYouMean } from './nearest.ts'
@@ -18,6 +18,7 @@ import {
   type NormalizedResult,
   normalizeHandlerResult,
   normalizeResult,
+  processLeftText,
   runStoppedText,
   suspendedResult,
   syntheticText,
@@ -156,6 +157,7 @@ async function answerFailure(
     return suspendedResult(error)
   }
   const isTimeout = error instanceof TimeLimitError
+  if (isLeft(run) && !isTimeout) return leaveCall(run, prepared, context)
   if (timer.cancellation.isCancelled && !isTimeout) {
     const { reason } = timer.cancellation
     const hasSiblingFailed = !run.cancellation.isCancelled && reason instanceof SiblingFailed
@@ -170,6 +172,13 @@ async function answerFailure(
   const output =
     failed.result === undefined ? `Tool error: ${messageOf(error)}` : normalizeHandlerResult(failed.result).output
   return finishCall(run, callInfo, { output, isError: true }, isTimeout ? 'timeout' : 'error')
+}
+
+/** A call that the next process cannot repeat gets a result; any other stays open and runs again there. */
+function leaveCall(run: Run, { call, tool }: PreparedCall, context: CallContext | undefined): MaybePromise<CallResult> {
+  const { replay = 'opaque' } = tool ?? {}
+  if (!context || replay !== 'opaque') return suspendedResult({})
+  return answerCall(run, call, interruptedText(processLeftText, { replay }, context.outputSoFar), 'unknown')
 }
 
 /** The reason for which the calls beside a failed one are cancelled. */

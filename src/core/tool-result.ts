@@ -171,6 +171,7 @@ function plainData(details: unknown): unknown {
 }
 
 export const runStoppedText = 'Aborted: the run was stopped'
+export const processLeftText = 'Interrupted: the process stopped'
 const didNotRun = 'before this call began; it did not run'
 
 /** What the model reads for a call that did not run, or whose effects are not known. */

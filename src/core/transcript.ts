@@ -30,7 +30,7 @@ export class Transcript {
   readonly labels: EntryOf<'label'>[] = []
   /** Why no run may be started in this session; absent unless it is parked. */
   parked: string | undefined
-  /** Consecutive runs that crashed without any progress. */
+  /** Consecutive runs that crashed without any progress, while no other session was aboard. */
   crashes = 0
   /** Whether a run of this process is under way. */
   isRunActive = false
@@ -252,7 +252,9 @@ export class Transcript {
     const { status, stop, at: endedAt, seq: endSeq } = entry
     if (run) Object.assign(run, { status, stop, endedAt, endSeq, turnCountAtEnd: this.turns.length })
     const { dropsTo } = entry
-    this.crashes = entry.stop === 'crashed' ? this.crashes + 1 : 0 // a run that ended properly ends the series
+    // A run that ended properly ends the series. A crash that the session shared with others may not be its fault.
+    if (entry.stop !== 'crashed') this.crashes = 0
+    else if (!entry.sharedCrash) this.crashes++
     if (dropsTo !== undefined) this.#keepMessages(({ seq }) => seq > dropsTo)
     if (entry.status === 'suspended') this.#open?.suspend()
   }

@@ -235,7 +235,7 @@ export const eventSchema: JsonSchema = {
     parent: object<ParentCall>({ runId: text, callId: text }, { session: text }),
     mode: oneOf<InputMode>({ prompt: true, steer: true, followUp: true, answer: true, stop: true }),
     stop: oneOf<StopReason>({ end: true, tool_use: true, length: true, refusal: true, other: true }),
-    status: oneOf<RunStatus>({ completed: true, aborted: true, error: true, suspended: true }),
+    status: oneOf<RunStatus>({ completed: true, aborted: true, error: true, suspended: true, left: true }),
     outcome: oneOf<CallOutcome>({
       done: true,
       error: true,

@@ -81,7 +81,7 @@ export class AgentStatus {
 
   #stateAfter(status: EntryOf<'run_ended'>['status']): AgentState {
     if (status === 'completed') return this.#stateWhenDone()
-    return ({ suspended: 'input-required', aborted: 'canceled', error: 'failed' } as const)[status]
+    return ({ suspended: 'input-required', aborted: 'canceled', error: 'failed', left: 'submitted' } as const)[status]
   }
 
   #stateWhenDone(): AgentState {

@@ -1,4 +1,4 @@
-import type { AgentEvent, SessionTurn } from '../events/events.ts'
+import type { AgentEvent, RunStatus, SessionTurn } from '../events/events.ts'
 
 /** The agent that `serveZot` serves. */
 export interface RpcHost {
@@ -34,7 +34,7 @@ export interface RpcImage {
 }
 
 export interface RunOutcome {
-  readonly status: 'completed' | 'aborted' | 'error' | 'suspended'
+  readonly status: RunStatus
   /** `budget`, `max_turns`, `permission-required`, … */
   readonly stopReason: string
   readonly error?: string

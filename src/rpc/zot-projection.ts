@@ -151,7 +151,7 @@ export class ZotProjection {
 
   #close(status: RunOutcome['status'], stop: string, error?: string): ZotEvent[] {
     this.#isClosed = true
-    const failed = this.#fail(status === 'aborted' ? 'aborted' : 'error', error ?? stop)
+    const failed = this.#fail(status === 'aborted' || status === 'left' ? 'aborted' : 'error', error ?? stop)
     const left = this.#calls.closeAll(status === 'suspended' ? stop : undefined)
     const message = this.#messageOf(status, stop, error)
     this.#hasFailed = message !== undefined

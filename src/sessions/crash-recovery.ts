@@ -8,12 +8,12 @@ const maxCrashes = 3
 
 /**
  * The entries to append when a process died during a run. An opaque call that had begun gets a result that says its
- * outcome is unknown. Pure and keyed calls, and calls that had not begun, stay open and run again. A run that ended because
- * its store failed, in a process that still lives, did not crash. A run that was asked to stop is not resumed.
+ * outcome is unknown. Pure and keyed calls, and calls that had not begun, stay open and run again. A run that was asked to
+ * stop is not resumed.
  */
 export function crashEntries(
   transcript: Transcript,
-  { wasCutOff = false, commandsOf }: { wasCutOff?: boolean; commandsOf?: CommandsOf | undefined } = {},
+  { wasCutOff = false, sessionsAboard = 1, commandsOf }: CrashFacts = {},
 ): EntryBody[] {
   const run = transcript.activeRun
   if (!run) return []
@@ -23,11 +23,21 @@ export function crashEntries(
   const results = lost.map(({ id }) => syntheticResult(id, 'unknown', commandsOf?.(id)))
   if (run.stopSeq !== undefined) return [...results, ...stoppedEntries(transcript, run.id, run.stopSeq, lost)]
   const stop = wasCutOff ? 'error' : 'crashed'
-  const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop }
+  const isShared = !wasCutOff && sessionsAboard > 1
+  const shared = isShared && { sharedCrash: sessionsAboard }
+  const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop, ...shared }
   const crashes = transcript.crashes + 1
-  if (wasCutOff || crashes < maxCrashes) return [...results, ended]
+  if (wasCutOff || isShared || crashes < maxCrashes) return [...results, ended]
   const reason = `its process ended ${crashes} times in a row without getting anywhere`
   return [...results, ended, { type: 'parked', reason }]
+}
+
+interface CrashFacts {
+  /** The run ended because its store failed, in a process that still lives. */
+  readonly wasCutOff?: boolean
+  /** How many sessions the dead process held. Only a session that was alone is known to be the cause. */
+  readonly sessionsAboard?: number | undefined
+  readonly commandsOf?: CommandsOf | undefined
 }
 
 /** Ends a run that was asked to stop, as the run itself would have done. */

@@ -20,6 +20,9 @@ export interface SessionOptions {
 
 const defaultLeaseMs = 30_000
 
+/** Written into the log with each run, so that sessions that one process held are recognized. */
+export const thisProcessId: string = crypto.randomUUID()
+
 /** Runs of this process whose end the store failed to write. */
 const cutOff = new WeakMap<SessionStore, Set<string>>()
 
@@ -29,6 +32,7 @@ const cutOff = new WeakMap<SessionStore, Set<string>>()
  */
 export abstract class LeasedLog {
   readonly id: string
+  readonly processId = thisProcessId
   readonly log: Log
   protected readonly store: SessionStore
   protected readonly options: SessionOptions
@@ -43,6 +47,8 @@ export abstract class LeasedLog {
   #isTaken = false
   /** Additions run one at a time. */
   #additions: Promise<unknown> = Promise.resolve()
+  /** How many sessions the last holder of the lease had when it died, if it did. */
+  #sessionsAboard: number | undefined
   /** Whether all entries of other writers are read; before that nothing may be appended. */
   #isReady = false
   #head = 0
@@ -101,7 +107,9 @@ export abstract class LeasedLog {
   async #take(): Promise<void> {
     this.#parentLease = await parentLeaseOf(this.store, this.id)
     const holder = this.#parentLease?.holder ?? this.id
-    const inbox = await this.#lease.take(holder, { takeOver: this.#takesOver, create: this.log.head === 0 })
+    const how = { takeOver: this.#takesOver, create: this.log.head === 0 }
+    const { inbox, died } = await this.#lease.take(holder, how)
+    this.#sessionsAboard = died?.sessions
     this.#takesOver = false // applies only once
     if (this.log.isBroken) this.#reload(await this.store.read(this.id))
     else this.#absorb(await this.#readNew())
@@ -218,6 +226,11 @@ export abstract class LeasedLog {
     return { epoch, head: this.#head, ...this.#parentLease }
   }
 
+  /** A child is written under the lease of its root. */
+  #aboard(): number | undefined {
+    return this.#parent ? this.#parent.#aboard() : this.#sessionsAboard
+  }
+
   #reload(history: readonly LogEntry[]): void {
     this.log.reload(history)
     this.#head = history.length
@@ -236,7 +249,7 @@ export abstract class LeasedLog {
     const wasCutOff = cutOff.get(this.store)?.delete(run.id) ?? false
     // A run that was cut off in this process has ended its commands itself.
     const commandsOf = wasCutOff ? undefined : await endLeftoverCommands(transcript)
-    const entries = crashEntries(transcript, { wasCutOff, commandsOf })
+    const entries = crashEntries(transcript, { wasCutOff, commandsOf, sessionsAboard: this.#aboard() })
     const isParking = entries.at(-1)?.type === 'parked'
     // Progress of its children counts like its own.
     if (isParking && madeProgress((await this.tree()).slice(1), transcript.activeRun)) entries.pop()

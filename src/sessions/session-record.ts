@@ -86,9 +86,9 @@ const changes: { readonly [Type in EntryBody['type']]?: (draft: Draft, entry: En
     if (processId === undefined) delete draft.processId
     else draft.processId = processId
   },
-  run_ended(draft, { status, stop, error, dropsTo, sharedCrash }) {
+  run_ended(draft, { status, error, dropsTo, sharedCrash }) {
     delete draft.isActive
-    draft.status = statusAfter(status, stop, error !== undefined)
+    draft.status = statusAfter(status, error !== undefined)
     if (dropsTo !== undefined) draft.undelivered = draft.undelivered.filter(([, seq]) => seq > dropsTo)
     if (sharedCrash) draft.suspicions = (draft.suspicions ?? 0) + 1
   },
@@ -147,8 +147,9 @@ function titleOf(content: readonly { readonly type: string }[]): string {
   return oneLine(textOf({ role: 'user', content: content as never }).slice(0, 4 * maxTitleLength), maxTitleLength)
 }
 
-function statusAfter(status: EntryOf<'run_ended'>['status'], stop: string, hasError: boolean): SessionStatus {
-  if (status === 'suspended') return stop === 'left' ? 'interrupted' : 'waiting'
+function statusAfter(status: EntryOf<'run_ended'>['status'], hasError: boolean): SessionStatus {
+  if (status === 'suspended') return 'waiting'
+  if (status === 'left') return 'interrupted'
   if (status !== 'error') return 'idle'
   return hasError ? 'failed' : 'interrupted'
 }

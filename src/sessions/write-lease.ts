@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { LeaseLostError } from '../core/errors.ts'
 import { failpoint, type InboxItem } from '../core/log.ts'
-import type { LeaseRequest, SessionStore } from '../core/store.ts'
+import type { Lease, LeaseRequest, SessionStore } from '../core/store.ts'
 
 interface WriteLeaseOptions {
   readonly store: SessionStore
@@ -29,15 +29,14 @@ export class WriteLease {
     return this.#held?.epoch
   }
 
-  /** Takes the lease; resolves with the inbox. */
-  async take(id: string, how: Pick<LeaseRequest, 'takeOver' | 'create'>): Promise<readonly InboxItem[]> {
+  async take(id: string, how: Pick<LeaseRequest, 'takeOver' | 'create'>): Promise<Lease> {
     const { store, owner, ttlMs } = this.#options
     failpoint('lease.take.before')
-    const { epoch, inbox } = await store.lease(id, { owner, ttlMs, ...how })
+    const lease = await store.lease(id, { owner, ttlMs, ...how })
     failpoint('lease.take.after')
-    this.#held = { id, epoch }
+    this.#held = { id, epoch: lease.epoch }
     this.#renewLater(this.#held)
-    return inbox
+    return lease
   }
 
   async release(): Promise<void> {

@@ -26,7 +26,7 @@ export async function outcomeOf(running: Promise<AgentStats>): Promise<RunOutcom
 
 /** The exit code of a process whose last run ended this way. */
 export function exitCodeOf({ status, stopReason }: RunOutcome): number {
-  if (status === 'aborted') return exitCodes.interrupted
+  if (status === 'aborted' || status === 'left') return exitCodes.interrupted
   if (status === 'error') return exitCodes.error
   if (status === 'suspended') return exitCodes.permission
   return stopReason === 'budget' || stopReason === 'max_turns' ? exitCodes.budget : exitCodes.done

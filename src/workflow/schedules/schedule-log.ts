@@ -74,7 +74,7 @@ export async function openScheduleLog({ store, reader, clock, leaseMs }: Schedul
   }
 
   try {
-    const inbox = await lease.take(schedulesLogId, { create: true })
+    const { inbox } = await lease.take(schedulesLogId, { create: true })
     await reader.catchUp()
     const opened = new Log({ id: schedulesLogId, clock, newId, after: reader.head, commit })
     if (opened.head === 0) await opened.append(firstEntry)

@@ -102,6 +102,7 @@ function noteOf(entry: LogEntry): string | undefined {
 function endingOf({ status, stop, error }: EntryOf<'run_ended'>): string | undefined {
   if (status === 'completed') return undefined
   if (status === 'suspended') return 'The run ended here, to wait for an answer'
+  if (status === 'left') return 'The process left the run here, for another one to continue it'
   if (status === 'aborted') return stop === 'forked' ? undefined : 'Stopped'
   if (stop === 'crashed') return 'The process ended during this run'
   return `The run failed: ${error?.message ?? stop}`

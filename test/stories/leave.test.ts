@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest'
+import { createAgent, createMemoryStore, createSession, createSpawnTool, loadSession } from '../../src/index.ts'
+import { call, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
+import type { ReplayClass, SessionStore, ToolContext, ToolDef } from '../../src/types.ts'
+
+type Tools = Record<string, ToolDef>
+
+async function firstProcess(store: SessionStore, tools: Tools, ...script: Step[]) {
+  const session = await createSession({ store, id: 's' })
+  return createAgent({ provider: scripted(...script), session, tools })
+}
+
+async function nextProcess(store: SessionStore, tools: Tools, ...script: Step[]) {
+  const session = await loadSession(store, 's')
+  const provider = scripted(...script)
+  return { agent: createAgent({ provider, session, tools }), provider }
+}
+
+/** A reply that never comes. */
+function silent() {
+  const asked = Promise.withResolvers<void>()
+  const step: Step = (_, signal) => {
+    asked.resolve()
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  }
+  return { step, asked: asked.promise }
+}
+
+const typesIn = async (store: SessionStore): Promise<string[]> => (await store.read('s')).map(({ type }) => type)
+
+test('ST19 a process that leaves during a model call logs no abort, and another one goes on at once', async () => {
+  const store = createMemoryStore()
+  const model = silent()
+  const agent = await firstProcess(store, {}, model.step)
+  const run = agent.run({ prompt: 'go' })
+  await model.asked
+  await agent.leave()
+  expect(await run).toMatchObject({ status: 'left', stopReason: 'left' })
+  expect(await typesIn(store)).toEqual(['run_started', 'turn', 'attempt', 'run_ended'])
+  expect(await store.find('s')).toMatchObject({ status: 'interrupted', attention: 'interrupted' })
+
+  const next = await nextProcess(store, {}, 'Done.')
+  expect(await next.agent.run()).toMatchObject({ status: 'completed', text: 'Done.' })
+  expect(texts(next.agent.turns)).toEqual(['user: go', 'assistant: Done.'])
+  expect(next.agent.log.transcript.crashes).toBe(0)
+  expect(await store.find('s')).toMatchObject({ status: 'idle' })
+})
+
+test('ST19 what was streamed is counted, and the next process asks the model again', async () => {
+  const store = createMemoryStore()
+  const agent = await firstProcess(store, {}, 'A long answer that is cut off.')
+  agent.hooks.hook('stream:text', () => void agent.leave())
+  expect(await agent.run({ prompt: 'go' })).toMatchObject({ status: 'left' })
+  expect(texts(agent.turns)).toEqual(['user: go'])
+  expect((await store.find('s'))!.tokens).toBeGreaterThan(0)
+  const next = await nextProcess(store, {}, 'Done.')
+  await next.agent.run()
+  expect(texts(next.agent.turns)).toEqual(['user: go', 'assistant: Done.'])
+})
+
+interface Started {
+  readonly key: string
+  readonly attempt: number
+}
+
+/** A tool whose first execution never ends, and whose second one does. */
+function endless(replay: ReplayClass) {
+  const begun = Promise.withResolvers<void>()
+  const starts: Started[] = []
+  const work = tool(
+    'work',
+    (_, { idempotencyKey: key, attempt }: ToolContext) => {
+      starts.push({ key, attempt })
+      begun.resolve()
+      return starts.length === 1 ? new Promise<string>(() => {}) : 'worked'
+    },
+    { replay },
+  )
+  return { tools: { work, other: tool('other', () => 'other') }, begun: begun.promise, starts }
+}
+
+test.each(['pure', 'keyed'] as const)(
+  'ST19 a %s call that was under way runs again in the next process',
+  async (replay) => {
+    const store = createMemoryStore()
+    const { tools, begun, starts } = endless(replay)
+    const agent = await firstProcess(store, tools, [call('1', 'work'), call('2', 'other')])
+    const run = agent.run({ prompt: 'go' })
+    await begun
+    await agent.leave()
+    await run
+    expect((await typesIn(store)).filter((type) => type === 'call_result')).toEqual([])
+    const next = await nextProcess(store, tools, 'Done.')
+    await next.agent.run()
+    expect(texts(next.agent.turns).slice(2)).toEqual(['user: ←worked ←other', 'assistant: Done.'])
+    expect(new Set(starts.map(({ key }) => key)).size).toBe(1)
+  },
+)
+
+test('ST19 an opaque call that was under way is told as unknown, and calls that had not begun run in the next process', async () => {
+  const store = createMemoryStore()
+  const { tools, begun, starts } = endless('opaque')
+  const agent = await firstProcess(store, tools, [call('1', 'work'), call('2', 'other')])
+  const run = agent.run({ prompt: 'go' })
+  await begun
+  await agent.leave()
+  await run
+  const next = await nextProcess(store, tools, 'Done.')
+  expect(next.agent.session!.pending).toEqual([])
+  await next.agent.run()
+  expect(texts(next.agent.turns)[2]).toMatch(/←Interrupted: the process stopped .*check before repeating it\. ←other$/)
+  expect(starts).toHaveLength(1)
+})
+
+test('ST19 a child that works during leave goes on where it was, in the next process', async () => {
+  const store = createMemoryStore()
+  const model = silent()
+  const tools = { spawn: createSpawnTool() }
+  const agent = await firstProcess(store, tools, [call('1', 'spawn', { task: 'help' })], model.step)
+  const run = agent.run({ prompt: 'go' })
+  await model.asked
+  await agent.leave()
+  await run
+  const child = await store.read('s/1')
+  expect(child.at(-1)).toMatchObject({ type: 'run_ended', status: 'left' })
+  const next = await nextProcess(store, tools, 'From the child.', 'Done.')
+  await next.agent.run()
+  expect(texts(next.agent.turns).slice(2)).toEqual(['user: ←From the child.', 'assistant: Done.'])
+})
+
+test('ST19 a message that was accepted before leave is delivered by the next process', async () => {
+  const store = createMemoryStore()
+  const model = silent()
+  const agent = await firstProcess(store, {}, model.step)
+  const run = agent.run({ prompt: 'go' })
+  await model.asked
+  await agent.followUp('and this')
+  await agent.leave()
+  await run
+  const next = await nextProcess(store, {}, 'One.', 'Two.')
+  await next.agent.run()
+  expect(texts(next.agent.turns)).toEqual(['user: go', 'assistant: One.', 'user: and this', 'assistant: Two.'])
+})
+
+test('leave() without a run does nothing, and the agent can run afterwards', async () => {
+  const agent = await firstProcess(createMemoryStore(), {}, 'Done.')
+  await agent.leave()
+  expect(await agent.run({ prompt: 'go' })).toMatchObject({ status: 'completed' })
+})
