@@ -91,7 +91,7 @@ function refused(path: string, why: string, code: string): CodedError {
   return new CodedError(`Validation/${code}`, `${path} is not used: ${why}`)
 }
 
-/** Tests each rule alone on its examples, and gives those with the wrong result. Shell lines are read as in a trusted workspace. */
+/** Tests each rule alone on its examples, and gives the failing ones. Shell lines are read as in a trusted workspace. */
 export function testPolicy(
   settings: AuthoritySettings,
   layer: keyof SettingsLayers = 'launch',
