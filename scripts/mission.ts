@@ -65,8 +65,8 @@ export function countRows(mission: Mission, report: TestReport): MissionCount {
 
 /** The row ids that the title of a test or of a `describe` begins with; ids further on in it are mere mentions. */
 export function idsFromTitle(title: string): string[] {
-  const run = /^(?:[A-Z]\d{2,3}(?![\w-])[\s,]*)+/.exec(title)
-  return run?.[0].match(/[A-Z]\d{2,3}/g) ?? []
+  const run = /^(?:[A-Z]{1,2}\d{2,3}(?![\w-])[\s,]*)+/.exec(title)
+  return run?.[0].match(/[A-Z]{1,2}\d{2,3}/g) ?? []
 }
 
 export function formatCount({ groups, warnings }: MissionCount): string {

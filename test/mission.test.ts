@@ -9,6 +9,7 @@ describe('ids from a title', () => {
     expect(idsFromTitle('A103, A106,B001 budgets hold')).toEqual(['A103', 'A106', 'B001'])
     expect(idsFromTitle('A103')).toEqual(['A103'])
     expect(idsFromTitle('E05 a finding has two digits')).toEqual(['E05'])
+    expect(idsFromTitle('ST07 E08 an issue has two letters')).toEqual(['ST07', 'E08'])
   })
 
   it('takes ids after the first word for mentions', () => {
@@ -122,17 +123,17 @@ describe('mission.json', () => {
   const mission: Mission = JSON.parse(text)
   const rows = mission.groups.flatMap((group) => Object.entries(group.rows))
 
-  it('has the 359 rows of the mission and those of the findings, each id once', () => {
+  it('has the 359 rows of the mission and those of findings and issues, each id once', () => {
     // Parsing hides a key given twice in one group, so the text is looked at as well.
-    const written = text.match(/"[A-Z]\d{2,3}":/g) ?? []
+    const written = text.match(/"[A-Z]{1,2}\d{2,3}":/g) ?? []
     expect(written).toHaveLength(rows.length)
     expect(new Set(rows.map(([id]) => id)).size).toBe(rows.length)
-    expect(rows.filter(([id]) => id.length === 4)).toHaveLength(359)
+    expect(rows.filter(([id]) => /^[A-Z]\d{3}$/.test(id))).toHaveLength(359)
   })
 
-  it('has the nine groups of the mission in order, then those of the findings', () => {
+  it('has the nine groups of the mission in order, then those of findings and issues', () => {
     const ids = mission.groups.map((group) => group.id)
-    expect(ids).toEqual(['E1', 'E2', 'E3', 'E4', 'E5', 'E6', 'E7', 'E8', 'E9', 'F1', 'F2', 'F3', 'F4', 'F5'])
+    expect(ids).toEqual(['E1', 'E2', 'E3', 'E4', 'E5', 'E6', 'E7', 'E8', 'E9', 'F1', 'F2', 'F3', 'F4', 'F5', 'F6'])
   })
 
   it('describes every row in at most 100 characters', () => {
