@@ -30,6 +30,8 @@ async function tried(step: () => Promise<string | undefined | void>): Promise<st
 /** The code alone. */
 export async function bundleInto(dist: string): Promise<void> {
   const shared = await sharedWithBrowsers()
+  const isBase = isOneOf(base)
+  const isOfPlugins = isOneOf(['plugins/'])
   const bundle = await rolldown({
     cwd: root,
     input: { 'cli/main': './src/cli/main.ts', ...subpaths() },
@@ -47,6 +49,7 @@ export async function bundleInto(dist: string): Promise<void> {
     comments: false,
     codeSplitting: {
       groups: [
+        { name: 'base', test: (id) => (shared.has(id) && !isOfPlugins(id)) || isBase(id) },
         { name: 'browser', test: (id) => shared.has(id) },
         ...chunks.map(([name, modules]) => ({ name, test: isOneOf(modules) })),
       ],
@@ -56,7 +59,7 @@ export async function bundleInto(dist: string): Promise<void> {
   await bundle.close()
 }
 
-/** Modules of other folders that the subpaths for browsers load: in a chunk of their own, where nothing of Node is. */
+/** Modules of other folders that the subpaths for browsers load: in chunks where nothing of Node is. */
 async function sharedWithBrowsers(): Promise<Set<string>> {
   const input = ['./src/chat/view-models.ts', './src/events/index.ts']
   const bundle = await rolldown({ cwd: root, input })
@@ -88,20 +91,23 @@ const asciiOnly: Plugin = {
   },
 }
 
+/** Loaded by everything, browsers too. */
+const base = ['core/estimate-tokens', 'core/nearest', 'core/version', 'platform/visible-text']
+
 /**
  * Modules that are loaded together share one file, because each file costs time at start. A chunk has the modules listed
  * here and what they import statically, unless an earlier chunk has it. Loading the root must not load a part of Node;
  * `libero --version` must load nothing else.
  */
 const chunks: readonly (readonly [name: string, modules: readonly string[]])[] = [
-  ['base', ['core/nearest', 'core/version', 'platform/visible-text']],
   ['events', ['events/']],
   ['cli', ['cli/cli-error', 'cli/command', 'cli/help', 'cli/libero', 'cli/parse']],
   [
     'engine',
     [
+      ...['core/tool-input', 'core/tool-output', 'core/usage', 'core/define-tool', 'core/schema'],
       ...['create-agent', 'providers/aliases', 'providers/without-vision', 'presets/preset', 'presets/standard'],
-      ...['sessions/session', 'sessions/memory-store', 'sessions/stores'],
+      ...['sessions/session', 'sessions/stores'],
       ...['sessions/interop/anthropic', 'sessions/interop/detect', 'sessions/interop/openai'],
       ...['execution/process', 'execution/sandbox', 'tools/interaction', 'tools/spawn'],
       ...['mcp/config', 'mcp/connections', 'mcp/oauth/credential-store', 'mcp/oauth/mcp-oauth-provider'],
@@ -109,6 +115,7 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
       ...['extensions/disclosure/tool-search', 'extensions/disclosure/lazy-tool'],
     ],
   ],
+  ['loop', ['core/run-lifecycle']], // loaded by the first run
   [
     'platform',
     ['files', 'lock', 'digest', 'redact', 'source-files', 'canonical-json'].map((name) => `platform/${name}`),
@@ -127,7 +134,7 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
       ...['platform/http-node', 'auth/credentials'],
     ],
   ],
-  ['store', ['sessions/sqlite-store', 'sessions/stored-session']],
+  ['store', ['sessions/sqlite-store', 'sessions/memory-store', 'sessions/stored-session']],
   ['toolset', ['presets/coding', 'extensions/read-tracking', 'extensions/summary-compaction']],
   ['authority', ['authority/authority', 'authority/trust/enter-project', 'authority/trust/trust-list']],
   ['call', ['authority/gate']], // loaded by the first call of a tool

@@ -33,9 +33,14 @@ export { composePresets, definePreset } from './presets/preset.ts'
 export { fromAnthropic, toAnthropic } from './sessions/interop/anthropic.ts'
 export { autoDetectAndConvert } from './sessions/interop/detect.ts'
 export { fromOpenAI, systemOf, toOpenAI } from './sessions/interop/openai.ts'
-export { createMemoryStore } from './sessions/memory-store.ts'
 export { createSession, loadSession, openSession } from './sessions/session.ts'
-export { createFileMapStore, createJsonlStore, createRemoteStore, createSqliteStore } from './sessions/stores.ts'
+export {
+  createFileMapStore,
+  createJsonlStore,
+  createMemoryStore,
+  createRemoteStore,
+  createSqliteStore,
+} from './sessions/stores.ts'
 export { defineSkill } from './skills/skill.ts'
 export { createInteractionTool } from './tools/interaction.ts'
 export { createSpawnTool, spawn } from './tools/spawn.ts'

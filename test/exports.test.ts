@@ -68,7 +68,7 @@ const rootNames = [
   'zodToJsonSchema',
 ]
 
-const maxFiles = 86
+const maxFiles = 70
 
 /** Worth loading only for those who use them. */
 const heavy = /sqlite|child_process|worker_threads|dockerode|postgres|^pg$|modelcontextprotocol|cfworker|dbos/

@@ -103,6 +103,7 @@ export class AgentResources {
 
   async #warmAll(): Promise<void> {
     const { extensions, host } = this.#options
-    await Promise.all(extensions.map(async (extension) => extension.warmup?.(host)))
+    const code = import('./run-lifecycle.ts') // so that the first run does not wait for it
+    await Promise.all([code, ...extensions.map(async (extension) => extension.warmup?.(host))])
   }
 }

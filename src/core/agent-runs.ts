@@ -2,7 +2,6 @@ import type { AgentResources } from './agent-resources.ts'
 import { Cancellation, followSignal, RunLeft } from './cancellation.ts'
 import { scopeOf, tier } from './hooks.ts'
 import { type Extension, newRun, type Run, type RunDependencies, type RunOptions } from './run.ts'
-import { executeRun } from './run-lifecycle.ts'
 import { checkRunOptions, parsePrompt } from './run-options.ts'
 import type { SessionContentBlock } from './turn.ts'
 import type { AgentStats } from './usage.ts'
@@ -87,6 +86,7 @@ export class AgentRuns {
     let ignoreStopRequests: (() => void) | undefined
     try {
       this.#latest = newRun(options, cancellation, dependencies)
+      const { executeRun } = await import('./run-lifecycle.ts')
       return await executeRun(this.#latest, {
         prompt,
         extensions,

@@ -2,9 +2,9 @@
 export const recordOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
-/** The names of the properties that an input must have. */
+/** The names of the properties that an input must have. The schema of a server may list anything. */
 export const requiredNames = ({ required }: Readonly<Record<string, unknown>>): readonly string[] =>
-  Array.isArray(required) ? (required as readonly string[]) : []
+  Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
 
 /** The types of a property; `undefined` if its schema does not restrict them. */
 export function declaredTypes(property: unknown): string | readonly string[] | undefined {

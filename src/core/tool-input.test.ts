@@ -235,7 +235,12 @@ describe('for any input', () => {
 
   test('it never throws on a malformed schema either, as an MCP server may send one', () => {
     const malformed = fc.record({ properties: fc.jsonValue(), required: fc.jsonValue() }, { requiredKeys: [] })
-    fc.assert(fc.property(record, malformed, (input, schema) => void validateToolArgs(input, schema)))
+    fc.assert(
+      fc.property(record, malformed, (input, schema) => void validateToolArgs(input, schema)),
+      {
+        examples: [[{}, { required: [{ toString: '' }] }]],
+      },
+    )
   })
 })
 

@@ -2,7 +2,7 @@ import { show } from '../core/behavior.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { Session, SessionDetails, SessionStore } from '../core/store.ts'
 import type { SessionOptions } from './leased-log.ts'
-import { createMemoryStore } from './memory-store.ts'
+import { createMemoryStore } from './stores.ts'
 
 /** Creates a session. Without a store it is kept in memory. */
 export async function createSession({

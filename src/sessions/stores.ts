@@ -8,6 +8,13 @@ import type { SqliteStoreOptions } from './sqlite-store.ts'
 
 // The root module exports every store, and loads each on first use.
 
+/** Sessions in memory. */
+export function createMemoryStore(options: { clock?: Clock } = {}): SessionStore {
+  const load = async () => (await import('./memory-store.ts')).createMemoryStore(options)
+  const { identity: _none, close: _nothing, ...store } = lazily(load)
+  return store
+}
+
 /** Sessions in one SQLite file. `libero/session/sqlite` has more functions for it. */
 export function createSqliteStore(options: SqliteStoreOptions): SessionStore {
   need('createSqliteStore', 'path', options?.path)

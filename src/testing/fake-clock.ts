@@ -32,6 +32,7 @@ export function fakeClock(start = 0): FakeClock {
     },
     async advance(ms) {
       const until = now + ms
+      await import('../core/run-lifecycle.ts') // a run that has just begun may wait for its code
       await settle()
       for (let due = nextDue(until); due; due = nextDue(until)) {
         const [id, { at, fn }] = due

@@ -49,6 +49,47 @@ describe('the build', () => {
     expect(await node(root, '--input-type=module', '--eval', script)).toEqual({ code: 0, output: ' few\n' })
   })
 
+  test('A236 an import of the root and of the providers parses at most 250,000 bytes', async () => {
+    const script = `
+      import { readFileSync } from 'node:fs'
+      import { registerHooks } from 'node:module'
+      let bytes = 0
+      registerHooks({
+        load(url, context, next) {
+          bytes += readFileSync(new URL(url)).length
+          return next(url, context)
+        },
+      })
+      await import('libero')
+      await import('libero/providers')
+      console.log(bytes)
+    `
+    const { output } = await node(root, '--input-type=module', '--eval', script)
+    expect(Number(output)).toBeGreaterThan(100_000)
+    expect(Number(output)).toBeLessThanOrEqual(250_000)
+  })
+
+  test('a run after a warmup loads no file', async () => {
+    const script = `
+      import { registerHooks } from 'node:module'
+      import { createAgent } from 'libero'
+      const files = []
+      registerHooks({
+        load(url, context, next) {
+          if (url.startsWith('file:')) files.push(url)
+          return next(url, context)
+        },
+      })
+      const reply = { type: 'reply', content: [{ type: 'text', text: 'done' }], usage: {}, stop: 'end' }
+      const provider = { meta: { name: 'inline', defaultModel: 'm' }, async *stream() { yield reply } }
+      const agent = createAgent({ provider })
+      await agent.warmup()
+      const warm = files.splice(0).length
+      console.log(warm, (await agent.run({ prompt: 'go' })).text, files.join())
+    `
+    expect(await node(root, '--input-type=module', '--eval', script)).toEqual({ code: 0, output: '1 done \n' })
+  })
+
   test('what was built runs', async () => {
     const script = `
       import { createAgent } from 'libero'

@@ -103,9 +103,14 @@ describe('what destroy() lets go of', () => {
   test('a place that is still being made when the agent is destroyed', async () => {
     const execution = memoryExecution()
     const made = Promise.withResolvers<void>()
-    const slow = { ...execution, spawn: () => made.promise.then(() => execution.spawn()) }
-    const agent = createAgent({ provider: scripted('never'), execution: slow })
+    const asked = Promise.withResolvers<void>()
+    const spawn = () => {
+      asked.resolve()
+      return made.promise.then(() => execution.spawn())
+    }
+    const agent = createAgent({ provider: scripted('never'), execution: { ...execution, spawn } })
     const running = agent.run({ prompt: 'go' })
+    await asked.promise
     const destroyed = agent.destroy()
     await expect(running).rejects.toThrow('aborted')
     await destroyed
