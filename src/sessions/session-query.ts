@@ -2,6 +2,7 @@ import { show } from '../core/behavior.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { EntryRange, SessionPage, SessionQuery, SessionStore, SessionSummary } from '../core/store.ts'
 import { compareTexts } from '../core/text.ts'
+import { plainText } from './summary-texts.ts'
 
 const defaultLimit = 50
 export const maxLimit = 1000
@@ -21,29 +22,58 @@ export interface Position {
   readonly id: string
 }
 
-/** Checks a query. */
+/** Checks a query. The texts of its filters become as `plainText` makes those of the details. */
 export function parseQuery(query: SessionQuery = {}): ParsedQuery {
-  for (const name of Object.keys(query))
-    if (!fields.includes(name as keyof SessionQuery))
-      throw new TypeError(`list() has no option "${name}"${didYouMean(name, fields)}`)
-  const { status, cursor, order = 'updated', limit = defaultLimit, ...filters } = query
-  if (!['updated', 'created', 'id'].includes(order))
-    throw new TypeError(`list() can order by "updated", "created" or "id", not by ${show(order)}`)
-  if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit)
-    throw new TypeError(`list() takes a limit from 1 to ${maxLimit}, got ${show(limit)}`)
-  const statuses = typeof status === 'string' ? [status] : status
-  return { ...filters, order, limit, statuses, after: cursor === undefined ? undefined : positionIn(cursor) }
+  for (const [name, value] of Object.entries(query)) {
+    if (!Object.hasOwn(checks, name))
+      throw new TypeError(`list() has no option "${name}"${didYouMean(name, Object.keys(checks))}`)
+    const [isRight, wanted] = checks[name as keyof SessionQuery]
+    if (value !== undefined && !isRight(value))
+      throw new TypeError(`list() takes ${wanted} as ${name}, got ${show(value)}`)
+  }
+  const { status, cursor, order = 'updated', limit = defaultLimit, tags, tenant, kind, folder, ...others } = query
+  return {
+    ...others,
+    ...(tags && { tags: tags.map(plainText) }),
+    ...(tenant !== undefined && { tenant: plainText(tenant) }),
+    ...(kind !== undefined && { kind: plainText(kind) }),
+    ...(folder !== undefined && { folder: plainText(folder) }),
+    order,
+    limit,
+    statuses: typeof status === 'string' ? [status] : status,
+    after: cursor === undefined ? undefined : positionIn(cursor, order),
+  }
 }
 
-const fields: readonly (keyof SessionQuery)[] = [
-  ...(['status', 'attention', 'tags', 'tenant', 'kind', 'folder', 'parent', 'prefix', 'updatedBefore'] as const),
-  ...(['order', 'limit', 'cursor'] as const),
-]
+const statuses: readonly unknown[] = ['working', 'waiting', 'interrupted', 'idle', 'failed', 'parked']
+const orders: readonly unknown[] = ['updated', 'created', 'id']
+const isText = (value: unknown): boolean => typeof value === 'string'
+
+const checks: Readonly<Record<keyof SessionQuery, readonly [(value: unknown) => boolean, string]>> = {
+  status: [
+    (value) => (Array.isArray(value) ? value : [value]).every((one) => statuses.includes(one)),
+    `one or several of ${statuses.join(', ')}`,
+  ],
+  attention: [(value) => value === true, 'true'],
+  tags: [(value) => Array.isArray(value) && value.every(isText), 'a list of texts'],
+  tenant: [isText, 'a text'],
+  kind: [isText, 'a text'],
+  folder: [isText, 'a path'],
+  parent: [(value) => value === null || isText(value), 'an id or null'],
+  prefix: [isText, 'the beginning of an id'],
+  updatedBefore: [Number.isFinite, 'a time in milliseconds'],
+  order: [(value) => orders.includes(value), orders.join(', ')],
+  limit: [
+    (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= maxLimit,
+    `a number from 1 to ${maxLimit}`,
+  ],
+  cursor: [isText, 'the "next" of a page'],
+}
 
 /** The cursor after a session. */
 export function cursorAfter(summary: SessionSummary, order: ParsedQuery['order']): string {
   const { time, id } = positionOf(summary, order)
-  return JSON.stringify([time, id])
+  return JSON.stringify([order, time, id])
 }
 
 export function positionOf({ id, createdAt, updatedAt }: SessionSummary, order: ParsedQuery['order']): Position {
@@ -51,12 +81,22 @@ export function positionOf({ id, createdAt, updatedAt }: SessionSummary, order: 
   return { time: order === 'created' ? createdAt : updatedAt, id }
 }
 
-function positionIn(cursor: string): Position {
+function positionIn(cursor: string, order: ParsedQuery['order']): Position {
+  const [ordered, time, id] = partsOf(cursor)
+  if (ordered !== order || typeof time !== 'number' || typeof id !== 'string')
+    throw new TypeError(
+      `The cursor ${show(cursor)} is not the "next" of a page by "${order}"; list without it to begin again`,
+    )
+  return { time, id }
+}
+
+function partsOf(cursor: string): readonly unknown[] {
   try {
-    const [time, id] = JSON.parse(cursor) as unknown[]
-    if (typeof time === 'number' && typeof id === 'string') return { time, id }
-  } catch {}
-  throw new TypeError(`The cursor ${show(cursor)} is not the "next" of a page; list without it to begin again`)
+    const parts: unknown = JSON.parse(cursor)
+    return Array.isArray(parts) ? parts : []
+  } catch {
+    return []
+  }
 }
 
 /** Whether a session is one of those that a query names. */
@@ -90,6 +130,7 @@ export function nextPage(found: readonly SessionSummary[], { limit, order }: Par
   return found.length > limit ? { sessions, next: cursorAfter(sessions.at(-1)!, order) } : { sessions }
 }
 
+/** By the order of a query. */
 function compare(a: Position, b: Position, order: ParsedQuery['order']): number {
   return order === 'id' ? compareTexts(a.id, b.id) : b.time - a.time || compareTexts(b.id, a.id)
 }

@@ -1,8 +1,8 @@
 import type { EntryBody, EntryOf, LogEntry } from '../core/log.ts'
 import type { Attention, SessionDetails, SessionStatus, SessionSummary } from '../core/store.ts'
-import { oneLine } from '../core/text.ts'
 import { isProgress } from '../core/transcript.ts'
-import { textOf, toolCallsOf } from '../core/turn.ts'
+import { toolCallsOf } from '../core/turn.ts'
+import { plainText, readableDetails, titleOf } from './summary-texts.ts'
 
 /** What a store keeps about a session beside its log. It is computed from the entries alone, with each append. */
 export interface SessionRecord extends SessionDetails {
@@ -16,10 +16,18 @@ export interface SessionRecord extends SessionDetails {
   readonly bytes: number
   /** Without regard to the lease. */
   readonly status: SessionStatus
+  /** The status without the parking, for the time after it. */
+  readonly statusBeneath?: SessionStatus
   /** A run has begun and not ended. */
   readonly isActive?: true
+  /** The last run. */
+  readonly runId?: string
   /** The process of the last run. */
   readonly processId?: string
+  /** The calls of the last reply that have no result yet. */
+  readonly openCalls?: readonly string[]
+  /** The calls that wait for an approval, with the digest of each request. */
+  readonly asked?: readonly (readonly [callId: string, digest: string])[]
   /** An answer came after the run was suspended. */
   readonly isAnswered?: true
   /** Accepted messages that no turn has delivered yet: the id and the number of each entry. */
@@ -38,10 +46,10 @@ export const emptyRecord: SessionRecord = {
 export function recordAfter(record: SessionRecord, entries: readonly LogEntry[], bytes: number): SessionRecord {
   const first = entries[0]
   if (!first) return record
-  const draft: Draft = { ...record, createdAt: record.head === 0 ? timeOf(first) : record.createdAt }
+  const draft: Draft = { ...record, createdAt: record.head === 0 ? numberIn(first.at) : record.createdAt }
   for (const entry of entries) {
     draft.head = entry.seq
-    draft.updatedAt = timeOf(entry) || draft.updatedAt
+    draft.updatedAt = numberIn(entry.at) || draft.updatedAt
     fold(draft, entry)
   }
   draft.bytes += bytes
@@ -50,85 +58,95 @@ export function recordAfter(record: SessionRecord, entries: readonly LogEntry[],
 
 type Draft = { -readonly [Key in keyof SessionRecord]: SessionRecord[Key] }
 
-const timeOf = ({ at }: LogEntry): number => (typeof at === 'number' && Number.isFinite(at) ? at : 0)
-
-/** Entries of other versions may lack fields, so nothing is taken for granted. */
+/** Entries of other versions and imported ones may lack fields or have wrong ones, so nothing is taken for granted. */
 function fold(draft: Draft, entry: LogEntry): void {
-  if (draft.suspicions !== undefined && isMeasuredProgress(entry)) delete draft.suspicions
   const change = changes[entry.type] as ((draft: Draft, entry: LogEntry) => void) | undefined
   try {
+    if (draft.suspicions !== undefined && isProgress(entry)) delete draft.suspicions
     change?.(draft, entry)
   } catch {
     // A malformed entry changes nothing here; reading the log reports it.
   }
 }
 
-function isMeasuredProgress(entry: LogEntry): boolean {
-  try {
-    return isProgress(entry)
-  } catch {
-    return false
-  }
-}
+/** More are not remembered, because the record is written with each append. */
+const maxUndelivered = 200
 
 const changes: { readonly [Type in EntryBody['type']]?: (draft: Draft, entry: EntryOf<Type>) => void } = {
-  details(draft, { title, tags, tenant, kind, folder }) {
-    if (title !== undefined) draft.title = oneLine(title, maxTitleLength)
-    if (tags !== undefined) draft.tags = tags
-    if (tenant !== undefined) draft.tenant = tenant
-    if (kind !== undefined) draft.kind = kind
-    if (folder !== undefined) draft.folder = folder
+  details(draft, entry) {
+    Object.assign(draft, readableDetails(entry))
   },
-  run_started(draft, { processId }) {
-    draft.status = 'working'
+  run_started(draft, { runId, processId }) {
     draft.isActive = true
+    draft.runId = runId
     delete draft.isAnswered
-    if (processId === undefined) delete draft.processId
-    else draft.processId = processId
+    if (typeof processId === 'string') draft.processId = processId
+    else delete draft.processId
+    setActiveStatus(draft)
   },
-  run_ended(draft, { status, error, dropsTo, sharedCrash }) {
-    delete draft.isActive
-    draft.status = statusAfter(status, error !== undefined)
+  run_ended(draft, { runId, status, error, dropsTo, sharedCrash }) {
     if (dropsTo !== undefined) draft.undelivered = draft.undelivered.filter(([, seq]) => seq > dropsTo)
     if (sharedCrash) draft.suspicions = (draft.suspicions ?? 0) + 1
+    if (!draft.isActive || runId !== draft.runId) return // a later run is under way
+    delete draft.isActive
+    setStatus(draft, statusAfter(status, error !== undefined))
   },
   input(draft, { mode, id, seq, content }) {
     if (mode === 'answer') noteAnswer(draft)
-    else if (mode !== 'stop') {
-      draft.undelivered = [...draft.undelivered, [id, seq]]
+    else if (mode !== 'stop' && typeof id === 'string') {
+      draft.undelivered = [...draft.undelivered, [id, seq] as const].slice(-maxUndelivered)
       draft.title ||= titleOf(content)
     }
   },
   turn(draft, { turn, consumed }) {
+    const { role, content, usage } = turn
     draft.turns++
-    draft.calls += toolCallsOf(turn).length
-    addUsage(draft, turn.usage)
+    addUsage(draft, usage)
     if (consumed) draft.undelivered = draft.undelivered.filter(([id]) => !consumed.includes(id))
-    if (turn.role === 'user') draft.title ||= titleOf(turn.content)
+    const blocks = Array.isArray(content) ? content.filter((block) => typeof block === 'object' && block !== null) : []
+    if (role === 'user') {
+      draft.title ||= titleOf(blocks)
+      for (const block of blocks) if (block.type === 'tool_result') closeCall(draft, block.callId)
+      return
+    }
+    const calls = toolCallsOf({ role, content: blocks }).map(({ id }) => id)
+    draft.calls += calls.length
+    setOpenCalls(draft, calls) // those of earlier turns are no longer open
+    setAsked(draft, [])
   },
   usage(draft, { usage }) {
     addUsage(draft, usage)
   },
-  approval_requested(draft) {
-    if (draft.isActive) draft.status = 'waiting'
+  approval_requested(draft, { callId, digest }) {
+    if (typeof callId === 'string' && typeof digest === 'string')
+      setAsked(draft, [...othersAsked(draft, callId), [callId, digest]])
   },
-  approval_answered(draft) {
-    if (draft.isActive) draft.status = 'working'
-    else noteAnswer(draft)
+  approval_answered(draft, { callId, digest }) {
+    const asked = draft.asked?.find(([id]) => id === callId)
+    if (asked?.[1] !== digest) return // only an answer to this very request counts
+    setAsked(draft, othersAsked(draft, callId))
+    noteAnswer(draft)
   },
-  call_started(draft) {
-    if (draft.isActive) draft.status = 'working'
+  call_started(draft, { callId }) {
+    setAsked(draft, othersAsked(draft, callId))
+  },
+  call_result(draft, { callId }) {
+    closeCall(draft, callId)
   },
   rewind(draft, { toSeq }) {
     draft.undelivered = draft.undelivered.filter(([, seq]) => seq <= toSeq)
     delete draft.isAnswered
-    if (!draft.isActive && draft.status !== 'parked') draft.status = 'idle'
+    setOpenCalls(draft, [])
+    setAsked(draft, [])
+    if (!draft.isActive) setStatus(draft, 'idle')
   },
   parked(draft) {
+    if (draft.status !== 'parked') draft.statusBeneath = draft.status
     draft.status = 'parked'
   },
   unparked(draft) {
-    draft.status = 'idle'
+    if (draft.status === 'parked') draft.status = draft.statusBeneath ?? 'idle'
+    delete draft.statusBeneath
     delete draft.suspicions
   },
   checkpoint(draft, { seq }) {
@@ -137,14 +155,44 @@ const changes: { readonly [Type in EntryBody['type']]?: (draft: Draft, entry: En
   // The command line of earlier versions recorded the folder as its state.
   state(draft, { owner, value }) {
     const cwd = owner === 'cli' ? (value as { readonly cwd?: unknown } | null)?.cwd : undefined
-    if (typeof cwd === 'string') draft.folder ??= cwd
+    if (typeof cwd === 'string' && cwd !== '') draft.folder ??= plainText(cwd)
   },
 }
 
-const maxTitleLength = 200
+/** A parked session stays parked until it is unparked. */
+function setStatus(draft: Draft, status: SessionStatus): void {
+  if (draft.status === 'parked') draft.statusBeneath = status
+  else draft.status = status
+}
 
-function titleOf(content: readonly { readonly type: string }[]): string {
-  return oneLine(textOf({ role: 'user', content: content as never }).slice(0, 4 * maxTitleLength), maxTitleLength)
+function setActiveStatus(draft: Draft): void {
+  if (draft.isActive) setStatus(draft, draft.asked ? 'waiting' : 'working')
+}
+
+function othersAsked({ asked = [] }: Draft, callId: string): NonNullable<SessionRecord['asked']> {
+  return asked.filter(([id]) => id !== callId)
+}
+
+/** They stay when the run ends: a later run asks the same without a new request. */
+function setAsked(draft: Draft, asked: NonNullable<SessionRecord['asked']>): void {
+  if (asked.length > 0) draft.asked = asked
+  else delete draft.asked
+  setActiveStatus(draft)
+}
+
+function closeCall(draft: Draft, callId: string): void {
+  const isWithin = (id: string): boolean => id === callId || id.startsWith(`${callId}.`) // or a call that it made
+  setOpenCalls(draft, draft.openCalls?.filter((id) => id !== callId) ?? [])
+  setAsked(draft, draft.asked?.filter(([id]) => !isWithin(id)) ?? [])
+  // The calls of a suspended run got their results otherwise: by a new message, or from the parent.
+  if (draft.openCalls || draft.isActive || draft.status !== 'waiting') return
+  draft.status = 'idle'
+  delete draft.isAnswered
+}
+
+function setOpenCalls(draft: Draft, calls: readonly string[]): void {
+  if (calls.length > 0) draft.openCalls = calls
+  else delete draft.openCalls
 }
 
 function statusAfter(status: EntryOf<'run_ended'>['status'], hasError: boolean): SessionStatus {
@@ -159,9 +207,12 @@ function noteAnswer(draft: Draft): void {
 }
 
 function addUsage(draft: Draft, usage: EntryOf<'usage'>['usage'] | undefined): void {
-  draft.tokens += (usage?.input ?? 0) + (usage?.output ?? 0)
-  draft.cost += usage?.cost ?? 0
+  draft.tokens += numberIn(usage?.input) + numberIn(usage?.output)
+  draft.cost += numberIn(usage?.cost)
 }
+
+/** The number, or 0 if it is none. */
+const numberIn = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
 
 /** What a store knows of a session beside its record. */
 export interface SessionPresence {
@@ -175,22 +226,20 @@ export interface SessionPresence {
 
 /** The summary that a store gives to its callers. */
 export function summaryOf(record: SessionRecord, { id, parent, isHeld, mail }: SessionPresence): SessionSummary {
-  const {
-    isActive,
-    processId: _processId,
-    isAnswered: _answered,
-    undelivered: _undelivered,
-    tags = [],
-    ...shown
-  } = record
+  const { head, createdAt, updatedAt, turns, calls, tokens, cost, bytes, tags = [] } = record
+  const { title, tenant, kind, folder, checkpoint, suspicions } = record
   const attention = isHeld ? undefined : attentionOf(record, mail)
   return {
-    ...shown,
-    id,
-    tags,
-    status: isActive && !isHeld && record.status !== 'parked' ? 'interrupted' : record.status,
-    ...(parent !== undefined && { parent }),
+    ...{ id, head, createdAt, updatedAt, turns, calls, tokens, cost, bytes, tags },
+    status: record.isActive && !isHeld && record.status !== 'parked' ? 'interrupted' : record.status,
     ...(attention && { attention }),
+    ...(parent !== undefined && { parent }),
+    ...(title && { title }),
+    ...(tenant !== undefined && { tenant }),
+    ...(kind !== undefined && { kind }),
+    ...(folder !== undefined && { folder }),
+    ...(checkpoint !== undefined && { checkpoint }),
+    ...(suspicions !== undefined && { suspicions }),
   }
 }
 
