@@ -18,7 +18,6 @@ export {
   type SessionManifest,
   writeManifest,
 } from './manifest.ts'
-export { createMemoryStore } from './memory-store.ts'
 export type { AccessOptions } from './remote/access.ts'
 export type { RemoteStoreOptions } from './remote-store.ts'
 export { createSession, loadSession, openSession } from './session.ts'
@@ -29,4 +28,4 @@ export {
   type StoreHandlerOptions,
   toNodeListener,
 } from './store-handler.ts'
-export { createFileMapStore, createJsonlStore, createRemoteStore } from './stores.ts'
+export { createFileMapStore, createJsonlStore, createMemoryStore, createRemoteStore } from './stores.ts'
