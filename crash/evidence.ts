@@ -82,8 +82,6 @@ export interface Evidence {
   readonly earlier?: Snapshot
   /** Errors while the store was opened and read. */
   readonly problems: readonly string[]
-  /** Blobs that entries name and the store lacks. */
-  readonly missingBlobs: readonly string[]
 }
 
 export type PromiseId = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8'

@@ -2,7 +2,6 @@ import { messageOf } from '../src/core/errors.ts'
 import type { LogEntry } from '../src/core/log.ts'
 import type { SessionStore } from '../src/core/store.ts'
 import { allSessions } from '../src/sessions/session-query.ts'
-import { withSpill } from '../src/sessions/spill.ts'
 import type { Evidence, Snapshot, WaitingMessage } from './evidence.ts'
 import { readEffects, readLedger } from './ledger.ts'
 import { openStore, type StoreKind, sessionId } from './stores.ts'
@@ -18,7 +17,6 @@ export async function gather(
 ): Promise<Evidence> {
   const before = readLedger(folder)
   const problems: string[] = []
-  const missingBlobs: string[] = []
   const sessions: Record<string, readonly LogEntry[]> = {}
   const waiting: WaitingMessage[] = []
   try {
@@ -26,7 +24,7 @@ export async function gather(
     try {
       const ids = (await allSessions(store)).map(({ id }) => id)
       for (const id of ids) waiting.push(...(await waitingIn(store, id)))
-      for (const id of ids) sessions[id] = await readWhole(store, id, missingBlobs)
+      for (const id of ids) sessions[id] = await store.read(id)
     } finally {
       await store.close?.()
     }
@@ -37,14 +35,7 @@ export async function gather(
   const after = readLedger(folder)
   const notes = [...before, ...after.slice(before.length).filter(({ kind }) => kind === 'append' || kind === 'lease')]
   const found = { root: sessionId, sessions, waiting, notes, effects: readEffects(folder), ledger: after.length }
-  return { ...found, isDone, ...(earlier && { earlier }), problems, missingBlobs }
-}
-
-async function readWhole(store: SessionStore, id: string, missing: string[]): Promise<readonly LogEntry[]> {
-  const raw = await store.read(id)
-  for (const entry of raw as readonly { blob?: string; type: string }[])
-    if (entry.type === 'spilled' && !(await store.blobs(id).get(entry.blob ?? ''))) missing.push(`${id} ${entry.blob}`)
-  return missing.length > 0 ? raw : withSpill(store).read(id)
+  return { ...found, isDone, ...(earlier && { earlier }), problems }
 }
 
 /** A watch begins with the present state; from before the last entry on, it reports at once. */

@@ -117,23 +117,9 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'sessions/spill.ts',
-        find: `await Promise.all(entries.map((entry) => spill(store, id, entry))) : entries
-      await store.append(id, kept, fence)`,
-        replace: `await Promise.all(entries.map((entry) => spill(lazy, id, entry))) : entries
-      await store.append(id, kept, fence)
-      for (const bytes of late) await store.blobs(id).put(bytes)`,
-      },
-      {
-        file: 'sessions/spill.ts',
-        find: 'async append(id, entries, fence) {',
-        replace: `async append(id, entries, fence) {
-          const late = []
-          const put = async (bytes) => {
-            late.push(bytes)
-            const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-            return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
-          }
-          const lazy = { blobs: () => ({ put }) }`,
+        find: 'await store.append(id, kept, fence, { whole: entries, blobs })',
+        replace: `await store.append(id, kept, fence, { whole: entries, blobs: [] })
+        for (const { bytes } of blobs) await store.blobs(id).put(bytes)`,
       },
     ],
     points: [['sqlite.append.afterCommit:spilled', 1]],

@@ -3,7 +3,6 @@ import { failpoint } from '../src/core/log.ts'
 import type { SessionStore } from '../src/core/store.ts'
 import type { ReplayClass, ToolContext, ToolDef, ToolResult } from '../src/core/tool.ts'
 import { textOf } from '../src/core/turn.ts'
-import { withSpill } from '../src/sessions/spill.ts'
 import { createSpawnTool } from '../src/tools/spawn.ts'
 import { entriesOf, type Note } from './evidence.ts'
 import { takeEffect } from './ledger.ts'
@@ -81,7 +80,7 @@ export function workerTools(environment: ToolEnvironment): Record<string, ToolDe
 /** Replaces the turns before the present one by a summary that tells the step of the plan. */
 async function compact(store: SessionStore, { log }: ToolContext): Promise<string> {
   if (log.transcript.lastChange(0) === 'compaction') return 'compacted before'
-  const turns = entriesOf(await withSpill(store).read(sessionId), 'turn')
+  const turns = entriesOf(await store.read(sessionId), 'turn')
   const said = turns.filter(({ turn }) => turn.role === 'assistant')
   const toSeq = said.at(-1)!.seq - 1
   await log.append({

@@ -2,7 +2,6 @@ import { SessionNotFoundError } from '../core/errors.ts'
 import type { SessionStore } from '../core/store.ts'
 import { toBase64 } from './bytes.ts'
 import { descendantsOf } from './family.ts'
-import { withSpill } from './spill.ts'
 import { blobNamesIn, exportVersion } from './transfer/read-export.ts'
 
 export { type ImportedSession, type ImportOptions, importSession } from './transfer/import-session.ts'
@@ -22,11 +21,10 @@ export async function* exportSession(
   id: string,
   { children = true }: ExportOptions = {},
 ): AsyncGenerator<string, void> {
-  const whole = withSpill(store)
   const descendants = children ? await descendantsOf(store, id) : []
   if (!(await store.find(id))) throw new SessionNotFoundError(id)
   for (const [i, session] of [{ id }, ...descendants].entries()) {
-    const entries = await whole.read(session.id)
+    const entries = await store.read(session.id)
     const header = i === 0 ? { libero: 'session', version: exportVersion } : { libero: 'child' }
     const parent = 'parent' in session && i > 0 && { parent: session.parent }
     yield line({ ...header, id: session.id, ...parent, entries: entries.length })

@@ -16,6 +16,7 @@ import {
 import { type CachedSession, CachedSessions, createLocks } from './file-map/cached-sessions.ts'
 import { readSummary } from './read-summaries.ts'
 import { entriesInRange, pageOf } from './session-query.ts'
+import { type SpilledBlob, type SpillingStore, withSpill } from './spill.ts'
 
 export type { FileMapAdapter } from './file-map/adapter-files.ts'
 
@@ -54,10 +55,10 @@ export function createFileMapStore(
     return entriesInRange(await read(id, range.after), range, (range.after ?? 0) + 1)
   }
 
-  return {
+  return withSpill({
     isOneProcess: true,
 
-    append: (id, entries, { epoch, head, holder = id, parent }) =>
+    append: (id, entries, { epoch, head, holder = id, parent }, { blobs }) =>
       withLocks([holder, id], async () => {
         const leased = await sessions.of(holder)
         if (leased.epoch === 0 || leased.epoch !== epoch) throw leaseLost(holder, leased.meta.owner)
@@ -70,6 +71,7 @@ export function createFileMapStore(
         }
         checkNumbers(id, entries, head)
         sessions.checkWritable(session)
+        await saveBlobs(session, blobs, { files, sessions })
         const longer = text + textOf(entries)
         const delivered = new Set(entries.flatMap((entry) => keyOf(entry) ?? []))
         failpoint('filemap.append.beforeTurns', entries)
@@ -155,7 +157,7 @@ export function createFileMapStore(
     },
 
     blobs: (id) => blobsOf(id, sharedOf(adapter)),
-  }
+  } satisfies SpillingStore)
 }
 
 function sharedOf(adapter: FileMapAdapter): Shared {
@@ -192,18 +194,24 @@ function changeOf(watchers: Shared['watchers'], id: string, signal: AbortSignal)
   })
 }
 
-/** Blobs as base64 texts. The meta names a blob before it is saved, so that it is deleted with the session. */
+/** Saves blobs as base64 texts. The meta names a blob before it is saved, so that it is deleted with the session. */
+async function saveBlobs(
+  session: CachedSession,
+  blobs: readonly SpilledBlob[],
+  { files, sessions }: Pick<Shared, 'files' | 'sessions'>,
+): Promise<void> {
+  const { meta } = session
+  const added = blobs.map(({ name }) => name).filter((name) => !meta.blobs.includes(name))
+  if (added.length > 0) await sessions.change(session, { blobs: [...meta.blobs, ...added] })
+  for (const { name, bytes } of blobs) await files.save(blobPath(meta.id, name), toBase64(bytes))
+}
+
 function blobsOf(id: string, { files, sessions, withLocks }: Shared): BlobStore {
   return {
     async put(data) {
       const bytes = new Uint8Array(data)
       const name = await sha256Hex(bytes)
-      await withLocks([id], async () => {
-        const session = await sessions.of(id)
-        const { blobs } = session.meta
-        if (!blobs.includes(name)) await sessions.change(session, { blobs: [...blobs, name] })
-        await files.save(blobPath(id, name), toBase64(bytes))
-      })
+      await withLocks([id], async () => saveBlobs(await sessions.of(id), [{ name, bytes }], { files, sessions }))
       return name
     },
 

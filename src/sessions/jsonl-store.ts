@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { SessionNotFoundError, StoreError } from '../core/errors.ts'
 import type { LogEntry } from '../core/log.ts'
-import type { EntryRange, SessionStore } from '../core/store.ts'
+import type { BlobStore, EntryRange, SessionStore } from '../core/store.ts'
 import { blobFiles } from './jsonl/blob-files.ts'
 import { refuseLink, syncFolder } from './jsonl/files.ts'
 import { withFolderLock } from './jsonl/folder-lock.ts'
@@ -16,6 +16,7 @@ import { listSessions } from './jsonl/session-list.ts'
 import { checkFolder, ensureStore, identityOf, restrictToOwner } from './jsonl/store-file.ts'
 import { readSummary } from './read-summaries.ts'
 import { entriesInRange, pageOf } from './session-query.ts'
+import { type SpillingStore, withSpill } from './spill.ts'
 import { ChangeListeners, watchByPolling } from './watch-by-polling.ts'
 
 export interface JsonlStoreOptions {
@@ -86,8 +87,16 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     return entriesInRange(await read(id, range.after), range, (range.after ?? 0) + 1)
   }
 
-  return {
-    async append(id, entries, fence) {
+  function blobsOf(id: string): BlobStore {
+    return blobFiles(folderOf(id), () => {
+      prepareForWriting()
+      makeSessionFolder(dir, id)
+    })
+  }
+
+  return withSpill({
+    async append(id, entries, fence, { blobs }) {
+      for (const { bytes } of blobs) await blobsOf(id).put(bytes)
       await leases.append(id, entries, fence)
       listeners.notify(id)
     },
@@ -147,12 +156,7 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
       })
     },
 
-    blobs(id) {
-      return blobFiles(folderOf(id), () => {
-        prepareForWriting()
-        makeSessionFolder(dir, id)
-      })
-    },
+    blobs: blobsOf,
 
     async identity() {
       refuseClosed()
@@ -163,5 +167,5 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
       closing.abort()
       await leases.close()
     },
-  }
+  } satisfies SpillingStore)
 }

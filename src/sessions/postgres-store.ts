@@ -16,6 +16,7 @@ import { createNotifications, type PostgresSql } from './postgres/driver.ts'
 import { createTables, quoted } from './postgres/tables.ts'
 import { readSummary } from './read-summaries.ts'
 import { entriesInRange, pageOf } from './session-query.ts'
+import { type SpillingStore, withSpill } from './spill.ts'
 import { watchByPolling } from './watch-by-polling.ts'
 
 export type { Clock } from '../core/clock.ts'
@@ -93,8 +94,17 @@ export function createPostgresStore({
     return entriesInRange(entries, range, after + 1)
   }
 
-  return {
-    async append(id, entries, { epoch, head, holder = id, parent }) {
+  async function putBlob(id: string, blob: string, bytes: Uint8Array): Promise<void> {
+    await tables.write(
+      `insert into ${schema}.blob (session, name, bytes) values ($1::text, $2::text, $3::bytea) on conflict do nothing`,
+      [toName(id, 'session id'), blob, bytes],
+    )
+    failpoint('postgres.blob.after')
+  }
+
+  return withSpill({
+    async append(id, entries, { epoch, head, holder = id, parent }, { blobs }) {
+      for (const blob of blobs) await putBlob(id, blob.name, blob.bytes)
       const keys = entries.flatMap((entry) => ('clientKey' in entry && entry.clientKey ? [entry.clientKey] : []))
       const values = [
         toName(id, 'session id'),
@@ -177,11 +187,7 @@ export function createPostgresStore({
         async put(bytes) {
           const copy = new Uint8Array(bytes)
           const blob = await sha256Hex(copy)
-          await tables.write(
-            `insert into ${schema}.blob (session, name, bytes) values ($1::text, $2::text, $3::bytea) on conflict do nothing`,
-            [session, blob, copy],
-          )
-          failpoint('postgres.blob.after')
+          await putBlob(id, blob, copy)
           return blob
         },
         async get(blob) {
@@ -209,7 +215,7 @@ export function createPostgresStore({
     async close() {
       await Promise.all([database.close(), notifications.close()])
     },
-  }
+  } satisfies SpillingStore)
 }
 
 function infoOf({ id, parent }: Row): { id: string; parent?: string } {

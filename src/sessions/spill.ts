@@ -1,6 +1,7 @@
 import { StoreError } from '../core/errors.ts'
-import { failpoint, type LogEntry } from '../core/log.ts'
-import type { SessionStore } from '../core/store.ts'
+import type { LogEntry } from '../core/log.ts'
+import type { BlobStore, Fence, SessionStore } from '../core/store.ts'
+import { sha256Hex } from './bytes.ts'
 
 /** Stored in place of an entry that is too large for a line or a row; the entry itself is in a blob. */
 interface SpilledEntry extends Pick<LogEntry, 'seq' | 'id' | 'at'> {
@@ -11,64 +12,77 @@ interface SpilledEntry extends Pick<LogEntry, 'seq' | 'id' | 'at'> {
   readonly clientKey?: string
 }
 
+/** A store whose large entries `withSpill` keeps in blobs. */
+export interface SpillingStore extends Omit<SessionStore, 'append'> {
+  append(sessionId: string, entries: readonly LogEntry[], fence: Fence, spilled: Spilled): Promise<void>
+}
+
+/** What a store gets with the entries of an append. */
+export interface Spilled {
+  /** The entries as the caller gave them, from which the summary is computed. */
+  readonly whole: readonly LogEntry[]
+  /** The blobs that the entries name. They must be durable before the entries are, or together with them. */
+  readonly blobs: readonly SpilledBlob[]
+}
+
+export interface SpilledBlob {
+  readonly name: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
 /** Larger entries become blobs. */
 const maxInlineSize = 256 * 1024
-const wrapped = new WeakMap<SessionStore, SessionStore>()
 
 /**
- * Wraps a store so that entries of more than 256 KiB are kept as blobs. The blob is durable before the entry that names it.
- * Reading through the wrapped store gives whole entries.
+ * The store that callers see: it takes and gives whole entries, and keeps those of more than 256 KiB as blobs, which
+ * `names()` does not show.
  */
-export function withSpill(store: SessionStore): SessionStore {
-  let spilling = wrapped.get(store)
-  if (!spilling) {
-    spilling = spillingStore(store)
-    wrapped.set(store, spilling)
-    wrapped.set(spilling, spilling)
-  }
-  return spilling
-}
-
-function spillingStore(store: SessionStore): SessionStore {
+export function withSpill<Store extends SpillingStore>(
+  store: Store,
+): Omit<Store, 'append'> & Pick<SessionStore, 'append'> {
   return {
-    async append(id, entries, fence) {
-      const kept = entries.some(isLarge) ? await Promise.all(entries.map((entry) => spill(store, id, entry))) : entries
-      await store.append(id, kept, fence)
+    ...store,
+    async append(id: string, entries: readonly LogEntry[], fence: Fence) {
+      const blobs: SpilledBlob[] = []
+      const kept = entries.some(isLarge) ? await Promise.all(entries.map((entry) => spill(entry, blobs))) : entries
+      await store.append(id, kept, fence, { whole: entries, blobs })
     },
-    read: async (id, range) => whole(store, id, await store.read(id, range)),
+    read: async (id, range) => wholeEntries(store.blobs(id), id, await store.read(id, range)),
     async *watch(id, options) {
       for await (const { entries, inbox } of store.watch(id, options))
-        yield { entries: await whole(store, id, entries), inbox }
+        yield { entries: await wholeEntries(store.blobs(id), id, entries), inbox }
     },
-    find: (id) => store.find(id),
-    list: (query) => store.list(query),
-    delete: (id) => store.delete(id),
-    lease: (id, request) => store.lease(id, request),
-    send: (id, item) => store.send(id, item),
-    blobs: (id) => store.blobs(id),
-    ...(store.isOneProcess !== undefined && { isOneProcess: store.isOneProcess }),
-    ...(store.identity && { identity: () => store.identity!() }),
-    ...(store.close && { close: () => store.close!() }),
-  }
+    blobs: (id) => ({ ...store.blobs(id), names: () => namesWithoutSpilled(store, id) }),
+  } satisfies Pick<SessionStore, 'append' | 'read' | 'watch' | 'blobs'> & Store
 }
 
-async function spill(store: SessionStore, id: string, entry: LogEntry): Promise<LogEntry> {
+async function spill(entry: LogEntry, blobs: SpilledBlob[]): Promise<LogEntry> {
   if (!isLarge(entry)) return entry
-  const blob = await store.blobs(id).put(new TextEncoder().encode(JSON.stringify(entry)))
-  failpoint('spill.blob.after')
+  const bytes = new TextEncoder().encode(JSON.stringify(entry))
+  const blob = await sha256Hex(bytes)
+  blobs.push({ name: blob, bytes })
   const key = 'clientKey' in entry && entry.clientKey !== undefined && { clientKey: entry.clientKey }
   const { seq, at, type: of } = entry
   const stub: SpilledEntry = { seq, id: entry.id, at, type: 'spilled', of, blob, ...key }
   return stub as unknown as LogEntry // a type of the store, which no log contains
 }
 
-async function whole(store: SessionStore, id: string, entries: readonly LogEntry[]): Promise<readonly LogEntry[]> {
+/** The entries with those that are kept in blobs. For a store that reads its own entries. */
+export async function wholeEntries(
+  blobs: Pick<BlobStore, 'get'>,
+  id: string,
+  entries: readonly LogEntry[],
+): Promise<readonly LogEntry[]> {
   if (!entries.some(isSpilled)) return entries
-  return Promise.all(entries.map((entry) => (isSpilled(entry) ? fetch(store, id, entry) : entry)))
+  return Promise.all(entries.map((entry) => (isSpilled(entry) ? fetch(blobs, id, entry) : entry)))
 }
 
-async function fetch(store: SessionStore, id: string, { seq, blob, ...stub }: SpilledEntry): Promise<LogEntry> {
-  const bytes = await store.blobs(id).get(blob)
+async function fetch(
+  blobs: Pick<BlobStore, 'get'>,
+  id: string,
+  { seq, blob, ...stub }: SpilledEntry,
+): Promise<LogEntry> {
+  const bytes = await blobs.get(blob)
   if (!bytes) throw new StoreError('corrupt', `Session ${id}: entry ${seq} names the blob ${blob}, which is not there`)
   const entry = parsed(bytes)
   if (entry?.seq !== seq || entry.id !== stub.id)
@@ -82,6 +96,24 @@ function parsed(bytes: Uint8Array): LogEntry | undefined {
   } catch {
     return undefined
   }
+}
+
+/** So many entries are looked through at a time. */
+const pageSize = 1000
+
+/** Blobs that are entries are the store's own business. */
+async function namesWithoutSpilled(store: SpillingStore, id: string): Promise<readonly string[]> {
+  const names = await store.blobs(id).names()
+  if (names.length === 0) return names
+  const hidden = new Set<string>()
+  let after = 0
+  for (;;) {
+    const entries = await store.read(id, { after, limit: pageSize })
+    for (const entry of entries as readonly unknown[]) if (isSpilled(entry)) hidden.add(entry.blob)
+    if (entries.length < pageSize) break
+    after += entries.length
+  }
+  return names.filter((name) => !hidden.has(name))
 }
 
 const isSpilled = (entry: unknown): entry is SpilledEntry =>

@@ -6,6 +6,7 @@ import type { EntryRange, SessionStore, StoreChange } from '../core/store.ts'
 import { digestOf } from '../platform/digest.ts'
 import { readSummary } from './read-summaries.ts'
 import { entriesInRange, pageOf } from './session-query.ts'
+import { type SpillingStore, withSpill } from './spill.ts'
 import type { Connection } from './sqlite/connection.ts'
 import { backUp } from './sqlite/database-file.ts'
 import {
@@ -110,11 +111,14 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
     return entriesInRange(entries, range, (range.after ?? 0) + 1)
   }
 
-  return {
-    async append(id, entries, fence) {
+  return withSpill({
+    async append(id, entries, fence, { blobs }) {
       const bodies = entries.map((entry) => JSON.stringify(entry))
       failpoint('sqlite.append.begin', entries)
-      await write((connection, rows) => appendEntries(connection, rows, { id, entries, bodies, fence }))
+      await write((connection, rows) => {
+        for (const { name, bytes } of blobs) putBlob(connection, id, name, bytes)
+        appendEntries(connection, rows, { id, entries, bodies, fence })
+      })
       failpoint('sqlite.append.afterCommit', entries)
       listeners.notify(id)
     },
@@ -213,7 +217,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       opened = undefined
       last?.close()
     },
-  }
+  } satisfies SpillingStore & Pick<SqliteStore, 'backup'>)
 }
 
 interface Opened {

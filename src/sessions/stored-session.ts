@@ -11,7 +11,6 @@ import { checkDetails, detailsIn } from './details.ts'
 import { childNames, descendantsOf } from './family.ts'
 import { LeasedLog, type SessionOptions } from './leased-log.ts'
 import { createAnswerItem, pendingCalls, requireFirstAnswer } from './pending.ts'
-import { withSpill } from './spill.ts'
 
 /** Creates a session. */
 export async function makeSession(
@@ -21,7 +20,7 @@ export async function makeSession(
 ): Promise<Session> {
   checkDetails('createSession', options)
   if (await store.find(id)) throw new Error(`Session "${id}" exists already; use loadSession(store, "${id}")`)
-  const session = new StoredSession(withSpill(store), id, [], options)
+  const session = new StoredSession(store, id, [], options)
   session.isNew = true
   session.details = detailsIn(options)
   return session
@@ -29,9 +28,9 @@ export async function makeSession(
 
 /** Loads an existing session. */
 export async function readSession(store: SessionStore, id: string, options: SessionOptions): Promise<Session> {
-  const history = await withSpill(store).read(id)
+  const history = await store.read(id)
   if (history.length === 0) throw new SessionNotFoundError(id)
-  return new StoredSession(withSpill(store), id, history, options)
+  return new StoredSession(store, id, history, options)
 }
 
 /** A session in a store. */

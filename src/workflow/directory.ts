@@ -5,7 +5,6 @@ import { Transcript } from '../core/transcript.ts'
 import { LogViews } from '../plugins/log-views.ts'
 import { yieldEntry } from '../plugins/yield-note.ts'
 import { allSessions } from '../sessions/session-query.ts'
-import { withSpill } from '../sessions/spill.ts'
 import { agentPrefix, readInstance } from './agent-instance.ts'
 import type { AgentInstance } from './definitions/definition.ts'
 
@@ -15,7 +14,7 @@ export class Directory {
   readonly #known = new Map<string, { readonly head: number; readonly instance: AgentInstance | undefined }>()
 
   constructor(store: SessionStore) {
-    this.#store = withSpill(store)
+    this.#store = store
   }
 
   async list(): Promise<readonly AgentInstance[]> {

@@ -76,7 +76,7 @@ function evidence(
   const notes = notesAbout(entries)
   const changed = change(entries, notes)
   const effects = new Set(['trial/b'])
-  const base = { root, sessions: { [root]: entries }, waiting: [], notes, effects, problems: [], missingBlobs: [] }
+  const base = { root, sessions: { [root]: entries }, waiting: [], notes, effects, problems: [] }
   return { ...base, ledger: (changed?.notes ?? notes).length, isDone: true, ...changed }
 }
 
@@ -255,7 +255,6 @@ describe('a planted violation is found', () => {
       },
     ],
     'the store does not open': ['I8', () => ({ problems: ['file is not a database'] })],
-    'a blob is missing': ['I8', () => ({ missingBlobs: ['trial abc'] })],
     'an answer to something else counts': [
       'approval',
       (entries, notes) => {

@@ -3,7 +3,6 @@ import type { SessionStore } from '../../core/store.ts'
 import type { TurnUsage } from '../../core/turn.ts'
 import { type AgentStats, addUsage, noUsage } from '../../core/usage.ts'
 import { allSessions } from '../../sessions/session-query.ts'
-import { withSpill } from '../../sessions/spill.ts'
 
 /** A span of work: its start and its duration. */
 export interface WorkSpan {
@@ -13,11 +12,10 @@ export interface WorkSpan {
 
 /** The usage of an agent and its sub-agents since a time, from their logs. */
 export async function usageSince(
-  given: SessionStore,
+  store: SessionStore,
   agentId: string,
   { since, elapsed }: WorkSpan,
 ): Promise<AgentStats> {
-  const store = withSpill(given)
   const read = async (id: string): Promise<TurnUsage[]> =>
     (await store.read(id)).filter(({ at }) => at >= since).flatMap(usageIn)
   const children = (await allSessions(store)).filter(({ id }) => id.startsWith(`${agentId}/`))

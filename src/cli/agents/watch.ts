@@ -5,7 +5,6 @@ import type { AgentStats } from '../../core/usage.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
 import { spawnAgentPlugin } from '../../plugins/tools/spawn-agent.ts'
-import { withSpill } from '../../sessions/spill.ts'
 import type { AgentInstance } from '../../workflow/definitions/definition.ts'
 import { exitCodes } from '../cli-error.ts'
 import type { Args } from '../command.ts'
@@ -136,8 +135,7 @@ export interface FollowChildrenOptions {
 
 /** Follows the sub-agents that an agent's messages start, and their own, by their logs, in whichever process they run. */
 export function followChildren(options: FollowChildrenOptions): (message: AgentInstanceMessage) => void {
-  const { agentId, signal, onEntry } = options
-  const store = withSpill(options.store)
+  const { store, agentId, signal, onEntry } = options
   const followed = new Map<string, AbortController>()
 
   function begin(callId: string, parent: WorkingChild): void {

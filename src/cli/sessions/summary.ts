@@ -8,7 +8,6 @@ import { textOf } from '../../core/turn.ts'
 import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
 import { createRedactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { withSpill } from '../../sessions/spill.ts'
 import type { Io } from '../io.ts'
 import { cutToWidth } from '../screen/text-width.ts'
 import { recordedFolder } from './session-folder.ts'
@@ -29,7 +28,7 @@ export interface SessionSummary {
 
 /** Reads the whole session. Secrets from `env` are removed from the title. */
 export async function summarize(store: SessionStore, info: SessionInfo, env: Io['env'] = {}): Promise<SessionSummary> {
-  return summaryOf(info, await withSpill(store).read(info.id), env)
+  return summaryOf(info, await store.read(info.id), env)
 }
 
 export function summaryOf(

@@ -2,7 +2,6 @@ import { messageOf, StoreError } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'
 import type { Lease, SessionStore } from '../../core/store.ts'
 import { descendantsOf } from '../family.ts'
-import { withSpill } from '../spill.ts'
 import { type ExportedSession, readExport, renameBlobs } from './read-export.ts'
 
 export interface ImportOptions {
@@ -48,7 +47,7 @@ export async function importSession(
       const entries = await entriesFor(store, name, session, renamed)
       await renew(leaseMs)
       const guard = parent === undefined ? { epoch } : { epoch, holder: id, parent }
-      await withSpill(store).append(name, entries, { ...guard, head: 0 })
+      await store.append(name, entries, { ...guard, head: 0 })
     }
   } catch (error) {
     throw await undone(store, id, error)

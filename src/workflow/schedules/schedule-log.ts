@@ -4,7 +4,6 @@ import { type EntryBody, type InboxItem, Log, type LogEntry } from '../../core/l
 import type { SessionStore } from '../../core/store.ts'
 import { inboxOf } from '../../sessions/pending.ts'
 import { openSession } from '../../sessions/session.ts'
-import { withSpill } from '../../sessions/spill.ts'
 import { WriteLease } from '../../sessions/write-lease.ts'
 import { type Checkpoint, readCheckpoint, ScheduleLedger, schedulesLogId } from './schedule-ledger.ts'
 
@@ -53,7 +52,6 @@ async function createLog(store: SessionStore): Promise<void> {
  */
 export async function openScheduleLog({ store, reader, clock, leaseMs }: ScheduleLogOptions): Promise<ScheduleLog> {
   const newId = createIds()
-  const spilling = withSpill(store)
   const owner = `scheduler#${newId()}`
   let log: Log | undefined
   const admitAll = (inbox: readonly InboxItem[]): void => {
@@ -65,7 +63,7 @@ export async function openScheduleLog({ store, reader, clock, leaseMs }: Schedul
   async function commit(entries: readonly LogEntry[]): Promise<void> {
     const { epoch } = lease
     if (epoch === undefined) throw leaseLost(schedulesLogId)
-    await spilling.append(schedulesLogId, entries, { epoch, head: entries[0]!.seq - 1 })
+    await store.append(schedulesLogId, entries, { epoch, head: entries[0]!.seq - 1 })
   }
 
   async function release(): Promise<void> {
@@ -120,7 +118,7 @@ export class ScheduleReader {
   #reading: Promise<unknown> = Promise.resolve()
 
   constructor(store: SessionStore) {
-    this.#store = withSpill(store) // a checkpoint may be large
+    this.#store = store
   }
 
   /** The number of the last entry that was read. */

@@ -5,7 +5,6 @@ import type { SessionSummary as SessionInfo, SessionStore } from '../../../core/
 import type { SessionContentBlock, SessionTurn, ToolOutput } from '../../../core/turn.ts'
 import type { Redactor } from '../../../platform/redact.ts'
 import { allSessions } from '../../../sessions/session-query.ts'
-import { withSpill } from '../../../sessions/spill.ts'
 import { type SessionSummary, summaryOf } from '../summary.ts'
 import { addTotals, type Totals, totalsOf } from './totals.ts'
 import { TranscriptViewBuilder } from './transcript-view-builder.ts'
@@ -75,7 +74,7 @@ export async function readTranscriptView(
   if (!root) throw new SessionNotFoundError(id)
   const queue = [root]
   for (const info of queue) {
-    logs.set(info, await withSpill(store).read(info.id))
+    logs.set(info, await store.read(info.id))
     queue.push(...(family.get(info.id) ?? []))
   }
   // The redactor learns from all logs first, so that a secret found in one is removed from the others too.
