@@ -34,6 +34,8 @@ export interface SessionSummary extends SessionDetails {
   readonly tags: readonly string[]
   readonly status: SessionStatus
   readonly attention?: Attention
+  /** A living process holds its lease: it works on the session, or writes to it. */
+  readonly isHeld?: true
   /** When the first and the last entry were written. */
   readonly createdAt: number
   readonly updatedAt: number

@@ -135,8 +135,36 @@ function compare(a: Position, b: Position, order: ParsedQuery['order']): number 
   return order === 'id' ? compareTexts(a.id, b.id) : b.time - a.time || compareTexts(b.id, a.id)
 }
 
+/**
+ * A page of the sessions that match and that `isWanted` accepts. Reads as many pages of the store as it takes; there is a
+ * `next` unless no session follows that matches.
+ */
+export async function pageWhere(
+  store: Pick<SessionStore, 'list'>,
+  query: SessionQuery,
+  isWanted: (summary: SessionSummary) => boolean | Promise<boolean>,
+): Promise<SessionPage> {
+  const { limit, order } = parseQuery(query)
+  const sessions: SessionSummary[] = []
+  let cursor = query.cursor
+  do {
+    const page = await store.list({ ...query, ...(cursor !== undefined && { cursor }) })
+    for (const summary of page.sessions) {
+      if (await isWanted(summary)) sessions.push(summary)
+      if (sessions.length < limit) continue
+      const isLast = page.next === undefined && summary === page.sessions.at(-1)
+      return isLast ? { sessions } : { sessions, next: cursorAfter(summary, order) }
+    }
+    cursor = page.next
+  } while (cursor !== undefined)
+  return { sessions }
+}
+
 /** All sessions that match, page by page. */
-export async function* eachSession(store: SessionStore, query: SessionQuery = {}): AsyncGenerator<SessionSummary> {
+export async function* eachSession(
+  store: Pick<SessionStore, 'list'>,
+  query: SessionQuery = {},
+): AsyncGenerator<SessionSummary> {
   let cursor = query.cursor
   do {
     const { sessions, next } = await store.list({ limit: maxLimit, ...query, ...(cursor !== undefined && { cursor }) })

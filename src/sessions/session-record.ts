@@ -2,6 +2,7 @@ import type { EntryBody, EntryOf, LogEntry } from '../core/log.ts'
 import type { Attention, SessionDetails, SessionStatus, SessionSummary } from '../core/store.ts'
 import { isProgress } from '../core/transcript.ts'
 import { toolCallsOf } from '../core/turn.ts'
+import { agentDetails, statusOfYield } from './agent-states.ts'
 import { plainText, readableDetails, titleOf } from './summary-texts.ts'
 
 /** What a store keeps about a session beside its log. It is computed from the entries alone, with each append. */
@@ -152,8 +153,10 @@ const changes: { readonly [Type in EntryBody['type']]?: (draft: Draft, entry: En
   checkpoint(draft, { seq }) {
     draft.checkpoint = seq
   },
-  // The command line of earlier versions recorded the folder as its state.
   state(draft, { owner, value }) {
+    if (owner === 'workflow:agent') Object.assign(draft, agentDetails(value, draft))
+    if (owner === 'workflow:yield') noteYield(draft, value)
+    // The command line of earlier versions recorded the folder as its state.
     const cwd = owner === 'cli' ? (value as { readonly cwd?: unknown } | null)?.cwd : undefined
     if (typeof cwd === 'string' && cwd !== '') draft.folder ??= plainText(cwd)
   },
@@ -206,6 +209,13 @@ function noteAnswer(draft: Draft): void {
   if (!draft.isActive && draft.status === 'waiting') draft.isAnswered = true
 }
 
+function noteYield(draft: Draft, value: unknown): void {
+  const status = statusOfYield(value)
+  if (!status || draft.isActive) return
+  setStatus(draft, status)
+  delete draft.isAnswered
+}
+
 function addUsage(draft: Draft, usage: EntryOf<'usage'>['usage'] | undefined): void {
   draft.tokens += numberIn(usage?.input) + numberIn(usage?.output)
   draft.cost += numberIn(usage?.cost)
@@ -233,6 +243,7 @@ export function summaryOf(record: SessionRecord, { id, parent, isHeld, mail }: S
     ...{ id, head, createdAt, updatedAt, turns, calls, tokens, cost, bytes, tags },
     status: record.isActive && !isHeld && record.status !== 'parked' ? 'interrupted' : record.status,
     ...(attention && { attention }),
+    ...(isHeld && { isHeld }),
     ...(parent !== undefined && { parent }),
     ...(title && { title }),
     ...(tenant !== undefined && { tenant }),

@@ -11,25 +11,10 @@ export const agentPrefix = 'agent-'
 const owner = 'workflow:agent'
 
 /** The record of an agent in its log; the latest counts. */
-type InstanceNote = Omit<AgentInstance, 'id' | 'modified'>
+export type InstanceNote = Omit<AgentInstance, 'id' | 'modified'>
 
 export function instanceEntry(note: InstanceNote): EntryBody {
   return { type: 'state', owner, value: note }
-}
-
-/** Updates an agent by entries of its log; `undefined` if the log is not that of an agent. */
-export function readInstance(
-  id: string,
-  entries: readonly LogEntry[],
-  before?: AgentInstance,
-): AgentInstance | undefined {
-  let instance = before
-  for (const entry of entries) {
-    const note = readNote(entry)
-    if (note) instance = { id, modified: entry.at, ...note }
-    else if (instance) instance = { ...instance, modified: entry.at }
-  }
-  return instance
 }
 
 export function readNote(entry: LogEntry): InstanceNote | undefined {

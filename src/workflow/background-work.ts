@@ -1,18 +1,20 @@
 import type { Clock } from '../core/clock.ts'
 import type { AgentInstanceLatestStatus } from '../plugins/message.ts'
 import type { LiveAgent } from './agent/live-agent.ts'
+import type { Directory } from './directory.ts'
 import type { OpenAgents } from './open-agents.ts'
 import { whyNeverWoken } from './schedules/agent-schedules.ts'
 import { isOtherWake, type Wake } from './schedules/schedule-owner.ts'
 
 interface BackgroundWorkOptions {
   readonly agents: OpenAgents
+  readonly directory: Directory
   readonly clock: Clock
   readonly onError: (error: Error) => void
 }
 
-/** How often an agent is checked that was busy in another process at the start. */
-const checkBusyMs = 10_000
+/** How often agents are looked for that need attention: their process may have died, or a message came from another one. */
+const lookEveryMs = 10_000
 
 /** When a message is checked again that was left to another process: that may be ending, or be dead. */
 const recheckAfterMs = [250, 500, 1000, 2000, 4000, 8000, 16_000]
@@ -20,8 +22,10 @@ const recheckAfterMs = [250, 500, 1000, 2000, 4000, 8000, 16_000]
 /** Work that no caller waits for: agents that a schedule wakes, and those that an ended process left. */
 export class BackgroundWork {
   readonly #options: BackgroundWorkOptions
-  readonly #busyTimers = new Map<string, () => void>()
   readonly #recheckTimers = new Map<string, () => void>()
+  /** The agents that needed attention at the last look, and what was known of them then. */
+  #seen: ReadonlyMap<string, string> = new Map()
+  #stopLooking: (() => void) | undefined
 
   constructor(options: BackgroundWorkOptions) {
     this.#options = options
@@ -37,54 +41,57 @@ export class BackgroundWork {
       if (!known?.closed) onError(new Error(`schedule "${scheduleId}" wakes no agent, and is removed: ${why}`))
       return 'closed'
     }
-    const agent = await agents.openForWork(agentId)
-    if (isRepeating && (await agent.hasUndelivered((key) => isOtherWake(key, call)))) return 'skipped'
-    await agent.session.send({ clientKey, mode: 'prompt', content: [{ type: 'text', text: message }] })
-    void this.#resume(agent)
-    return undefined
+    return agents.useForWork(agentId, async (agent) => {
+      if (isRepeating && (await agent.hasUndelivered((key) => isOtherWake(key, call)))) return 'skipped'
+      await agent.session.send({ clientKey, mode: 'prompt', content: [{ type: 'text', text: message }] })
+      void this.#resume(agentId)
+      return undefined
+    })
   }
 
-  /** Continues the work that ended processes left. */
+  /** Continues the work that ended processes left, now and whenever it is found later. */
+  async start(): Promise<void> {
+    await this.resumeAll()
+    const { agents, clock, onError } = this.#options
+    if (agents.isClosed) return
+    const again = (): void =>
+      void this.start().catch((cause) => onError(new Error('agents could not be looked at', { cause })))
+    this.#stopLooking?.()
+    this.#stopLooking = clock.timer(lookEveryMs, again)
+  }
+
+  /** Continues the work that ended processes left. Looks only at agents that need attention, and at each change once. */
   async resumeAll(): Promise<void> {
-    const { agents } = this.#options
-    for (const { id } of await agents.list()) if (!agents.isClosed) await this.#resumeIfFree(id)
+    const { agents, directory } = this.#options
+    const seen = new Map<string, string>()
+    for await (const { id, head, attention } of directory.each({ attention: true })) {
+      if (agents.isClosed) return
+      const known = `${head} ${attention}`
+      seen.set(id, known)
+      if (this.#seen.get(id) !== known) await this.#resumeIfFree(id)
+    }
+    this.#seen = seen
   }
 
-  /** If another process is running the agent, it is checked again later: that process may end. */
   async #resumeIfFree(agentId: string): Promise<void> {
     const { agents, onError } = this.#options
-    this.#cancelBusyTimer(agentId)
     try {
-      const agent = await agents.open(agentId)
-      if (agent.log.endReason !== undefined) return
-      if (!(await agent.importInbox())) this.#checkBusyLater(agentId)
-      else if (agent.log.endReason === undefined && agent.hasWork) void this.#resume(agent)
+      const hasWork = await agents.use(agentId, async (agent) => {
+        if (agent.log.endReason !== undefined || !(await agent.importInbox())) return false
+        return agent.log.endReason === undefined && agent.hasWork
+      })
+      if (hasWork) void this.#resume(agentId)
     } catch (error) {
       if (agents.isClosed) return
       onError(new Error(`agent ${agentId} could not be looked at; the others go on`, { cause: error }))
     }
   }
 
-  #checkBusyLater(agentId: string): void {
-    const { agents, clock } = this.#options
-    if (agents.isClosed) return
-    this.#cancelBusyTimer(agentId)
-    this.#busyTimers.set(
-      agentId,
-      clock.timer(checkBusyMs, () => void this.#resumeIfFree(agentId)),
-    )
-  }
-
-  #cancelBusyTimer(agentId: string): void {
-    this.#busyTimers.get(agentId)?.()
-    this.#busyTimers.delete(agentId)
-  }
-
-  async #resume(agent: LiveAgent): Promise<void> {
+  async #resume(agentId: string): Promise<void> {
     try {
-      this.checkLater(agent, await agent.resume())
+      await this.#options.agents.use(agentId, async (agent) => this.checkLater(agent, await agent.resume()))
     } catch (error) {
-      this.#options.onError(new Error(`agent ${agent.id} could not go on`, { cause: error }))
+      this.#options.onError(new Error(`agent ${agentId} could not go on`, { cause: error }))
     }
   }
 
@@ -96,25 +103,29 @@ export class BackgroundWork {
     this.#recheckTimers.get(agent.id)?.()
     this.#recheckTimers.set(
       agent.id,
-      clock.timer(ms, () => void this.#recheck(agent, tries + 1)),
+      clock.timer(ms, () => void this.#recheck(agent.id, tries + 1)),
     )
   }
 
-  async #recheck(agent: LiveAgent, tries: number): Promise<void> {
+  async #recheck(agentId: string, tries: number): Promise<void> {
     const { agents, onError } = this.#options
-    this.#recheckTimers.delete(agent.id)
+    this.#recheckTimers.delete(agentId)
+    if (agents.isClosed) return
     try {
-      if (agents.isClosed || agent.running || !(await agent.hasMore())) return
-      if (!(await agent.importInbox())) this.checkLater(agent, { state: 'submitted', modified: 0 }, tries)
-      else if (agent.log.endReason === undefined && agent.hasWork) await this.#resume(agent)
+      await agents.use(agentId, async (agent) => {
+        if (agent.running || !(await agent.hasMore())) return
+        if (!(await agent.importInbox())) this.checkLater(agent, { state: 'submitted', modified: 0 }, tries)
+        else if (agent.log.endReason === undefined && agent.hasWork) void this.#resume(agentId)
+      })
     } catch (error) {
       if (agents.isClosed) return
-      onError(new Error(`agent ${agent.id} could not be looked at again`, { cause: error }))
+      onError(new Error(`agent ${agentId} could not be looked at again`, { cause: error }))
     }
   }
 
   /** Cancels all timers. */
   stop(): void {
-    for (const cancelTimer of [...this.#busyTimers.values(), ...this.#recheckTimers.values()]) cancelTimer()
+    this.#stopLooking?.()
+    for (const cancelTimer of this.#recheckTimers.values()) cancelTimer()
   }
 }

@@ -74,6 +74,7 @@ const workflowRules: OptionRules<WorkflowOptions> = {
   withoutTools: [Array.isArray, 'a list of names'],
   snapshots: anObject,
   batchTimeoutMs: [(value) => typeof value === 'number' && value >= 0, 'a number of at least 0'],
+  maxIdleAgents: [(value) => Number.isInteger(value) && Number(value) >= 0, 'a whole number of at least 0'],
   clock: clockRule,
   newId: aFunction,
   onError: aFunction,
@@ -84,6 +85,7 @@ const newAgentRules: OptionRules<NewAgent> = {
   name: aText,
   handlerId: aText,
   config: checkedElsewhere,
+  tenant: aText,
   volatile: [(value) => typeof value === 'boolean', 'true or false'],
 }
 

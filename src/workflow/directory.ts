@@ -1,59 +1,109 @@
 import { isChildOf } from '../core/fork.ts'
 import type { LogEntry } from '../core/log.ts'
-import type { SessionStore } from '../core/store.ts'
+import type { SessionQuery, SessionStore, SessionSummary } from '../core/store.ts'
 import { Transcript } from '../core/transcript.ts'
 import { LogViews } from '../plugins/log-views.ts'
 import { yieldEntry } from '../plugins/yield-note.ts'
-import { allSessions } from '../sessions/session-query.ts'
-import { agentPrefix, readInstance } from './agent-instance.ts'
-import type { AgentInstance } from './definitions/definition.ts'
+import { agentTags } from '../sessions/agent-states.ts'
+import { eachSession, pageWhere } from '../sessions/session-query.ts'
+import { agentPrefix, type InstanceNote, readNote } from './agent-instance.ts'
+import type { AgentInstance, AgentSummary } from './definitions/definition.ts'
+import type { AgentPage, AgentQuery } from './workflow-contract.ts'
 
-/** The agents in a store, with sub-agents. Reads each entry of a log once. */
+interface OpenAgentsQuery extends Pick<SessionQuery, 'attention' | 'status'> {
+  readonly definitionId?: string
+}
+
+/** The agents in a store, with sub-agents. */
 export class Directory {
   readonly #store: SessionStore
-  readonly #known = new Map<string, { readonly head: number; readonly instance: AgentInstance | undefined }>()
 
   constructor(store: SessionStore) {
     this.#store = store
   }
 
-  async list(): Promise<readonly AgentInstance[]> {
-    const found: AgentInstance[] = []
-    for (const { id, head } of await allSessions(this.#store)) {
-      if (!id.startsWith(agentPrefix)) continue
-      const instance = await this.#read(id, head)
-      if (instance) found.push(instance)
+  /** One page of agents, by their summaries. Reads no log. */
+  async list({ subAgents = false, closed = false, ...query }: AgentQuery = {}): Promise<AgentPage> {
+    const { definitionId, name, prefix = '', status, tenant, limit, cursor } = query
+    const wanted: SessionQuery = {
+      prefix: prefix.startsWith(agentPrefix) ? prefix : agentPrefix + prefix,
+      tags: agentTags({ definitionId, name }),
+      ...(!subAgents && { parent: null, ...(!closed && { kind: openKind }) }),
+      ...(status !== undefined && { status }),
+      ...(tenant !== undefined && { tenant }),
+      ...(limit !== undefined && { limit }),
+      ...(cursor !== undefined && { cursor }),
     }
-    return found.sort((a, b) => a.created - b.created)
+    const agents = new Map<string, AgentSummary>()
+    const { sessions, next } = await pageWhere(this.#store, wanted, async (session) => {
+      const agent = await this.#agentOf(session)
+      if (!agent || (agent.closed && !closed)) return false
+      agents.set(agent.id, agent)
+      return true
+    })
+    return { agents: sessions.map(({ id }) => agents.get(id)!), ...(next !== undefined && { next }) }
+  }
+
+  /** All open agents that match, without sub-agents. Reads no log. */
+  each({ definitionId, ...query }: OpenAgentsQuery): AsyncGenerator<SessionSummary> {
+    const tags = agentTags({ definitionId })
+    return eachSession(this.#store, { ...query, kind: openKind, prefix: agentPrefix, tags })
+  }
+
+  /** The summary of an agent; reads no log. */
+  async find(id: string): Promise<AgentSummary | undefined> {
+    const session = id.startsWith(agentPrefix) ? await this.#store.find(id) : undefined
+    return session && this.#agentOf(session)
+  }
+
+  async #agentOf(session: SessionSummary): Promise<AgentSummary | undefined> {
+    const { id, kind, title, tenant, parent, createdAt, updatedAt, status, attention, isHeld } = session
+    if (!isAgent(session)) return undefined
+    const parentAgentId = parent === undefined ? undefined : id.slice(0, id.indexOf('/'))
+    const top = parentAgentId === undefined ? session : await this.#store.find(parentAgentId)
+    return {
+      ...{ id, definitionId: definitionIn(session), created: createdAt, modified: updatedAt, status },
+      ...{ isSubAgent: kind === 'sub-agent', closed: top?.kind === closedKind },
+      ...(title !== undefined && { title }),
+      ...(tenant !== undefined && { tenant }),
+      ...(parentAgentId !== undefined && { parentAgentId }),
+      ...(attention && { attention }),
+      ...(isHeld && { isHeld }),
+    }
   }
 
   async get(id: string): Promise<AgentInstance | undefined> {
-    if (!id.startsWith(agentPrefix)) return undefined
-    return this.#read(id, Number.POSITIVE_INFINITY)
+    const session = id.startsWith(agentPrefix) ? await this.#store.find(id) : undefined
+    const note = session && isAgent(session) ? await this.#firstNote(id) : undefined
+    return note && { ...note, id, modified: session!.updatedAt, closed: session!.kind === closedKind }
+  }
+
+  /** Among the first entries of the log; later ones differ only in `closed`. */
+  async #firstNote(id: string): Promise<InstanceNote | undefined> {
+    for (let after = 0, limit = 20; ; after += limit, limit *= 10) {
+      const entries = await this.#store.read(id, { after, limit })
+      for (const entry of entries) {
+        const note = readNote(entry)
+        if (note) return note
+      }
+      if (entries.length < limit) return undefined
+    }
   }
 
   entries(id: string, after = 0): Promise<readonly LogEntry[]> {
     return this.#store.read(id, { after })
   }
+}
 
-  async #read(id: string, head: number): Promise<AgentInstance | undefined> {
-    const known = this.#known.get(id)
-    if (known && known.head >= head) return known.instance
-    const entries = await this.#store.read(id, { after: Math.max(0, (known?.head ?? 0) - 1) })
-    const last = entries.at(-1)
-    if (!last) {
-      this.forget(id) // another process has deleted it
-      return undefined
-    }
-    const added = entries.filter(({ seq }) => seq > (known?.head ?? 0))
-    const instance = readInstance(id, added, known?.instance)
-    this.#known.set(id, { head: last.seq, instance })
-    return instance
-  }
+const openKind = 'agent'
+const closedKind = 'closed agent'
 
-  forget(id: string): void {
-    this.#known.delete(id)
-  }
+/** By its summary, which the store makes from the note that an agent has in its log. */
+const isAgent = ({ kind = '' }: SessionSummary): boolean => [openKind, closedKind, 'sub-agent'].includes(kind)
+
+function definitionIn({ tags }: SessionSummary): string {
+  const [prefix = ''] = agentTags({ definitionId: '' })
+  return tags.find((tag) => tag.startsWith(prefix))?.slice(prefix.length) ?? ''
 }
 
 /** The state of a sub-agent, by its log and by the outcome of the call that started it. */

@@ -63,6 +63,10 @@ export class EventListeners {
     this.#onError = onError
   }
 
+  get isFollowed(): boolean {
+    return this.#listeners.size > 0
+  }
+
   /** Calls the listener from now on. Returns a function that stops it. */
   follow(listener: EventListener): () => void {
     this.#listeners.add(listener)

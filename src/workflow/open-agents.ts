@@ -1,4 +1,4 @@
-import type { Session, SessionStore } from '../core/store.ts'
+import type { Session, SessionDetails, SessionStore } from '../core/store.ts'
 import type { MessageProjection } from '../plugins/message-projection.ts'
 import type { ScheduleBook } from '../plugins/schedule.ts'
 import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
@@ -8,23 +8,37 @@ import { appendOverRuns, cancelAgent } from './agent/cancel-agent.ts'
 import { LiveAgent, type LiveAgentOptions } from './agent/live-agent.ts'
 import { closedMessage, instanceEntry, noteOf, unknownAgentMessage } from './agent-instance.ts'
 import { type AgentInstance, resultDurationOf } from './definitions/definition.ts'
-import { type Directory, readSubAgent } from './directory.ts'
+import { Directory, readSubAgent } from './directory.ts'
 import { removeSchedulesOf } from './schedules/schedule-book.ts'
+import type { AgentPage, AgentQuery } from './workflow-contract.ts'
 
 interface OpenAgentsOptions extends Pick<LiveAgentOptions, 'dependencies' | 'handlers' | 'updates' | 'files'> {
   readonly directory: Directory
   readonly schedules: ScheduleBook
+  /** How many agents stay loaded that nothing uses. */
+  readonly maxIdle: number
 }
 
 type AgentMessages = Pick<MessageProjection, 'messages' | 'status'>
 
-/** The agents that this process uses: each is loaded once, on first use, and kept. */
+interface LoadedAgent {
+  readonly loading: Promise<LiveAgent>
+  agent?: LiveAgent
+  /** Calls under way that use it. */
+  uses: number
+}
+
+/** The agents that this process uses. Each is loaded once, on first use; of those that are idle only the last used stay. */
 export class OpenAgents {
   readonly #options: OpenAgentsOptions
-  readonly #live = new Map<string, Promise<LiveAgent>>()
+  /** The least recently used first. */
+  readonly #loaded = new Map<string, LoadedAgent>()
   readonly #closings = new Map<string, Promise<void>>()
+  /** Engines that end. */
+  readonly #releases = new Set<Promise<void>>()
   /** Holds the volatile agents. */
   readonly #memory = createMemoryStore()
+  readonly #volatile = new Directory(this.#memory)
   #isClosed = false
 
   constructor(options: OpenAgentsOptions) {
@@ -40,42 +54,73 @@ export class OpenAgents {
   }
 
   /** Stores a new agent. */
-  async add(instance: AgentInstance): Promise<void> {
+  async add(instance: AgentInstance, details: Pick<SessionDetails, 'tenant'> = {}): Promise<void> {
     const { dependencies, updates } = this.#options
     const { clock, newId } = dependencies
     const { id } = instance
-    const session = await createSession({ store: this.#storeOf(instance), id, clock, newId, owner: 'workflow' })
+    const store = this.#storeOf(instance)
+    const session = await createSession({ store, id, clock, newId, owner: 'workflow', ...details })
     const agent = this.#liveAgent(instance, session)
     await agent.writer.append(instanceEntry(noteOf(instance)))
-    this.#live.set(id, Promise.resolve(agent))
+    this.#loaded.set(id, { loading: Promise.resolve(agent), agent, uses: 0 })
     updates.emit({ type: 'agent', agentId: id, agent: instance })
+    this.#dropIdle()
   }
 
-  /** The agent in this process. Rejects for one that does not exist, and for a sub-agent. */
-  open(agentId: string): Promise<LiveAgent> {
+  /** Works with an agent, which stays loaded meanwhile. Rejects for one that does not exist, and for a sub-agent. */
+  async use<Result>(agentId: string, work: (agent: LiveAgent) => Promise<Result> | Result): Promise<Result> {
     this.checkOpen()
-    const known = this.#live.get(agentId)
-    if (known) return known
-    const loading = this.#load(agentId)
-    this.#live.set(agentId, loading)
-    loading.catch(() => this.#live.get(agentId) === loading && this.#live.delete(agentId))
-    return loading
+    const loaded = this.#loaded.get(agentId) ?? { loading: this.#load(agentId), uses: 0 }
+    this.#loaded.delete(agentId)
+    this.#loaded.set(agentId, loaded) // as the last used one
+    loaded.uses++
+    try {
+      loaded.agent = await loaded.loading
+      return await work(loaded.agent)
+    } finally {
+      loaded.uses--
+      if (!loaded.agent && this.#loaded.get(agentId) === loaded) this.#loaded.delete(agentId) // it could not be loaded
+      this.#dropIdle()
+    }
   }
 
-  /** As `open`, with the latest log; rejects for a closed agent. */
-  async openForWork(agentId: string): Promise<LiveAgent> {
-    const agent = await this.#openLatest(agentId)
-    if (agent.instance.closed) throw new Error(closedMessage(agentId))
-    return agent
+  /** As `use`, with the latest log; rejects for a closed agent. */
+  useForWork<Result>(agentId: string, work: (agent: LiveAgent) => Promise<Result> | Result): Promise<Result> {
+    return this.use(agentId, async (agent) => {
+      await this.#readLatest(agent)
+      if (agent.instance.closed) throw new Error(closedMessage(agentId))
+      return work(agent)
+    })
   }
 
-  /** As `open`, with the latest log; rejects if another process has deleted the agent. */
-  async #openLatest(agentId: string): Promise<LiveAgent> {
-    const agent = await this.open(agentId)
+  /** Rejects if another process has deleted the agent. */
+  async #readLatest(agent: LiveAgent): Promise<void> {
     await agent.refresh()
-    if (!agent.log.isDeleted) return agent
-    this.#forget(agentId)
-    throw new Error(unknownAgentMessage(agentId))
+    if (!agent.log.isDeleted) return
+    this.#loaded.delete(agent.id)
+    throw new Error(unknownAgentMessage(agent.id))
+  }
+
+  /** Unloads those idle agents that were not used for the longest time. What they are is in the store. */
+  #dropIdle(): void {
+    const { maxIdle } = this.#options
+    if (this.#isClosed || this.#loaded.size <= maxIdle) return
+    const idle = [...this.#loaded].flatMap(([id, { agent, uses }]) =>
+      uses === 0 && agent?.isIdle ? [{ id, agent }] : [],
+    )
+    for (const { id, agent } of idle.slice(0, Math.max(0, idle.length - maxIdle))) {
+      this.#loaded.delete(id)
+      this.#release(agent)
+    }
+  }
+
+  #release({ id, engine }: LiveAgent): void {
+    const { onError } = this.#options.dependencies
+    const release = engine
+      .release()
+      .catch((cause) => onError(new Error(`the engine of agent ${id} could not be released`, { cause })))
+      .finally(() => this.#releases.delete(release))
+    this.#releases.add(release)
   }
 
   async #load(agentId: string): Promise<LiveAgent> {
@@ -100,53 +145,47 @@ export class OpenAgents {
     return volatile ? this.#memory : this.#options.dependencies.store
   }
 
-  #forget(agentId: string): void {
-    this.#live.delete(agentId)
-    this.#options.directory.forget(agentId)
-  }
-
   /** The messages and the status of an agent or a sub-agent. */
   async read(agentId: string): Promise<AgentMessages> {
     const { directory, dependencies } = this.#options
-    const instance = this.#live.has(agentId) ? undefined : await directory.get(agentId)
+    const instance = this.#loaded.has(agentId) ? undefined : await directory.get(agentId)
     if (instance?.isSubAgent)
       return (await readSubAgent(directory, agentId, resultDurationOf(dependencies, instance))).messages
-    const agent = await this.open(agentId)
-    await agent.refresh()
-    return { messages: agent.log.views.messages.messages, status: agent.status }
+    return this.use(agentId, async (agent) => {
+      await agent.refresh()
+      return { messages: agent.log.views.messages.messages, status: agent.status }
+    })
   }
 
   /** Of the last request in this process; unknown for sub-agents. */
   async tokens(agentId: string): Promise<TokenBreakdown | undefined> {
-    const agent = (await this.find(agentId))?.isSubAgent ? undefined : await this.open(agentId)
-    return agent?.runs.tokens
+    if ((await this.find(agentId))?.isSubAgent) return undefined
+    return this.use(agentId, ({ runs }) => runs.tokens)
   }
 
   /** Any agent: loaded or not, a sub-agent, or a closed one. */
   async find(agentId: string): Promise<AgentInstance | undefined> {
-    const agent = await this.#live.get(agentId)?.catch(() => undefined)
+    const { directory } = this.#options
+    const agent = await this.#loaded.get(agentId)?.loading.catch(() => undefined)
     await agent?.refresh()
-    if (agent?.log.isDeleted) this.#forget(agentId)
-    const found = agent && !agent.log.isDeleted ? agent.instance : await this.#options.directory.get(agentId)
+    if (agent?.log.isDeleted) this.#loaded.delete(agentId)
+    const found = agent && !agent.log.isDeleted ? agent.instance : await directory.get(agentId)
     const { isSubAgent, parentAgentId } = found ?? {}
     if (!found || !isSubAgent || parentAgentId === undefined) return found
-    return { ...found, closed: (await this.#options.directory.get(parentAgentId))?.closed ?? found.closed }
+    return { ...found, closed: (await directory.find(parentAgentId))?.closed ?? found.closed }
   }
 
-  async list({ subAgents = false, closed = false } = {}): Promise<readonly AgentInstance[]> {
-    const stored = await this.#options.directory.list()
-    const volatile = (await this.loaded()).map(({ instance }) => instance).filter((one) => one.volatile)
-    const closedIds = new Set(stored.filter((one) => one.closed).map(({ id }) => id))
-    const isClosedWithParent = ({ isSubAgent, parentAgentId = '' }: AgentInstance): boolean =>
-      isSubAgent && closedIds.has(parentAgentId)
-    return [...stored, ...volatile]
-      .map((one) => (isClosedWithParent(one) ? { ...one, closed: true } : one))
-      .filter((one) => (subAgents || !one.isSubAgent) && (closed || !one.closed))
+  /** One page of agents. The volatile ones are on the first page, beside those of the store. */
+  async list(query: AgentQuery = {}): Promise<AgentPage> {
+    const page = await this.#options.directory.list(query)
+    if (query.cursor !== undefined) return page
+    const { agents } = await this.#volatile.list(query)
+    return { ...page, agents: [...agents.map((agent) => ({ ...agent, volatile: true })), ...page.agents] }
   }
 
   /** The agents that are loaded or being loaded. */
   async loaded(): Promise<readonly LiveAgent[]> {
-    const all = await Promise.allSettled(this.#live.values())
+    const all = await Promise.allSettled([...this.#loaded.values()].map(({ loading }) => loading))
     return all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   }
 
@@ -159,27 +198,29 @@ export class OpenAgents {
     return work
   }
 
-  async #closeNow(agentId: string): Promise<void> {
-    const { schedules } = this.#options
-    const agent = await this.#openLatest(agentId)
-    if (agent.instance.closed) return
-    agent.log.endReason = closedMessage(agentId) // it accepts no messages from here on
-    try {
-      await cancelAgent(agent)
-      await agent.engine.release()
-      await appendOverRuns(agent, () => instanceEntry(noteOf({ ...agent.instance, closed: true })))
-    } catch (error) {
-      agent.log.endReason = undefined
-      throw error
-    }
-    await removeSchedulesOf(schedules, agentId)
+  #closeNow(agentId: string): Promise<void> {
+    return this.use(agentId, async (agent) => {
+      await this.#readLatest(agent)
+      if (agent.instance.closed) return
+      agent.log.endReason = closedMessage(agentId) // it accepts no messages from here on
+      try {
+        await cancelAgent(agent)
+        await agent.engine.release()
+        await appendOverRuns(agent, () => instanceEntry(noteOf({ ...agent.instance, closed: true })))
+      } catch (error) {
+        agent.log.endReason = undefined
+        throw error
+      }
+      await removeSchedulesOf(this.#options.schedules, agentId)
+    })
   }
 
-  async delete(agentId: string): Promise<void> {
-    const { instance } = await this.open(agentId)
-    await this.close(agentId)
-    this.#forget(agentId)
-    await this.#storeOf(instance).delete(agentId)
+  delete(agentId: string): Promise<void> {
+    return this.use(agentId, async ({ instance }) => {
+      await this.close(agentId)
+      this.#loaded.delete(agentId)
+      await this.#storeOf(instance).delete(agentId)
+    })
   }
 
   /** From now on no agent is opened. */
@@ -189,9 +230,10 @@ export class OpenAgents {
 
   /** Stops all agents without cancelling them: the next process continues their work. */
   async shutDownAll(): Promise<void> {
-    const ending = [...this.#live.values()].map(async (loading) =>
+    const ending = [...this.#loaded.values()].map(async ({ loading }) =>
       (await loading.catch(() => undefined))?.shutDown(workflowClosed),
     )
+    await Promise.all(this.#releases)
     for (const ended of await Promise.allSettled(ending))
       if (ended.status === 'rejected')
         this.#options.dependencies.onError(new Error('an agent could not be shut down', { cause: ended.reason }))

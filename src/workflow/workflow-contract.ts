@@ -5,7 +5,7 @@ import type { Clock } from '../core/clock.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import type { LogEntry } from '../core/log.ts'
 import type { Provider } from '../core/provider.ts'
-import type { SessionStore } from '../core/store.ts'
+import type { SessionQuery, SessionStore } from '../core/store.ts'
 import type { ThinkingLevel } from '../core/thinking.ts'
 import type { PromptPart } from '../core/turn.ts'
 import type { McpConnector } from '../mcp/connections.ts'
@@ -20,7 +20,7 @@ import type { Embed } from '../plugins/wiki/vector-search.ts'
 import type { RetryOptions } from '../providers/retry.ts'
 import type { SkillsConfig } from '../skills/skill.ts'
 import type { PendingApproval } from './agent/pending-calls.ts'
-import type { AgentDefinition, AgentInstance, InstanceConfig } from './definitions/definition.ts'
+import type { AgentDefinition, AgentInstance, AgentSummary, InstanceConfig } from './definitions/definition.ts'
 import type { EventListener, UpdateListener } from './listeners.ts'
 import type { RollbackPlan, RollbackResult } from './rollback/file-snapshots.ts'
 
@@ -53,6 +53,8 @@ export interface WorkflowOptions {
   readonly snapshots?: { readonly folder?: string }
   /** How long the calls of one answer may work together. Default 120,000; 0 means no limit. */
   readonly batchTimeoutMs?: number
+  /** How many idle agents stay in memory; others are loaded again when they are used. Default 100. */
+  readonly maxIdleAgents?: number
   readonly clock?: Clock
   readonly newId?: () => string
   /** Called with errors of plugins, listeners and schedules. Default: the console. */
@@ -66,6 +68,8 @@ export interface NewAgent {
   readonly handlerId?: string
   /** Changes that of the definition. */
   readonly config?: InstanceConfig
+  /** The tenant of its session. */
+  readonly tenant?: string
   /** Ends with the process, and is never woken. */
   readonly volatile?: boolean
 }
@@ -80,8 +84,21 @@ export interface Workflow {
     options?: MessageOptions,
   ): Promise<AgentInstanceLatestStatus>
   getAgent(agentId: string): Promise<AgentInstance | undefined>
-  /** The open agents; with sub-agents and closed ones only if asked for. */
-  listAgents(options?: { readonly subAgents?: boolean; readonly closed?: boolean }): Promise<readonly AgentInstance[]>
+  /** One page of the open agents, the last changed first; with sub-agents and closed ones only if asked for. */
+  listAgents(
+    query?: Pick<SessionQuery, 'status' | 'tenant' | 'limit' | 'cursor'> & {
+      readonly subAgents?: boolean
+      readonly closed?: boolean
+      readonly definitionId?: string
+      readonly name?: string
+      /** Only ids that begin with this, with or without `agent-`. */
+      readonly prefix?: string
+    },
+  ): Promise<{
+    readonly agents: readonly AgentSummary[]
+    /** The cursor of the next page; absent if this is the last one. */
+    readonly next?: string
+  }>
   getStatus(agentId: string): Promise<AgentInstanceLatestStatus>
   getMessages(agentId: string): Promise<readonly AgentInstanceMessage[]>
   /**
@@ -89,7 +106,7 @@ export interface Workflow {
    * show prompts. Calls no model and writes nothing.
    */
   concatPrompt(agentId: string, content?: string | UserContent): AsyncIterable<PromptState>
-  /** What the tokens of its last request were used for; `undefined` before the first one in this process. */
+  /** What the tokens of its last request were used for; `undefined` if it made none since it was loaded. */
   getTokens(agentId: string): Promise<TokenBreakdown | undefined>
   /** The calls that wait for a person, of one agent or of all. */
   pending(agentId?: string): Promise<readonly (PendingApproval & { readonly agentId: string })[]>
@@ -141,6 +158,12 @@ export interface Workflow {
   /** Stops all agents and releases all resources. The next start continues their work. */
   close(): Promise<void>
 }
+
+/** Which agents to list. */
+export type AgentQuery = NonNullable<Parameters<Workflow['listAgents']>[0]>
+
+/** One page of agents. */
+export type AgentPage = Awaited<ReturnType<Workflow['listAgents']>>
 
 /** The argument of a handler. */
 export interface HandlerContext extends AgentFrameworkContext {

@@ -31,6 +31,9 @@ import type { NewAgent, Workflow, WorkflowDependencies, WorkflowOptions } from '
 
 export type { NewAgent, Workflow, WorkflowOptions } from './workflow-contract.ts'
 
+/** How many idle agents stay in memory. */
+const defaultMaxIdle = 100
+
 /** Creates a workflow. Reads and starts nothing before it is needed. */
 export function createWorkflow(options: WorkflowOptions): Workflow {
   checkWorkflowOptions(options)
@@ -73,8 +76,9 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     store,
     entries: (id, after) => directory.entries(id, after),
   }
-  const agents = new OpenAgents({ dependencies, directory, schedules, updates, handlers, files })
-  const background = new BackgroundWork({ agents, clock, onError })
+  const { maxIdleAgents: maxIdle = defaultMaxIdle } = options
+  const agents = new OpenAgents({ dependencies, directory, schedules, updates, handlers, files, maxIdle })
+  const background = new BackgroundWork({ agents, directory, clock, onError })
   let scheduler: Scheduler | undefined
   let closing: Promise<void> | undefined
 
@@ -92,7 +96,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     handlerOf(instance, definition, handlers) // throws if it is not registered
     if (given.id !== undefined && (await agents.find(given.id))) throw new Error(takenIdMessage(given.id))
     await checkAgent(dependencies, instance)
-    await agents.add(instance)
+    await agents.add(instance, given.tenant === undefined ? {} : { tenant: given.tenant })
     await addHeartbeat(schedules, instance, definition.heartbeat)
     return instance
   }
@@ -104,10 +108,11 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   ): Promise<AgentInstanceLatestStatus> {
     const content = readContent('sendMsgToAgent', given)
     const labels = { clientKey, meta: parseMeta(meta, 'the meta of sendMsgToAgent') }
-    const agent = await agents.openForWork(agentId)
-    const status = await agent.send(await withPages(content), labels)
-    background.checkLater(agent, status)
-    return status
+    return agents.useForWork(agentId, async (agent) => {
+      const status = await agent.send(await withPages(content), labels)
+      background.checkLater(agent, status)
+      return status
+    })
   }
 
   function readContent(method: string, given: string | UserContent): UserContent {
@@ -125,8 +130,23 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
 
   async function* prompts(agentId: string, given?: string | UserContent): AsyncGenerator<PromptState> {
     const content = given === undefined ? undefined : readContent('concatPrompt', given)
-    const agent = await agents.openForWork(agentId)
+    // It only reads, so the agent may be unloaded meanwhile.
+    const agent = await agents.useForWork(agentId, (one) => one)
     yield* agent.prompt(content && (await withPages(content)))
+  }
+
+  /** The calls of one agent that wait for a person. */
+  const pendingOf = (agentId: string) =>
+    agents.use(agentId, async ({ pending }) => (await pending.list()).map((call) => ({ ...call, agentId })))
+
+  async function pending(agentId?: string): ReturnType<Workflow['pending']> {
+    if (agentId !== undefined) return pendingOf(agentId)
+    const waiting: string[] = (await agents.loaded()).flatMap(({ id, instance }) => (instance.volatile ? [id] : []))
+    // A call may wait while others of its run are at work, or since before its process died.
+    for await (const { id } of directory.each({ status: ['waiting', 'working', 'interrupted'] })) waiting.push(id)
+    const all: Awaited<ReturnType<typeof pendingOf>>[] = []
+    for (const id of waiting) all.push(await pendingOf(id))
+    return all.flat()
   }
 
   async function shutDown(): Promise<void> {
@@ -147,32 +167,23 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     getMessages: async (agentId) => (await agents.read(agentId)).messages,
     concatPrompt: prompts,
     getTokens: (agentId) => agents.tokens(agentId),
-    async pending(agentId) {
-      const ids = agentId === undefined ? (await agents.list()).map(({ id }) => id) : [agentId]
-      const all = await Promise.all(
-        ids.map(async (id) => {
-          const { pending } = await agents.open(id)
-          return (await pending.list()).map((call) => ({ ...call, agentId: id }))
-        }),
-      )
-      return all.flat()
-    },
-    async resolveApproval(agentId, approvalId, decision, { by = 'user', note } = {}) {
-      const agent = await agents.openForWork(agentId)
-      return agent.decide(approvalId, { decision, by, ...(note !== undefined && { note }) })
-    },
-    answerQuestion: async (agentId, questionId, answer) =>
-      (await agents.openForWork(agentId)).answer(questionId, answer),
-    rewind: async (agentId, messageId) => (await agents.openForWork(agentId)).rollback.rewind(messageId),
-    rollback: async (agentId, messageId, { force = false } = {}) =>
-      (await agents.open(agentId)).rollback.rollback(messageId, { force }),
-    undoRollback: async (agentId, messageId, { force = false } = {}) =>
-      (await agents.open(agentId)).rollback.undoRollback(messageId, { force }),
-    planRollback: async (agentId, messageId) => (await agents.open(agentId)).rollback.planRollback(messageId),
-    cancelAgent: async (agentId) => cancelAgent(await agents.open(agentId)),
+    pending,
+    resolveApproval: (agentId, approvalId, decision, { by = 'user', note } = {}) =>
+      agents.useForWork(agentId, (agent) =>
+        agent.decide(approvalId, { decision, by, ...(note !== undefined && { note }) }),
+      ),
+    answerQuestion: (agentId, questionId, answer) =>
+      agents.useForWork(agentId, (agent) => agent.answer(questionId, answer)),
+    rewind: (agentId, messageId) => agents.useForWork(agentId, ({ rollback }) => rollback.rewind(messageId)),
+    rollback: (agentId, messageId, { force = false } = {}) =>
+      agents.use(agentId, ({ rollback }) => rollback.rollback(messageId, { force })),
+    undoRollback: (agentId, messageId, { force = false } = {}) =>
+      agents.use(agentId, ({ rollback }) => rollback.undoRollback(messageId, { force })),
+    planRollback: (agentId, messageId) => agents.use(agentId, ({ rollback }) => rollback.planRollback(messageId)),
+    cancelAgent: (agentId) => agents.use(agentId, cancelAgent),
     closeAgent: (agentId) => agents.close(agentId),
     deleteAgent: (agentId) => agents.delete(agentId),
-    follow: async (agentId, listener) => (await agents.open(agentId)).events.follow(listener),
+    follow: (agentId, listener) => agents.use(agentId, ({ events }) => events.follow(listener)),
     subscribe: (agentId, listener) => updates.subscribe(agentId, listener),
     schedules: agentSchedules(schedules, (agentId) => agents.find(agentId)),
     get definitions() {
@@ -189,9 +200,9 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     registerToolDefinition: (plugin) => void plugins.set(plugin.toolId, definePlugin(plugin)),
     async start() {
       agents.checkOpen()
-      await background.resumeAll()
+      await background.start()
       if (agents.isClosed) return
-      await syncHeartbeats(await agents.list(), { schedules, definitions, onError })
+      await syncHeartbeats({ schedules, definitions, directory, onError })
       if (agents.isClosed) return
       const failed = (error: unknown, { scheduleId }: { readonly scheduleId?: string } = {}): void => {
         const which = scheduleId === undefined ? 'a schedule' : `schedule "${scheduleId}"`

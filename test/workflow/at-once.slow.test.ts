@@ -497,16 +497,16 @@ describe('two workflows over one store', () => {
     const clock = fakeClock(0)
     const store = createMemoryStore({ clock })
     const one = held()
-    const first = world([one.step], { store, clock })
+    const process = hangingStore(store)
+    const first = world([one.step], { store: process.store, clock })
     const { id } = await first.workflow.createAgent('helper')
     void first.workflow.sendMsgToAgent(id, 'Work')
     await one.begun
-    // As if its process were gone: it renews nothing and hears nothing.
-    const dead = frozenStore()
-    const second = world(['Gone on.'], { store: dead.of(store), clock })
+    const second = world(['Gone on.'], { store, clock })
     await second.workflow.start()
+    await clock.advance(60_000)
     expect(second.provider.requests).toEqual([])
-    dead.silence()
+    process.hang()
     await clock.advance(60_000)
     await vi.waitFor(async () => expect((await second.workflow.getStatus(id)).message?.content).toBe('Gone on.'))
   })
@@ -516,16 +516,19 @@ async function* silent(signal: AbortSignal): AsyncGenerator<never> {
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
 }
 
-/** Lets the next one write whatever the holder thinks, once it is silenced. */
-function frozenStore(): { of(store: SessionStore): SessionStore; silence(): void } {
-  let isSilent = false
+/** The store of a process that hangs: from then on it renews no lease. */
+function hangingStore(store: SessionStore): { readonly store: SessionStore; hang(): void } {
+  let isHanging = false
   return {
-    of: (store) => ({
+    store: {
       ...store,
-      lease: (id, request) => store.lease(id, { ...request, ...(isSilent && { takeOver: true }) }),
-    }),
-    silence: () => {
-      isSilent = true
+      lease: async (id, request) =>
+        isHanging && request.epoch !== undefined
+          ? { epoch: request.epoch, head: 0, inbox: [] }
+          : store.lease(id, request),
+    },
+    hang: () => {
+      isHanging = true
     },
   }
 }

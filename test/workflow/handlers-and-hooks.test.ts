@@ -31,7 +31,7 @@ describe('which handler', () => {
     await expect(workflow.createAgent('helper', { handlerId: 'lost' })).rejects.toThrow(
       'wants the handler "lost", which is not registered with createWorkflow({ handlers })',
     )
-    expect(await workflow.listAgents()).toEqual([])
+    expect((await workflow.listAgents()).agents).toEqual([])
   })
 
   test('D001 a handler that is gone after a restart is named with the next message', async () => {
@@ -179,7 +179,7 @@ describe('hooks', () => {
     })
     const { id } = await workflow.createAgent('helper')
     await workflow.sendMsgToAgent(id, 'Go')
-    const [child] = (await workflow.listAgents({ subAgents: true })).filter(({ isSubAgent }) => isSubAgent)
+    const [child] = (await workflow.listAgents({ subAgents: true })).agents.filter(({ isSubAgent }) => isSubAgent)
     expect([...said]).toEqual([
       [id, ['', 'Done.']],
       [child!.id, ['Helped.']],
@@ -249,7 +249,7 @@ describe('hooks', () => {
     expect(heard).toEqual([])
     const wrong = world([], { definitions: [definition('wiki-serch')] }).workflow
     await expect(wrong.createAgent('helper')).rejects.toThrow('no plugin "wiki-serch", did you mean "wiki-search"?')
-    expect(await wrong.listAgents()).toEqual([])
+    expect((await wrong.listAgents()).agents).toEqual([])
   })
 })
 

@@ -115,7 +115,7 @@ test('closed agents, volatile ones and sub-agents have none, whatever their defi
   })
   const { id } = await first.workflow.createAgent('helper')
   await first.workflow.sendMsgToAgent(id, 'Go')
-  expect(await first.workflow.listAgents({ subAgents: true })).toHaveLength(2)
+  expect((await first.workflow.listAgents({ subAgents: true })).agents).toHaveLength(2)
   const closed = await first.workflow.createAgent('helper')
   await first.workflow.closeAgent(closed.id)
   await first.workflow.close()

@@ -14,7 +14,7 @@ test('100 agents at rest have no timer, and hold no session', async () => {
     await first.workflow.sendMsgToAgent(id, 'Hello')
   }
   expect(clock.pending).toBe(0)
-  for (const { id } of await first.workflow.listAgents()) {
+  for (const { id } of (await first.workflow.listAgents()).agents) {
     const { epoch } = await store.lease(id, { owner: 'another', ttlMs: 1000, create: true })
     await store.lease(id, { owner: 'another', ttlMs: 0, epoch })
   }

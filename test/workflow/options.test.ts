@@ -45,7 +45,7 @@ describe('createWorkflow refuses', () => {
 
 test('an option that is undefined counts as absent', async () => {
   const workflow = made({ store: undefined, plugins: undefined, settings: undefined, snapshots: undefined })()
-  expect(await workflow.listAgents()).toEqual([])
+  expect((await workflow.listAgents()).agents).toEqual([])
   await workflow.close()
 })
 
@@ -58,7 +58,7 @@ test.each([
 ])('a new agent with %j is refused, and is not there', async (given, words) => {
   const { workflow } = world([])
   await expect(workflow.createAgent('helper', given as NewAgent)).rejects.toThrow(words)
-  expect(await workflow.listAgents()).toEqual([])
+  expect((await workflow.listAgents()).agents).toEqual([])
 })
 
 test('an id that is taken is refused, by an open agent and by a closed one', async () => {

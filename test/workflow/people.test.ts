@@ -193,7 +193,7 @@ describe('permissions', () => {
       definitions: [definition({ toolId: 'paint', approval: { denyPatterns: ['('] } })],
     })
     await expect(workflow.createAgent('helper')).rejects.toThrow(/paint.*denyPatterns/)
-    expect(await workflow.listAgents()).toEqual([])
+    expect((await workflow.listAgents()).agents).toEqual([])
     await expect(workflow.updateSettings({ approval: { paint: { allowPatterns: ['['] } } })).rejects.toThrow(
       /paint.*allowPatterns/,
     )
@@ -315,7 +315,7 @@ describe('stopping', () => {
     const { workflow } = first.again({ definitions: [] })
     await workflow.closeAgent(id)
     expect(await workflow.getAgent(id)).toMatchObject({ closed: true })
-    expect(await workflow.listAgents()).toEqual([])
+    expect((await workflow.listAgents()).agents).toEqual([])
   })
 
   test('a closed agent accepts no messages, is not listed, and its messages stay', async () => {
@@ -325,8 +325,8 @@ describe('stopping', () => {
     await workflow.closeAgent(id)
     await workflow.closeAgent(id)
     await expect(workflow.sendMsgToAgent(id, 'Hi')).rejects.toThrow(`agent "${id}" is closed`)
-    expect(await workflow.listAgents()).toEqual([])
-    expect(await workflow.listAgents({ closed: true })).toHaveLength(1)
+    expect((await workflow.listAgents()).agents).toEqual([])
+    expect((await workflow.listAgents({ closed: true })).agents).toHaveLength(1)
     expect(short(await workflow.getMessages(id))).toEqual(['user: Hi', 'assistant: Bye.'])
   })
 

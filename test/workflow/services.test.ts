@@ -28,9 +28,15 @@ describe('sub-agents', () => {
     expect(provider.requests[1]).toMatchObject({ system: 'You read.', tools: [{ name: 'look' }] })
     expect(texts(provider.requests[1]!.messages)).toEqual(['user: Read it\n\nPage 3'])
     expect(texts(provider.requests[3]!.messages).at(-1)).toBe('user: ←Page 3 is empty.')
-    expect((await workflow.listAgents()).map((one) => one.id)).toEqual([id])
-    const [child] = (await workflow.listAgents({ subAgents: true })).filter((one) => one.id !== id)
-    expect(child).toMatchObject({ isSubAgent: true, parentAgentId: id, definitionId: 'reader', name: 'Reader' })
+    expect((await workflow.listAgents()).agents.map((one) => one.id)).toEqual([id])
+    const [child] = (await workflow.listAgents({ subAgents: true })).agents.filter((one) => one.id !== id)
+    expect(child).toMatchObject({
+      isSubAgent: true,
+      parentAgentId: id,
+      definitionId: 'reader',
+      title: 'Read it Page 3',
+    })
+    expect(await workflow.getAgent(child!.id)).toMatchObject({ name: 'Reader', parentAgentId: id })
     expect(short(await workflow.getMessages(child!.id)).at(-1)).toBe('assistant: Page 3 is empty.')
     await expect(workflow.sendMsgToAgent(child!.id, 'Hi')).rejects.toThrow(`is a sub-agent of "${id}"`)
     expect((await workflow.getMessages(id)).find(({ role }) => role === 'tool')).toMatchObject({ duration: 2 })
@@ -89,11 +95,11 @@ describe('sub-agents', () => {
     })
     expect(await workflow.getTokens(child)).toBeUndefined()
     expect(await workflow.getAgent(child)).toMatchObject({ closed: false })
-    expect(await workflow.listAgents({ subAgents: true })).toHaveLength(2)
+    expect((await workflow.listAgents({ subAgents: true })).agents).toHaveLength(2)
     await workflow.closeAgent(id)
     expect(await workflow.getAgent(child)).toMatchObject({ closed: true })
-    expect(await workflow.listAgents({ subAgents: true })).toEqual([])
-    expect(await workflow.listAgents({ subAgents: true, closed: true })).toHaveLength(2)
+    expect((await workflow.listAgents({ subAgents: true })).agents).toEqual([])
+    expect((await workflow.listAgents({ subAgents: true, closed: true })).agents).toHaveLength(2)
   })
 
   test('D029 a sub-agent runs on the model of its own definition, with tools in text where that says so', async () => {
@@ -217,7 +223,7 @@ test('D029 a volatile agent’s sub-agent asks and is answered, although neither
   expect((await workflow.sendMsgToAgent(id, 'Go')).state).toBe('input-required')
   expect((await workflow.answerQuestion(id, 'q', '7')).message?.content).toBe('Seven.')
   await workflow.deleteAgent(id)
-  expect(await workflow.listAgents()).toEqual([])
+  expect((await workflow.listAgents()).agents).toEqual([])
   expect((await store.list()).sessions.filter((one) => one.id.startsWith('agent-'))).toEqual([])
 })
 
@@ -289,7 +295,7 @@ describe('schedules', () => {
     const { id } = await workflow.createAgent('helper', { volatile: true })
     expect((await workflow.sendMsgToAgent(id, 'Hello')).message?.content).toBe('Hi.')
     expect(await workflow.schedules.list()).toEqual([])
-    expect((await workflow.listAgents()).map((one) => one.id)).toEqual([id])
+    expect((await workflow.listAgents()).agents.map((one) => one.id)).toEqual([id])
     expect((await store.list()).sessions.filter((one) => one.id === id)).toEqual([])
   })
 })

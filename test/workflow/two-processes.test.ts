@@ -44,7 +44,7 @@ test('one agent that cannot be read does not stop the others', async () => {
   await first.workflow.createAgent('helper', { id: 'agent-fine' })
   await first.workflow.close()
   const message = { clientKey: 'k', mode: 'prompt', content: [{ type: 'text', text: 'Hello' }] } as const
-  await kept.send('agent-fine', message)
+  for (const id of ['agent-broken', 'agent-fine']) await kept.send(id, message)
   const store: SessionStore = {
     ...kept,
     lease: (id, request) => (id === 'agent-broken' ? Promise.reject(new Error('torn page')) : kept.lease(id, request)),
@@ -119,7 +119,7 @@ describe('an agent at work in another process', () => {
     await expect(one.workflow.sendMsgToAgent(id, 'Hello?')).rejects.toThrow(`agent "${id}" is closed`)
     await expect(one.workflow.rewind(id, 'any')).rejects.toThrow(`agent "${id}" is closed`)
     expect(await one.workflow.getAgent(id)).toMatchObject({ closed: true })
-    expect(await one.workflow.listAgents()).toEqual([])
+    expect((await one.workflow.listAgents()).agents).toEqual([])
     expect(await one.workflow.schedules.list(id)).toEqual([])
     expect(one.updates.findLast(({ type }) => type === 'agent')).toMatchObject({ agent: { closed: true } })
     await one.workflow.closeAgent(id)
@@ -130,7 +130,7 @@ describe('an agent at work in another process', () => {
   test('is deleted by deleteAgent, also for its own process', async () => {
     const { one, two, id, working } = await atWork()
     const three = one.again()
-    expect(await three.workflow.listAgents()).toHaveLength(1)
+    expect((await three.workflow.listAgents()).agents).toHaveLength(1)
     await two.workflow.deleteAgent(id)
     expect(await three.workflow.getAgent(id)).toBeUndefined()
     expect((await working).state).toBe('canceled')
@@ -138,7 +138,7 @@ describe('an agent at work in another process', () => {
     await expect(one.workflow.sendMsgToAgent(id, 'Hello?')).rejects.toThrow(`there is no agent "${id}"`)
     await expect(one.workflow.cancelAgent(id)).rejects.toThrow(`there is no agent "${id}"`)
     await expect(two.workflow.deleteAgent(id)).rejects.toThrow(`there is no agent "${id}"`)
-    expect(await one.workflow.listAgents({ closed: true })).toEqual([])
+    expect((await one.workflow.listAgents({ closed: true })).agents).toEqual([])
   })
 
   test('cannot be rewound or rolled back, and the error says how to stop it', async () => {

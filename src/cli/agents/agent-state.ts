@@ -1,6 +1,6 @@
 import type { AgentState } from '../../plugins/message.ts'
 import type { PendingApproval } from '../../workflow/agent/pending-calls.ts'
-import type { AgentInstance } from '../../workflow/definitions/definition.ts'
+import type { AgentSummary as ListedAgent } from '../../workflow/definitions/definition.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { isBeingWritten } from '../sessions/session-state.ts'
 import type { OpenedWorkflow } from './open-workflow.ts'
@@ -19,16 +19,20 @@ export interface AgentSummary {
   readonly nextWake?: number
 }
 
+type AgentFields = 'id' | 'definitionId' | 'created' | 'modified' | 'closed' | 'isSubAgent' | 'parentAgentId' | 'title'
 type WorkflowAndStore = Pick<OpenedWorkflow, 'workflow' | 'store'>
 
 /** The current state of an agent. An agent whose process died is `interrupted`, not `working`. */
-export async function summaryOf(instance: AgentInstance, { workflow, store }: WorkflowAndStore): Promise<AgentSummary> {
-  const { id, definitionId, name, created, modified, closed, isSubAgent, parentAgentId } = instance
+export async function summaryOf(
+  instance: Pick<ListedAgent, AgentFields>,
+  { workflow, store }: WorkflowAndStore,
+): Promise<AgentSummary> {
+  const { id, definitionId, title, created, modified, closed, isSubAgent, parentAgentId } = instance
   const wakes =
     closed || isSubAgent ? [] : (await workflow.schedules.list(id)).flatMap(({ nextRunAt }) => nextRunAt ?? [])
   return {
     ...{ id, definition: definitionId, created, modified },
-    ...(name !== undefined && { name }),
+    ...(title !== undefined && { name: title }),
     ...(parentAgentId !== undefined && { parent: parentAgentId }),
     state: closed ? 'closed' : await stateOf(instance, { workflow, store }),
     waiting: closed || isSubAgent ? [] : await workflow.pending(id),
@@ -36,7 +40,10 @@ export async function summaryOf(instance: AgentInstance, { workflow, store }: Wo
   }
 }
 
-async function stateOf(instance: AgentInstance, { workflow, store }: WorkflowAndStore): Promise<AgentSummary['state']> {
+async function stateOf(
+  instance: Pick<ListedAgent, AgentFields>,
+  { workflow, store }: WorkflowAndStore,
+): Promise<AgentSummary['state']> {
   const { id, isSubAgent } = instance
   const { state } = await workflow.getStatus(id)
   if (state === 'submitted' && (isSubAgent || (await workflow.getMessages(id)).length === 0)) return 'new'
@@ -48,8 +55,11 @@ async function stateOf(instance: AgentInstance, { workflow, store }: WorkflowAnd
 const maxParents = 50
 
 /** The top-level agent, whose lease a sub-agent works under; `undefined` if it was deleted. */
-async function topLevelAgent(instance: AgentInstance, workflow: Workflow): Promise<AgentInstance | undefined> {
-  let holder: AgentInstance | undefined = instance
+async function topLevelAgent(
+  instance: Pick<ListedAgent, AgentFields>,
+  workflow: Workflow,
+): Promise<Pick<ListedAgent, 'id'> | undefined> {
+  let holder: Pick<ListedAgent, 'id' | 'isSubAgent' | 'parentAgentId'> | undefined = instance
   for (let i = 0; i < maxParents && holder?.isSubAgent; i++)
     holder = holder.parentAgentId === undefined ? undefined : await workflow.getAgent(holder.parentAgentId)
   return holder

@@ -1,5 +1,5 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { AgentInstance } from '../../workflow/definitions/definition.ts'
+import type { AgentSummary as ListedAgent } from '../../workflow/definitions/definition.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { Args } from '../command.ts'
 import type { Io } from '../io.ts'
@@ -42,8 +42,8 @@ async function findAgents(
   { workflow }: OpenedWorkflow,
   words: readonly string[],
   verb: string,
-): Promise<AgentInstance[]> {
-  const found = new Map<string, AgentInstance>()
+): Promise<ListedAgent[]> {
+  const found = new Map<string, ListedAgent>()
   for (const word of words) {
     const agent = await findAgent(workflow, word)
     refuseSubAgent(agent, `${verb} that one`)
@@ -52,9 +52,9 @@ async function findAgents(
   return [...found.values()]
 }
 
-function isConfirmed(agents: readonly AgentInstance[], io: Io): Promise<boolean> {
-  for (const { id, definitionId, name = '' } of agents)
-    io.err(`  ${fullyVisible(id)}  ${fullyVisible(definitionId)}  ${fullyVisible(name)}`.trimEnd())
+function isConfirmed(agents: readonly ListedAgent[], io: Io): Promise<boolean> {
+  for (const { id, definitionId, title = '' } of agents)
+    io.err(`  ${fullyVisible(id)}  ${fullyVisible(definitionId)}  ${fullyVisible(title)}`.trimEnd())
   const asked = agents.length === 1 ? 'this agent' : `these ${agents.length} agents`
   return confirm(`Delete ${asked} and all messages permanently?`, io)
 }

@@ -19,7 +19,7 @@ export async function list(
 ): Promise<number> {
   const { all = false, json } = values
   return withWorkflow(io, async (opened) => {
-    const found = await opened.workflow.listAgents({ closed: all, subAgents: all })
+    const { agents: found } = await opened.workflow.listAgents({ closed: all, subAgents: all, limit: 1000 })
     const summaries: AgentSummary[] = []
     for (const instance of [...found].sort((a, b) => b.modified - a.modified))
       await summaryOf(instance, opened).then(

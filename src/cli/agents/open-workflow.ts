@@ -185,7 +185,8 @@ function providerOf({ id }: AgentDefinition, models: Models): Provider {
 /** Placeholders for definitions of agents that no longer exist, so that the agents can still be inspected. */
 async function missingDefinitions(store: SessionStore, known: readonly AgentDefinition[]): Promise<AgentDefinition[]> {
   const ids = new Set(known.map(({ id }) => id))
-  const named = new Set((await new Directory(store).list()).map(({ definitionId }) => definitionId))
+  const { agents } = await new Directory(store).list({ closed: true, subAgents: true, limit: 1000 })
+  const named = new Set(agents.map(({ definitionId }) => definitionId))
   return [...named].filter((id) => !ids.has(id)).map((id) => ({ id }))
 }
 

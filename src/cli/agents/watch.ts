@@ -5,7 +5,7 @@ import type { AgentStats } from '../../core/usage.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
 import { spawnAgentPlugin } from '../../plugins/tools/spawn-agent.ts'
-import type { AgentInstance } from '../../workflow/definitions/definition.ts'
+import type { AgentSummary } from '../../workflow/definitions/definition.ts'
 import { exitCodes } from '../cli-error.ts'
 import type { Args } from '../command.ts'
 import type { Io } from '../io.ts'
@@ -55,7 +55,7 @@ interface FollowOptions {
 
 async function follow(
   { workflow, store }: OpenedWorkflow,
-  { id: agentId, isSubAgent }: AgentInstance,
+  { id: agentId, isSubAgent }: AgentSummary,
   { print, io, signal, isJson }: FollowOptions,
 ): Promise<void> {
   const reported = new Set<string>()

@@ -126,6 +126,11 @@ export class EngineRuns {
     return this.#unsavedStatus !== undefined && isUnknown
   }
 
+  /** The last run failed, and only this object knows. */
+  get hasUnsavedFailure(): boolean {
+    return this.#unsavedStatus !== undefined && !this.isRunningElsewhere
+  }
+
   emitMessage(message: AgentInstanceMessage): void {
     const { updates, agentId } = this.#options
     updates.emit({ type: 'message', agentId, message })

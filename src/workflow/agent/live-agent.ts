@@ -96,6 +96,11 @@ export class LiveAgent {
     return this.runs.status
   }
 
+  /** Nothing would be lost if this object were dropped: no work, no listener, and all that happened is in the store. */
+  get isIdle(): boolean {
+    return !this.running && !this.events.isFollowed && !this.runs.hasUnsavedFailure && !this.instance.volatile
+  }
+
   /** Sends a message. An agent at work receives it between two calls. Resolves when the agent is idle again. */
   async send(
     content: readonly PromptPart[],

@@ -1,4 +1,5 @@
 import type { Behavior } from '../../core/behavior.ts'
+import type { SessionSummary } from '../../core/store.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
 import type { PluginApproval, PluginChange, PluginEntry } from '../../plugins/plugin.ts'
 import type { PromptNode } from '../../plugins/prompts/prompt.ts'
@@ -65,6 +66,14 @@ export interface AgentInstance {
   /** Ends with the process, and is never woken. */
   readonly volatile?: boolean
 }
+
+/** An agent in a list. */
+export interface AgentSummary
+  extends Pick<
+      AgentInstance,
+      'id' | 'definitionId' | 'created' | 'modified' | 'isSubAgent' | 'parentAgentId' | 'closed' | 'volatile'
+    >,
+    Pick<SessionSummary, 'status' | 'attention' | 'isHeld' | 'title' | 'tenant'> {}
 
 /** The configuration of a definition with the changes of an instance. */
 export function configOf({ config = {} }: AgentDefinition, instance: Pick<AgentInstance, 'config'>): AgentConfig {

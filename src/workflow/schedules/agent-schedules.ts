@@ -1,8 +1,9 @@
 import { isRecord } from '../../core/is-record.ts'
 import { digestOf } from '../../platform/digest.ts'
-import type { NewSchedule, ScheduleBook, ScheduleState } from '../../plugins/schedule.ts'
+import type { NewSchedule, ScheduleBook } from '../../plugins/schedule.ts'
 import { closedMessage, unknownAgentMessage } from '../agent-instance.ts'
 import type { AgentDefinition, AgentInstance, Heartbeat } from '../definitions/definition.ts'
+import type { Directory } from '../directory.ts'
 
 /** The schedules of a workflow: refuses a schedule that would never wake an agent. */
 export function agentSchedules(
@@ -23,10 +24,12 @@ export function agentSchedules(
 }
 
 /** Whether schedules wake an agent: not if it ends with a run or a process. */
-export const mayBeWoken = (agent: AgentInstance): boolean => whyNeverWoken(agent.id, agent) === undefined
+export const mayBeWoken = (agent: WokenAgent): boolean => whyNeverWoken(agent.id, agent) === undefined
+
+type WokenAgent = Pick<AgentInstance, 'id' | 'closed' | 'volatile' | 'isSubAgent' | 'parentAgentId'>
 
 /** Why schedules do not wake an agent; undefined if they do. */
-export function whyNeverWoken(agentId: string, agent: AgentInstance | undefined): string | undefined {
+export function whyNeverWoken(agentId: string, agent: WokenAgent | undefined): string | undefined {
   if (!agent) return unknownAgentMessage(agentId)
   if (agent.closed) return closedMessage(agentId)
   if (agent.volatile) return `agent "${agentId}" is volatile, and such agents are never woken`
@@ -38,6 +41,7 @@ export function whyNeverWoken(agentId: string, agent: AgentInstance | undefined)
 interface HeartbeatsOptions {
   readonly schedules: ScheduleBook
   readonly definitions: ReadonlyMap<string, AgentDefinition>
+  readonly directory: Pick<Directory, 'each' | 'find'>
   readonly onError: (error: Error) => void
 }
 
@@ -51,31 +55,33 @@ export async function addHeartbeat(schedules: ScheduleBook, agent: AgentInstance
  * from the one it was made from, so that manual changes stay until then. Agents with an unknown definition belong to
  * another program, and are left as they are.
  */
-export async function syncHeartbeats(agents: readonly AgentInstance[], options: HeartbeatsOptions): Promise<void> {
-  const { schedules, definitions, onError } = options
+export async function syncHeartbeats({ schedules, definitions, directory, onError }: HeartbeatsOptions): Promise<void> {
   const existing = new Map((await schedules.list()).map((one) => [one.id, one]))
-  for (const agent of agents) {
-    const definition = definitions.get(agent.definitionId)
-    if (!definition || !mayBeWoken(agent)) continue
+  const withHeartbeat = new Set<string>()
+  const attempt = async (agentId: string, definitionId: string, work: () => Promise<unknown>): Promise<void> => {
     try {
-      await syncHeartbeat(schedules, agent.id, definition.heartbeat, existing.get(heartbeatIdOf(agent.id)))
+      await work()
     } catch (cause) {
-      const what = `the heartbeat of agent ${agent.id} could not be made as definition "${definition.id}" has it`
+      const what = `the heartbeat of agent ${agentId} could not be made as definition "${definitionId}" has it`
       onError(new Error(`${what}; the others go on`, { cause }))
     }
   }
-}
-
-async function syncHeartbeat(
-  schedules: ScheduleBook,
-  agentId: string,
-  heartbeat: Heartbeat | undefined,
-  found: ScheduleState | undefined,
-): Promise<void> {
-  if (isEnabled(heartbeat)) {
-    const wanted = scheduleOf(agentId, heartbeat)
-    if (found?.madeFrom !== wanted.madeFrom) await schedules.add(wanted)
-  } else if (found?.madeFrom !== undefined) await schedules.remove(found.id)
+  for (const { id: definitionId, heartbeat } of definitions.values()) {
+    if (!isEnabled(heartbeat)) continue
+    for await (const { id } of directory.each({ definitionId })) {
+      const wanted = scheduleOf(id, heartbeat)
+      withHeartbeat.add(wanted.id!)
+      if (existing.get(wanted.id!)?.madeFrom !== wanted.madeFrom)
+        await attempt(id, definitionId, () => schedules.add(wanted))
+    }
+  }
+  for (const { id, agentId, madeFrom } of existing.values()) {
+    if (madeFrom === undefined || withHeartbeat.has(id) || id !== heartbeatIdOf(agentId)) continue
+    const agent = await directory.find(agentId)
+    const definition = agent && mayBeWoken(agent) ? definitions.get(agent.definitionId) : undefined
+    if (definition && !isEnabled(definition.heartbeat))
+      await attempt(agentId, definition.id, () => schedules.remove(id))
+  }
 }
 
 function isEnabled(heartbeat: Heartbeat | undefined): heartbeat is Heartbeat {
