@@ -1,4 +1,4 @@
-import type { SessionDetails, SessionStatus } from '../core/store.ts'
+import type { SessionDetails, SessionStatus, SessionSummary } from '../core/store.ts'
 import { readableDetails } from './summary-texts.ts'
 
 /** What is used of the state `workflow:agent`, which a workflow keeps in the log of an agent. */
@@ -43,4 +43,9 @@ const statuses: Readonly<Record<string, SessionStatus>> = {
   failed: 'failed',
   canceled: 'idle',
   completed: 'idle',
+}
+
+/** Whether a session is kept until it is deleted by name: an open agent, and the log of the schedules. */
+export function isPersistent({ id, kind }: Pick<SessionSummary, 'id' | 'kind'>): boolean {
+  return kind === 'agent' || kind === 'schedules' || id === 'libero.schedules' // old logs of schedules have no kind
 }

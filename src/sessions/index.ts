@@ -1,6 +1,6 @@
 export type { Clock } from '../core/clock.ts'
 export type { AgentError } from '../core/errors.ts'
-export type { Session, SessionDetails, SessionStore } from '../core/store.ts'
+export type { Session, SessionDetails, SessionQuery, SessionStore, SessionSummary } from '../core/store.ts'
 export { type ExportOptions, exportSession, type ImportedSession, type ImportOptions, importSession } from './export.ts'
 export type { FileMapAdapter } from './file-map-store.ts'
 export { fromClaudeCode } from './interop/claude-code.ts'
@@ -18,6 +18,7 @@ export {
   type SessionManifest,
   writeManifest,
 } from './manifest.ts'
+export { type PruneOptions, pruneSessions } from './prune.ts'
 export type { AccessOptions } from './remote/access.ts'
 export type { RemoteStoreOptions } from './remote-store.ts'
 export { createSession, loadSession, openSession } from './session.ts'
