@@ -1,14 +1,17 @@
 import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { onFailpoint } from '../core/log.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import { entry, hour, input, item, lease, until, Watcher, write } from '../testing/store-contract-kit.ts'
 import { createJsonlStore } from './jsonl-store.ts'
+import { entriesInRange } from './session-query.ts'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'libero-jsonl-'))
 afterAll(() => fs.rmSync(root, { recursive: true, force: true }))
+afterEach(() => onFailpoint(undefined))
 let n = 0
 const newFolder = (): string => join(root, String(++n))
 
@@ -105,6 +108,84 @@ test('more children than are held open at once are all written', async () => {
   for (const head of [0, 1])
     for (const id of ids) await store.append(id, [entry(head + 1)], { epoch, head, holder: 'p', parent: 'p' })
   for (const id of ids) expect(await store.read(id)).toEqual([entry(1), entry(2)])
+})
+
+test('ST13 R12 the event loop goes on while an append waits for the disk', async () => {
+  const store = createJsonlStore({ dir: newFolder() })
+  const epoch = await write(store, 's', 1)
+  const seen: string[] = []
+  onFailpoint((name) => {
+    seen.push(name.split(':')[0]!)
+    if (name.startsWith('jsonl.append.afterWrite')) setImmediate(() => seen.push('event loop'))
+  })
+  await store.append('s', [entry(2)], { epoch, head: 1 })
+  const [before, written, turned, synced] = seen.map((name) => name.replace('jsonl.append.', ''))
+  expect([before, written, turned, synced]).toEqual(['beforeWrite', 'afterWrite', 'event loop', 'afterSync'])
+})
+
+test('ST12 appends to one session that come meanwhile share the next write, and sessions do not wait for each other', async () => {
+  const store = createJsonlStore({ dir: newFolder() })
+  const epochs = [await write(store, 's', 1), await write(store, 't', 1)]
+  const seen: string[] = []
+  onFailpoint((name) => seen.push(name.replace('jsonl.append.', '')))
+  await Promise.all([
+    ...[2, 3, 4].map((seq) => store.append('s', [entry(seq)], { epoch: epochs[0]!, head: seq - 1 })),
+    store.append('t', [entry(2), entry(3)], { epoch: epochs[1]!, head: 1 }),
+  ])
+  expect(seen.filter((name) => name.startsWith('afterSync')).sort()).toEqual([
+    'afterSync:label',
+    'afterSync:label+label',
+    'afterSync:label+label',
+  ])
+  const firstSync = seen.findIndex((name) => name.startsWith('afterSync'))
+  expect(seen.slice(0, firstSync).filter((name) => name.startsWith('afterWrite'))).toHaveLength(2)
+  expect(await store.read('s')).toEqual([1, 2, 3, 4].map((seq) => entry(seq)))
+  expect(await store.read('t')).toEqual([1, 2, 3].map((seq) => entry(seq)))
+})
+
+test('of appends that share a write one with wrong numbers is refused, and the others are written', async () => {
+  const store = createJsonlStore({ dir: newFolder() })
+  const epoch = await write(store, 's', 1)
+  const outcomes = await Promise.allSettled([
+    store.append('s', [entry(2)], { epoch, head: 1 }),
+    store.append('s', [entry(9)], { epoch, head: 2 }),
+    store.append('s', [entry(3)], { epoch, head: 2 }),
+    store.append('s', [], { epoch, head: 3 }),
+    store.append('s', [entry(3)], { epoch, head: 2 }),
+  ])
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled'])
+  expect(await store.read('s')).toEqual([entry(1), entry(2), entry(3)])
+})
+
+test('ST06 of a long log only the entries of the range are read', async () => {
+  const dir = newFolder()
+  const store = createJsonlStore({ dir, sync: false })
+  const epoch = await write(store, 's', 3000)
+  const long = entry(3001, 'x'.repeat(100_000))
+  const after = [3002, 3003].map((seq) => entry(seq))
+  await store.append('s', [long, ...after], { epoch, head: 3000 })
+  const all = await store.read('s')
+  const ranges = [0, 1, 7, 1500, 2999, 3000, 3001, 3003, 9999].flatMap((at) => [
+    { after: at },
+    { after: at, limit: 3 },
+    { before: at },
+    { before: at, limit: 3, fromEnd: true },
+    { after: at, before: at + 5, limit: 2, fromEnd: true },
+    { after: at, limit: 0 },
+  ])
+  for (const range of ranges) {
+    const expected = entriesInRange(all, range)
+    for (const reader of [store, createJsonlStore({ dir })]) expect(await reader.read('s', range)).toEqual(expected)
+  }
+  // A line that is not read may be damaged; reading it reports its number.
+  const path = join(dir, 's/log.jsonl')
+  const bytes = fs.readFileSync(path)
+  bytes.fill('x', 0, 4)
+  fs.writeFileSync(path, bytes)
+  const fresh = createJsonlStore({ dir })
+  for (const range of ranges.filter(({ after = 0 }) => after > 0))
+    expect(await fresh.read('s', range)).toEqual(entriesInRange(all, range))
+  await expect(fresh.read('s', { limit: 1 })).rejects.toMatchObject({ message: expect.stringContaining('line 1 ') })
 })
 
 test('an inbox that grew large keeps what waits, and the keys of what was taken', async () => {

@@ -6,16 +6,17 @@ import { SessionNotFoundError, StoreError } from '../core/errors.ts'
 import type { LogEntry } from '../core/log.ts'
 import type { BlobStore, EntryRange, SessionStore } from '../core/store.ts'
 import { blobFiles } from './jsonl/blob-files.ts'
-import { refuseLink, syncFolder } from './jsonl/files.ts'
+import { refuseLink } from './jsonl/files.ts'
 import { withFolderLock } from './jsonl/folder-lock.ts'
-import { addMessage } from './jsonl/inbox-file.ts'
+import { addMessage, syncInbox } from './jsonl/inbox-file.ts'
 import { createLeases } from './jsonl/leases.ts'
 import { createPoller, type ReadPosition, readLog } from './jsonl/log-reader.ts'
 import { deleteFolder, finishDeleting, folderNameOf, makeSessionFolder } from './jsonl/session-folder.ts'
 import { listSessions } from './jsonl/session-list.ts'
 import { checkFolder, ensureStore, identityOf, restrictToOwner } from './jsonl/store-file.ts'
+import { Turns } from './jsonl/turns.ts'
 import { readSummary } from './read-summaries.ts'
-import { entriesInRange, pageOf } from './session-query.ts'
+import { pageOf } from './session-query.ts'
 import { type SpillingStore, withSpill } from './spill.ts'
 import { ChangeListeners, watchByPolling } from './watch-by-polling.ts'
 
@@ -47,11 +48,12 @@ const maxReadPositions = 256
 export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   const { clock = systemClock, sync = true } = options
   const dir = resolve(options.dir)
-  const leases = createLeases({ dir, storeInstanceId: randomUUID(), clock, sync })
+  const turns = new Turns()
+  const leases = createLeases({ dir, storeInstanceId: randomUUID(), clock, sync, turns, prepare })
   const readPositions = new Map<string, ReadPosition>()
   const listeners = new ChangeListeners()
   const closing = new AbortController()
-  let isPrepared = false
+  let preparing: Promise<void> | undefined
 
   const folderOf = (id: string): string => join(dir, folderNameOf(id))
 
@@ -59,38 +61,43 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     if (closing.signal.aborted) throw new StoreError('unavailable', `The store of ${dir} was closed; make a new one`)
   }
 
-  /** Creates the store if it is missing, and checks it on first use. Returns its identity. */
-  function prepareForWriting(): string {
-    refuseClosed()
-    if (!isPrepared) checkFolder(dir, options)
-    const identity = ensureStore(dir)
-    if (!isPrepared) {
-      restrictToOwner(dir)
-      finishDeleting(dir)
-    }
-    isPrepared = true
-    return identity
+  /** Creates the store if it is missing, and checks it on first use. Resolves with its identity. */
+  async function prepare(): Promise<string> {
+    preparing ??= prepareOnce().catch((error) => {
+      preparing = undefined // the next call tries again
+      throw error
+    })
+    await preparing
+    return ensureStore(dir)
   }
 
-  async function read(id: string, after = 0) {
+  async function prepareOnce(): Promise<void> {
+    checkFolder(dir, options)
+    await ensureStore(dir)
+    restrictToOwner(dir)
+    await finishDeleting(dir)
+  }
+
+  async function prepareForWriting(): Promise<string> {
+    refuseClosed()
+    return prepare()
+  }
+
+  async function read(id: string, range: EntryRange = {}): Promise<readonly LogEntry[]> {
     refuseClosed()
     const folder = folderOf(id)
     refuseLink(folder)
-    const { entries, end } = await readLog(folder, after, readPositions.get(id))
+    const { entries, end } = await readLog(folder, range, readPositions.get(id))
     readPositions.delete(id)
     if (end) readPositions.set(id, end)
     if (readPositions.size > maxReadPositions) readPositions.delete(readPositions.keys().next().value ?? '')
     return entries
   }
 
-  async function readRange(id: string, range: EntryRange = {}): Promise<readonly LogEntry[]> {
-    return entriesInRange(await read(id, range.after), range, (range.after ?? 0) + 1)
-  }
-
   function blobsOf(id: string): BlobStore {
-    return blobFiles(folderOf(id), () => {
-      prepareForWriting()
-      makeSessionFolder(dir, id)
+    return blobFiles(folderOf(id), async () => {
+      await prepareForWriting()
+      await makeSessionFolder(dir, id)
     })
   }
 
@@ -101,15 +108,13 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
       listeners.notify(id)
     },
 
-    read: readRange,
+    read,
 
-    find: async (id) => readSummary({ read: readRange }, { id }),
+    find: async (id) => readSummary({ read }, { id }),
 
     async list(query) {
       refuseClosed()
-      const summaries = await Promise.all(
-        (await listSessions(dir)).map((session) => readSummary({ read: readRange }, session)),
-      )
+      const summaries = await Promise.all((await listSessions(dir)).map((session) => readSummary({ read }, session)))
       return pageOf(
         summaries.filter((summary) => summary !== undefined),
         query,
@@ -117,10 +122,10 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     },
 
     async delete(id) {
-      prepareForWriting()
+      await prepareForWriting()
       const folder = folderOf(id)
       refuseLink(folder)
-      leases.forget(id)
+      await leases.forget(id)
       // Under its lock, so that no process is taking it at the same time.
       await withFolderLock(folder, () => deleteFolder(dir, folder))
       readPositions.delete(id)
@@ -128,24 +133,22 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     },
 
     async lease(id, request) {
-      prepareForWriting()
-      if (!request.create && request.epoch === undefined && !existsSync(folderOf(id)))
-        throw new SessionNotFoundError(id)
+      refuseClosed()
       return leases.lease(id, request)
     },
 
     async send(id, item) {
-      prepareForWriting()
+      await prepareForWriting()
       const folder = folderOf(id)
       if (!existsSync(folder)) throw new SessionNotFoundError(id)
-      await withFolderLock(folder, () => {
-        if (addMessage(makeSessionFolder(dir, id), item, { sync })) syncFolder(folder)
-      })
+      await turns.next()
+      await withFolderLock(folder, async () => addMessage(await makeSessionFolder(dir, id), item))
+      if (sync) await syncInbox(folder)
       listeners.notify(id)
     },
 
     watch(id, { after = 0, signal }) {
-      const poll = createPoller(folderOf(id), (from) => read(id, from))
+      const poll = createPoller(folderOf(id), (after) => read(id, { after }))
       const ends = { signal, closing: closing.signal }
       return watchByPolling(poll, {
         after,

@@ -44,6 +44,15 @@ const deeds: Record<string, () => Promise<void>> = {
     say(await outcome(store.lease('s', { owner: 'ann', ttlMs: minute, epoch })))
   },
 
+  /** Takes the lease of a session, is stopped while it does so, and then writes. */
+  async stoppedTaking() {
+    const [failpoint = '', id = ''] = rest
+    signalAt(failpoint, 'SIGSTOP')
+    const { epoch, head } = await store.lease(id, { owner: 'bob', ttlMs: minute, create: true })
+    say({ head })
+    say(await outcome(store.append(id, [entry(head + 1, 'by bob')], { epoch, head })))
+  },
+
   /** Takes the lease and lives on with it. */
   async hold() {
     const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: minute, create: true })

@@ -22,6 +22,7 @@ test('FD-12 processes that take turns at one session write every entry once, in 
 
 test('messages from several processes at once arrive whole and once', async () => {
   const dir = newFolder()
+  await write(createJsonlStore({ dir }), 's', 1)
   const keys = (n: number): string[] => ['shared', ...Array.from({ length: 10 }, (_, i) => `${n}-${i}`)]
   const children = [1, 2, 3, 4].map((n) => runChild([dir, 'send', ...keys(n)]))
   for (const { said } of children) expect(await said).toEqual(['sent'])

@@ -5,21 +5,22 @@ import { codeOf, StoreError } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
 import type { BlobStore } from '../../core/store.ts'
 import { digestOf } from '../../platform/digest.ts'
-import { makeFolder, namesIn, refuseLink, storeErrorOf, syncFolder } from './files.ts'
+import { storeErrorOf } from './file-errors.ts'
+import { makeDurableFolder, namesIn, refuseLink, syncFolder } from './files.ts'
 
 /** Blobs as files named by the digest of their content. `makeSession` creates the folder of the session if it is missing. */
-export function blobFiles(folder: string, makeSession: () => void): BlobStore {
+export function blobFiles(folder: string, makeSession: () => Promise<unknown>): BlobStore {
   const blobs = join(folder, 'blobs')
   return {
     async put(data) {
       const bytes = new Uint8Array(data)
       const name = digestOf(bytes)
       const path = join(blobs, name)
-      makeSession()
-      makeFolder(blobs)
+      await makeSession()
+      await makeDurableFolder(blobs)
       try {
         if (!(await isStored(path, name))) await writeNew(path, bytes)
-        syncFolder(blobs) // also for an existing one: its writer may have died before this
+        await syncFolder(blobs) // also for an existing one: its writer may have died before this
       } catch (cause) {
         throw storeErrorOf(cause, path, 'write')
       }

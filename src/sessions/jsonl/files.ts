@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AgentError, codeOf, messageOf, StoreError, type StoreErrorCode } from '../../core/errors.ts'
+import { promisify } from 'node:util'
+import { codeOf, StoreError } from '../../core/errors.ts'
+import { withReadErrors, withWriteErrors } from './file-errors.ts'
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_RDWR } = fs.constants
 
@@ -77,71 +80,99 @@ export function parseObject<T extends object>(text: string): T | undefined {
   }
 }
 
-interface ReplaceOptions {
-  /** Whether the content must be on the disk before others see it. Default true. */
-  readonly sync?: boolean
-  readonly beforeRename?: () => void
+/** Creates or replaces a file in one step. It is on the disk before others see it. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  await withWriteErrors(path, async () => {
+    const temporary = writeBeside(path, text)
+    await orRemove(temporary, async () => {
+      await syncFile(temporary)
+      fs.renameSync(temporary, path)
+    })
+  })
 }
 
-/** Creates or replaces a file in one step. */
-export function replaceFile(path: string, text: string, { sync = true, beforeRename }: ReplaceOptions = {}): void {
-  const temporary = writeBeside(path, text, { sync })
+/** The same at once, for a file that a power failure may take. `prepare` changes the new file before others see it. */
+export function replaceFileUnsynced(path: string, text: string, prepare: (temporary: string) => void): void {
   withWriteErrors(path, () => {
-    try {
-      beforeRename?.()
+    const temporary = writeBeside(path, text)
+    orRemove(temporary, () => {
+      prepare(temporary)
       fs.renameSync(temporary, path)
-    } catch (error) {
-      fs.rmSync(temporary, { force: true })
-      throw error
-    }
+    })
   })
 }
 
 /** Creates a file with its whole text in one step, unless it exists. */
-export function createFile(path: string, text: string): void {
-  const temporary = writeBeside(path, text)
-  withWriteErrors(path, () => {
-    try {
-      fs.linkSync(temporary, path)
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error
-    } finally {
-      fs.rmSync(temporary, { force: true })
-    }
+export async function createFile(path: string, text: string): Promise<void> {
+  await withWriteErrors(path, async () => {
+    const temporary = writeBeside(path, text)
+    await orRemove(temporary, async () => {
+      await syncFile(temporary)
+      linkUnlessExisting(temporary, path)
+      fs.rmSync(temporary)
+    })
   })
 }
 
-/** Writes a temporary file beside the path. */
-function writeBeside(path: string, text: string, { sync = true }: { sync?: boolean } = {}): string {
-  const temporary = `${path}.${randomUUID()}.tmp`
-  withWriteErrors(path, () => {
-    const fd = fs.openSync(temporary, 'wx', 0o600)
-    try {
-      fs.writeFileSync(fd, text)
-      if (sync) fs.fsyncSync(fd)
-    } catch (error) {
-      fs.rmSync(temporary, { force: true })
-      throw error
-    } finally {
-      fs.closeSync(fd)
-    }
-  })
-  return temporary
+function linkUnlessExisting(from: string, to: string): void {
+  try {
+    fs.linkSync(from, to)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+  }
 }
+
+/** Writes a temporary file beside the path. */
+function writeBeside(path: string, text: string): string {
+  const temporary = `${path}.${randomUUID()}.tmp`
+  return orRemove(temporary, () => {
+    fs.writeFileSync(temporary, text, { flag: 'wx', mode: 0o600 })
+    return temporary
+  })
+}
+
+/** Removes a file if work with it fails, at once or later. */
+function orRemove<T>(path: string, work: () => T): T {
+  const remove = (error: unknown): never => {
+    fs.rmSync(path, { force: true })
+    throw error
+  }
+  try {
+    const result = work()
+    return result instanceof Promise ? (result.catch(remove) as T) : result
+  } catch (error) {
+    return remove(error)
+  }
+}
+
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Waits until the data of an open file are on the disk. The event loop goes on meanwhile. */
+export const syncData = promisify(fs.fdatasync)
 
 /** Creates a folder accessible only to this user; links are refused. Returns whether it is new. */
 export function makeFolder(path: string): boolean {
   return withWriteErrors(path, () => {
     const info = unlessMissing(() => fs.lstatSync(path))
-    if (!info) {
-      fs.mkdirSync(path, { recursive: true, mode: 0o700 })
-      syncFolder(join(path, '..'))
-      return true
-    }
+    if (!info) return fs.mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined
     if (info.isSymbolicLink())
       throw new StoreError('unavailable', `${path} is a symbolic link; put the real folder in its place`)
     if ((info.mode & 0o077) !== 0) fs.chmodSync(path, 0o700)
     return false
+  })
+}
+
+/** The same, and a new one is on the disk when this resolves. */
+export function makeDurableFolder(path: string): Promise<void> {
+  return withWriteErrors(path, async () => {
+    if (makeFolder(path)) await syncFolder(join(path, '..'))
   })
 }
 
@@ -153,13 +184,13 @@ export function refuseLink(path: string): void {
 }
 
 /** Makes the creation or renaming of files in a folder durable. */
-export function syncFolder(path: string): void {
+export async function syncFolder(path: string): Promise<void> {
   try {
-    const fd = fs.openSync(path, 'r')
+    const folder = await open(path, 'r')
     try {
-      fs.fsyncSync(fd)
+      await folder.sync()
     } finally {
-      fs.closeSync(fd)
+      await folder.close()
     }
   } catch (error) {
     if (!unsupported.has(codeOf(error) ?? '')) throw error
@@ -186,59 +217,4 @@ export const namesIn = (path: string): string[] =>
 /** The identity of the file that is at a path now. */
 export function fileIdentityAt(path: string): FileIdentity | undefined {
   return withReadErrors(path, () => unlessMissing(() => fs.lstatSync(path, { bigint: true })))
-}
-
-/** Runs work that changes the store; a failure becomes a StoreError that names the file. */
-export function withWriteErrors<T>(path: string, work: () => T): T {
-  try {
-    return work()
-  } catch (cause) {
-    throw storeErrorOf(cause, path, 'write')
-  }
-}
-
-/** The same for work that only reads. */
-export function withReadErrors<T>(path: string, work: () => T): T {
-  try {
-    return work()
-  } catch (cause) {
-    throw storeErrorOf(cause, path, 'read')
-  }
-}
-
-/** The StoreError for a failed file operation. An AgentError is returned as it is. */
-export function storeErrorOf(cause: unknown, path: string, what: 'read' | 'write'): Error {
-  if (cause instanceof AgentError) return cause
-  const code = codeOf(cause) ?? ''
-  const [name, advice] = (what === 'write' && writeProblems[code]) || commonProblems[code] || unknownProblem
-  return new StoreError(name, `Cannot ${what} ${path}: ${messageOf(cause)}; ${advice}`, { cause })
-}
-
-type Problem = readonly [StoreErrorCode, string]
-
-const full: Problem = ['full', 'make room on the disk and try again; what was written before is safe']
-const readOnly: Problem = ['read_only', 'make the folder writable for this user, or use another one']
-const link: Problem = ['unavailable', 'symbolic links are not followed here; put the real file or folder in its place']
-const unreadable: Problem = ['unavailable', 'let this user read the folder']
-const tooMany: Problem = [
-  'unavailable',
-  'this process holds too many files open: end runs or close stores, or raise the limit (ulimit -n), then try again',
-]
-const unknownProblem: Problem = ['unavailable', 'check the disk and try again']
-
-const writeProblems: Readonly<Record<string, Problem>> = {
-  ENOSPC: full,
-  EDQUOT: full,
-  EFBIG: full,
-  EROFS: readOnly,
-  EACCES: readOnly,
-  EPERM: readOnly,
-}
-
-const commonProblems: Readonly<Record<string, Problem>> = {
-  ELOOP: link,
-  EACCES: unreadable,
-  EPERM: unreadable,
-  EMFILE: tooMany,
-  ENFILE: tooMany,
 }

@@ -3,7 +3,8 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, StoreError } from '../../core/errors.ts'
 import { type ProcessIdentity, processState, thisProcess } from '../../platform/process-identity.ts'
-import { makeFolder, namesIn, readText, unlessMissing, withWriteErrors } from './files.ts'
+import { withWriteErrors } from './file-errors.ts'
+import { makeFolder, namesIn, readText, unlessMissing } from './files.ts'
 
 /**
  * Runs `work` under the lock of a folder, which excludes all other processes and other work in this process.

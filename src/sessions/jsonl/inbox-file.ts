@@ -1,7 +1,8 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { failpoint, type InboxItem } from '../../core/log.ts'
-import { openForAppending, openForReading, readBytes, replaceFile, withReadErrors, withWriteErrors } from './files.ts'
+import { withReadErrors, withWriteErrors } from './file-errors.ts'
+import { openForAppending, openForReading, readBytes, replaceFile, syncData, syncFolder } from './files.ts'
 import { openLogForReading } from './log-file.ts'
 import { completeEnd, corrupt, lineStart } from './log-lines.ts'
 
@@ -21,25 +22,36 @@ export const inboxPath = (folder: string): string => join(folder, 'inbox.jsonl')
 /** In a larger file delivered messages are replaced by their keys. */
 const maxInboxBytes = 256 * 1024
 
-/**
- * Adds a message, unless one with its key exists or was delivered. Returns whether it was added; with `sync` it is then on
- * the disk. Requires the lock of the folder.
- */
-export function addMessage(folder: string, item: InboxItem, { sync }: { sync: boolean }): boolean {
+/** Adds a message, unless one with its key exists or was delivered. Requires the lock of the folder. */
+export function addMessage(folder: string, item: InboxItem): void {
   const path = inboxPath(folder)
   const fd = openForAppending(path)
   try {
-    return withWriteErrors(path, () => {
+    withWriteErrors(path, () => {
       const { items, delivered } = readRepaired(fd, path)
-      if (items.has(item.clientKey) || delivered.has(item.clientKey)) return false
+      if (items.has(item.clientKey) || delivered.has(item.clientKey)) return
       // The key comes first, so that no field can look like the mark of an incomplete batch.
       const { clientKey, ...others } = item
-      write(fd, `${JSON.stringify({ clientKey, ...others })}\n`, sync)
-      return true
+      write(fd, `${JSON.stringify({ clientKey, ...others })}\n`)
     })
   } finally {
     fs.closeSync(fd)
   }
+}
+
+/** Waits until the messages are on the disk. Needs no lock: a paused process must not keep it for longer than a moment. */
+export async function syncInbox(folder: string): Promise<void> {
+  const path = inboxPath(folder)
+  const fd = openForReading(path)
+  if (fd === undefined) return // the session was deleted meanwhile
+  await withWriteErrors(path, async () => {
+    try {
+      await syncData(fd)
+    } finally {
+      fs.closeSync(fd)
+    }
+    await syncFolder(folder)
+  })
 }
 
 /** The messages whose keys are not in the log. */
@@ -53,8 +65,15 @@ export function waitingMessages(folder: string): readonly InboxItem[] {
   return open.filter(({ clientKey }) => !inLog.has(clientKey))
 }
 
+/** Whether `compactInbox` would change the file. */
+export function hasNewlyDelivered(folder: string, waiting: readonly InboxItem[]): boolean {
+  const { items, delivered } = readInbox(folder)
+  const waitingKeys = new Set(waiting.map(({ clientKey }) => clientKey))
+  return [...items.keys()].some((key) => !waitingKeys.has(key) && !delivered.has(key))
+}
+
 /** The same, and records which were delivered, to save the next search. Requires the lock of the folder. */
-export function compactInbox(folder: string): readonly InboxItem[] {
+export async function compactInbox(folder: string): Promise<readonly InboxItem[]> {
   const path = inboxPath(folder)
   const { items, delivered } = readInbox(folder)
   if (items.size === 0) return []
@@ -64,7 +83,7 @@ export function compactInbox(folder: string): readonly InboxItem[] {
   if (withReadErrors(path, () => fs.statSync(path).size) > maxInboxBytes) {
     const keys = [...delivered, ...newlyDelivered].map((key) => JSON.stringify({ taken: key }))
     const lines = [...keys, ...waiting.map((item) => JSON.stringify(item))]
-    replaceFile(path, lines.map((line) => `${line}\n`).join(''))
+    await replaceFile(path, lines.map((line) => `${line}\n`).join(''))
   } else if (newlyDelivered.length > 0) {
     const fd = openForAppending(path)
     try {
@@ -100,14 +119,13 @@ function readRepaired(fd: number, path: string): InboxContents {
   return parsed(bytes, path)
 }
 
-function write(fd: number, text: string, sync: boolean): void {
+function write(fd: number, text: string): void {
   const before = fs.fstatSync(fd).size
   try {
     failpoint('jsonl.send.beforeWrite')
     const bytes = Buffer.from(text)
     for (let done = 0; done < bytes.length; ) done += fs.writeSync(fd, bytes, done)
     failpoint('jsonl.send.afterWrite')
-    if (sync) fs.fdatasyncSync(fd)
   } catch (error) {
     try {
       fs.ftruncateSync(fd, before)

@@ -1,34 +1,43 @@
-import * as fs from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
-import { LeaseLostError, leaseLost, type SessionBusyError, sessionBusy } from '../../core/errors.ts'
-import { failpoint, type LogEntry } from '../../core/log.ts'
-import type { Fence, Lease, LeaseRequest } from '../../core/store.ts'
-import { isAlive, type ProcessIdentity, thisProcess } from '../../platform/process-identity.ts'
-import { parseObject, readText, replaceFile, syncFolder } from './files.ts'
-import { withFolderLock } from './folder-lock.ts'
-import { compactInbox } from './inbox-file.ts'
 import {
-  appendTo,
-  entriesOf,
-  finishReplacing,
-  isBeingReplaced,
-  isCurrent,
-  type LogFile,
-  openLog,
-  refuseBeingReplaced,
-  repairEnd,
-  replaceLog,
-} from './log-file.ts'
+  LeaseLostError,
+  leaseLost,
+  type SessionBusyError,
+  SessionNotFoundError,
+  sessionBusy,
+} from '../../core/errors.ts'
+import { failpoint, type InboxItem, type LogEntry } from '../../core/log.ts'
+import type { Fence, Lease, LeaseRequest } from '../../core/store.ts'
+import { thisProcess } from '../../platform/process-identity.ts'
+import { withWriteErrors } from './file-errors.ts'
+import { syncFolder } from './files.ts'
+import { withFolderLock } from './folder-lock.ts'
+import { compactInbox, hasNewlyDelivered, waitingMessages } from './inbox-file.ts'
+import {
+  isHeld,
+  type LeaseRecord,
+  mayStillWrite,
+  readLease,
+  renewLease,
+  withoutClockJump,
+  writeLease,
+} from './lease-file.ts'
+import { finishReplacing, isBeingReplaced, refuseBeingReplaced, replaceLog } from './log-file.ts'
+import { LogWriter } from './log-writer.ts'
 import {
   childrenOf,
   folderNameOf,
   lineageBelowHolder,
+  lineageOf,
   makeChildFolder,
   makeSessionFolder,
   readMeta,
   removeTemporaryFiles,
 } from './session-folder.ts'
+import { Slots } from './slots.ts'
+import type { Turns } from './turns.ts'
 
 interface LeasesOptions {
   readonly dir: string
@@ -36,33 +45,41 @@ interface LeasesOptions {
   readonly storeInstanceId: string
   readonly clock: Clock
   readonly sync: boolean
+  readonly turns: Turns
+  /** Creates and checks the store before the first lease. */
+  readonly prepare: () => Promise<unknown>
 }
 
 /** A lease of this store object, and the logs it has open under it. */
 interface HeldLease {
   readonly epoch: number
-  readonly log: LogFile
-  readonly children: Map<string, LogFile>
+  readonly log: LogWriter
+  readonly children: Map<string, LogWriter>
+  /** Children whose logs are being opened. */
+  readonly opening: Map<string, Promise<LogWriter>>
 }
 
 interface Leases {
   lease(id: string, request: LeaseRequest): Promise<Lease>
   append(id: string, entries: readonly LogEntry[], fence: Fence): Promise<void>
   /** Closes the logs of a session that is about to be deleted. */
-  forget(id: string): void
+  forget(id: string): Promise<void>
   /** Waits for running operations, then releases all leases. */
   close(): Promise<void>
 }
 
-const recheckAfterMs = 2
-
 /** At most this many logs of children are open; the oldest is closed first. */
 const maxOpenChildren = 64
+/** As many as Node has threads for such work. */
+const maxSyncs = 4
 
 /** Takes, renews and releases leases, and appends under them. */
-export function createLeases({ dir, storeInstanceId, clock, sync }: LeasesOptions): Leases {
+export function createLeases({ dir, storeInstanceId, clock, sync, turns, prepare }: LeasesOptions): Leases {
   const held = new Map<string, HeldLease>()
+  /** Leases that were lost or given up while something was being written under them. */
+  const closing = new Map<string, Promise<unknown>>()
   const underWay = new Set<Promise<unknown>>()
+  const slots = new Slots(maxSyncs)
   let lastEpoch = 0 // over all sessions, so that a session that is deleted and created again fences off its old writer
 
   const folderOf = (id: string): string => join(dir, folderNameOf(id))
@@ -76,60 +93,93 @@ export function createLeases({ dir, storeInstanceId, clock, sync }: LeasesOption
       if (corrected !== current) writeLease(folder, corrected)
       throw busy(id, current)
     }
-    closeHeld(id)
+    await closeHeld(id)
     removeTemporaryFiles(folder)
-    for (const rootLease of held.values()) closeChild(rootLease, id) // the writer of its parent opens it again
+    await closeAsChild(id) // the writer of its parent opens it again
     const mayHaveWriter = current && current.opener !== storeInstanceId && mayStillWrite(current)
-    // A child may also be open in the writer of its parent.
     const wasChild = readMeta(folder)?.parent !== undefined
-    if (mayHaveWriter || isBeingReplaced(folder) || wasChild) await replaceTree(id)
-    const epoch = Math.max(lastEpoch, current?.epoch ?? 0) + 1
-    const log = openRepaired(folder)
+    if (mayHaveWriter || isBeingReplaced(folder) || (wasChild && mayBeOpenAbove(id))) await replaceTree(id)
+    const epoch = (lastEpoch = Math.max(lastEpoch, current?.epoch ?? 0) + 1)
+    const acquired = openRoot(id, folder, epoch)
     try {
+      acquired.log.repairEnd()
       const expires = ttlMs === 0 ? 0 : now + ttlMs
-      writeLease(folder, { epoch, owner, since: now, expires, ttlMs, opener: storeInstanceId, process: thisProcess() })
+      const lease = { epoch, owner, since: now, expires, ttlMs, opener: storeInstanceId, process: thisProcess() }
+      writeLease(folder, lease)
+      held.set(id, acquired) // at once, so that the writer of its parent sees both
       // Order: the taker writes lease.json, then removes the moved file. A reader checks the moved file, then the lease. So
       // it always sees one of them.
-      finishReplacing(folder)
+      await finishReplacing(folder)
+      if (ttlMs === 0) await closeHeld(id)
     } catch (error) {
-      fs.closeSync(log.fd)
+      await closeHeld(id)
+      await acquired.log.close()
       throw error
     }
-    lastEpoch = epoch
-    if (!wasChild && readMeta(folder)?.parent !== undefined) {
-      fs.closeSync(log.fd) // it became a child meanwhile, and the writer of its parent did not see this lease
-      return take(id, folder, request)
-    }
-    const acquired: HeldLease = { epoch, log, children: new Map() }
-    if (ttlMs === 0) fs.closeSync(log.fd)
-    else held.set(id, acquired)
+    if (wasChild || readMeta(folder)?.parent === undefined) return acquired
+    return take(id, folder, request) // it became a child meanwhile, and the writer of its parent did not see this lease
+  }
+
+  /**
+   * Whether another process may write a child under the lease of a session above it. That is not so if this store holds the
+   * lease of the root and no session between was opened on its own.
+   */
+  function mayBeOpenAbove(id: string): boolean {
+    const lineage = lineageOf(dir, id)
+    const root = lineage.at(-1) ?? id
+    if (held.get(root)?.log.isCurrent() !== true) return true
+    return (
+      otherWriters(id, { epoch: 0, head: 0, holder: root, ...(lineage[1] !== undefined && { parent: lineage[1] }) })
+        .length > 0
+    )
+  }
+
+  function openRoot(id: string, folder: string, epoch: number): HeldLease {
+    const confirm = (): void => checkRoot(id, acquired)
+    const log = new LogWriter({ id, folder, base: 0, sync, slots, confirm })
+    const acquired: HeldLease = { epoch, log, children: new Map(), opening: new Map() }
     return acquired
   }
 
   /** Descendants are written under the lease of the root session, so their logs are replaced with it. */
   async function replaceTree(id: string): Promise<void> {
-    replaceLog(folderOf(id))
+    await replaceLog(folderOf(id))
     for (const child of childrenOf(dir, id))
       await withFolderLock(folderOf(child), async () => {
         await replaceTree(child)
-        finishReplacing(folderOf(child))
+        await finishReplacing(folderOf(child))
       })
   }
 
-  function renew(id: string, folder: string, { ttlMs }: LeaseRequest, current: LeaseRecord): number {
+  /** Extends or releases a lease under the lock of the folder. */
+  async function change(id: string, folder: string, { ttlMs, epoch }: LeaseRequest): Promise<number> {
+    const current = readLease(folder)
+    if (current?.epoch !== epoch || current?.opener !== storeInstanceId) throw lost(id)
     const mine = held.get(id)
-    // A process may have died while taking the session over: then the open log is no longer the current one.
-    const isReplaced = isBeingReplaced(folder) || (mine !== undefined && !isCurrent(mine.log))
     if (ttlMs === 0) {
+      await closeHeld(id) // what is being written is written before others may take the session
       writeLease(folder, { ...current, expires: 0 })
-      closeHeld(id)
       return mine?.log.head ?? 0
     }
-    if (isReplaced) throw lost(id)
-    const renewed = mine ?? { epoch: current.epoch, log: openRepaired(folder), children: new Map() }
+    // A process may have died while taking the session over: then the open log is no longer the current one.
+    if (isBeingReplaced(folder) || mine?.log.isCurrent() === false) throw lost(id)
+    const renewed = mine ?? openRoot(id, folder, current.epoch)
+    if (!mine) renewed.log.repairEnd()
     held.set(id, renewed)
     writeLease(folder, { ...current, expires: clock.now() + ttlMs, ttlMs })
     return renewed.log.head
+  }
+
+  /** Extends a lease without a lock, which the writers of many sessions do often. Undefined if that is not possible. */
+  function extend(id: string, folder: string, { ttlMs, epoch }: LeaseRequest): number | undefined {
+    const mine = held.get(id)
+    const current = readLease(folder)
+    if (current?.epoch !== epoch || current?.opener !== storeInstanceId) throw lost(id)
+    const expires = clock.now() + ttlMs
+    if (!mine || current.ttlMs !== ttlMs || expires < current.expires) return undefined
+    if (isBeingReplaced(folder) || !mine.log.isCurrent()) throw lost(id)
+    renewLease(folder, expires)
+    return mine.log.head
   }
 
   /** Leases of a child or its parents, taken by processes that opened them on their own and may still write. */
@@ -145,62 +195,74 @@ export function createLeases({ dir, storeInstanceId, clock, sync }: LeasesOption
    * Opens the log of a child. Open first, then check leases: a process that takes the child after the check replaces the
    * file that is open.
    */
-  function openChild(id: string, rootLease: HeldLease, fence: Fence): LogFile {
+  async function openChild(id: string, rootLease: HeldLease, fence: Fence): Promise<LogWriter> {
     const { holder = id, parent = holder } = fence
     failpoint('jsonl.child.beforeOpen')
-    const folder = makeChildFolder(dir, id, parent)
+    const folder = await makeChildFolder(dir, id, parent)
     refuseBeingReplaced(folder)
-    const log = openLog(folder)
+    const confirm = (): void => checkChild(id, holder, rootLease, log)
+    const log = new LogWriter({ id, folder, base: 0, sync, slots, confirm })
     try {
       failpoint('jsonl.child.afterOpen')
-      if (!isCurrent(rootLease.log)) throw lost(holder)
+      if (!rootLease.log.isCurrent()) throw lost(holder)
       // Before their leases are read: see the order in `take`.
       for (const session of lineageBelowHolder(dir, id, fence)) refuseBeingReplaced(folderOf(session))
-      const [other] = otherWriters(id, fence)
-      if (other) throw busy(other.id, other.lease)
-      repairEnd(log)
-      syncFolder(folder)
+      refuseOtherWriters(id, fence)
+      log.repairEnd()
+      await syncFolder(folder)
+      if (held.get(holder) !== rootLease) throw lost(holder)
+      refuseOtherWriters(id, fence) // this store may have taken the child as a session of its own meanwhile
     } catch (error) {
-      fs.closeSync(log.fd)
+      await log.close()
       throw error
     }
-    const [oldest] = rootLease.children.keys()
-    if (oldest !== undefined && rootLease.children.size >= maxOpenChildren) closeChild(rootLease, oldest)
+    if (rootLease.children.size >= maxOpenChildren) await closeChild(rootLease, idleChildOf(rootLease))
     rootLease.children.set(id, log)
     return log
   }
 
+  function refuseOtherWriters(id: string, fence: Fence): void {
+    const [other] = otherWriters(id, fence)
+    if (other) throw busy(other.id, other.lease)
+  }
+
   /** Takes a lease, which replaces the log that its old writer has open, and releases it at once (`ttlMs: 0`). */
-  const fenceOff = (id: string): Promise<Lease> => lease(id, { owner: '', ttlMs: 0 })
+  const fenceOff = (id: string): Promise<Lease> => lease(id, { owner: '', ttlMs: 0, create: true })
 
   async function append(id: string, entries: readonly LogEntry[], fence: Fence): Promise<void> {
     const { epoch, head, holder = id } = fence
-    const isNew = holder !== id && held.get(holder)?.children.has(id) === false
-    // A living process whose lease has expired may have the log open.
-    for (const other of isNew ? otherWriters(id, fence) : [])
-      if (!isHeld(other.lease, clock.now())) await fenceOff(other.id)
-    const rootLease = held.get(holder)
-    if (rootLease?.epoch !== epoch) throw lost(holder)
-    const log = holder === id ? rootLease.log : (rootLease.children.get(id) ?? openChild(id, rootLease, fence))
-    if (log.head !== head) checkRepeated(id, entries, log, head)
-    if (log.head !== head || entries.length === 0) return
-    checkNumbers(id, entries, head)
-    // The check after the write decides. This earlier check stops a writer that was paused, before it appends to a log that
-    // was moved meanwhile. It is skipped right after another check.
-    if (performance.now() - log.checkedAt > recheckAfterMs) checkCurrent(id, holder, rootLease, log)
-    appendTo(log, entries, { sync })
-    checkCurrent(id, holder, rootLease, log)
-    log.checkedAt = performance.now()
+    const open = held.get(holder)
+    if (open?.epoch !== epoch) throw lost(holder)
+    const log = holder === id ? open.log : (open.children.get(id) ?? (await openOnce(id, fence)))
+    await log.append(entries, head)
   }
 
-  function checkCurrent(id: string, holder: string, rootLease: HeldLease, log: LogFile): void {
-    if (!isCurrent(rootLease.log)) {
-      const error = lost(holder)
-      closeHeld(holder)
-      throw error
+  async function openOnce(id: string, fence: Fence): Promise<LogWriter> {
+    // A living process whose lease has expired may have the log open.
+    for (const other of otherWriters(id, fence)) if (!isHeld(other.lease, clock.now())) await fenceOff(other.id)
+    const { epoch, holder = id } = fence
+    const rootLease = held.get(holder)
+    if (rootLease?.epoch !== epoch) throw lost(holder)
+    const opening = rootLease.opening.get(id) ?? openChild(id, rootLease, fence)
+    rootLease.opening.set(id, opening)
+    try {
+      return await opening
+    } finally {
+      rootLease.opening.delete(id)
     }
-    if (log === rootLease.log || isCurrent(log)) return
-    closeChild(rootLease, id)
+  }
+
+  function checkRoot(id: string, rootLease: HeldLease): void {
+    if (rootLease.log.isCurrent()) return
+    const error = lost(id)
+    if (held.get(id) === rootLease) void closeHeld(id)
+    throw error
+  }
+
+  function checkChild(id: string, holder: string, rootLease: HeldLease, log: LogWriter): void {
+    checkRoot(holder, rootLease)
+    if (log.isCurrent()) return
+    if (rootLease.children.get(id) === log) void closeChild(rootLease, id)
     throw new LeaseLostError(`Session ${id} was deleted, or another process opened and writes it on its own`)
   }
 
@@ -210,15 +272,29 @@ export function createLeases({ dir, storeInstanceId, clock, sync }: LeasesOption
     return leaseLost(id, isOther ? lease.owner : undefined)
   }
 
-  function closeHeld(id: string): boolean {
+  /** Forgets a lease at once; resolves when its files are closed. */
+  async function closeHeld(id: string): Promise<void> {
     const old = held.get(id)
-    if (!old) return false
-    for (const { fd } of [old.log, ...old.children.values()]) fs.closeSync(fd)
-    return held.delete(id)
+    held.delete(id)
+    const logs = old ? [old.log, ...old.children.values()] : []
+    const closed = Promise.all([closing.get(id), ...logs.map((log) => log.close())])
+    closing.set(id, closed)
+    await closed
+    if (closing.get(id) === closed) closing.delete(id)
+  }
+
+  async function closeAsChild(id: string): Promise<void> {
+    for (const rootLease of held.values()) {
+      if (rootLease.opening.has(id)) await rootLease.opening.get(id)?.catch(() => {})
+      if (rootLease.children.has(id)) await closeChild(rootLease, id)
+    }
   }
 
   async function lease(id: string, request: LeaseRequest): Promise<Lease> {
-    const operation = takeOrRenew(id, request)
+    return tracked(takeOrRenew(id, request))
+  }
+
+  async function tracked<T>(operation: Promise<T>): Promise<T> {
     underWay.add(operation)
     try {
       return await operation
@@ -228,112 +304,62 @@ export function createLeases({ dir, storeInstanceId, clock, sync }: LeasesOption
   }
 
   async function takeOrRenew(id: string, request: LeaseRequest): Promise<Lease> {
-    const { epoch } = request
+    const { epoch, ttlMs, create = false } = request
+    await prepare()
+    if (!create && epoch === undefined && !existsSync(folderOf(id))) throw new SessionNotFoundError(id)
+    if (epoch !== undefined && ttlMs > 0) {
+      const head = extend(id, folderOf(id), request)
+      if (head !== undefined) return { epoch, head, inbox: await inboxOf(folderOf(id)) }
+    }
+    await turns.next()
     if (epoch !== undefined && readLease(folderOf(id))?.epoch !== epoch) throw lost(id)
-    return withFolderLock(makeSessionFolder(dir, id), async () => {
-      const folder = makeSessionFolder(dir, id) // again: it may have been deleted while this waited
-      const current = readLease(folder)
-      if (epoch === undefined) {
-        const acquired = await take(id, folder, request)
-        return { epoch: acquired.epoch, head: acquired.log.head, inbox: compactInbox(folder) }
-      }
-      if (current?.epoch !== epoch || current.opener !== storeInstanceId) throw lost(id)
-      return { epoch, head: renew(id, folder, request, current), inbox: compactInbox(folder) }
+    let isNew = false
+    const granted = await withFolderLock(await makeSessionFolder(dir, id), async () => {
+      const folder = await makeSessionFolder(dir, id) // again: it may have been deleted while this waited
+      if (epoch !== undefined)
+        return { epoch, head: await change(id, folder, request), inbox: await compactInbox(folder) }
+      const { epoch: newEpoch, log } = await take(id, folder, request)
+      isNew = log.size === 0
+      return { epoch: newEpoch, head: log.head, inbox: await compactInbox(folder) }
     })
+    if (isNew) await withWriteErrors(dir, () => Promise.all([syncFolder(dir), syncFolder(folderOf(id))]))
+    return granted
   }
 
   return {
     lease,
-    append,
-    forget(id) {
-      closeHeld(id)
-      for (const rootLease of held.values()) closeChild(rootLease, id)
+    append: (id, entries, fence) => tracked(append(id, entries, fence)),
+    async forget(id) {
+      await closeHeld(id)
+      await closeAsChild(id)
     },
     async close() {
       await Promise.allSettled(underWay)
       for (const [id, { epoch }] of [...held]) {
         await lease(id, { owner: '', ttlMs: 0, epoch }).catch(() => {})
-        closeHeld(id)
+        await closeHeld(id)
       }
     },
   }
 }
 
-function closeChild({ children }: HeldLease, id: string): void {
+async function closeChild({ children }: HeldLease, id: string | undefined): Promise<void> {
+  if (id === undefined) return
   const child = children.get(id)
-  if (child) fs.closeSync(child.fd)
   children.delete(id)
+  await child?.close()
 }
 
-function openRepaired(folder: string): LogFile {
-  const log = openLog(folder)
-  try {
-    repairEnd(log)
-    syncFolder(folder)
-    return log
-  } catch (error) {
-    fs.closeSync(log.fd)
-    throw error
-  }
+/** The inbox, which is compacted if it has messages that were delivered since. */
+async function inboxOf(folder: string): Promise<readonly InboxItem[]> {
+  const waiting = waitingMessages(folder)
+  return hasNewlyDelivered(folder, waiting) ? withFolderLock(folder, () => compactInbox(folder)) : waiting
 }
 
-/** Repeating an append that succeeded is allowed; any other append at another head is not. */
-function checkRepeated(id: string, entries: readonly LogEntry[], log: LogFile, head: number): void {
-  const stored = log.head > head ? entriesOf(log) : []
-  if (entries.every((entry, i) => stored[head + i]?.id === entry.id)) return
-  throw new LeaseLostError(`Session ${id} has moved on to entry ${log.head}, expected ${head}`)
-}
-
-function checkNumbers(id: string, entries: readonly LogEntry[], head: number): void {
-  const wrong = entries.find(({ seq }, i) => seq !== head + i + 1)
-  if (wrong) throw new RangeError(`Entry ${wrong.id} of session ${id} has seq ${wrong.seq}, but ${head} are written`)
-}
-
-/** `lease.json`: the process that may write a session. Read and changed under the lock of the folder. */
-interface LeaseRecord {
-  readonly epoch: number
-  readonly owner: string
-  readonly since: number
-  /** When it expires unless it is renewed; 0 once it is released. */
-  readonly expires: number
-  /** The duration of the last request. */
-  readonly ttlMs?: number
-  /** The store object that took it; only that object can write under it. */
-  readonly opener: string
-  readonly process?: ProcessIdentity
-}
-
-function readLease(folder: string): LeaseRecord | undefined {
-  const path = join(folder, 'lease.json')
-  const text = readText(path)
-  if (text === undefined) return undefined
-  const lease = parseObject<LeaseRecord>(text)
-  if (lease && typeof lease.epoch === 'number') return lease
-  // An unreadable lease excludes no process, but its writer may still live.
-  return { epoch: 0, owner: '', since: 0, expires: Number.NEGATIVE_INFINITY, opener: '' }
-}
-
-/** Not synced: a power failure ends the processes that held the lease too. */
-function writeLease(folder: string, lease: LeaseRecord): void {
-  const text = `${JSON.stringify(lease, undefined, 2)}\n`
-  const beforeRename = (): void => failpoint('jsonl.lease.beforeRename')
-  replaceFile(join(folder, 'lease.json'), text, { sync: false, beforeRename })
-}
-
-/** If `expires` is further off than `ttlMs`, the clock was set back: `ttlMs` then counts from now. */
-function withoutClockJump(lease: LeaseRecord, now: number): LeaseRecord {
-  const latest = now + (lease.ttlMs ?? Number.POSITIVE_INFINITY)
-  return lease.expires > latest ? { ...lease, expires: latest } : lease
-}
-
-/** Whether it excludes others. The lease of a dead process never does. */
-function isHeld(lease: LeaseRecord, now: number): boolean {
-  return lease.expires > now && mayStillWrite(lease)
-}
-
-/** Whether a process may still have the log open and write to it, such as a paused one (SIGSTOP). */
-function mayStillWrite({ expires, process }: LeaseRecord): boolean {
-  return expires !== 0 && (!process || isAlive(process))
+/** The child that has been open for longest, among those to which nothing is being written. */
+function idleChildOf({ children }: HeldLease): string | undefined {
+  for (const [id, log] of children) if (!log.isWriting) return id
+  return undefined
 }
 
 const busy = (id: string, { owner, since }: LeaseRecord): SessionBusyError => sessionBusy(id, owner, since)

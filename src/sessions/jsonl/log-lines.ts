@@ -3,8 +3,8 @@ import { StoreError } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'
 
 /**
- * A log as text: one entry per line, line n is entry n. Of entries appended together, all but the last begin with this mark,
- * so that an incomplete batch is recognized.
+ * A log as text: one entry per line, line n is entry n; in a fork, the first line is the entry after those that it shares.
+ * Of entries appended together, all but the last begin with this mark, so that an incomplete batch is recognized.
  */
 const more = '{"more":true,'
 const moreBytes = Buffer.from(more)
@@ -41,50 +41,44 @@ export function completeEnd(bytes: Uint8Array): number {
   return 0
 }
 
-/** The number of lines in bytes that end with a line break. */
-export function countLines(bytes: Uint8Array): number {
-  const buffer = asBuffer(bytes)
-  let count = 0
-  for (let at = buffer.indexOf(newline); at >= 0; at = buffer.indexOf(newline, at + 1)) count++
-  return count
-}
-
 /** The start of the line that ends at `end`. */
 export function lineStart(bytes: Uint8Array, end: number): number {
   return end < 2 ? 0 : asBuffer(bytes).lastIndexOf(newline, end - 2) + 1
 }
 
-/** The entries of complete lines, of which the first is line `first`. The first `skip` lines are not parsed. */
-export function entriesIn(bytes: Uint8Array, { file, first, skip = 0 }: LineRange): LogEntry[] {
+/** The place of lines in a log. */
+interface LineRange {
+  readonly file: string
+  /** The number of the entry in the first of these lines. */
+  readonly first: number
+  /** The number of the entry before the first line of the file. Default 0. */
+  readonly base?: number
+}
+
+/** The entries of complete lines. */
+export function entriesIn(bytes: Uint8Array, { file, first, base = 0 }: LineRange): LogEntry[] {
   const buffer = asBuffer(bytes)
   const entries: LogEntry[] = []
-  let seq = first
-  for (let start = 0; start < buffer.length; seq++) {
+  for (let start = 0, seq = first; start < buffer.length; seq++) {
     const lineBreak = buffer.indexOf(newline, start)
     const end = lineBreak < 0 ? buffer.length : lineBreak
-    if (seq >= first + skip) entries.push(entryIn(buffer.subarray(start, end), file, seq))
+    entries.push(entryIn(buffer.subarray(start, end), { file, seq, line: seq - base }))
     start = end + 1
   }
   return entries
 }
 
-interface LineRange {
-  readonly file: string
-  readonly first: number
-  readonly skip?: number
-}
-
 /** Parses one line; an error names the file and the line. */
-export function entryIn(line: Uint8Array, file: string, seq: number): LogEntry {
-  const text = asBuffer(line).toString()
+function entryIn(bytes: Uint8Array, { file, seq, line }: { file: string; seq: number; line: number }): LogEntry {
+  const text = asBuffer(bytes).toString()
   let entry: LogEntry | null
   try {
     entry = JSON.parse(text.startsWith(more) ? `{${text.slice(more.length)}` : text) as LogEntry | null
   } catch (cause) {
-    throw corrupt(file, seq, 'is not valid JSON', cause)
+    throw corrupt(file, line, 'is not valid JSON', cause)
   }
-  if (!isUtf8(line)) throw corrupt(file, seq, 'is not valid UTF-8')
-  if (entry?.seq !== seq) throw corrupt(file, seq, `should be entry ${seq}, but is ${entry?.seq ?? 'none'}`)
+  if (!isUtf8(bytes)) throw corrupt(file, line, 'is not valid UTF-8')
+  if (entry?.seq !== seq) throw corrupt(file, line, `should be entry ${seq}, but is ${entry?.seq ?? 'none'}`)
   return entry
 }
 

@@ -2,17 +2,18 @@ import * as fs from 'node:fs'
 import { statSync } from 'node:fs'
 import { StoreError } from '../../core/errors.ts'
 import type { InboxItem, LogEntry } from '../../core/log.ts'
-import type { StoreChange } from '../../core/store.ts'
-import { fileIdentityAt, readBytes, refuseLink, withReadErrors } from './files.ts'
+import type { EntryRange, StoreChange } from '../../core/store.ts'
+import { withReadErrors } from './file-errors.ts'
+import { fileIdentityAt, refuseLink } from './files.ts'
 import { inboxPath, waitingMessages } from './inbox-file.ts'
 import { logPath, openLogForReading } from './log-file.ts'
-import { completeEnd, countLines, entriesIn } from './log-lines.ts'
+import { findEnd, findLine, type LinePosition, type OpenLines, readLines, withExactErrors } from './log-positions.ts'
 
-/** How far a log was read, so that only later lines are read again. */
+/** How far a log was read, so that later reads begin there. */
 export interface ReadPosition {
+  /** Identifies the file. */
   readonly file: string
-  readonly seq: number
-  readonly offset: number
+  readonly next: LinePosition
 }
 
 interface LogReading {
@@ -20,14 +21,14 @@ interface LogReading {
   readonly end?: ReadPosition
 }
 
-/** Reads the entries after a number. Changes nothing: a partial write at the end is skipped, not truncated. */
-export async function readLog(folder: string, after: number, lastPosition?: ReadPosition): Promise<LogReading> {
+/** Reads a range of entries, and nothing else. Changes nothing: a partial write at the end is skipped, not truncated. */
+export async function readLog(folder: string, range: EntryRange, lastPosition?: ReadPosition): Promise<LogReading> {
   for (let tries = 1; ; tries++) {
     const open = openLogForReading(folder)
     if (!open) return { entries: [] }
     const { path, fd } = open
     try {
-      const result = readOpen(fd, path, after, lastPosition)
+      const result = readOpen({ fd, path, first: 1 }, range, lastPosition)
       // If the log was replaced meanwhile, the old file may contain entries that were never acknowledged. Retry until the
       // copy is in place. If none appears, the process that moved the log has died, and the moved file is the log.
       if (isStillThere(fd, logPath(folder)) || tries >= maxTries) return result
@@ -46,36 +47,42 @@ function isStillThere(fd: number, path: string): boolean {
   return now?.ino === ino && now.dev === dev
 }
 
-function readOpen(fd: number, path: string, after: number, lastPosition: ReadPosition | undefined): LogReading {
-  const file = fileKey(fd, path)
-  if (lastPosition && lastPosition.file === file && lastPosition.seq <= after) {
+function readOpen(log: OpenLines, range: EntryRange, lastPosition: ReadPosition | undefined): LogReading {
+  const file = fileKey(log)
+  if (lastPosition?.file === file) {
     try {
-      const result = readFollowing(fd, path, after, lastPosition)
-      if (result) return result
+      return readRange(log, file, range, lastPosition.next)
     } catch (error) {
       if (!(error instanceof StoreError) || error.code !== 'corrupt') throw error
     }
   }
-  return readFollowing(fd, path, after, { file, seq: 0, offset: 0 }) ?? { entries: [] }
+  return withExactErrors(log, () => readRange(log, file, range, undefined))
 }
 
-/** Undefined if the file does not continue where it ended before. */
-function readFollowing(fd: number, path: string, after: number, from: ReadPosition): LogReading | undefined {
-  const { size } = withReadErrors(path, () => fs.fstatSync(fd))
-  if (size < from.offset) return undefined
-  if (size === from.offset) return { entries: [], end: from }
-  const overlap = Math.min(1, from.offset) // the previous byte, to check that it ends a line
-  const bytes = withReadErrors(path, () => readBytes(fd, from.offset - overlap, size))
-  if (overlap === 1 && bytes[0] !== 10) return undefined
-  const following = bytes.subarray(overlap)
-  const complete = following.subarray(0, completeEnd(following))
-  const entries = entriesIn(complete, { file: path, first: from.seq + 1, skip: Math.max(0, after - from.seq) })
-  const seq = entries.at(-1)?.seq ?? from.seq + countLines(complete)
-  return { entries, end: { ...from, seq, offset: from.offset + complete.length } }
+function readRange(log: OpenLines, file: string, range: EntryRange, known: LinePosition | undefined): LogReading {
+  const next = endOf(log, known)
+  const { from, count } = windowOf(range, next.seq - 1)
+  if (count <= 0) return { entries: [], end: { file, next } }
+  const start = { seq: log.first, offset: 0 }
+  const [low, high] = known && known.seq <= from ? [known, next] : [start, known ?? next]
+  return { entries: readLines(log, findLine(log, from, low, high), count, next), end: { file, next } }
+}
+
+function endOf(log: OpenLines, known: LinePosition | undefined): LinePosition {
+  const { size } = withReadErrors(log.path, () => fs.fstatSync(log.fd))
+  return known?.offset === size ? known : findEnd(log)
+}
+
+/** The first entry of a range in a log of `head` entries, and their number. */
+function windowOf({ after = 0, before, limit, fromEnd = false }: EntryRange, head: number) {
+  const from = Math.max(1, after + 1)
+  const until = before === undefined ? head + 1 : Math.min(head + 1, before)
+  const count = limit === undefined ? until - from : Math.min(limit, until - from)
+  return { from: fromEnd ? until - count : from, count }
 }
 
 /** Identifies a file over time: inodes are reused, so the time of creation is part of it. */
-function fileKey(fd: number, path: string): string {
+function fileKey({ fd, path }: OpenLines): string {
   const { dev, ino, birthtimeNs } = withReadErrors(path, () => fs.fstatSync(fd, { bigint: true }))
   return `${dev} ${ino} ${birthtimeNs}`
 }

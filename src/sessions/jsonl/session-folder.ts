@@ -1,17 +1,19 @@
 import { createHash, randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { failpoint } from '../../core/log.ts'
 import type { Fence } from '../../core/store.ts'
+import { withWriteErrors } from './file-errors.ts'
 import {
   createFile,
+  makeDurableFolder,
   makeFolder,
   namesIn,
   readJson,
   readText,
   replaceFile,
   syncFolder,
-  withWriteErrors,
 } from './files.ts'
 
 /** `meta.json`: what the folder name does not contain about its session, if anything. */
@@ -23,36 +25,36 @@ interface SessionMeta {
 }
 
 /** Creates the folder of a session, if it is missing. */
-export function makeSessionFolder(dir: string, id: string): string {
+export async function makeSessionFolder(dir: string, id: string): Promise<string> {
   const name = folderNameOf(id)
   const folder = join(dir, name)
   makeFolder(folder)
-  if (needsMeta(name)) metaOf(folder, { id, made: randomUUID() })
+  if (needsMeta(name)) await metaOf(folder, { id, made: randomUUID() })
   return folder
 }
 
 /** Creates the folder of a child, and a marker in that of its parent, by which it is found when the parent is deleted. */
-export function makeChildFolder(dir: string, id: string, parent: string): string {
+export async function makeChildFolder(dir: string, id: string, parent: string): Promise<string> {
   const folder = join(dir, folderNameOf(id))
-  makeFolder(folder)
-  const meta = metaOf(folder, { id, parent, made: randomUUID() })
-  if (meta.parent !== parent) replaceFile(metaPath(folder), textOfMeta({ ...meta, parent }))
-  const children = join(makeSessionFolder(dir, parent), 'children')
+  await makeDurableFolder(folder)
+  const meta = await metaOf(folder, { id, parent, made: randomUUID() })
+  if (meta.parent !== parent) await replaceFile(metaPath(folder), textOfMeta({ ...meta, parent }))
+  const children = join(await makeSessionFolder(dir, parent), 'children')
   const marker = join(children, folderNameOf(id))
   if (readText(marker) !== meta.made) {
-    makeFolder(children)
-    replaceFile(marker, meta.made)
-    withWriteErrors(children, () => syncFolder(children))
+    await makeDurableFolder(children)
+    await replaceFile(marker, meta.made)
+    await withWriteErrors(children, () => syncFolder(children))
   }
   return folder
 }
 
 /** The stored meta, or `newMeta` if there was none. Of two concurrent writers the first one wins. */
-function metaOf(folder: string, newMeta: SessionMeta): SessionMeta {
+async function metaOf(folder: string, newMeta: SessionMeta): Promise<SessionMeta> {
   const existing = readMeta(folder)
   if (existing) return existing
-  createFile(metaPath(folder), textOfMeta(newMeta))
-  withWriteErrors(folder, () => syncFolder(folder))
+  await createFile(metaPath(folder), textOfMeta(newMeta))
+  await withWriteErrors(folder, () => syncFolder(folder))
   return readMeta(folder) ?? newMeta
 }
 
@@ -75,6 +77,16 @@ export function childrenOf(dir: string, id: string): string[] {
     const child = readMeta(join(dir, name))
     return child?.parent === id ? [child.id] : []
   })
+}
+
+/** A session, its parent and so on, up to the root. */
+export function lineageOf(dir: string, id: string): string[] {
+  const lineage: string[] = []
+  for (let next: string | undefined = id; next !== undefined && !lineage.includes(next); ) {
+    lineage.push(next)
+    next = readMeta(join(dir, folderNameOf(next)))?.parent
+  }
+  return lineage
 }
 
 /** A child, its parent and so on, excluding the session that holds the lease. */
@@ -105,32 +117,32 @@ const trashName = '.deleted'
  * Moves a session out of sight in one step, then deletes it and its children. Its folder lists its children, so that any
  * process can finish an interrupted deletion.
  */
-export function deleteFolder(dir: string, folder: string): void {
-  withWriteErrors(folder, () => {
+export async function deleteFolder(dir: string, folder: string): Promise<void> {
+  await withWriteErrors(folder, async () => {
     const trash = join(dir, trashName)
     makeFolder(trash)
     const trashPath = join(trash, randomUUID())
     if (!fs.existsSync(folder)) return
     fs.renameSync(folder, trashPath)
     failpoint('jsonl.delete.afterRename')
-    syncFolder(dir)
-    removeWithChildren(dir, trashPath)
+    await syncFolder(dir)
+    await removeWithChildren(dir, trashPath)
   })
 }
 
 /** Finishes deletions that were interrupted by a crash. */
-export function finishDeleting(dir: string): void {
+export async function finishDeleting(dir: string): Promise<void> {
   const trash = join(dir, trashName)
-  for (const name of namesIn(trash)) withWriteErrors(trash, () => removeWithChildren(dir, join(trash, name)))
+  for (const name of namesIn(trash)) await withWriteErrors(trash, () => removeWithChildren(dir, join(trash, name)))
 }
 
-function removeWithChildren(dir: string, trashPath: string): void {
+async function removeWithChildren(dir: string, trashPath: string): Promise<void> {
   const children = join(trashPath, 'children')
   for (const name of namesIn(children)) {
     const child = join(dir, name)
-    if (readMeta(child)?.made === readText(join(children, name))) deleteFolder(dir, child)
+    if (readMeta(child)?.made === readText(join(children, name))) await deleteFolder(dir, child)
   }
-  fs.rmSync(trashPath, { recursive: true, force: true })
+  await rm(trashPath, { recursive: true, force: true })
 }
 
 /** Common file systems allow 255 bytes, some fewer. */

@@ -3,7 +3,8 @@ import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StoreError } from '../../core/errors.ts'
 import { networkFileSystemOf, type ReadMountTable } from '../../platform/network-fs.ts'
-import { createFile, parseObject, readText, syncFolder, withWriteErrors } from './files.ts'
+import { withWriteErrors } from './file-errors.ts'
+import { createFile, parseObject, readText, syncFolder } from './files.ts'
 
 /** The format of everything in the folder. A higher number in `store.json` means: read, do not write. */
 const format = 1
@@ -14,9 +15,9 @@ interface StoreFile {
 }
 
 /** Makes the folder a store if it is not one yet, and refuses to write to a store of a newer version. Returns its identity. */
-export function ensureStore(dir: string): string {
+export async function ensureStore(dir: string): Promise<string> {
   const path = join(dir, 'store.json')
-  const storeFile = readStoreFile(path) ?? makeStoreFile(dir, path)
+  const storeFile = readStoreFile(path) ?? (await makeStoreFile(dir, path))
   if (storeFile.format > format)
     throw new StoreError(
       'newer',
@@ -39,19 +40,19 @@ function readStoreFile(path: string): StoreFile | undefined {
 }
 
 /** If several processes open a new store, one of them sets the identity. */
-function makeStoreFile(dir: string, path: string): StoreFile {
+async function makeStoreFile(dir: string, path: string): Promise<StoreFile> {
   const first = withWriteErrors(dir, () => fs.mkdirSync(dir, { recursive: true, mode: 0o700 }))
-  withWriteErrors(dir, () => syncAbove(dir, first))
-  createFile(path, `${JSON.stringify({ format, identity: randomUUID() } satisfies StoreFile)}\n`)
-  withWriteErrors(dir, () => syncFolder(dir))
+  await withWriteErrors(dir, () => syncAbove(dir, first))
+  await createFile(path, `${JSON.stringify({ format, identity: randomUUID() } satisfies StoreFile)}\n`)
+  await withWriteErrors(dir, () => syncFolder(dir))
   return readStoreFile(path) ?? makeStoreFile(dir, path)
 }
 
 /** Makes new folders durable by syncing their parents; `first` is the highest new folder. */
-function syncAbove(dir: string, first: string | undefined): void {
+async function syncAbove(dir: string, first: string | undefined): Promise<void> {
   for (let folder = dir; first !== undefined && folder.startsWith(first); ) {
     folder = dirname(folder)
-    syncFolder(folder)
+    await syncFolder(folder)
   }
 }
 

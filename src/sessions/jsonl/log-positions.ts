@@ -1,0 +1,128 @@
+import * as fs from 'node:fs'
+import { StoreError } from '../../core/errors.ts'
+import type { LogEntry } from '../../core/log.ts'
+import { withReadErrors } from './file-errors.ts'
+import { readBytes } from './files.ts'
+import { completeEnd, corrupt, entriesIn, lineStart } from './log-lines.ts'
+
+/** The start of a line in a log: entry `seq` begins at `offset`, or will begin there. */
+export interface LinePosition {
+  readonly seq: number
+  readonly offset: number
+}
+
+/** A log that is open, or a part of one. `first` is the number of the entry in its first line. */
+export interface OpenLines {
+  readonly fd: number
+  readonly path: string
+  readonly first: number
+}
+
+/** At most so many bytes are searched line by line. */
+const chunk = 16 * 1024
+
+/** Where the next entry will begin: the end of the last complete batch. Reads only the end of the file. */
+export function findEnd({ fd, path, first }: OpenLines): LinePosition {
+  const { size } = withReadErrors(path, () => fs.fstatSync(fd))
+  for (let length = chunk; ; length *= 4) {
+    const start = Math.max(0, size - length)
+    const bytes = withReadErrors(path, () => readBytes(fd, start, size))
+    const end = completeEnd(bytes)
+    const from = lineStart(bytes, end)
+    // A line at the start of the piece may begin before it.
+    if (end > 0 && (from > 0 || start === 0))
+      return { seq: seqIn(bytes.subarray(from, end - 1), { fd, path, first }) + 1, offset: start + end }
+    if (start === 0) return { seq: first, offset: 0 }
+  }
+}
+
+/** The position of entry `seq`, which is between two known positions. Reads a few lines, however long the log is. */
+export function findLine(log: OpenLines, seq: number, low: LinePosition, high: LinePosition): LinePosition {
+  let [before, after] = [low, high]
+  while (before.seq < seq && before.seq + 1 < after.seq) {
+    if (after.offset - before.offset <= chunk) return lineWithin(log, seq, before, after)
+    const middle = (before.offset + after.offset) >> 1
+    const found = lineNear(log, middle, before, after)
+    if (found.seq <= before.seq || found.seq >= after.seq) throw misplaced(log, found)
+    if (found.seq <= seq) before = found
+    else after = found
+  }
+  return before.seq === seq ? before : after
+}
+
+/** The first line that begins after an offset, or else the last one before it. */
+function lineNear(log: OpenLines, offset: number, low: LinePosition, high: LinePosition): LinePosition {
+  const next = lineEnd(log, offset, high.offset)
+  const start = next < high.offset ? next : lineStartBefore(log, offset, low.offset)
+  const end = lineEnd(log, start, high.offset)
+  const line = withReadErrors(log.path, () => readBytes(log.fd, start, end - 1))
+  return { seq: seqIn(line, log), offset: start }
+}
+
+function lineWithin({ fd, path }: OpenLines, seq: number, low: LinePosition, high: LinePosition): LinePosition {
+  const bytes = withReadErrors(path, () => readBytes(fd, low.offset, high.offset))
+  let offset = 0
+  for (let line = low.seq; line < seq; line++) offset = bytes.indexOf(newline, offset) + 1 || bytes.length
+  return { seq, offset: low.offset + offset }
+}
+
+/** Where the line that contains an offset ends, after its line break. */
+function lineEnd({ fd, path }: OpenLines, offset: number, limit: number): number {
+  for (let start = offset; start < limit; start += chunk) {
+    const bytes = withReadErrors(path, () => readBytes(fd, start, Math.min(limit, start + chunk)))
+    const at = bytes.indexOf(newline)
+    if (at >= 0) return start + at + 1
+  }
+  return limit
+}
+
+function lineStartBefore({ fd, path }: OpenLines, offset: number, limit: number): number {
+  for (let end = offset; end > limit; end -= chunk) {
+    const start = Math.max(limit, end - chunk)
+    const at = withReadErrors(path, () => readBytes(fd, start, end)).lastIndexOf(newline)
+    if (at >= 0) return start + at + 1
+  }
+  return limit
+}
+
+const newline = 10
+
+/** The entries from a position on, at most `count`. `end` is the position after the last entry of the log. */
+export function readLines(log: OpenLines, from: LinePosition, count: number, end: LinePosition): LogEntry[] {
+  const { fd, path } = log
+  const last = from.seq + count
+  const until = last < end.seq ? findLine(log, last, from, end) : end
+  const bytes = withReadErrors(path, () => readBytes(fd, from.offset, until.offset))
+  return entriesIn(bytes, { file: path, first: from.seq, base: log.first - 1 })
+}
+
+/** Reads all lines if a damaged one misled a search: the error then names the first one that is damaged. */
+export function withExactErrors<T>(log: OpenLines, search: () => T): T {
+  try {
+    return search()
+  } catch (error) {
+    if (error instanceof StoreError && error.code === 'corrupt') {
+      const bytes = withReadErrors(log.path, () => readBytes(log.fd))
+      entriesIn(bytes.subarray(0, completeEnd(bytes)), { file: log.path, first: log.first, base: log.first - 1 })
+    }
+    throw error
+  }
+}
+
+function seqIn(line: Uint8Array, { path, first }: OpenLines): number {
+  const seq = parsedSeq(line)
+  if (typeof seq === 'number' && seq >= first) return seq
+  throw corrupt(path, 1, 'or a later line is not an entry')
+}
+
+function parsedSeq(line: Uint8Array): unknown {
+  try {
+    return (JSON.parse(line.toString()) as { readonly seq?: unknown } | null)?.seq
+  } catch {
+    return undefined
+  }
+}
+
+function misplaced({ path }: OpenLines, { seq }: LinePosition): StoreError {
+  return corrupt(path, 1, `or a later line is out of order, with entry ${seq}`)
+}

@@ -1,0 +1,217 @@
+import * as fs from 'node:fs'
+import { LeaseLostError, leaseLost } from '../../core/errors.ts'
+import { failpoint, type LogEntry } from '../../core/log.ts'
+import { withReadErrors, withWriteErrors } from './file-errors.ts'
+import { type FileIdentity, fileIdentityAt, openForAppending, syncData } from './files.ts'
+import { logPath } from './log-file.ts'
+import { linesOf } from './log-lines.ts'
+import { findEnd, findLine, readLines, withExactErrors } from './log-positions.ts'
+import type { Slots } from './slots.ts'
+
+interface WriterOptions {
+  readonly id: string
+  readonly folder: string
+  /** How many entries the session shares with the one it was forked from. */
+  readonly base: number
+  /** Whether an append is on the disk before it is acknowledged. */
+  readonly sync: boolean
+  /** Bounds how many files are synced at once: the threads that do it also serve the rest of the process. */
+  readonly slots: Slots
+  /** Throws if another writer may have the session; see `log-file.ts`. */
+  readonly confirm: () => void
+}
+
+interface Append {
+  readonly entries: readonly LogEntry[]
+  readonly head: number
+  readonly done: () => void
+  readonly failed: (error: unknown) => void
+}
+
+const recheckAfterMs = 2
+
+/**
+ * The log of a session, held open by its one writer. Appends are written in the order in which they come. Those that come
+ * while one is being written share the next write and sync. The event loop goes on while the disk works.
+ */
+export class LogWriter {
+  readonly path: string
+  /** The number of the last entry. */
+  head = 0
+  /** The size of the file up to that entry. */
+  size = 0
+  readonly #options: WriterOptions
+  readonly #fd: number
+  readonly #identity: FileIdentity
+  readonly #waiting: Append[] = []
+  #writing: Promise<void> | undefined
+  #isWriting = false
+  /** Nothing more is written; the file is closed once that is so. */
+  #isClosed = false
+  #isFileClosed = false
+  /** When the path was last checked to be this file. */
+  #checkedAt = 0
+  /** A partial write could not be truncated yet. */
+  #hasPartialWrite = false
+
+  /** Opens a log, and creates it if it is missing. Nothing else changes before `repairEnd`. */
+  constructor(options: WriterOptions) {
+    this.#options = options
+    this.path = logPath(options.folder)
+    this.#fd = openForAppending(this.path)
+    const { dev, ino } = withReadErrors(this.path, () => fs.fstatSync(this.#fd, { bigint: true }))
+    this.#identity = { dev, ino }
+  }
+
+  /** Finds the end of the log, and truncates a partial write of a crashed writer. Only the holder of the lease may do that. */
+  repairEnd(): void {
+    const lines = this.#lines()
+    const end = withExactErrors(lines, () => findEnd(lines))
+    this.size = end.offset
+    this.head = end.offset === 0 ? 0 : end.seq - 1
+    if (withReadErrors(this.path, () => fs.fstatSync(this.#fd)).size > this.size) this.#truncate()
+  }
+
+  /** Whether the file at the path is still the one that is open. */
+  isCurrent(): boolean {
+    const now = fileIdentityAt(this.path)
+    return now?.ino === this.#identity.ino && now.dev === this.#identity.dev
+  }
+
+  get isWriting(): boolean {
+    return this.#isWriting
+  }
+
+  append(entries: readonly LogEntry[], head: number): Promise<void> {
+    return new Promise((done, failed) => {
+      this.#waiting.push({ entries, head, done, failed })
+      if (!this.#isWriting) this.#writing = this.#writeAll()
+    })
+  }
+
+  /** Refuses appends that have not begun. Resolves when those that have are through, and the file is closed. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    if (!this.#isWriting) this.#closeFile()
+    await this.#writing
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true
+    const { sync, slots } = this.#options
+    while (this.#waiting.length > 0) {
+      const turn = sync ? slots.enter() : undefined
+      if (turn) await turn
+      const group = this.#nextGroup()
+      try {
+        if (group.length > 0) await this.#write(group)
+        for (const { done } of group) done()
+      } catch (error) {
+        for (const { failed } of group) failed(error)
+      } finally {
+        if (sync) slots.leave()
+      }
+    }
+    this.#isWriting = false
+    if (this.#isClosed) this.#closeFile()
+  }
+
+  #closeFile(): void {
+    if (!this.#isFileClosed) fs.closeSync(this.#fd)
+    this.#isFileClosed = true
+  }
+
+  /** The appends that follow each other and are written together. Those that cannot be written are answered. */
+  #nextGroup(): Append[] {
+    const group: Append[] = []
+    let head = this.head
+    for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+      const isNext = next.head === head && next.entries.length > 0 && !this.#isClosed
+      if (!isNext && group.length > 0) break // it is answered when these are written
+      this.#waiting.shift()
+      if (isNext && this.#hasRightNumbers(next)) {
+        group.push(next)
+        head += next.entries.length
+      } else if (!isNext) this.#answer(next)
+    }
+    return group
+  }
+
+  #hasRightNumbers({ entries, head, failed }: Append): boolean {
+    const wrong = entries.find(({ seq }, i) => seq !== head + i + 1)
+    const { id } = this.#options
+    if (wrong)
+      failed(new RangeError(`Entry ${wrong.id} of session ${id} has seq ${wrong.seq}, but ${head} are written`))
+    return !wrong
+  }
+
+  /** Repeating an append that succeeded is allowed; any other append at another head is not. */
+  #answer({ entries, head, done, failed }: Append): void {
+    const { id } = this.#options
+    try {
+      if (this.#isClosed) throw leaseLost(id)
+      const stored = this.#storedAfter(head, entries.length)
+      if (entries.some((entry, i) => stored[i]?.id !== entry.id))
+        throw new LeaseLostError(`Session ${id} has moved on to entry ${this.head}, expected ${head}`)
+      done()
+    } catch (error) {
+      failed(error)
+    }
+  }
+
+  #storedAfter(head: number, count: number): readonly LogEntry[] {
+    const lines = this.#lines()
+    if (count === 0 || head < lines.first - 1 || head >= this.head) return []
+    const end = { seq: this.head + 1, offset: this.size }
+    return withExactErrors(lines, () =>
+      readLines(lines, findLine(lines, head + 1, { seq: lines.first, offset: 0 }, end), count, end),
+    )
+  }
+
+  async #write(group: readonly Append[]): Promise<void> {
+    const { confirm } = this.#options
+    // The check after the write decides. This earlier check stops a writer that was paused, before it appends to a log that
+    // was moved meanwhile. It is skipped right after another check.
+    if (performance.now() - this.#checkedAt > recheckAfterMs) confirm()
+    const entries = group.length === 1 ? group[0]!.entries : group.flatMap((append) => append.entries)
+    const bytes = Buffer.from(group.map((append) => linesOf(append.entries)).join(''))
+    if (this.#hasPartialWrite) this.#undo()
+    await withWriteErrors(this.path, () => this.#writeBytes(bytes, entries))
+    this.head += entries.length
+    this.size += bytes.length
+    confirm()
+    this.#checkedAt = performance.now()
+  }
+
+  async #writeBytes(bytes: Buffer, entries: readonly LogEntry[]): Promise<void> {
+    try {
+      failpoint('jsonl.append.beforeWrite', entries)
+      // To the memory of the system, which takes microseconds; the disk comes with the sync.
+      for (let done = 0; done < bytes.length; ) done += fs.writeSync(this.#fd, bytes, done)
+      failpoint('jsonl.append.afterWrite', entries)
+      if (this.#options.sync) await syncData(this.#fd)
+      failpoint('jsonl.append.afterSync', entries)
+    } catch (error) {
+      this.#hasPartialWrite = true
+      try {
+        this.#undo()
+      } catch {} // the next append tries again
+      throw error
+    }
+  }
+
+  /** A fork may share the file, and in it what is complete: then the next holder of the lease repairs the end. */
+  #undo(): void {
+    if (fs.fstatSync(this.#fd).nlink > 1) this.#isClosed = true
+    else this.#truncate()
+  }
+
+  #truncate(): void {
+    withWriteErrors(this.path, () => fs.ftruncateSync(this.#fd, this.size))
+    this.#hasPartialWrite = false
+  }
+
+  #lines() {
+    return { fd: this.#fd, path: this.path, first: this.#options.base + 1 }
+  }
+}
