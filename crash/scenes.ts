@@ -64,13 +64,16 @@ async function abandoned(trial: Trial): Promise<void> {
   await trial.finish()
 }
 
-/** A writer is stopped until its lease has expired, so that the session is free without a take-over. */
+/**
+ * A writer is stopped until its lease has expired. While its process lives, others are refused, and one takes the session
+ * over on purpose.
+ */
 async function expired(trial: Trial): Promise<void> {
   const at = { name: 'commit.before:turn', hit: 3, signal: 'SIGSTOP' } as const
   const stale = trial.start({ leaseMs: 200, at })
   await isStopped(trial, stale.pid)
   let exit = await trial.run()
-  for (let tries = 0; exit.code === exits.busy && tries < 20; tries++) exit = await trial.run()
+  if (exit.code === exits.busy) exit = await trial.run({ takeOver: true })
   if (exit.code !== exits.done) trial.report({ id: 'I6', what: `the next writer ended by ${shown(exit)}` }, 'meanwhile')
   stale.kill('SIGCONT')
   await mustHaveLost(trial, stale)
