@@ -1,19 +1,19 @@
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
-import { codeOf, messageOf } from '../../core/errors.ts'
+import { codeOf } from '../../core/errors.ts'
 import { digestOf } from '../../platform/digest.ts'
 import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
 
 /** The end of a chain: the number of its newest record, and the hash that the next one must name. */
-interface ChainEnd {
+export interface ChainEnd {
   readonly seq: number
   readonly hash: string
 }
 
 /** Before the first record. */
-const chainStart: ChainEnd = { seq: 0, hash: '0'.repeat(64) }
+export const chainStart: ChainEnd = { seq: 0, hash: '0'.repeat(64) }
 
 /** The next line of a chain, without newline. Its hash covers the line without the hash field. */
 function chained(
@@ -40,7 +40,7 @@ const escapedInJson = (character: string): string =>
   ).join('')
 
 /** The end of the chain after this line; a text if the line is invalid. */
-function readLink(line: string): (ChainEnd & { readonly prev: string }) | string {
+export function readLink(line: string): (ChainEnd & { readonly prev: string }) | string {
   const [ending, hash = ''] = /,"hash":"([0-9a-f]{64})"\}$/.exec(line.slice(-76)) ?? []
   if (ending === undefined) return 'it is no whole record'
   if (digestOf(`${line.slice(0, -ending.length)}}`) !== hash) return 'it was changed: its hash is not that of its text'
@@ -51,64 +51,6 @@ function readLink(line: string): (ChainEnd & { readonly prev: string }) | string
   return 'it is no record of an audit'
 }
 
-/**
- * Checks that every record of an audit file, or of all files in a folder, is unchanged and that none is missing in
- * between, and gives the first invalid line. Records cut off at the end leave no trace in the file: store the newest hash
- * elsewhere.
- */
-export async function verifyAudit(
-  path: string,
-): Promise<
-  | { readonly ok: true; readonly records: number }
-  | { readonly ok: false; readonly line: number; readonly problem: string }
-> {
-  try {
-    if (!(await stat(path)).isDirectory()) return await verifyFile(path)
-    const files = (await readdir(path)).filter((name) => name.endsWith('.jsonl')).sort()
-    let records = 0
-    for (const file of files) {
-      const check = await verifyFile(join(path, file))
-      if (!check.ok) return { ...check, problem: `${file}: ${check.problem}` }
-      records += check.records
-    }
-    return { ok: true, records }
-  } catch (error) {
-    return { ok: false, line: 0, problem: `${path} cannot be read: ${messageOf(error)}` }
-  }
-}
-
-async function verifyFile(path: string): ReturnType<typeof verifyAudit> {
-  let end = chainStart
-  const file = await open(path)
-  try {
-    let line = 0
-    for await (const text of linesOf(file)) {
-      line++
-      const link = readLink(text)
-      if (typeof link === 'string') return { ok: false, line, problem: link }
-      if (link.seq !== end.seq + 1)
-        return { ok: false, line, problem: `it is record ${link.seq}, but ${end.seq + 1} comes next: some are missing` }
-      if (link.prev !== end.hash)
-        return { ok: false, line, problem: 'it does not name the hash of the record before it' }
-      end = link
-    }
-    return { ok: true, records: end.seq }
-  } finally {
-    await file.close()
-  }
-}
-
-/** The lines of a file, including an unterminated last one. */
-async function* linesOf(file: FileHandle): AsyncGenerator<string> {
-  let rest = ''
-  for await (const chunk of file.createReadStream({ encoding: 'utf8', autoClose: false })) {
-    const lines = `${rest}${chunk}`.split('\n')
-    rest = lines.pop() ?? ''
-    yield* lines
-  }
-  if (rest !== '') yield rest
-}
-
 /** The end of a chain when it was last written, and the file's identity. */
 export interface KnownEnd extends ChainEnd {
   readonly inode: number
@@ -116,30 +58,42 @@ export interface KnownEnd extends ChainEnd {
   readonly size: number
 }
 
+/** The fields of a record, without those of the chain. */
+export type RecordFields = Readonly<Record<string, unknown>>
+
 interface Link {
   readonly at: number
-  readonly fields: Readonly<Record<string, unknown>>
+  readonly fields: RecordFields
+}
+
+interface AppendOptions {
+  readonly known: KnownEnd | undefined
+  /** The end of the chain before this file, for a file that is empty. */
+  readonly start: () => Promise<ChainEnd>
+  /** Records that a new file begins with. */
+  readonly first: readonly RecordFields[]
+  readonly links: readonly Link[]
+  readonly clock: Clock
+  readonly isSynced: boolean
 }
 
 /** Appends lines in one write. Damage found at the end of the file is recorded in a line before them. */
 export async function appendToChain(
   path: string,
-  {
-    known,
-    links,
-    clock,
-    isSynced,
-  }: { known: KnownEnd | undefined; links: readonly Link[]; clock: Clock; isSynced: boolean },
+  { known, start, first, links, clock, isSynced }: AppendOptions,
 ): Promise<KnownEnd> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const file = await openOwn(path)
   try {
     const info = await file.stat()
     const isSame = known?.inode === info.ino && known.device === info.dev && known.size === info.size
-    const found = isSame ? { end: known, size: info.size, notes: [] } : await readEnd(path, file, { info, known })
+    const found = isSame
+      ? { end: known, size: info.size, notes: [] }
+      : await readEnd(path, file, { info, known, start })
     let end: ChainEnd = found.end
     let text = ''
-    for (const { at, fields } of [...found.notes.map((note) => ({ at: clock.now(), fields: note })), ...links]) {
+    const notes = info.size === 0 ? [...first, ...found.notes] : found.notes
+    for (const { at, fields } of [...notes.map((fields) => ({ at: clock.now(), fields })), ...links]) {
       const { line, ...next } = chained(end, at, fields)
       text += `${line}\n`
       end = next
@@ -181,13 +135,13 @@ async function openOwn(path: string): Promise<FileHandle> {
 async function readEnd(
   path: string,
   file: FileHandle,
-  { info, known }: { info: Stats; known: KnownEnd | undefined },
-): Promise<{ end: ChainEnd; size: number; notes: readonly Link['fields'][] }> {
+  { info, known, start }: { info: Stats } & Pick<AppendOptions, 'known' | 'start'>,
+): Promise<{ end: ChainEnd; size: number; notes: readonly RecordFields[] }> {
   const { line, torn } = await lastLine(file, info.size)
-  const end = line === undefined ? chainStart : readLink(line)
+  const end = line === undefined ? await start() : readLink(line)
   if (typeof end === 'string')
     throw new Error(`its last line is damaged: ${end}; keep the file for an investigation, and begin a new one`)
-  const notes: Link['fields'][] = []
+  const notes: RecordFields[] = []
   if (known && end.seq < known.seq) notes.push(integrity('AuditCut', { lastSeq: known.seq, lastHash: known.hash }))
   // Named after the record that will mention it: after a crash in between, the next process finds and records it.
   const aside = `${path}.torn-${end.seq + 1}`
@@ -201,11 +155,24 @@ async function readEnd(
   return { end, size: info.size - torn.length, notes }
 }
 
-const integrity = (event: string, details: Readonly<Record<string, unknown>>): Link['fields'] => ({
+/** A record about the audit itself. */
+export const integrity = (event: string, details: RecordFields): RecordFields => ({
   class: 'Integrity',
   event,
   details,
 })
+
+/** The end of the chain of a file; undefined if it has no record, or if its last line is damaged. */
+export async function endOf(path: string): Promise<ChainEnd | undefined> {
+  const file = await open(path)
+  try {
+    const { line } = await lastLine(file, (await file.stat()).size)
+    const end = line === undefined ? undefined : readLink(line)
+    return typeof end === 'object' ? { seq: end.seq, hash: end.hash } : undefined
+  } finally {
+    await file.close()
+  }
+}
 
 /** The last complete line, and the incomplete rest after a crash. */
 async function lastLine(file: FileHandle, size: number): Promise<{ line: string | undefined; torn: Buffer }> {
@@ -222,7 +189,7 @@ async function lastLine(file: FileHandle, size: number): Promise<{ line: string 
 }
 
 /** Syncs the folder, without which a new file may be lost. Ignored where the system does not support it. */
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   await handle?.sync().catch(() => {})
   await handle?.close()

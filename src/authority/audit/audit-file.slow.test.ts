@@ -19,8 +19,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { AuditRecord } from '../../core/authority.ts'
 import { digestOf } from '../../platform/digest.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { verifyAudit } from './audit-chain.ts'
 import { createFileAudit } from './audit-file.ts'
+import { verifyAudit } from './verify-audit.ts'
 
 let folder = ''
 let path = ''
@@ -241,7 +241,7 @@ describe('tampering is detected', () => {
     'a changed word': [(lines) => lines.map((line) => line.replace('"n":3', '"n":4')), 3, 'it was changed'],
     'a missing line': [(lines) => lines.toSpliced(1, 1), 2, 'some are missing'],
     'a missing beginning': [(lines) => lines.slice(1), 1, 'some are missing'],
-    'two lines in the wrong order': [([a = '', b = '', ...rest]) => [b, a, ...rest], 1, 'some are missing'],
+    'two lines in the wrong order': [([a = '', b = '', ...rest]) => [b, a, ...rest], 2, 'some are missing'],
     'half a line': [(lines) => lines.with(4, lines[4]!.slice(0, 50)), 5, 'no whole record'],
     'a line without a chain': [(lines) => [...lines, '{"seq":6}'], 6, 'no whole record'],
   }

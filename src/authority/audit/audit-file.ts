@@ -1,12 +1,11 @@
-import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import type { AuditRecord, AuditSink } from '../../core/authority.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { CodedError, codeOf, messageOf } from '../../core/errors.ts'
 import { digestOf } from '../../platform/digest.ts'
 import { resourceShortage } from '../../platform/files.ts'
 import { createRedactor, type Redactor } from '../../platform/redact.ts'
-import { appendToChain, type KnownEnd } from './audit-chain.ts'
+import { appendToChain } from './audit-chain.ts'
+import { AuditFiles, removeFiles } from './audit-files.ts'
 
 export interface FileAuditOptions {
   /** A file if it ends in `.jsonl`, for one writer at a time; otherwise a folder, in which every sink creates its own file. */
@@ -20,21 +19,30 @@ export interface FileAuditOptions {
    * `none` never. A crash of this process loses no record in any case.
    */
   readonly sync?: 'decision' | 'outcome' | 'none'
+  /** A file of this size is continued in another one. Default 16 MB. */
+  readonly maxFileBytes?: number
+  /** Remove whole files when a new one is begun: those older than this. Default: none. */
+  readonly keepDays?: number
+  /** As `keepDays`: the oldest, if all together are larger than this. */
+  readonly keepBytes?: number
+  /** A record that each file begins with. */
+  readonly first?: AuditRecord
   readonly clock?: Clock
 }
 
+const defaultFileBytes = 16 * 1024 * 1024
+
 /**
- * An audit in JSON lines, each with the hash of the one before. A write resolves when its line is in the file, without
- * secrets. Continues an existing file.
+ * An audit in JSON lines, each with the hash of the one before, over all its files. A write resolves when its line is in
+ * the file, without secrets. Continues an existing file.
  */
 export function createFileAudit(options: FileAuditOptions): AuditSink {
-  const { sync = 'decision', clock = systemClock } = options
-  const path = fileFor(options.path, clock)
-  const { secrets = [], env = process.env } = options
+  const { sync = 'decision', clock = systemClock, maxFileBytes = defaultFileBytes } = options
+  const { path, keepDays, keepBytes, secrets = [], env = process.env } = options
+  const files = new AuditFiles({ path, clock, maxFileBytes, keepDays, keepBytes })
   const redactor = createRedactor({ secrets, env })
   let waiting: Waiting[] = []
   let isFlushing = false
-  let known: KnownEnd | undefined
 
   /** Writes all waiting records with one write and at most one sync. */
   async function flush(): Promise<void> {
@@ -43,14 +51,24 @@ export function createFileAudit(options: FileAuditOptions): AuditSink {
       const batch = waiting
       waiting = []
       try {
-        known = await appendToChain(path, { known, clock, links: batch, isSynced: batch.some((one) => one.isSynced) })
+        await append(batch)
         for (const { resolve } of batch) resolve()
       } catch (cause) {
-        const problem = failure(path, cause)
+        const problem = failure(files.path, cause)
         for (const { reject } of batch) reject(problem)
       }
     }
     isFlushing = false
+  }
+
+  async function append(batch: readonly Waiting[]): Promise<void> {
+    const { notes, removed, ...file } = await files.next()
+    const about = notes.map((fields) => ({ at: clock.now(), fields }))
+    const isSynced = removed.length > 0 || batch.some((one) => one.isSynced)
+    const first = options.first ? [fitForAudit(options.first, redactor)] : []
+    const links = [...about, ...batch]
+    files.wrote(await appendToChain(file.path, { ...file, first, clock, links, isSynced }))
+    await removeFiles(removed) // only now: their removal is recorded
   }
 
   return {
@@ -61,7 +79,7 @@ export function createFileAudit(options: FileAuditOptions): AuditSink {
           waiting.push({ at: clock.now(), fields, isSynced: isSynced(record, sync), resolve, reject })
           if (!isFlushing) void flush()
         } catch (cause) {
-          reject(failure(path, cause))
+          reject(failure(files.path, cause))
         }
       })
     },
@@ -74,12 +92,6 @@ interface Waiting {
   readonly isSynced: boolean
   readonly resolve: () => void
   readonly reject: (problem: Error) => void
-}
-
-function fileFor(path: string, clock: Clock): string {
-  if (path.endsWith('.jsonl')) return path
-  const day = new Date(clock.now()).toISOString().slice(0, 10)
-  return join(path, `${day}-${process.pid}-${randomUUID().slice(0, 8)}.jsonl`)
 }
 
 function isSynced({ event, decision }: AuditRecord, sync: FileAuditOptions['sync']): boolean {

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { AuditRecord } from '../../core/authority.ts'
 import { createRedactor } from '../../platform/redact.ts'
-import { verifyAudit } from './audit-chain.ts'
 import { createFileAudit, fitForAudit } from './audit-file.ts'
+import { verifyAudit } from './verify-audit.ts'
 
 let folder = ''
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { verifyAudit } from '../../authority/audit/audit-chain.ts'
+import { verifyAudit } from '../../authority/audit/verify-audit.ts'
 import type { AuditRecord } from '../../core/authority.ts'
 import { codeOf } from '../../core/errors.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
