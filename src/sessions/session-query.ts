@@ -118,9 +118,9 @@ export function pageOf(summaries: Iterable<SessionSummary>, given: SessionQuery 
   const query = parseQuery(given)
   const { order, limit, after } = query
   const following = [...summaries].filter(
-    (summary) => matches(summary, query) && (!after || compare(positionOf(summary, order), after, order) > 0),
+    (summary) => matches(summary, query) && (!after || comparePositions(positionOf(summary, order), after, order) > 0),
   )
-  following.sort((a, b) => compare(positionOf(a, order), positionOf(b, order), order))
+  following.sort((a, b) => comparePositions(positionOf(a, order), positionOf(b, order), order))
   return nextPage(following.slice(0, limit + 1), query)
 }
 
@@ -131,7 +131,7 @@ export function nextPage(found: readonly SessionSummary[], { limit, order }: Par
 }
 
 /** By the order of a query. */
-function compare(a: Position, b: Position, order: ParsedQuery['order']): number {
+export function comparePositions(a: Position, b: Position, order: ParsedQuery['order']): number {
   return order === 'id' ? compareTexts(a.id, b.id) : b.time - a.time || compareTexts(b.id, a.id)
 }
 
