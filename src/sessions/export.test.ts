@@ -88,9 +88,13 @@ describe('an exported session', () => {
   test('takes the blobs along that its entries name', async () => {
     const from = createMemoryStore()
     const session = await createSession({ store: from, id: 'b' })
-    const blob = await from.blobs('b').put(new Uint8Array([0, 255, 10, 13]))
     await session.open()
+    const blob = await from.blobs('b').put(new Uint8Array([0, 255, 10, 13]))
     await session.log.append({ type: 'state', owner: 'x', value: { blob } })
+    const child = await session.child('c')
+    await child.save()
+    const childBlob = await from.blobs('b/c').put(new Uint8Array([7]))
+    await child.log.append({ type: 'state', owner: 'x', value: { blob: childBlob } })
     await session.release()
     const memory = createMemoryStore()
     const to: SessionStore = {
@@ -105,6 +109,7 @@ describe('an exported session', () => {
     const [entry] = await to.read('b')
     expect(entry).toMatchObject({ value: { blob: `other-${blob}` } })
     expect(await to.blobs('b').get(`other-${blob}`)).toEqual(new Uint8Array([0, 255, 10, 13]))
+    expect(await to.blobs('b/c').get(`other-${childBlob}`)).toEqual(new Uint8Array([7]))
   })
 
   test('that does not exist cannot be exported', async () => {

@@ -1,61 +1,41 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { LeaseLostError, leaseLost, SessionNotFoundError, sessionBusy } from '../core/errors.ts'
 import type { InboxItem, LogEntry } from '../core/log.ts'
-import type { SessionStore, SessionSummary, StoreChange } from '../core/store.ts'
+import type { BlobStore, SessionStore, StoreChange } from '../core/store.ts'
 import { sha256Hex } from './bytes.ts'
-import { entriesInRange, pageOf } from './session-query.ts'
-import { emptyRecord, recordAfter, type SessionRecord, summaryOf } from './session-record.ts'
+import { SessionIndex } from './session-index.ts'
+import { entriesInRange } from './session-query.ts'
+import { emptyRecord, mailIn, recordAfter, type SessionRecord } from './session-record.ts'
+import { approximateSize } from './spill.ts'
 
 interface MemorySession {
-  /** False while the session is only watched. */
-  exists: boolean
+  readonly id: string
   entries: LogEntry[]
   record: SessionRecord
   readonly inbox: InboxItem[]
   /** All keys that were ever sent or appended, so that a repeated message is ignored after delivery too. */
   readonly sent: Set<string>
   readonly blobs: Map<string, Uint8Array>
-  readonly watchers: Set<() => void>
+  /** Of a fork: the blobs of the session it was forked from. */
+  sharedBlobs: ReadonlyMap<string, Uint8Array>
   epoch: number
   owner: string
   since: number
   expires: number
-  parent?: string
+  parent: string | undefined
 }
 
 /** Sessions in memory. Entries are kept by reference, because committed entries are frozen. */
 export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {}): SessionStore {
   const sessions = new Map<string, MemorySession>()
+  const index = new SessionIndex(({ id }) => rootOf(sessions.get(id)!).expires > clock.now())
+  const watchers = new Map<string, Set<() => void>>()
   let epochs = 0 // over all sessions, so that a session that is deleted and created again fences off its old writer
 
-  function sessionOf(id: string): MemorySession {
-    let session = sessions.get(id)
-    if (!session) {
-      session = {
-        exists: false,
-        entries: [],
-        record: emptyRecord,
-        inbox: [],
-        sent: new Set(),
-        blobs: new Map(),
-        watchers: new Set(),
-        epoch: 0,
-        owner: '',
-        since: 0,
-        expires: 0,
-      }
-      sessions.set(id, session)
-    }
+  function existing(id: string): MemorySession {
+    const session = sessions.get(id)
+    if (!session) throw new SessionNotFoundError(id)
     return session
-  }
-
-  function summary(id: string, session: MemorySession | undefined): SessionSummary | undefined {
-    if (!session || session.entries.length === 0) return undefined
-    const { record, parent, inbox, expires } = session
-    const holder = parent === undefined ? expires : rootOf(session).expires
-    const isAnswered = inbox.some(({ mode }) => mode === 'answer')
-    const mail = isAnswered ? 'answer' : inbox.length > 0 ? 'messages' : 'none'
-    return summaryOf(record, { id, parent, isHeld: holder > clock.now(), mail })
   }
 
   /** A child is written under the lease of its root. */
@@ -64,118 +44,131 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
     return above ? rootOf(above) : session
   }
 
+  function changed(session: MemorySession): void {
+    const { id, parent, record, inbox } = session
+    index.set({ id, parent, record, mail: mailIn(inbox) })
+    for (const listener of [...(watchers.get(id) ?? [])]) listener()
+  }
+
   function remove(id: string): void {
+    for (const child of index.childrenOf(id)) remove(child)
     sessions.delete(id)
-    for (const [child, { parent }] of [...sessions]) if (parent === id) remove(child)
+    index.delete(id)
+  }
+
+  /** Gives a fork the entries and blobs of its original. Both are immutable, so nothing is copied but references. */
+  function share(fork: MemorySession, base: string, head: number): void {
+    const original = existing(base)
+    if (original.entries.length < head)
+      throw new RangeError(`Session ${base} has ${original.entries.length} entries; a fork cannot share ${head}`)
+    fork.entries = original.entries.slice(0, head)
+    const isAll = original.entries.length === head
+    fork.record = isAll ? original.record : recordAfter(emptyRecord, fork.entries, sizeOf(fork.entries))
+    fork.sharedBlobs = new Map([...original.sharedBlobs, ...original.blobs])
+  }
+
+  function changeOf(id: string, signal: AbortSignal): Promise<void> {
+    const listeners = watchers.get(id) ?? new Set()
+    watchers.set(id, listeners)
+    return new Promise((resolve) => {
+      const done = (): void => {
+        listeners.delete(done)
+        if (listeners.size === 0) watchers.delete(id)
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      listeners.add(done)
+      signal.addEventListener('abort', done)
+    })
   }
 
   return {
-    async append(id, entries, { epoch, head, holder, parent, base }) {
-      const leased = sessions.get(holder ?? id)
-      if (!leased?.epoch || leased.epoch !== epoch) throw leaseLost(holder ?? id, leased?.owner)
-      const session = sessionOf(id)
-      if (base !== undefined && session.entries.length === 0) share(session, sessions.get(base), head)
+    async append(id, entries, { epoch, head, holder = id, parent, base }) {
+      const leased = sessions.get(holder)
+      if (!leased?.epoch || leased.epoch !== epoch) throw leaseLost(holder, leased?.owner)
+      const session = sessions.get(id) ?? newSession(id)
+      if (base !== undefined && session.entries.length === 0) share(session, base, head)
       if (session.entries.length !== head) {
         if (entries.every((entry, i) => session.entries[head + i]?.id === entry.id)) return
         throw new LeaseLostError(`Session ${id} has moved on to entry ${session.entries.length}, expected ${head}`)
       }
-      session.exists = true
-      if (parent !== undefined) session.parent = parent
+      sessions.set(id, session)
+      session.parent = parent ?? session.parent
       for (const entry of entries) session.entries.push(entry)
-      session.record = recordAfter(session.record, entries, 0)
+      session.record = recordAfter(session.record, entries, sizeOf(entries))
       for (const entry of entries) if ('clientKey' in entry && entry.clientKey) markDelivered(session, entry.clientKey)
-      notify(session)
+      changed(session)
     },
 
     async read(id, range) {
       return entriesInRange(sessions.get(id)?.entries ?? [], range)
     },
 
-    async find(id) {
-      return summary(id, sessions.get(id))
-    },
+    find: async (id) => index.find(id),
 
-    async list(query) {
-      return pageOf(
-        [...sessions].flatMap(([id, session]) => summary(id, session) ?? []),
-        query,
-      )
-    },
+    list: async (query) => index.page(query),
 
-    async delete(id) {
-      remove(id)
-    },
+    delete: async (id) => remove(id),
 
     async lease(id, { owner, ttlMs, epoch, takeOver = false, create = false }) {
-      if (!create && epoch === undefined && !sessions.get(id)?.exists) throw new SessionNotFoundError(id)
-      const session = sessionOf(id)
-      if (epoch !== undefined) {
-        if (session.epoch !== epoch) throw leaseLost(id, session.owner)
-      } else {
-        const isHeld = session.expires > clock.now() && session.owner !== owner
+      const now = clock.now()
+      if (epoch === undefined) {
+        const session = create ? (sessions.get(id) ?? newSession(id)) : existing(id)
+        const isHeld = session.expires > now && session.owner !== owner
         if (isHeld && !takeOver) throw sessionBusy(id, session.owner, session.since)
-        session.epoch = ++epochs
-        session.exists = true
-        session.owner = owner
-        session.since = clock.now()
+        sessions.set(id, session)
+        Object.assign(session, { epoch: ++epochs, owner, since: now, expires: now + ttlMs })
+        return leaseOf(session)
       }
-      session.expires = ttlMs === 0 ? 0 : clock.now() + ttlMs
-      return { epoch: session.epoch, head: session.entries.length, inbox: [...session.inbox] }
+      const session = sessions.get(id)
+      if (session?.epoch !== epoch) throw leaseLost(id, session?.owner)
+      session.expires = ttlMs === 0 ? 0 : now + ttlMs
+      // A session that was never written is gone with its lease, unless a message waits for it.
+      if (ttlMs === 0 && session.entries.length === 0 && session.inbox.length === 0) remove(id)
+      return leaseOf(session)
     },
 
     async send(id, item) {
-      const session = sessions.get(id)
-      if (!session?.exists) throw new SessionNotFoundError(id)
+      const session = existing(id)
       if (session.sent.has(item.clientKey)) return
       session.sent.add(item.clientKey)
       session.inbox.push(item)
-      notify(session)
+      changed(session)
     },
 
     async *watch(id, { after = 0, signal, inboxOnly = false }) {
-      const session = sessionOf(id)
       const shown = new Set<string>()
       let seen = after
       while (!signal.aborted) {
+        const { entries = [], inbox = [] } = sessions.get(id) ?? {}
         const change: StoreChange = {
-          entries: inboxOnly ? [] : session.entries.slice(seen),
-          inbox: session.inbox.filter((item) => !shown.has(item.clientKey)),
+          entries: inboxOnly ? [] : entries.slice(seen),
+          inbox: inbox.filter((item) => !shown.has(item.clientKey)),
         }
         seen += change.entries.length
         for (const item of change.inbox) shown.add(item.clientKey)
         if (change.entries.length > 0 || change.inbox.length > 0) yield change
-        else await changeOf(session, signal)
+        else await changeOf(id, signal)
       }
     },
 
-    blobs(id) {
-      const { blobs } = sessionOf(id)
-      return {
-        async put(bytes) {
-          const copy = new Uint8Array(bytes)
-          const name = await sha256Hex(copy)
-          blobs.set(name, copy)
-          return name
-        },
-        async get(name) {
-          const bytes = blobs.get(name)
-          return bytes && new Uint8Array(bytes)
-        },
-        names: async () => [...blobs.keys()],
-        async delete(name) {
-          blobs.delete(name)
-        },
-      }
-    },
+    blobs: (id) => blobsOf(() => sessions.get(id), id),
   }
 }
 
-/** Gives a fork the entries and blobs of its original. Both are immutable, so nothing is copied but references. */
-function share(fork: MemorySession, original: MemorySession | undefined, head: number): void {
-  if (!original || original.entries.length < head) return
-  fork.entries = original.entries.slice(0, head)
-  fork.record = recordAfter(emptyRecord, fork.entries, 0)
-  for (const [name, bytes] of original.blobs) fork.blobs.set(name, bytes)
+function newSession(id: string): MemorySession {
+  return {
+    ...{ id, entries: [], record: emptyRecord, inbox: [], sent: new Set(), blobs: new Map(), sharedBlobs: new Map() },
+    ...{ epoch: 0, owner: '', since: 0, expires: 0, parent: undefined },
+  }
+}
+
+function leaseOf({ epoch, entries, inbox }: MemorySession) {
+  return { epoch, head: entries.length, inbox: [...inbox] }
+}
+
+function sizeOf(entries: readonly LogEntry[]): number {
+  return entries.reduce((sum, entry) => sum + approximateSize(entry), 0)
 }
 
 function markDelivered({ inbox, sent }: MemorySession, clientKey: string): void {
@@ -184,18 +177,24 @@ function markDelivered({ inbox, sent }: MemorySession, clientKey: string): void 
   if (i >= 0) inbox.splice(i, 1)
 }
 
-function notify({ watchers }: MemorySession): void {
-  for (const watcher of [...watchers]) watcher()
-}
-
-function changeOf({ watchers }: MemorySession, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      watchers.delete(done)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    watchers.add(done)
-    signal.addEventListener('abort', done)
-  })
+function blobsOf(session: () => MemorySession | undefined, id: string): BlobStore {
+  return {
+    async put(bytes) {
+      const copy = new Uint8Array(bytes)
+      const name = await sha256Hex(copy)
+      const { blobs } = session() ?? {}
+      if (!blobs) throw new SessionNotFoundError(id)
+      blobs.set(name, copy)
+      return name
+    },
+    async get(name) {
+      const { blobs, sharedBlobs } = session() ?? {}
+      const bytes = blobs?.get(name) ?? sharedBlobs?.get(name)
+      return bytes && new Uint8Array(bytes)
+    },
+    names: async () => [...(session()?.blobs.keys() ?? [])],
+    async delete(name) {
+      session()?.blobs.delete(name)
+    },
+  }
 }

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import postgres from 'postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startProxy } from '../../test/faults/postgres-proxy.ts'
+import { pendingCases } from '../../test/pending-store-cases.ts'
 import { noPostgres, type PostgresServer, startPostgres } from '../../test/postgres-server.ts'
 import { SessionBusyError } from '../core/errors.ts'
 import type { SessionStore } from '../core/store.ts'
@@ -53,7 +54,7 @@ function suite(): void {
         turned = clock as typeof turned
         return openNew({ clock })
       },
-      { clock, again: (clock) => open({ clock }) },
+      { clock, again: (clock) => open({ clock }), pending: pendingCases.postgres! },
     )
     for (const { name, run } of cases) test(name, run)
   })

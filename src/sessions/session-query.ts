@@ -76,7 +76,10 @@ export function cursorAfter(summary: SessionSummary, order: ParsedQuery['order']
   return JSON.stringify([order, time, id])
 }
 
-export function positionOf({ id, createdAt, updatedAt }: SessionSummary, order: ParsedQuery['order']): Position {
+export function positionOf(
+  { id, createdAt, updatedAt }: Pick<SessionSummary, 'id' | 'createdAt' | 'updatedAt'>,
+  order: ParsedQuery['order'],
+): Position {
   if (order === 'id') return { time: 0, id }
   return { time: order === 'created' ? createdAt : updatedAt, id }
 }
@@ -130,7 +133,7 @@ export function nextPage(found: readonly SessionSummary[], { limit, order }: Par
   return found.length > limit ? { sessions, next: cursorAfter(sessions.at(-1)!, order) } : { sessions }
 }
 
-/** By the order of a query. */
+/** Compares two places in the order of a query. */
 export function comparePositions(a: Position, b: Position, order: ParsedQuery['order']): number {
   return order === 'id' ? compareTexts(a.id, b.id) : b.time - a.time || compareTexts(b.id, a.id)
 }

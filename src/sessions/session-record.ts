@@ -1,4 +1,4 @@
-import type { EntryBody, EntryOf, LogEntry } from '../core/log.ts'
+import type { EntryBody, EntryOf, InboxItem, LogEntry } from '../core/log.ts'
 import type { Attention, SessionDetails, SessionStatus, SessionSummary } from '../core/store.ts'
 import { isProgress } from '../core/transcript.ts'
 import { toolCallsOf } from '../core/turn.ts'
@@ -232,6 +232,12 @@ export interface SessionPresence {
   readonly isHeld: boolean
   /** Messages in the inbox, and whether one of them is an answer. */
   readonly mail: 'none' | 'messages' | 'answer'
+}
+
+/** The mail of an inbox. */
+export function mailIn(inbox: readonly Pick<InboxItem, 'mode'>[]): SessionPresence['mail'] {
+  if (inbox.some(({ mode }) => mode === 'answer')) return 'answer'
+  return inbox.length > 0 ? 'messages' : 'none'
 }
 
 /** The summary that a store gives to its callers. */

@@ -4,7 +4,7 @@ import type { BlobStore, Fence, SessionStore } from '../core/store.ts'
 import { sha256Hex } from './bytes.ts'
 
 /** Stored in place of an entry that is too large for a line or a row; the entry itself is in a blob. */
-export interface SpilledEntry extends Pick<LogEntry, 'seq' | 'id' | 'at'> {
+interface SpilledEntry extends Pick<LogEntry, 'seq' | 'id' | 'at'> {
   readonly type: 'spilled'
   /** The type of the entry. */
   readonly of: string
@@ -77,13 +77,12 @@ export async function wholeEntries(
   return Promise.all(entries.map((entry) => (isSpilled(entry) ? fetch(blobs, id, entry) : entry)))
 }
 
-async function fetch(blobs: Pick<BlobStore, 'get'>, id: string, stub: SpilledEntry): Promise<LogEntry> {
-  return wholeEntry(id, stub, await blobs.get(stub.blob))
-}
-
-/** The entry of a stub, from the bytes of its blob. */
-export function wholeEntry(id: string, stub: SpilledEntry, bytes: Uint8Array | undefined): LogEntry {
-  const { seq, blob } = stub
+async function fetch(
+  blobs: Pick<BlobStore, 'get'>,
+  id: string,
+  { seq, blob, ...stub }: SpilledEntry,
+): Promise<LogEntry> {
+  const bytes = await blobs.get(blob)
   if (!bytes) throw new StoreError('corrupt', `Session ${id}: entry ${seq} names the blob ${blob}, which is not there`)
   const entry = parsed(bytes)
   if (entry?.seq !== seq || entry.id !== stub.id)
@@ -117,22 +116,22 @@ async function namesWithoutSpilled(store: SpillingStore, id: string): Promise<re
   return names.filter((name) => !hidden.has(name))
 }
 
-/** Whether this is the stub of a large entry. */
-export const isSpilled = (entry: unknown): entry is SpilledEntry =>
+const isSpilled = (entry: unknown): entry is SpilledEntry =>
   typeof entry === 'object' && entry !== null && 'type' in entry && entry.type === 'spilled' && 'blob' in entry
 
 /** Estimated by the length of its texts, because serializing it would cost as much as storing it. */
 function isLarge(entry: LogEntry): boolean {
-  return sizeOf(entry, 0) > maxInlineSize
+  return approximateSize(entry, maxInlineSize) > maxInlineSize
 }
 
-function sizeOf(value: unknown, size: number): number {
-  if (typeof value === 'string') return size + value.length
-  if (typeof value !== 'object' || value === null) return size + 8
-  let sum = size
+/** The approximate size of a value as JSON. Beyond `enough` it is not counted on. */
+export function approximateSize(value: unknown, enough: number = Number.POSITIVE_INFINITY): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 8
+  let size = 0
   for (const key in value) {
-    sum = sizeOf((value as Record<string, unknown>)[key], sum)
-    if (sum > maxInlineSize) return sum
+    size += approximateSize((value as Record<string, unknown>)[key], enough - size)
+    if (size > enough) break
   }
-  return sum
+  return size
 }

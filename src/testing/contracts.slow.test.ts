@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest'
+import { catches, type Mutants } from '../../test/contract-mutants.ts'
+import { contractOf } from '../../test/store-mutants.ts'
 import type { ModelEvent, Provider } from '../core/provider.ts'
 import type { Fence, SessionStore } from '../core/store.ts'
 import { textOf } from '../core/turn.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
 import { createSession } from '../sessions/session.ts'
-import { type ContractCase, call, providerContract, type Step, scripted, storeContract } from './index.ts'
+import { type ContractCase, call, providerContract, type Step, scripted } from './index.ts'
 
-describe('the memory store', () => run(storeContract((clock) => createMemoryStore({ clock }))))
+describe('the memory store', () => run(contractOf((store) => store)))
 describe('the scripted provider', () => run(providerContract(answering, requests)))
 
 test('deleting the session of a child deletes those of its own children', async () => {
@@ -137,7 +139,7 @@ describe('the store contract catches', () => {
       }),
     ],
   }
-  catches(mutants, (wrap) => storeContract((clock) => wrap(createMemoryStore({ clock }))))
+  catches(mutants, contractOf)
 })
 
 describe('the provider contract catches', () => {
@@ -231,16 +233,6 @@ describe('the provider contract catches', () => {
   }
   catches(mutants, (wrap) => providerContract(() => wrap(answering()), requests))
 })
-
-/** A good implementation with one thing broken, and the case that must notice. */
-type Mutants<Subject> = Record<string, [noticed: string, wrap: (good: Subject) => Subject]>
-
-function catches<Subject>(mutants: Mutants<Subject>, contract: (wrap: (good: Subject) => Subject) => ContractCase[]) {
-  test.concurrent.each(Object.entries(mutants))('%s', async (_, [noticed, wrap]) => {
-    const one = contract(wrap).find(({ name }) => name === noticed)
-    await expect(one?.run()).rejects.toThrow(Error)
-  })
-}
 
 function run(cases: readonly ContractCase[]): void {
   for (const one of cases) test(one.name, one.run)

@@ -79,8 +79,8 @@ export class Watcher {
   readonly done: Promise<void>
   readonly #abort = new AbortController()
 
-  constructor(store: SessionStore, id: string, after = 0, signal: AbortSignal = this.#abort.signal) {
-    this.done = this.#listen(store.watch(id, { after, signal }))
+  constructor(store: SessionStore, id: string, after = 0, signal = this.#abort.signal, inboxOnly = false) {
+    this.done = this.#listen(store.watch(id, { after, signal, inboxOnly }))
     this.done.catch(() => {}) // it is awaited later
   }
 
@@ -103,6 +103,10 @@ export async function until(
   isDone: () => boolean,
   what: string,
 ): Promise<void> {
-  for (let tries = 0; tries < 200 && !isDone(); tries++) await advance(250)
+  for (let tries = 0; tries < 200 && !isDone(); tries++) {
+    await advance(250)
+    // A store may need real time, for a server or a disk.
+    if (tries > 20) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
   check(isDone(), `a watcher waits for ${what} in vain`)
 }

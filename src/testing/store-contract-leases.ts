@@ -2,6 +2,7 @@ import { LeaseLostError, SessionBusyError } from '../core/errors.ts'
 import type { SessionStore } from '../core/store.ts'
 import { check, checkEqual, checkRejects } from './contract.ts'
 import { bytes, entry, hour, item, lease, type StoreCase, until, Watcher, write } from './store-contract-kit.ts'
+import { entryOf } from './store-contract-summaries.ts'
 
 /** Only one writer at a time; a writer that lost its lease cannot write. */
 export const leaseCases: Record<string, StoreCase> = {
@@ -154,6 +155,63 @@ export const sharedStoreCases: Record<string, SharedStoreCase> = {
     await until(advance, () => watcher.entries.length >= 2, 'the entries')
     await watcher.stop()
     checkEqual(watcher.entries, [entry(1), entry(2)], 'the entries it got')
+  },
+
+  async 'ST01 openers that write in turn add to one summary'(again, store) {
+    const openers = [store, await again()]
+    for (const [head, opener] of [...openers, ...openers, ...openers].entries()) {
+      const { epoch } = await lease(opener, 's', `owner ${head % 2}`)
+      await opener.append('s', [entryOf(head + 1, { type: 'details', tags: [`tag ${head}`] })], { epoch, head })
+      await opener.lease('s', { owner: `owner ${head % 2}`, ttlMs: 0, epoch })
+      for (const reader of openers)
+        checkEqual(
+          (await reader.list()).sessions.map((one) => [one.head, one.tags, one.createdAt, one.updatedAt]),
+          [[head + 1, [`tag ${head}`], 1001, 1001 + head]],
+          'the list',
+        )
+    }
+  },
+
+  async 'ST03 a message of another opener, and its lease, are seen in the summary'(again, store) {
+    const epoch = await write(store, 's', 1)
+    const other = await again()
+    checkEqual((await other.find('s'))?.isHeld, true, 'whether it is held')
+    await store.lease('s', { owner: 'ann', ttlMs: 0, epoch })
+    await other.send('s', item('k', 'hello'))
+    for (const reader of [store, other]) {
+      const { sessions } = await reader.list({ attention: true })
+      checkEqual(
+        sessions.map(({ id, attention, isHeld }) => [id, attention, isHeld]),
+        [['s', 'mail', undefined]],
+        'the list',
+      )
+    }
+  },
+
+  async 'ST10 a fork that one opener made is whole for another one, when the original is gone too'(again, store) {
+    await write(store, 'o', 2)
+    const blob = await store.blobs('o').put(bytes)
+    const other = await again()
+    const { epoch } = await lease(other, 'f', 'bob')
+    await other.append('f', [entry(3, 'f')], { epoch, head: 2, base: 'o' })
+    for (const reader of [store, other]) {
+      checkEqual(await reader.read('f'), [entry(1), entry(2), entry(3, 'f')], 'the fork')
+      await reader.delete('o')
+      checkEqual(await reader.read('f'), [entry(1), entry(2), entry(3, 'f')], 'the fork without its original')
+      checkEqual(Array.from((await reader.blobs('f').get(blob)) ?? []), Array.from(bytes), 'the blob')
+    }
+  },
+
+  async 'ST21 a session that another opener deleted is gone, and can be made again'(again, store) {
+    const epoch = await write(store, 's', 2)
+    const other = await again()
+    checkEqual((await other.read('s')).length, 2, 'what the other one read')
+    await other.delete('s')
+    checkEqual([await store.find('s'), await store.read('s')], [undefined, []], 'what is left')
+    await checkRejects(store.append('s', [entry(3)], { epoch, head: 2 }), LeaseLostError, 'its old writer')
+    await write(other, 's', 1, 'new', 'bob')
+    await checkRejects(store.append('s', [entry(2)], { epoch, head: 1 }), LeaseLostError, 'its old writer, later')
+    checkEqual([(await store.find('s'))?.head, await store.read('s')], [1, [entry(1, 'new')]], 'the new one')
   },
 
   async 'every opener names the same place'(again, store) {

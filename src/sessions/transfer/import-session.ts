@@ -44,10 +44,14 @@ export async function importSession(
     for (const session of [...children, root]) {
       const name = renamed.get(session.id) as string
       const parent = session.parent === undefined ? undefined : renamed.get(session.parent)
+      // Blobs need a session that exists, and a child does not exist before its first entry.
+      const isEarly = parent !== undefined && session.blobs.size > 0
+      const early = isEarly ? await store.lease(name, { owner, ttlMs: leaseMs, create: true }) : undefined
       const entries = await entriesFor(store, name, session, renamed)
       await renew(leaseMs)
       const guard = parent === undefined ? { epoch } : { epoch, holder: id, parent }
       await store.append(name, entries, { ...guard, head: 0 })
+      if (early) await store.lease(name, { owner, ttlMs: 0, epoch: early.epoch })
     }
   } catch (error) {
     throw await undone(store, id, error)

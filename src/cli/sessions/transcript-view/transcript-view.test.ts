@@ -113,8 +113,8 @@ test('SE-03 a secret found in one place is removed everywhere, in every format',
 test('SE-03 blobs of entries are redacted too, and are imported under their new name', async () => {
   const [store, there] = [createMemoryStore(), createMemoryStore()]
   const session = await createSession({ store, id: 's' })
-  const blob = await store.blobs('s').put(new TextEncoder().encode(`the key is ${secret}`))
   await session.open()
+  const blob = await store.blobs('s').put(new TextEncoder().encode(`the key is ${secret}`))
   await session.log.append({ type: 'state', owner: 'results', value: { blob } })
   await session.release()
   await importSession(there, await exportLines(store, 's', createRedactor()))
