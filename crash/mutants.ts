@@ -21,7 +21,7 @@ export interface Mutant extends Detection {
 }
 
 const log = 'core/log.ts'
-const entries = 'sessions/sqlite/entries.ts'
+const append = 'sessions/sqlite/append.ts'
 const session = 'sessions/leased-log.ts'
 
 /** Known bugs of other programs. The harness must detect each of them; otherwise it proves nothing. */
@@ -102,14 +102,20 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'lease without fence',
     patches: [
-      { file: entries, find: 'rows.advance(id, fence, entries.length) ?? ', replace: '' },
-      { file: entries, find: 'if (!holderRow?.epoch || holderRow.epoch !== epoch)', replace: 'if (!holderRow)' },
+      { file: append, find: 'advanceKnown(database, rows, append) ?? ', replace: '' },
+      { file: append, find: 'if (!holderRow?.epoch || holderRow.epoch !== epoch)', replace: 'if (!holderRow)' },
     ],
     scene: 'stopped',
   },
   {
     name: 'wall-clock order',
-    patches: [{ file: entries, find: 'AND place < ? ORDER BY place', replace: 'AND place < ? ORDER BY at' }],
+    patches: [
+      {
+        file: 'sessions/sqlite/log-reader.ts',
+        find: 'AND place < ? ORDER BY place',
+        replace: 'AND place < ? ORDER BY at',
+      },
+    ],
     scene: 'skewed',
   },
   {
@@ -132,9 +138,9 @@ export const mutants: readonly Mutant[] = [
         find: 'else this.#absorb(await this.#readNew())',
         replace: '',
       },
-      { file: entries, find: 'rows.advance(id, fence, entries.length) ?? ', replace: '' },
-      { file: entries, find: 'if (row.head !== head) {', replace: 'if (false) {' },
-      { file: entries, find: 'INSERT INTO entries', replace: 'INSERT OR REPLACE INTO entries' },
+      { file: append, find: 'advanceKnown(database, rows, append) ?? ', replace: '' },
+      { file: append, find: 'if (row.head !== head && !shared) {', replace: 'if (false) {' },
+      { file: append, find: 'INSERT INTO entries', replace: 'INSERT OR REPLACE INTO entries' },
     ],
     scene: 'late',
   },

@@ -98,7 +98,9 @@ describe('the public surface', () => {
     const { urls } = await loadAlone('libero')
     const files = urls.filter((url) => url.startsWith('file:'))
     expect(files.length).toBeLessThanOrEqual(maxFiles)
-    expect(urls.filter((url) => heavy.test(url))).toEqual([])
+    // The folder of the repository may have any name.
+    const names = urls.map((url) => url.replace(new URL('..', import.meta.url).href, './'))
+    expect(names.filter((name) => heavy.test(name))).toEqual([])
   })
 
   test('the root entry loads nothing of plugins and workflows, and these load no wiki, no cron and no scripts before they are used', async () => {

@@ -4,7 +4,7 @@ import type { BlobStore, Fence, SessionStore } from '../core/store.ts'
 import { sha256Hex } from './bytes.ts'
 
 /** Stored in place of an entry that is too large for a line or a row; the entry itself is in a blob. */
-interface SpilledEntry extends Pick<LogEntry, 'seq' | 'id' | 'at'> {
+export interface SpilledEntry extends Pick<LogEntry, 'seq' | 'id' | 'at'> {
   readonly type: 'spilled'
   /** The type of the entry. */
   readonly of: string
@@ -77,12 +77,13 @@ export async function wholeEntries(
   return Promise.all(entries.map((entry) => (isSpilled(entry) ? fetch(blobs, id, entry) : entry)))
 }
 
-async function fetch(
-  blobs: Pick<BlobStore, 'get'>,
-  id: string,
-  { seq, blob, ...stub }: SpilledEntry,
-): Promise<LogEntry> {
-  const bytes = await blobs.get(blob)
+async function fetch(blobs: Pick<BlobStore, 'get'>, id: string, stub: SpilledEntry): Promise<LogEntry> {
+  return wholeEntry(id, stub, await blobs.get(stub.blob))
+}
+
+/** The entry of a stub, from the bytes of its blob. */
+export function wholeEntry(id: string, stub: SpilledEntry, bytes: Uint8Array | undefined): LogEntry {
+  const { seq, blob } = stub
   if (!bytes) throw new StoreError('corrupt', `Session ${id}: entry ${seq} names the blob ${blob}, which is not there`)
   const entry = parsed(bytes)
   if (entry?.seq !== seq || entry.id !== stub.id)
@@ -116,7 +117,8 @@ async function namesWithoutSpilled(store: SpillingStore, id: string): Promise<re
   return names.filter((name) => !hidden.has(name))
 }
 
-const isSpilled = (entry: unknown): entry is SpilledEntry =>
+/** Whether this is the stub of a large entry. */
+export const isSpilled = (entry: unknown): entry is SpilledEntry =>
   typeof entry === 'object' && entry !== null && 'type' in entry && entry.type === 'spilled' && 'blob' in entry
 
 /** Estimated by the length of its texts, because serializing it would cost as much as storing it. */

@@ -1,27 +1,25 @@
 import { resolve } from 'node:path'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AgentError, SessionNotFoundError, StoreError } from '../core/errors.ts'
-import { failpoint, type LogEntry } from '../core/log.ts'
-import type { EntryRange, SessionStore, StoreChange } from '../core/store.ts'
+import { failpoint } from '../core/log.ts'
+import type { SessionStore, StoreChange } from '../core/store.ts'
 import { digestOf } from '../platform/digest.ts'
-import { readSummary } from './read-summaries.ts'
-import { entriesInRange, pageOf } from './session-query.ts'
+import { parseQuery } from './session-query.ts'
 import { type SpillingStore, withSpill } from './spill.ts'
-import type { Connection } from './sqlite/connection.ts'
+import { appendEntries } from './sqlite/append.ts'
+import { blobNames, deleteBlob, findBlob, putBlob } from './sqlite/blobs.ts'
 import { backUp } from './sqlite/database-file.ts'
-import {
-  addMessage,
-  appendEntries,
-  blobNames,
-  deleteBlob,
-  getBlob,
-  putBlob,
-  readEntries,
-  readInbox,
-} from './sqlite/entries.ts'
+import { deleteTree } from './sqlite/delete-session.ts'
+import { addMessage, readInbox } from './sqlite/inbox.ts'
 import { lease } from './sqlite/leases.ts'
-import { openDatabase } from './sqlite/open-database.ts'
-import { deleteTree, listSessions, SessionRows } from './sqlite/session-rows.ts'
+import { listSessions } from './sqlite/list-sessions.ts'
+import { readSpan, spanOf } from './sqlite/log-reader.ts'
+import { type OpenDatabase, openDatabase } from './sqlite/open-database.ts'
+import { Holders } from './sqlite/openers.ts'
+import { readInPieces, sharedLog } from './sqlite/pieces.ts'
+import { pieceSize } from './sqlite/records.ts'
+import { SessionRows } from './sqlite/session-rows.ts'
+import { summarize } from './sqlite/summaries.ts'
 import { ChangeListeners, watchByPolling } from './watch-by-polling.ts'
 
 export type { Clock } from '../core/clock.ts'
@@ -82,7 +80,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   async function open(): Promise<Opened> {
     if (closing.signal.aborted) throw new StoreError('unavailable', `The store of ${path} was closed; make a new one`)
     opening ??= openDatabase({ path, synchronous, busyTimeoutMs, allowNetworkFileSystem, readMountTable }).then(
-      ({ connection, close }) => ({ connection, close, rows: new SessionRows(connection) }),
+      (database) => ({ ...database, rows: new SessionRows(database.connection) }),
     )
     try {
       opened = await opening
@@ -93,63 +91,63 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
     }
   }
 
-  async function read<T>(work: (connection: Connection, rows: SessionRows) => T): Promise<T> {
-    const { connection, rows } = opened ?? (await open())
-    return connection.read(() => work(connection, rows))
+  async function read<T>(work: (database: Opened) => T): Promise<T> {
+    const database = opened ?? (await open())
+    return database.connection.read(() => work(database))
   }
 
-  async function write<T>(work: (connection: Connection, rows: SessionRows) => T): Promise<T> {
-    const { connection, rows } = opened ?? (await open())
-    return connection.write(() => work(connection, rows))
+  async function write<T>(work: (database: Opened) => T): Promise<T> {
+    const database = opened ?? (await open())
+    return database.connection.write(() => work(database))
   }
 
-  async function readRange(id: string, range: EntryRange = {}): Promise<readonly LogEntry[]> {
-    const entries = await read((connection, rows) => {
-      const row = rows.find(id)
-      return row ? readEntries(connection, row, range.after ?? 0) : []
-    })
-    return entriesInRange(entries, range, (range.after ?? 0) + 1)
-  }
+  const holdersIn = ({ connection, opener }: Opened): Holders => new Holders(connection, opener, clock.now())
 
   return withSpill({
-    async append(id, entries, fence, { blobs }) {
+    async append(id, entries, fence, spilled) {
       const bodies = entries.map((entry) => JSON.stringify(entry))
       failpoint('sqlite.append.begin', entries)
-      await write((connection, rows) => {
-        for (const { name, bytes } of blobs) putBlob(connection, id, name, bytes)
-        appendEntries(connection, rows, { id, entries, bodies, fence })
-      })
+      const shared = fence.base === undefined ? undefined : await sharedLog(read, fence.base, fence.head)
+      const known = await write(({ connection, rows }) =>
+        appendEntries(connection, rows, { id, entries, bodies, spilled, fence, shared }),
+      )
+      if (known) opened?.rows.remember(id, known)
       failpoint('sqlite.append.afterCommit', entries)
       listeners.notify(id)
     },
 
-    read: readRange,
+    read: (id, range = {}) => readInPieces(read, id, range),
 
-    find: async (id) => readSummary({ read: readRange }, { id }),
+    find: (id) =>
+      read((database) => {
+        const row = database.rows.find(id)
+        return row && row.head > 0 ? summarize(database.connection, holdersIn(database), row) : undefined
+      }),
 
     async list(query) {
-      const rows = await read(listSessions)
-      const summaries = await Promise.all(rows.map((row) => readSummary({ read: readRange }, row)))
-      return pageOf(
-        summaries.filter((summary) => summary !== undefined),
-        query,
-      )
+      const parsed = parseQuery(query)
+      return read((database) => {
+        const holders = holdersIn(database)
+        return listSessions(database.connection, parsed, (row) => summarize(database.connection, holders, row))
+      })
     },
 
     async delete(id) {
-      const deleted = await write((connection) => deleteTree(connection, id))
+      const deleted = await write(({ connection }) => deleteTree(connection, id))
       for (const deletedId of deleted) listeners.notify(deletedId)
     },
 
     async lease(id, request) {
       const now = clock.now()
-      const outcome = await write((connection, rows) => lease(connection, rows, { id, now, request }))
+      const outcome = await write(({ connection, opener, rows }) =>
+        lease(connection, rows, { id, now, opener, request }),
+      )
       if (outcome instanceof AgentError) throw outcome
       return outcome
     },
 
     async send(id, item) {
-      const isNew = await write((connection, rows) => {
+      const isNew = await write(({ connection, rows }) => {
         const row = rows.find(id)
         if (!row) throw new SessionNotFoundError(id)
         return addMessage(connection, row, item)
@@ -167,10 +165,11 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
           if (!isStale && current !== undefined && current === version) return undefined
           isStale = false
           version = current
-          return read((_, rows) => {
+          return read(({ rows }) => {
             const row = rows.find(id)
             if (!row) return { entries: [], inbox: [] }
-            return { entries: readEntries(connection, row, seen), inbox: readInbox(connection, row) }
+            const span = spanOf({ after: seen, limit: pieceSize }, row.head)
+            return { entries: readSpan(connection, row, span).entries, inbox: readInbox(connection, row) }
           })
         },
         {
@@ -192,16 +191,16 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       async put(bytes) {
         const copy = new Uint8Array(bytes)
         const name = digestOf(copy)
-        await write((connection) => putBlob(connection, id, name, copy))
+        await write(({ connection }) => putBlob(connection, id, name, copy))
         return name
       },
-      get: (name) => read((connection) => getBlob(connection, id, name)),
-      names: () => read((connection) => blobNames(connection, id)),
-      delete: (name) => write((connection) => deleteBlob(connection, id, name)),
+      get: (name) => read(({ connection, rows }) => findBlob(connection, id, name, rows.find(id))),
+      names: () => read(({ connection }) => blobNames(connection, id)),
+      delete: (name) => write(({ connection }) => deleteBlob(connection, id, name)),
     }),
 
     identity: () =>
-      read((connection) =>
+      read(({ connection }) =>
         String(connection.statement(`SELECT value FROM store WHERE name = 'identity'`).get()?.value),
       ),
 
@@ -220,10 +219,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   } satisfies SpillingStore & Pick<SqliteStore, 'backup'>)
 }
 
-interface Opened {
-  readonly connection: Connection
+interface Opened extends OpenDatabase {
   readonly rows: SessionRows
-  close(): void
 }
 
 function checkOptions({ path, synchronous = 'FULL', busyTimeoutMs = 0, pollMs = 1 }: SqliteStoreOptions): void {

@@ -199,7 +199,7 @@ test('FD-11 after an unclean stop a damaged file is found out before anything is
   const path = at('unclean.db')
   writeFileSync(path, sound, { mode: 0o600 })
   const child = runChild(
-    `const store = createSqliteStore({ path }); await store.send('u', item('k', 'x'))
+    `const store = createSqliteStore({ path }); await lease(store, 'u')
      say('sent'); await toldToGoOn()`,
     path,
   )

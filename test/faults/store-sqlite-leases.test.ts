@@ -4,7 +4,7 @@ import type { Clock } from '../../src/core/clock.ts'
 import { SessionBusyError } from '../../src/core/errors.ts'
 import { type ProcessIdentity, thisProcess } from '../../src/platform/process-identity.ts'
 import { createSqliteStore } from '../../src/sessions/sqlite-store.ts'
-import { entry, hour, lease, write } from '../../src/testing/store-contract-kit.ts'
+import { entry, hour, item, lease, write } from '../../src/testing/store-contract-kit.ts'
 import { databaseFolder, runChild } from './store-sqlite-kit.ts'
 
 const at = databaseFolder()
@@ -87,6 +87,74 @@ test('FD-15 a clock that went on an hour never gives a session two writers, and 
   await Promise.all([slow.close(), fast.close()])
 })
 
+test('R14 the lease of a living process is held whatever the clock says, and its clock is not asked', async () => {
+  const path = at('living.db')
+  const child = await leaseInChild(path)
+  for (const clock of [shifted(2 * hour), shifted(-2 * hour)]) {
+    const store = createSqliteStore({ path, clock })
+    await expect(lease(store, 's', 'bob')).rejects.toMatchObject({ name: 'SessionBusyError', owner: 'ann' })
+    expect(await store.find('s')).toMatchObject({ isHeld: true })
+    await store.close()
+  }
+  child.goOn()
+  await child.ended
+  const store = createSqliteStore({ path, clock: shifted(-2 * hour) })
+  expect(await store.find('s')).not.toHaveProperty('isHeld')
+  await lease(store, 's', 'bob')
+  await store.close()
+})
+
+test('ST18 a lease tells how many sessions its dead process held, and the number does not change with each one taken', async () => {
+  const path = at('aboard.db')
+  const child = runChild(
+    `const [store, second] = [createSqliteStore({ path }), createSqliteStore({ path })]
+     for (const id of ['a', 'b', 'given back']) await write(store, id, 1)
+     await write(second, 'c', 1)
+     const { epoch } = await lease(store, 'given back')
+     await store.lease('given back', { owner: 'ann', ttlMs: 0, epoch })
+     say('held'); await toldToGoOn()`,
+    path,
+  )
+  await child.said('held')
+  child.process.kill('SIGKILL')
+  await child.ended
+  const store = createSqliteStore({ path })
+  const taken = [await lease(store, 'a', 'bob'), await lease(store, 'b', 'bob'), await lease(store, 'c', 'bob')]
+  expect(taken.map(({ died }) => died?.sessions)).toEqual([3, 3, 3])
+  expect(new Set(taken.map(({ died }) => died?.processId)).size).toBe(1)
+  expect(await lease(store, 'given back', 'bob')).not.toHaveProperty('died')
+  expect(await lease(store, 'a', 'bob')).not.toHaveProperty('died')
+  const taker = await store.lease('b', { owner: 'cid', ttlMs: hour, takeOver: true })
+  expect(taker).not.toHaveProperty('died')
+  await store.close()
+  expect(openersIn(path)).toBe(0)
+})
+
+test('ST05 a session that was leased and never written goes with its lease, also if its process dies or closes the store', async () => {
+  const path = at('unwritten.db')
+  const store = createSqliteStore({ path })
+  const { epoch } = await lease(store, 's')
+  await store.lease('s', { owner: 'ann', ttlMs: 0, epoch })
+  const missing = { name: 'SessionNotFoundError' }
+  await expect(store.lease('s', { owner: 'bob', ttlMs: hour })).rejects.toMatchObject(missing)
+  await expect(store.send('s', item('k', 'x'))).rejects.toMatchObject(missing)
+  await lease(store, 'closed')
+  await store.close()
+  const child = runChild(`await lease(createSqliteStore({ path }), 'died'); say('held'); await toldToGoOn()`, path)
+  await child.said('held')
+  child.process.kill('SIGKILL')
+  await child.ended
+  const later = createSqliteStore({ path })
+  await lease(later, 'other')
+  for (const id of ['closed', 'died']) await expect(later.send(id, item('k', 'x'))).rejects.toMatchObject(missing)
+  await lease(later, 'mail')
+  await later.send('mail', item('k', 'is kept'))
+  await later.close()
+  const last = createSqliteStore({ path })
+  expect((await last.lease('mail', { owner: 'bob', ttlMs: hour })).inbox).toEqual([item('k', 'is kept')])
+  await last.close()
+})
+
 test('a renewal that another process fenced off names the new owner', async () => {
   const path = at('fenced.db')
   const store = createSqliteStore({ path })
@@ -109,9 +177,16 @@ async function leaseInChild(path: string): Promise<ReturnType<typeof runChild>> 
   return child
 }
 
+function openersIn(path: string): unknown {
+  const database = new DatabaseSync(path, { readOnly: true })
+  const { n } = database.prepare('SELECT count(*) AS n FROM openers').get() ?? {}
+  database.close()
+  return n
+}
+
 function setProcess(path: string, identity: ProcessIdentity): void {
   const database = new DatabaseSync(path)
-  database.prepare('UPDATE sessions SET process = ?').run(JSON.stringify(identity))
+  database.prepare('UPDATE openers SET process = ?').run(JSON.stringify(identity))
   database.close()
 }
 

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { LogEntry } from '../../src/core/log.ts'
 import { onFailpoint } from '../../src/core/log.ts'
 import { applicationId, steps } from '../../src/sessions/sqlite/schema.ts'
+import { checksumOf, entryKey } from '../../src/sessions/sqlite/stored-values.ts'
 import { createSqliteStore } from '../../src/sessions/sqlite-store.ts'
 import { entry, item, lease, write } from '../../src/testing/store-contract-kit.ts'
 import { databaseFolder, runChild } from './store-sqlite-kit.ts'
@@ -61,7 +62,7 @@ test('FD-21 a migration that fails leaves the old tables, and the next attempt s
   await expect(store.list()).rejects.toThrow('a failure in between')
   expect(versionOf(path)).toBe(1)
   onFailpoint(undefined)
-  expect(await store.list()).toEqual([{ id: 'old', head: 0 }])
+  expect((await store.list()).sessions).toMatchObject([{ id: 'old', head: 1 }])
   await store.close()
 })
 
@@ -79,7 +80,7 @@ test('FD-22 what a newer version wrote can be read but not written', async () =>
 
   const store = createSqliteStore({ path })
   expect(await store.read('s')).toEqual([entry(1), entry(2)])
-  expect(await store.list()).toMatchObject([{ id: 's', head: 2 }])
+  expect((await store.list()).sessions).toMatchObject([{ id: 's', head: 2 }])
   expect(await store.blobs('s').get(blob)).toEqual(Uint8Array.of(1, 2, 3))
   expect(await store.read('unknown')).toEqual([])
   const refused = { code: 'newer', message: expect.stringContaining('update Libero') }
@@ -121,9 +122,12 @@ test('the first version is brought up to date, with what is in it', async () => 
   const path = at('first.db')
   makeVersion1(path)
   const store = createSqliteStore({ path })
-  expect(await store.list()).toEqual([{ id: 'old', head: 0 }])
-  await write(store, 'old', 1)
-  expect(await store.list()).toEqual([{ id: 'old', head: 1, createdAt: entry(1).at, updatedAt: entry(1).at }])
+  const time = entry(1).at
+  expect((await store.list()).sessions).toMatchObject([{ id: 'old', head: 1, createdAt: time, updatedAt: time }])
+  const { epoch } = await lease(store, 'old')
+  await store.append('old', [entry(2)], { epoch, head: 1 })
+  expect((await store.list()).sessions).toMatchObject([{ id: 'old', head: 2, createdAt: time, updatedAt: time + 1 }])
+  expect(await store.read('old')).toEqual([entry(1), entry(2)])
   await store.close()
   expect(versionOf(path)).toBe(steps.length)
 })
@@ -132,7 +136,10 @@ test('the first version is brought up to date, with what is in it', async () => 
 function makeVersion1(path: string): void {
   const database = new DatabaseSync(path)
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA application_id = ${applicationId}; ${steps[0]};`)
-  database.exec(`INSERT INTO sessions (id) VALUES ('old'); PRAGMA user_version = 1`)
+  database.exec(`INSERT INTO sessions (key, id, head) VALUES (1, 'old', 1); PRAGMA user_version = 1`)
+  const body = JSON.stringify(entry(1))
+  const insert = 'INSERT INTO entries (place, at, sum, body) VALUES (?, ?, ?, ?)'
+  database.prepare(insert).run(entryKey(1, 1), entry(1).at, checksumOf(body, 1), body)
   database.close()
 }
 

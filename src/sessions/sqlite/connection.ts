@@ -1,8 +1,9 @@
 import { accessSync, constants, lstatSync } from 'node:fs'
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '../../core/clock.ts'
 import { codeOf, type StoreError } from '../../core/errors.ts'
 import { isBusy, problemOf, storeError } from './problems.ts'
+import { CachedStatements } from './statements.ts'
 
 /** How long SQLite itself waits for a lock, which blocks this process. */
 export const maxBlockMs = 20
@@ -18,35 +19,23 @@ interface ConnectionOptions {
   readonly onFirstWrite?: (connection: Connection) => void
 }
 
-/** An open database: caches its statements, and runs transactions serially. */
-export class Connection {
-  readonly path: string
+/** An open database that runs transactions serially. */
+export class Connection extends CachedStatements {
   readonly readOnlyReason: StoreError | undefined
   readonly #database: DatabaseSync
   readonly #identity: string | undefined
   readonly #busyTimeoutMs: number
-  readonly #statements = new Map<string, StatementSync>()
   #onFirstWrite: ((connection: Connection) => void) | undefined
   /** Settles when the transaction that waits for a lock is done; later ones wait for it. */
   #waiting: Promise<void> | undefined
 
   constructor({ database, path, busyTimeoutMs, readOnlyReason, onFirstWrite }: ConnectionOptions) {
+    super(database, path)
     this.#database = database
-    this.path = path
     this.#identity = fileIdentityAt(path)
     this.#busyTimeoutMs = busyTimeoutMs
     this.readOnlyReason = readOnlyReason
     this.#onFirstWrite = onFirstWrite
-  }
-
-  /** A statement, compiled by its first use. */
-  statement(sql: string): StatementSync {
-    let statement = this.#statements.get(sql)
-    if (!statement) {
-      statement = this.#database.prepare(sql)
-      this.#statements.set(sql, statement)
-    }
-    return statement
   }
 
   /** Runs `work` in a transaction, so that it sees one state. */
@@ -112,7 +101,7 @@ export class Connection {
     } catch {
       // The next process that opens the file cleans up.
     }
-    this.#statements.clear()
+    this.clear()
     if (isImmutable(this.path)) keepOpen(this.#database)
     else {
       unclosed.delete(this.#database)

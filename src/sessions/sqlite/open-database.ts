@@ -1,14 +1,22 @@
-import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { messageOf, StoreError } from '../../core/errors.ts'
 import { networkFileSystemOf, type ReadMountTable } from '../../platform/network-fs.ts'
-import { type ProcessIdentity, processState, thisProcess } from '../../platform/process-identity.ts'
 import { Connection, maxBlockMs, retryWhileBusy } from './connection.ts'
 import { prepareDatabaseFile } from './database-file.ts'
+import {
+  isAliveHere,
+  newOpener,
+  type Opener,
+  parseProcess,
+  registerOpener,
+  uncheckedOpeners,
+  unregisterOpener,
+} from './openers.ts'
 import { corruptError, problemOf, storeError } from './problems.ts'
 import { applicationId, migrate, steps } from './schema.ts'
+import { CachedStatements } from './statements.ts'
 
 interface OpenOptions {
   readonly path: string
@@ -18,8 +26,9 @@ interface OpenOptions {
   readonly readMountTable?: ReadMountTable | undefined
 }
 
-interface OpenDatabase {
+export interface OpenDatabase {
   readonly connection: Connection
+  readonly opener: Opener
   close(): void
 }
 
@@ -44,12 +53,12 @@ function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'W
     database.exec(`PRAGMA trusted_schema = OFF; PRAGMA synchronous = ${synchronous}`)
     // On macOS an ordinary sync does not reach the disk; elsewhere this changes nothing.
     if (synchronous === 'FULL') database.exec('PRAGMA fullfsync = ON')
-    const { readOnlyReason, dead } = prepareDatabase(database, path, journal)
+    const { readOnlyReason, ended } = prepareDatabase(database, path, journal)
     if (readOnlyReason) database.exec('PRAGMA query_only = ON')
-    const id = randomUUID()
-    const onFirstWrite = (to: Connection): void => registerOpener(to, id, dead)
+    const opener = newOpener()
+    const onFirstWrite = (to: Connection): void => registerOpener(to, opener, ended)
     const connection = new Connection({ database, path, busyTimeoutMs, readOnlyReason, onFirstWrite })
-    return { connection, close: () => connection.close(() => unregisterOpener(connection, id)) }
+    return { connection, opener, close: () => connection.close(() => unregisterOpener(connection, opener)) }
   } catch (error) {
     database.close()
     throw error
@@ -60,21 +69,21 @@ interface PreparedDatabase {
   /** Why it may only be read. */
   readonly readOnlyReason?: StoreError
   /** Openers that ended without closing the database. */
-  readonly dead: readonly string[]
+  readonly ended: readonly number[]
 }
 
 function prepareDatabase(database: DatabaseSync, path: string, journal: 'WAL' | 'DELETE'): PreparedDatabase {
   const version = versionOf(database)
-  if (version > steps.length) return { readOnlyReason: newer(path, version), dead: [] }
+  if (version > steps.length) return { readOnlyReason: newer(path, version), ended: [] }
   refuseForeignDatabase(database, path)
   useJournal(database, path, journal)
-  if (version < steps.length) bringUpToDate(database)
-  const dead = deadOpeners(database)
-  const damage = dead.length > 0 ? damageOf(database, path) : undefined
-  return damage === undefined ? { dead } : { readOnlyReason: corruptError(path, damage), dead }
+  if (version < steps.length) bringUpToDate(database, path)
+  const ended = uncheckedOpeners(new CachedStatements(database, path))
+  const damage = ended.length > 0 ? damageOf(database, path) : undefined
+  return damage === undefined ? { ended } : { readOnlyReason: corruptError(path, damage), ended }
 }
 
-const versionOf = (database: DatabaseSync): number =>
+export const versionOf = (database: DatabaseSync): number =>
   Number(database.prepare('PRAGMA user_version').get()?.user_version)
 
 const newer = (path: string, version: number): StoreError =>
@@ -96,16 +105,28 @@ function useJournal(database: DatabaseSync, path: string, journal: 'WAL' | 'DELE
   throw storeError('unavailable', path, `SQLite cannot use the ${journal} journal there, but ${mode}`)
 }
 
-function bringUpToDate(database: DatabaseSync): void {
+function bringUpToDate(database: DatabaseSync, path: string): void {
   database.exec('BEGIN IMMEDIATE')
   try {
-    // Another process may have done it meanwhile.
-    migrate(database, versionOf(database))
+    const version = versionOf(database) // another process may have done it meanwhile
+    if (version === 2) refuseOlderWriters(database, path)
+    migrate(database, path, version)
     database.exec('COMMIT')
   } catch (error) {
     rollBack(database)
     throw error
   }
+}
+
+/** A process of the version before would go on writing entries without the records. */
+function refuseOlderWriters(database: DatabaseSync, path: string): void {
+  const older = database
+    .prepare('SELECT process FROM openers')
+    .all()
+    .find(({ process }) => isAliveHere(process))
+  if (!older) return
+  const { pid } = parseProcess(older.process) ?? {}
+  throw storeError('busy', path, `process ${pid} uses it with an older version of Libero and has to end first`)
 }
 
 function rollBack(database: DatabaseSync): void {
@@ -129,47 +150,11 @@ function damageOf(database: DatabaseSync, path: string): string | undefined {
 /** 243 MB took 0.2 s from memory; a cold or slow disk takes longer. Larger files are not checked as a whole. */
 const maxCheckedBytes = 256 * 1024 * 1024
 
-/**
- * Processes that have the database open for writing are listed in it. A dead process in the list did not close the database.
- * Whether a process in another container lives is unknown: it counts as dead, which does it no harm.
- */
-function deadOpeners(database: DatabaseSync): string[] {
-  const rows = database.prepare('SELECT id, process FROM openers').all()
-  return rows.flatMap(({ id, process }) => (isAliveHere(process) ? [] : [String(id)]))
-}
-
 /** The damage that SQLite finds in the file. Undefined for an intact file, and for one that is too large to check. */
 function findDamage(database: DatabaseSync, path: string): string | undefined {
   if (statSync(path).size > maxCheckedBytes) return undefined
   const result = database.prepare('PRAGMA quick_check(1)').get()?.quick_check
   return result === 'ok' ? undefined : String(result)
-}
-
-/** Adds this process to the list of openers and removes dead ones. Requires a transaction. */
-function registerOpener(connection: Connection, id: string, dead: readonly string[]): void {
-  for (const opener of dead) unregisterOpener(connection, opener)
-  connection.statement('INSERT OR REPLACE INTO openers VALUES (?, ?)').run(id, JSON.stringify(thisProcess()))
-}
-
-/** Removes an opener from the list. Requires a transaction. */
-function unregisterOpener(connection: Connection, id: string): void {
-  connection.statement('DELETE FROM openers WHERE id = ?').run(id)
-}
-
-/** Parses a process stored in the database. Undefined if the text is not one. */
-export function parseProcess(text: unknown): ProcessIdentity | undefined {
-  if (typeof text !== 'string') return undefined
-  try {
-    const value = JSON.parse(text) as ProcessIdentity | null
-    return typeof value?.pid === 'number' ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isAliveHere(text: unknown): boolean {
-  const process = parseProcess(text)
-  return process !== undefined && processState(process) === 'alive'
 }
 
 /** Loads `node:sqlite`, and suppresses the warning of some versions of Node that it is experimental. */

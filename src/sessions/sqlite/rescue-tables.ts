@@ -2,17 +2,27 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import { messageOf } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'
 import { digestOf } from '../../platform/digest.ts'
-import { entryKey, entryKeyParts, verifiedValue } from './stored-values.ts'
+import { decodeFormat2, encodeText, entryKey, entryKeyParts, verifiedValue } from './stored-values.ts'
 
 /** Collects what could not be copied. */
 export interface Losses {
   add(what: string, session?: string): void
 }
 
+/** The damaged database. */
+export interface Source {
+  readonly database: DatabaseSync
+  /** The version of its tables. */
+  readonly format: number
+}
+
+/** A text of a caller as it is encoded now. */
+const recoded = ({ format }: Source, text: string): string => (format < 3 ? encodeText(decodeFormat2(text)) : text)
+
 /** Copies the identity, so that the copy can replace the original, and the epoch counter, so that no epoch repeats. */
-export function copyStore(source: DatabaseSync, target: DatabaseSync, losses: Losses): void {
+export function copyStore({ database }: Source, target: DatabaseSync, losses: Losses): void {
   const values = new Map<unknown, unknown>()
-  for (const { name, value } of scan(source, 'SELECT name, value FROM store')) values.set(name, value)
+  for (const { name, value } of scan(database, 'SELECT name, value FROM store')) values.set(name, value)
   const [identity, epochs] = [values.get('identity'), values.get('epochs')]
   const put = target.prepare('UPDATE store SET value = ? WHERE name = ?')
   if (typeof identity === 'string') put.run(identity, 'identity')
@@ -21,24 +31,30 @@ export function copyStore(source: DatabaseSync, target: DatabaseSync, losses: Lo
   put.run(typeof epochs === 'number' ? epochs : Date.now(), 'epochs')
 }
 
-/** Copies names, parents and heads; uses the index for rows that cannot be read. */
-export function copySessions(source: DatabaseSync, target: DatabaseSync, losses: Losses): void {
-  const insert = target.prepare('INSERT OR IGNORE INTO sessions (key, id, parent, head) VALUES (?, ?, ?, ?)')
-  const problem = each(salvage(source, 'sessions', 'key, id, parent, head'), ({ key, id, parent, head }) => {
+/** Copies names, parents, heads and what forks share; uses the index for rows that cannot be read. */
+export function copySessions(source: Source, target: DatabaseSync, losses: Losses): void {
+  const insert = target.prepare(
+    'INSERT OR IGNORE INTO sessions (key, id, parent, head, base, base_head, base_sum) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  )
+  const columns = `key, id, parent, head${source.format < 3 ? '' : ', base, base_head, base_sum'}`
+  const problem = each(salvage(source.database, 'sessions', columns), ({ key, id, parent, head, ...row }) => {
     if (!isPositiveInteger(key) || typeof id !== 'string') return
-    insert.run(key, id, typeof parent === 'string' ? parent : null, isPositiveInteger(head) ? head : 0)
+    const above = typeof parent === 'string' ? recoded(source, parent) : null
+    const shared = [row.base, row.base_head, row.base_sum].map((value) => (typeof value === 'number' ? value : null))
+    insert.run(key, recoded(source, id), above, isPositiveInteger(head) ? head : 0, ...shared)
   })
   note(losses, 'sessions', problem)
   const names = 'SELECT key, id FROM sessions INDEXED BY sqlite_autoindex_sessions_1 WHERE id'
   for (const sql of [`${names} >= '' ORDER BY id`, `${names} >= '' ORDER BY id DESC`]) {
-    for (const { key, id } of scan(source, sql)) {
-      if (isPositiveInteger(key) && typeof id === 'string') insert.run(key, id, null, 0)
+    for (const { key, id } of scan(source.database, sql)) {
+      if (isPositiveInteger(key) && typeof id === 'string')
+        insert.run(key, recoded(source, id), null, 0, null, null, null)
     }
   }
 }
 
 /** Returns the number copied. */
-export function copyEntries(source: DatabaseSync, target: DatabaseSync, losses: Losses): number {
+export function copyEntries({ database }: Source, target: DatabaseSync, losses: Losses): number {
   const insert = target.prepare('INSERT OR IGNORE INTO entries (place, at, sum, body) VALUES (?, ?, ?, ?)')
   let copied = 0
   const use = ({ place, sum, body }: Row): void => {
@@ -49,11 +65,11 @@ export function copyEntries(source: DatabaseSync, target: DatabaseSync, losses: 
     copied += Number(insert.run(place, typeof entry.at === 'number' ? entry.at : null, sum, body).changes)
   }
   const select = 'SELECT place, sum, body FROM entries'
-  const forward = each(scan(source, `${select} ORDER BY place`), use)
+  const forward = each(scan(database, `${select} ORDER BY place`), use)
   if (forward.problem === undefined) return copied
   losses.add(`a part of the table of entries: ${forward.problem}`)
-  each(scan(source, `${select} ORDER BY place DESC`), use)
-  for (const key of missingKeys(target)) each(scan(source, `${select} WHERE place = ?`, key), use)
+  each(scan(database, `${select} ORDER BY place DESC`), use)
+  for (const key of missingKeys(target)) each(scan(database, `${select} WHERE place = ?`, key), use)
   return copied
 }
 
@@ -71,29 +87,30 @@ function* missingKeys(target: DatabaseSync): Generator<number> {
 }
 
 /** Returns the number of waiting messages. Keys of delivered ones are copied too. */
-export function copyMessages(source: DatabaseSync, target: DatabaseSync, losses: Losses): number {
+export function copyMessages(source: Source, target: DatabaseSync, losses: Losses): number {
   const insert = target.prepare('INSERT OR IGNORE INTO inbox VALUES (?, ?, ?, ?, ?)')
   let copied = 0
-  const rows = salvage(source, 'inbox', 'position, session, client_key, sum, body')
+  const rows = salvage(source.database, 'inbox', 'position, session, client_key, sum, body')
   const problem = each(rows, ({ position, session, client_key, sum, body }) => {
     if (!isPositiveInteger(position) || !isPositiveInteger(session) || typeof client_key !== 'string') return
-    if (body === null) insert.run(position, session, client_key, null, null)
+    const clientKey = recoded(source, client_key)
+    if (body === null) insert.run(position, session, clientKey, null, null)
     else if (typeof body !== 'string' || typeof sum !== 'number' || verifiedValue({ body, sum }, session) === undefined)
       losses.add(`a message that waited, with the key ${client_key}`)
-    else copied += Number(insert.run(position, session, client_key, sum, body).changes)
+    else copied += Number(insert.run(position, session, clientKey, sum, body).changes)
   })
   note(losses, 'messages', problem)
   return copied
 }
 
 /** Returns the number copied. */
-export function copyBlobs(source: DatabaseSync, target: DatabaseSync, losses: Losses): number {
+export function copyBlobs(source: Source, target: DatabaseSync, losses: Losses): number {
   const insert = target.prepare('INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)')
   let copied = 0
-  const problem = each(salvage(source, 'blobs', 'session, name, bytes'), ({ session, name, bytes }) => {
+  const problem = each(salvage(source.database, 'blobs', 'session, name, bytes'), ({ session, name, bytes }) => {
     if (typeof session !== 'string' || typeof name !== 'string' || !(bytes instanceof Uint8Array)) return
     if (digestOf(bytes) !== name) losses.add(`blob ${name}`, session)
-    else copied += Number(insert.run(session, name, bytes).changes)
+    else copied += Number(insert.run(recoded(source, session), name, bytes).changes)
   })
   note(losses, 'blobs', problem)
   return copied

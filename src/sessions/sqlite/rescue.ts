@@ -2,12 +2,24 @@ import { lstatSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { StoreError } from '../../core/errors.ts'
+import { baseSum } from './base.ts'
 import { makeNewFile } from './database-file.ts'
-import { loadSqlite } from './open-database.ts'
+import { loadSqlite, versionOf } from './open-database.ts'
 import { problemOf } from './problems.ts'
-import { copyBlobs, copyEntries, copyMessages, copySessions, copyStore, type Losses } from './rescue-tables.ts'
+import {
+  copyBlobs,
+  copyEntries,
+  copyMessages,
+  copySessions,
+  copyStore,
+  type Losses,
+  type Source,
+} from './rescue-tables.ts'
 import { migrate } from './schema.ts'
-import { checksumOf, decodeText, entryKey, entryKeysEnd } from './stored-values.ts'
+import type { SessionRow } from './session-rows.ts'
+import { CachedStatements } from './statements.ts'
+import { checksumOf, decodeText, entryKey, entryKeysEnd, isTombstone } from './stored-values.ts'
+import { fillRecords } from './upgrade.ts'
 
 /** A part of a damaged store that is missing in its copy. */
 export interface LostPart {
@@ -52,7 +64,7 @@ function copyReadable(from: string, to: string): RescueReport {
     source.prepare('SELECT count(*) FROM sqlite_schema').get() // fails here if nothing can be read
     const target = new DatabaseSync(to, { enableForeignKeyConstraints: false })
     try {
-      return fill(target, source)
+      return fill(target, { database: source, format: versionOf(source) }, to)
     } finally {
       target.close()
     }
@@ -61,7 +73,7 @@ function copyReadable(from: string, to: string): RescueReport {
   }
 }
 
-function fill(target: DatabaseSync, source: DatabaseSync): RescueReport {
+function fill(target: DatabaseSync, source: Source, path: string): RescueReport {
   const lost: LostPart[] = []
   const losses: Losses = {
     add(what, session) {
@@ -69,13 +81,14 @@ function fill(target: DatabaseSync, source: DatabaseSync): RescueReport {
     },
   }
   target.exec('BEGIN IMMEDIATE')
-  migrate(target, 0)
+  migrate(target, path, 0)
   copyStore(source, target, losses)
   copySessions(source, target, losses)
   const entries = copyEntries(source, target, losses)
   const messages = copyMessages(source, target, losses)
   const blobs = copyBlobs(source, target, losses)
   const sessions = repairSessions(target, losses)
+  fillRecords(new CachedStatements(target, path))
   target.exec('COMMIT')
   return { sessions, entries, messages, blobs, lost }
 }
@@ -83,10 +96,10 @@ function fill(target: DatabaseSync, source: DatabaseSync): RescueReport {
 /** Gives every entry a session, and every session a log without gaps and its head. Returns the number of sessions. */
 function repairSessions(target: DatabaseSync, losses: Losses): number {
   nameUnnamedSessions(target)
-  const rows = target.prepare('SELECT key, id, head FROM sessions ORDER BY key').all()
-  for (const { key, id, head } of rows)
-    repairSession(target, losses, { key: Number(key), id: String(id), head: Number(head) })
-  return rows.length
+  const repairs = new Repairs(target, losses)
+  const rows = target.prepare('SELECT key, id FROM sessions ORDER BY key').all()
+  for (const { key } of rows) repairs.repair(Number(key))
+  return rows.filter(({ id }) => !isTombstone(String(id))).length
 }
 
 function nameUnnamedSessions(target: DatabaseSync): void {
@@ -102,30 +115,61 @@ function nameUnnamedSessions(target: DatabaseSync): void {
 }
 
 /** A session as its row describes it, before its entries are checked. */
-interface SessionClaim {
-  readonly key: number
-  readonly id: string
-  readonly head: number
-}
+type SessionClaim = Pick<SessionRow, 'key' | 'id' | 'head' | 'base' | 'base_head' | 'base_sum'>
 
-function repairSession(target: DatabaseSync, losses: Losses, { key, id, head }: SessionClaim): void {
-  const name = decodeText(id)
-  let seq = 0
-  let lastAt = 0
-  const rows = target
-    .prepare('SELECT seq, at FROM entries WHERE place > ? AND place < ? ORDER BY place')
-    .all(entryKey(key, 0), entryKeysEnd(key))
-  for (const row of rows) {
-    const nextSeq = Number(row.seq)
-    if (nextSeq > seq + 1) {
-      losses.add(rangeOf(seq + 1, nextSeq - 1), name)
-      fillGap(target, { key, from: seq + 1, to: nextSeq - 1, at: lastAt })
-    }
-    seq = nextSeq
-    lastAt = Number(row.at ?? lastAt)
+class Repairs {
+  readonly #target: DatabaseSync
+  readonly #losses: Losses
+  /** The heads of the sessions that were repaired; 0 while one is being repaired. */
+  readonly #heads = new Map<number, number>()
+
+  constructor(target: DatabaseSync, losses: Losses) {
+    this.#target = target
+    this.#losses = losses
   }
-  if (head > seq) losses.add(rangeOf(seq + 1, head), name)
-  target.prepare('UPDATE sessions SET head = ? WHERE key = ?').run(seq, key)
+
+  /** Makes the log of a session complete. Returns its head; 0 for a session that is not there. */
+  repair(key: number): number {
+    const known = this.#heads.get(key)
+    if (known !== undefined) return known
+    this.#heads.set(key, 0)
+    const select = 'SELECT key, id, head, base, base_head, base_sum FROM sessions WHERE key = ?'
+    const session = this.#target.prepare(select).get(key) as unknown as SessionClaim | undefined
+    const head = session ? this.#repairLog(session) : 0
+    this.#heads.set(key, head)
+    return head
+  }
+
+  #repairLog(session: SessionClaim): number {
+    const { key, id, head } = session
+    const name = isTombstone(id) ? undefined : decodeText(id)
+    let seq = this.#shareWithBase(session)
+    let lastAt = 0
+    const rows = this.#target
+      .prepare('SELECT seq, at FROM entries WHERE place > ? AND place < ? ORDER BY place')
+      .all(entryKey(key, seq), entryKeysEnd(key))
+    for (const row of rows) {
+      const nextSeq = Number(row.seq)
+      if (nextSeq > seq + 1) {
+        this.#losses.add(rangeOf(seq + 1, nextSeq - 1), name)
+        fillGap(this.#target, { key, from: seq + 1, to: nextSeq - 1, at: lastAt })
+      }
+      seq = nextSeq
+      lastAt = Number(row.at ?? lastAt)
+    }
+    if (head > seq) this.#losses.add(rangeOf(seq + 1, head), name)
+    this.#target.prepare('UPDATE sessions SET head = ? WHERE key = ?').run(seq, key)
+    return seq
+  }
+
+  /** Returns how many entries a session shares with the one it was forked from, as far as they were found. */
+  #shareWithBase({ key, base, base_head, base_sum }: SessionClaim): number {
+    const isIntact = base !== null && base_head !== null && base_sum === baseSum(key, base, base_head)
+    const shared = isIntact ? Math.min(base_head, this.repair(base)) : 0
+    const values = isIntact && shared > 0 ? [base, shared, baseSum(key, base, shared)] : [null, null, null]
+    this.#target.prepare('UPDATE sessions SET base = ?, base_head = ?, base_sum = ? WHERE key = ?').run(...values, key)
+    return shared
+  }
 }
 
 const rangeOf = (from: number, to: number): string => (from === to ? `entry ${from}` : `entries ${from} to ${to}`)

@@ -1,14 +1,49 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { failpoint } from '../../core/log.ts'
+import { CachedStatements } from './statements.ts'
+import { fillRecords, recodeTexts } from './upgrade.ts'
 
 /** Marks the file as a database of Libero: "Libe". */
 export const applicationId = 0x4c_69_62_65
 
+/** The orders of a list, with the columns of their indexes. */
+const orderColumns = { updated: 'updated, id', created: 'created, id', id: 'id' } as const
+
+/**
+ * The indexes for lists: each has an index `<name>_<order>` for every order, of the sessions that fulfil the condition. A
+ * query has to repeat that condition, with `at` before its columns. Sessions without entries are in none of them.
+ */
+export const listIndexes = {
+  roots: { first: [], when: (at: string) => `${at}parent IS NULL` },
+  nested: { first: [], when: (at: string) => `${at}parent IS NOT NULL` },
+  parent: { first: ['parent'], when: (at: string) => `${at}parent IS NOT NULL` },
+  status: { first: ['status'], when: (at: string) => `${at}status <> 'idle'` },
+  attention: { first: [], when: (at: string) => `${at}needs_attention + ${at}has_mail > 0` },
+  tenant: { first: ['tenant'], when: (at: string) => `${at}tenant IS NOT NULL` },
+  kind: { first: ['kind'], when: (at: string) => `${at}kind IS NOT NULL` },
+  folder: { first: ['folder'], when: (at: string) => `${at}folder IS NOT NULL` },
+} as const
+export type ListIndex = keyof typeof listIndexes
+
+function createListIndexes(): string {
+  const statements: string[] = []
+  for (const [order, columns] of Object.entries(orderColumns)) {
+    for (const [name, { first, when }] of Object.entries(listIndexes)) {
+      // Most sessions are idle: they are found among all, by a status that is read from the index.
+      const last = name === 'roots' || name === 'nested' ? ['status'] : []
+      const all = [...first, columns, ...last].join(', ')
+      statements.push(`CREATE INDEX ${name}_${order} ON sessions (${all}) WHERE ${when('')} AND updated IS NOT NULL`)
+    }
+    statements.push(`CREATE INDEX tags_${order} ON tags (tag, ${columns})`)
+  }
+  return statements.join('; ')
+}
+
 /**
  * The migrations. A published step is never changed; new ones are added.
  *
- * `body` is JSON and `sum` its checksum. Ids and keys are encoded as in stored-values.ts. `sessions.head` repeats the highest
- * `seq`, so that lost entries at the end are noticed.
+ * `body` is JSON and `sum` its checksum. Texts of callers are encoded as in stored-values.ts. `sessions.head` repeats the
+ * highest `seq`, so that lost entries at the end are noticed.
  */
 export const steps: readonly string[] = [
   `
@@ -62,10 +97,58 @@ export const steps: readonly string[] = [
   CREATE INDEX waiting ON inbox (session, position) WHERE body IS NOT NULL;
   CREATE INDEX children ON sessions (parent) WHERE parent IS NOT NULL;
   `,
+  // Summaries beside the logs, forks that share entries, and leases that name the opener of the store.
+  `
+  -- record: see session-record.ts; the columns up to has_mail repeat what lists ask for. updated is NULL in a session that is
+  -- in no list: it has no entry, or it was deleted and a fork shares its entries.
+  -- base: the session whose entries up to base_head are the first ones of this session.
+  ALTER TABLE sessions ADD COLUMN record TEXT;
+  ALTER TABLE sessions ADD COLUMN record_sum INTEGER;
+  ALTER TABLE sessions ADD COLUMN updated REAL;
+  ALTER TABLE sessions ADD COLUMN created REAL;
+  ALTER TABLE sessions ADD COLUMN status TEXT;
+  ALTER TABLE sessions ADD COLUMN needs_attention INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN tenant TEXT;
+  ALTER TABLE sessions ADD COLUMN kind TEXT;
+  ALTER TABLE sessions ADD COLUMN folder TEXT;
+  ALTER TABLE sessions ADD COLUMN has_mail INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN base INTEGER;
+  ALTER TABLE sessions ADD COLUMN base_head INTEGER;
+  ALTER TABLE sessions ADD COLUMN base_sum INTEGER;
+  ALTER TABLE sessions ADD COLUMN opener INTEGER;
+
+  CREATE TABLE tags (
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    tag TEXT NOT NULL,
+    updated REAL NOT NULL,
+    created REAL NOT NULL,
+    id TEXT NOT NULL,
+    PRIMARY KEY (session, tag)
+  ) STRICT;
+
+  ${createListIndexes()};
+  CREATE INDEX forks ON sessions (base) WHERE base IS NOT NULL;
+  CREATE INDEX held ON sessions (opener) WHERE opener IS NOT NULL;
+
+  -- An opener is a store object of a process; sessions.opener is the one that has the lease. It stays as long as leases name
+  -- it. is_checked: after it ended without closing the file, the file was checked. leases: how many it held then.
+  ALTER TABLE openers RENAME TO old_openers;
+  CREATE TABLE openers (
+    key INTEGER PRIMARY KEY,
+    process TEXT NOT NULL,
+    is_checked INTEGER NOT NULL DEFAULT 0,
+    leases INTEGER
+  ) STRICT;
+  INSERT INTO openers (process) SELECT process FROM old_openers
+    UNION SELECT process FROM sessions WHERE process IS NOT NULL AND expires > 0;
+  UPDATE sessions SET opener = (SELECT key FROM openers WHERE openers.process = sessions.process) WHERE expires > 0;
+  DROP TABLE old_openers;
+  ALTER TABLE sessions DROP COLUMN process;
+  `,
 ]
 
-/** Upgrades the tables. Requires a transaction. */
-export function migrate(database: DatabaseSync, from: number): void {
+/** Upgrades the tables and what is in them. Requires a transaction. */
+export function migrate(database: DatabaseSync, path: string, from: number): void {
   for (let version = from; version < steps.length; version++) {
     for (const statement of steps[version]!.split(/;\n/)) {
       failpoint('sqlite.migrate.step')
@@ -74,5 +157,10 @@ export function migrate(database: DatabaseSync, from: number): void {
     database.exec(`PRAGMA user_version = ${version + 1}`)
   }
   if (from === 0) database.exec(`PRAGMA application_id = ${applicationId}`)
+  else if (from < 3) {
+    const statements = new CachedStatements(database, path)
+    recodeTexts(statements)
+    fillRecords(statements)
+  }
   failpoint('sqlite.migrate.step')
 }

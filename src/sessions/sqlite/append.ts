@@ -1,0 +1,134 @@
+import { AgentError, LeaseLostError, leaseLost } from '../../core/errors.ts'
+import { failpoint, type LogEntry } from '../../core/log.ts'
+import type { Fence } from '../../core/store.ts'
+import { emptyRecord, recordAfter, type SessionRecord } from '../session-record.ts'
+import type { Spilled } from '../spill.ts'
+import { shareEntries } from './base.ts'
+import { putBlob } from './blobs.ts'
+import { markDelivered } from './inbox.ts'
+import { readSpan } from './log-reader.ts'
+import { recordOf, saveRecord } from './records.ts'
+import type { KnownSession, SessionRow, SessionRows } from './session-rows.ts'
+import type { Statements } from './statements.ts'
+import { checksumOf, decodeText, encodeText, entryKey } from './stored-values.ts'
+
+interface Append {
+  readonly id: string
+  /** The entries as they are stored: large ones as their stubs. */
+  readonly entries: readonly LogEntry[]
+  /** The stored entries as JSON. */
+  readonly bodies: readonly string[]
+  readonly spilled: Spilled
+  readonly fence: Fence
+  /** For the first append of a fork: what it shares. */
+  readonly shared?: SharedLog | undefined
+}
+
+/** The first entries of a session that is forked. */
+export interface SharedLog {
+  /** The key of the session. */
+  readonly key: number
+  /** The record of these entries. */
+  readonly record: SessionRecord
+}
+
+/**
+ * Appends all entries, if the fence allows it and they are not stored yet, and changes the record of the session. Requires a
+ * transaction. Returns what may be remembered of the session once it is committed.
+ */
+export function appendEntries(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
+  const { id, entries, bodies, spilled, fence } = append
+  checkNumbers(append)
+  const known = advanceKnown(database, rows, append) ?? advance(database, rows, append)
+  if (!known) return undefined
+  const { key } = known
+  for (const { name, bytes } of spilled.blobs) putBlob(database, id, name, bytes)
+  const insert = database.statement('INSERT INTO entries (place, at, sum, body) VALUES (?, ?, ?, ?)')
+  for (const [i, entry] of entries.entries()) {
+    const body = bodies[i]!
+    const at = typeof entry.at === 'number' ? entry.at : null
+    insert.run(entryKey(key, fence.head + i + 1), at, checksumOf(body, key), body)
+    if ('clientKey' in entry && entry.clientKey) markDelivered(database, key, entry.clientKey)
+  }
+  failpoint('sqlite.append.beforeCommit', entries)
+  return known
+}
+
+function checkNumbers({ id, entries, fence: { head } }: Append): void {
+  for (const [i, { seq }] of entries.entries())
+    if (seq !== head + i + 1) throw new AgentError(`Entry ${seq} of session ${id} must have the number ${head + i + 1}`)
+}
+
+/**
+ * Advances a session whose record is known, in one statement. Undefined if that is not possible or the fence does not match;
+ * then `advance` decides.
+ */
+function advanceKnown(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
+  const { id, fence } = append
+  const { epoch, head, holder = id } = fence
+  const known = rows.known(id)
+  if (known?.record.head !== head || epoch === 0 || holder !== id || append.entries.length === 0) return undefined
+  const { key, record } = known
+  const after = recordOfAppend(record, append)
+  // No two leases have the same epoch, so the key cannot have become that of another session.
+  return saveRecord(database, { key, before: record, after, epoch }) ? { key, record: after } : undefined
+}
+
+function recordOfAppend(record: SessionRecord, { bodies, spilled }: Append): SessionRecord {
+  let bytes = 0
+  for (const body of bodies) bytes += body.length
+  for (const blob of spilled.blobs) bytes += blob.bytes.length
+  return recordAfter(record, spilled.whole, bytes)
+}
+
+/**
+ * Advances a session. A child is written under the lease of another session, the holder. Returns undefined if the entries are
+ * already stored.
+ */
+function advance(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
+  const { id, fence } = append
+  const { epoch, head, holder = id, parent } = fence
+  const holderRow = rows.find(holder)
+  if (!holderRow?.epoch || holderRow.epoch !== epoch) throw leaseTakenOver(holder, holderRow)
+  const row = holder === id ? holderRow : rows.findOrCreate(id)
+  const shared = row.head === 0 ? shareBase(database, rows, row, append) : undefined
+  if (row.head !== head && !shared) {
+    if (areStored(database, row, append)) return undefined
+    throw new LeaseLostError(`Session ${id} has moved on to entry ${row.head}, expected ${head}`)
+  }
+  if (append.entries.length === 0) return undefined
+  if (parent !== undefined && row.parent !== encodeText(parent))
+    database.statement('UPDATE sessions SET parent = ? WHERE key = ?').run(encodeText(parent), row.key)
+  const before = row.head === 0 ? emptyRecord : recordOf(database, row)
+  const after = recordOfAppend(shared ?? before, append)
+  saveRecord(database, { key: row.key, before, after })
+  return { key: row.key, record: after }
+}
+
+/** Gives a fork the first entries of its original. Returns their record, or undefined if the original does not have them. */
+function shareBase(
+  database: Statements,
+  rows: SessionRows,
+  fork: SessionRow,
+  append: Append,
+): SessionRecord | undefined {
+  const { shared, fence } = append
+  if (!shared || fence.base === undefined) return undefined
+  const base = rows.find(fence.base)
+  if (base?.key !== shared.key || base.head < fence.head) return undefined
+  shareEntries(database, fork, { row: base, head: fence.head })
+  failpoint('sqlite.fork.shared')
+  return shared.record
+}
+
+/** Whether the same append has succeeded before. */
+function areStored(database: Statements, row: SessionRow, { entries, fence: { head } }: Append): boolean {
+  if (head + entries.length > row.head) return false
+  const stored = readSpan(database, row, { from: head + 1, to: head + entries.length }).entries
+  return entries.every((entry, i) => stored[i]?.id === entry.id)
+}
+
+/** The error that another writer has taken the lease. */
+export function leaseTakenOver(id: string, row: SessionRow | undefined): LeaseLostError {
+  return leaseLost(id, row && decodeText(row.owner))
+}

@@ -1,0 +1,61 @@
+import { failpoint } from '../../core/log.ts'
+import type { Statements } from './statements.ts'
+import { decodeText, encodeText, entryKey, entryKeysEnd, tombstoneId } from './stored-values.ts'
+
+/** Deletes a session with its descendants and all their data. Returns their ids. Requires a transaction. */
+export function deleteTree(database: Statements, id: string): string[] {
+  const members = database.statement(familySql).all(encodeText(id))
+  for (const member of members) {
+    deleteSession(database, member as unknown as Deleted)
+    failpoint('sqlite.delete.session')
+  }
+  return members.map((member) => decodeText(String(member.id)))
+}
+
+const familySql = `WITH RECURSIVE family(id) AS (
+    SELECT ?1 UNION SELECT sessions.id FROM sessions JOIN family ON sessions.parent = family.id
+  ) SELECT sessions.key, sessions.id, sessions.base FROM family JOIN sessions ON sessions.id = family.id`
+
+/** What deleting needs to know of a session. */
+interface Deleted {
+  readonly key: number
+  readonly id: string
+  readonly base: number | null
+}
+
+function deleteSession(database: Statements, session: Deleted): void {
+  const { shared } = database
+    .statement('SELECT max(base_head) AS shared FROM sessions WHERE base = ?')
+    .get(session.key)!
+  if (typeof shared === 'number') keepForForks(database, session, shared)
+  else remove(database, session)
+}
+
+/** Keeps the entries that forks share, and all blobs, because any entry may name one. The id becomes free. */
+function keepForForks(database: Statements, { key, id }: Deleted, shared: number): void {
+  deleteEntries(database, key, shared)
+  for (const table of ['inbox', 'tags']) database.statement(`DELETE FROM ${table} WHERE session = ?`).run(key)
+  database.statement('UPDATE blobs SET session = ? WHERE session = ?').run(tombstoneId(key), id)
+  database.statement(buryingSql).run(tombstoneId(key), shared, key)
+}
+
+// Without its epoch, no writer can append to it.
+const buryingSql = `UPDATE sessions SET id = ?, parent = NULL, head = ?, record = NULL, record_sum = NULL, updated = NULL,
+  has_mail = 0, epoch = 0, opener = NULL, expires = 0 WHERE key = ?`
+
+/** Also removes the session that it was forked from, if that was kept for this fork alone. */
+function remove(database: Statements, { key, id, base }: Deleted): void {
+  database.statement('DELETE FROM blobs WHERE session = ?').run(id)
+  deleteEntries(database, key, 0)
+  database.statement('DELETE FROM sessions WHERE key = ?').run(key)
+  const kept = base === null ? undefined : database.statement(keptSql).get(base, tombstoneId(base))
+  if (kept) remove(database, kept as unknown as Deleted)
+}
+
+const keptSql = `SELECT key, id, base FROM sessions
+  WHERE key = ? AND id = ? AND NOT EXISTS (SELECT 1 FROM sessions AS forks WHERE forks.base = sessions.key)`
+
+function deleteEntries(database: Statements, session: number, after: number): void {
+  const keys = [entryKey(session, after), entryKeysEnd(session)]
+  database.statement('DELETE FROM entries WHERE place > ? AND place < ?').run(...keys)
+}

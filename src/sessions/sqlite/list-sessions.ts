@@ -1,0 +1,94 @@
+import type { SessionPage, SessionSummary } from '../../core/store.ts'
+import { comparePositions, matches, nextPage, type ParsedQuery, type Position } from '../session-query.ts'
+import { type Condition, type ListSource, maxCount, sourcesOf } from './list-sources.ts'
+import { type SessionRow, sessionColumns } from './session-rows.ts'
+import type { Statements } from './statements.ts'
+import { decodeText, encodeText } from './stored-values.ts'
+
+/**
+ * One page of sessions. Indexes find those that may match, in the order of the list; `summarize` gives the summary of each,
+ * which decides, because the status depends on the lease too.
+ */
+export function listSessions(
+  database: Statements,
+  query: ParsedQuery,
+  summarize: (row: SessionRow) => SessionSummary,
+): SessionPage {
+  const sources = sourcesOf(query, (source) => countFound(database, source, query.order))
+  const found: SessionSummary[] = []
+  let after = query.after
+  let size = query.limit + 1
+  for (;;) {
+    const rows = nextRows(database, { sources, query, after, size })
+    for (const row of rows) {
+      const summary = summarize(row)
+      if (matches(summary, query)) found.push(summary)
+      if (found.length > query.limit) return nextPage(found, query)
+    }
+    if (rows.length < size) return nextPage(found, query)
+    after = positionOf(rows.at(-1)!)
+    size = Math.min(2 * size, maxRows)
+  }
+}
+
+/** So many rows are read at a time. */
+const maxRows = 1000
+
+type ListedRow = SessionRow & { readonly time: number }
+
+const positionOf = ({ time, id }: ListedRow): Position => ({ time, id: decodeText(id) })
+
+interface Step {
+  readonly sources: readonly ListSource[]
+  readonly query: ParsedQuery
+  readonly after: Position | undefined
+  readonly size: number
+}
+
+/** The first rows of all sources together that follow a position. */
+function nextRows(database: Statements, { sources, query, after, size }: Step): ListedRow[] {
+  const rows = sources.flatMap((source) => {
+    const conditions = [...source.found, startOf(query, after), ...source.tests]
+    const statement = database.statement(pageSql(source, conditions, query.order))
+    return statement.all(...valuesOf(conditions), size) as unknown as ListedRow[]
+  })
+  if (sources.length === 1) return rows
+  return rows.sort((a, b) => comparePositions(positionOf(a), positionOf(b), query.order)).slice(0, size)
+}
+
+const valuesOf = (conditions: readonly Condition[]) => conditions.flatMap(({ values }) => values)
+const whereOf = (conditions: readonly Condition[]) => conditions.map(({ sql }) => sql).join(' AND ')
+
+/** Where in the order the rows begin. One condition, because SQLite uses only one as the start of its search. */
+function startOf(query: ParsedQuery, after: Position | undefined): Condition {
+  const { order, prefix = '', updatedBefore = Number.POSITIVE_INFINITY } = query
+  const id = after && encodeText(after.id)
+  if (order === 'id') {
+    const start = encodeText(prefix)
+    return id !== undefined && id >= start
+      ? { sql: 'listed.id > ?', values: [id] }
+      : { sql: 'listed.id >= ?', values: [start] }
+  }
+  const isAfter = after && (order === 'created' || after.time < updatedBefore)
+  const bound = order === 'updated' ? updatedBefore : Number.POSITIVE_INFINITY
+  const values = isAfter ? [after.time, id!] : [bound, '']
+  return { sql: `(listed.${order}, listed.id) < (?, ?)`, values }
+}
+
+function pageSql({ index }: ListSource, conditions: readonly Condition[], order: ParsedQuery['order']): string {
+  const time = order === 'id' ? '0' : `listed.${order}`
+  const sorted = order === 'id' ? 'listed.id' : `listed.${order} DESC, listed.id DESC`
+  const session = index === 'tags' ? 'listed.session' : 'listed.key'
+  return `SELECT ${sessionColumns}, ${time} AS time FROM ${listedSql(index, order)}
+    CROSS JOIN sessions AS row ON row.key = ${session} WHERE ${whereOf(conditions)} ORDER BY ${sorted} LIMIT ?`
+}
+
+function listedSql(index: ListSource['index'], order: ParsedQuery['order']): string {
+  if (index === 'tags') return `tags AS listed INDEXED BY tags_${order}`
+  return `sessions AS listed INDEXED BY ${index === 'name' ? 'sqlite_autoindex_sessions_1' : `${index}_${order}`}`
+}
+
+function countFound(database: Statements, { index, found }: ListSource, order: ParsedQuery['order']): number {
+  const rows = `SELECT 1 FROM ${listedSql(index, order)} WHERE ${whereOf(found)} LIMIT ${maxCount}`
+  return Number(database.statement(`SELECT count(*) AS n FROM (${rows})`).get(...valuesOf(found))?.n)
+}

@@ -1,0 +1,56 @@
+import type { LogEntry } from '../../core/log.ts'
+import type { EntryRange } from '../../core/store.ts'
+import { emptyRecord, type SessionRecord } from '../session-record.ts'
+import type { SharedLog } from './append.ts'
+import { readSpan, type Span, spanOf } from './log-reader.ts'
+import { pieceSize, recordAfterPiece, recordOf } from './records.ts'
+import type { SessionRow, SessionRows } from './session-rows.ts'
+import type { Statements } from './statements.ts'
+
+/** Runs a function in a transaction. */
+type Read = <T>(work: (database: { readonly connection: Statements; readonly rows: SessionRows }) => T) => Promise<T>
+
+/** The entries of a range, read in several transactions, between which other work of the process goes on. */
+export async function readInPieces(read: Read, id: string, range: EntryRange): Promise<readonly LogEntry[]> {
+  const entries: LogEntry[] = []
+  let rest: Span | undefined
+  const isRead = await eachPiece(read, id, (database, row) => {
+    const { from, to } = rest ?? spanOf(range, row.head)
+    const end = Math.min(to, from + pieceSize - 1)
+    for (const entry of readSpan(database, row, { from, to: end }).entries) entries.push(entry)
+    rest = { from: end + 1, to }
+    return end >= to
+  })
+  return isRead ? entries : []
+}
+
+/** The first entries of a session that is forked. Undefined if it does not have so many. */
+export async function sharedLog(read: Read, id: string, head: number): Promise<SharedLog | undefined> {
+  let key = 0
+  let record: SessionRecord = emptyRecord
+  const isRead = await eachPiece(read, id, (database, row) => {
+    key = row.key
+    if (row.head === head) record = recordOf(database, row)
+    else if (row.head > head) record = recordAfterPiece(database, row, record, head)
+    return row.head <= head || record.head === head
+  })
+  return isRead && record.head === head ? { key, record } : undefined
+}
+
+/** Calls `work` in one transaction after the other until it returns true. Returns false if the session is not there any more. */
+async function eachPiece(
+  read: Read,
+  id: string,
+  work: (database: Statements, row: SessionRow) => boolean,
+): Promise<boolean> {
+  let key: number | undefined
+  for (;;) {
+    const isDone = await read(({ connection, rows }) => {
+      const row = rows.find(id)
+      key ??= row?.key
+      return row && row.key === key ? work(connection, row) : undefined
+    })
+    if (isDone !== false) return isDone ?? false
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
