@@ -266,6 +266,7 @@ test('a blob that was damaged is an error, and whole again when it is put again'
   const dir = newFolder()
   const store = createJsonlStore({ dir })
   const bytes = new TextEncoder().encode('large')
+  await lease(store)
   const name = await store.blobs('s').put(bytes)
   fs.writeFileSync(join(dir, 's/blobs', name), 'larger'.slice(1))
   await expect(store.blobs('s').get(name)).rejects.toMatchObject({ name: 'StoreError', code: 'corrupt' })

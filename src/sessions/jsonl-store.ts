@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { SessionNotFoundError, StoreError } from '../core/errors.ts'
 import type { LogEntry } from '../core/log.ts'
 import type { BlobStore, EntryRange, SessionStore } from '../core/store.ts'
 import { blobFiles } from './jsonl/blob-files.ts'
+import { findKeysSlowly } from './jsonl/delivered-keys.ts'
 import { refuseLink } from './jsonl/files.ts'
 import { withFolderLock } from './jsonl/folder-lock.ts'
 import { addMessage, syncInbox } from './jsonl/inbox-file.ts'
 import { createLeases } from './jsonl/leases.ts'
 import { createPoller, type ReadPosition, readLog } from './jsonl/log-reader.ts'
-import { deleteFolder, finishDeleting, folderNameOf, makeSessionFolder } from './jsonl/session-folder.ts'
+import { sessionExists } from './jsonl/session-existence.ts'
+import { deleteFolder, finishDeleting, folderNameOf } from './jsonl/session-folder.ts'
 import { listSessions } from './jsonl/session-list.ts'
 import { checkFolder, ensureStore, identityOf, restrictToOwner } from './jsonl/store-file.ts'
 import { Turns } from './jsonl/turns.ts'
@@ -83,6 +84,10 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     return prepare()
   }
 
+  function refuseMissing(id: string): void {
+    if (!sessionExists(folderOf(id), clock.now())) throw new SessionNotFoundError(id)
+  }
+
   async function read(id: string, range: EntryRange = {}): Promise<readonly LogEntry[]> {
     refuseClosed()
     const folder = folderOf(id)
@@ -97,14 +102,13 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   function blobsOf(id: string): BlobStore {
     return blobFiles(folderOf(id), async () => {
       await prepareForWriting()
-      await makeSessionFolder(dir, id)
+      refuseMissing(id)
     })
   }
 
   return withSpill({
     async append(id, entries, fence, { blobs }) {
-      for (const { bytes } of blobs) await blobsOf(id).put(bytes)
-      await leases.append(id, entries, fence)
+      await leases.append(id, { entries, blobs }, fence)
       listeners.notify(id)
     },
 
@@ -140,9 +144,14 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     async send(id, item) {
       await prepareForWriting()
       const folder = folderOf(id)
-      if (!existsSync(folder)) throw new SessionNotFoundError(id)
+      refuseMissing(id)
       await turns.next()
-      await withFolderLock(folder, async () => addMessage(await makeSessionFolder(dir, id), item))
+      const { found, end } = await findKeysSlowly(folder, new Map([[item.clientKey, 0]]))
+      if (found.size > 0) return
+      await withFolderLock(folder, async () => {
+        await leases.requireSession(id)
+        addMessage(folder, item, end)
+      })
       if (sync) await syncInbox(folder)
       listeners.notify(id)
     },

@@ -5,42 +5,24 @@ import { codeOf, StoreError } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
 import type { BlobStore } from '../../core/store.ts'
 import { digestOf } from '../../platform/digest.ts'
+import { sharedBlobsPath } from './base-parts.ts'
 import { storeErrorOf } from './file-errors.ts'
 import { makeDurableFolder, namesIn, refuseLink, syncFolder } from './files.ts'
 
-/** Blobs as files named by the digest of their content. `makeSession` creates the folder of the session if it is missing. */
-export function blobFiles(folder: string, makeSession: () => Promise<unknown>): BlobStore {
-  const blobs = join(folder, 'blobs')
+/** Blobs as files named by the digest of their content. `requireSession` rejects if there is no such session. */
+export function blobFiles(folder: string, requireSession: () => Promise<unknown>): BlobStore {
+  const blobs = blobsPath(folder)
   return {
     async put(data) {
       const bytes = new Uint8Array(data)
-      const name = digestOf(bytes)
-      const path = join(blobs, name)
-      await makeSession()
-      await makeDurableFolder(blobs)
-      try {
-        if (!(await isStored(path, name))) await writeNew(path, bytes)
-        await syncFolder(blobs) // also for an existing one: its writer may have died before this
-      } catch (cause) {
-        throw storeErrorOf(cause, path, 'write')
-      }
-      return name
+      await requireSession()
+      return putBlob(folder, bytes)
     },
 
     async get(name) {
       if (!isBlobName(name)) return undefined
-      const path = join(blobs, name)
       refuseLink(folder)
-      refuseLink(blobs)
-      refuseLink(path)
-      try {
-        const bytes = new Uint8Array(await fs.readFile(path))
-        if (digestOf(bytes) === name) return bytes
-        throw new StoreError('corrupt', `${path} is not what was put; restore it from a backup`)
-      } catch (cause) {
-        if (codeOf(cause) === 'ENOENT') return undefined
-        throw storeErrorOf(cause, path, 'read')
-      }
+      return (await readBlob(blobs, name)) ?? readBlob(sharedBlobsPath(folder), name)
     },
 
     names: async () => namesIn(blobs).filter(isBlobName),
@@ -51,6 +33,37 @@ export function blobFiles(folder: string, makeSession: () => Promise<unknown>): 
       refuseLink(blobs)
       await fs.rm(join(blobs, name), { force: true })
     },
+  }
+}
+
+const blobsPath = (folder: string): string => join(folder, 'blobs')
+
+/** Writes a blob of a session that exists. Resolves with its name. */
+export async function putBlob(folder: string, bytes: Uint8Array): Promise<string> {
+  const name = digestOf(bytes)
+  const blobs = blobsPath(folder)
+  const path = join(blobs, name)
+  await makeDurableFolder(blobs)
+  try {
+    if (!(await isStored(path, name))) await writeNew(path, bytes)
+    await syncFolder(blobs) // also for an existing one: its writer may have died before this
+  } catch (cause) {
+    throw storeErrorOf(cause, path, 'write')
+  }
+  return name
+}
+
+async function readBlob(blobs: string, name: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const path = join(blobs, name)
+  refuseLink(blobs)
+  refuseLink(path)
+  try {
+    const bytes = new Uint8Array(await fs.readFile(path))
+    if (digestOf(bytes) === name) return bytes
+    throw new StoreError('corrupt', `${path} is not what was put; restore it from a backup`)
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT') return undefined
+    throw storeErrorOf(cause, path, 'read')
   }
 }
 

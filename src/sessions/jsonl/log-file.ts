@@ -17,7 +17,7 @@ import { openForReading, refuseLink, syncFolder } from './files.ts'
  */
 export const logPath = (folder: string): string => join(folder, 'log.jsonl')
 /** The old log, moved aside while its copy is made. */
-const movedPath = (folder: string): string => join(folder, 'log.taken.jsonl')
+export const movedPath = (folder: string): string => join(folder, 'log.taken.jsonl')
 
 /**
  * Replaces the log by a copy, so that a process that holds the old file open no longer writes to what others read. The log

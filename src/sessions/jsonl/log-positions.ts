@@ -11,11 +11,14 @@ export interface LinePosition {
   readonly offset: number
 }
 
-/** A log that is open, or a part of one. `first` is the number of the entry in its first line. */
+/** A log that is open. */
 export interface OpenLines {
   readonly fd: number
   readonly path: string
+  /** The number of the entry in its first line. */
   readonly first: number
+  /** Where it ends, if it is a part of a file. */
+  readonly end?: LinePosition
 }
 
 /** At most so many bytes are searched line by line. */
@@ -102,8 +105,12 @@ export function withExactErrors<T>(log: OpenLines, search: () => T): T {
     return search()
   } catch (error) {
     if (error instanceof StoreError && error.code === 'corrupt') {
-      const bytes = withReadErrors(log.path, () => readBytes(log.fd))
-      entriesIn(bytes.subarray(0, completeEnd(bytes)), { file: log.path, first: log.first, base: log.first - 1 })
+      const bytes = withReadErrors(log.path, () => readBytes(log.fd, 0, log.end?.offset))
+      entriesIn(bytes.subarray(0, log.end?.offset ?? completeEnd(bytes)), {
+        file: log.path,
+        first: log.first,
+        base: log.first - 1,
+      })
     }
     throw error
   }

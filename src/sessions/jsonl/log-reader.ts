@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import { StoreError } from '../../core/errors.ts'
 import type { InboxItem, LogEntry } from '../../core/log.ts'
 import type { EntryRange, StoreChange } from '../../core/store.ts'
+import { openPart, type PlacedPart, partsOf, sharedEntries } from './base-parts.ts'
 import { withReadErrors } from './file-errors.ts'
 import { fileIdentityAt, refuseLink } from './files.ts'
 import { inboxPath, waitingMessages } from './inbox-file.ts'
@@ -13,6 +14,8 @@ import { findEnd, findLine, type LinePosition, type OpenLines, readLines, withEx
 export interface ReadPosition {
   /** Identifies the file. */
   readonly file: string
+  /** What a fork shares. */
+  readonly parts: readonly PlacedPart[]
   readonly next: LinePosition
 }
 
@@ -26,14 +29,13 @@ export async function readLog(folder: string, range: EntryRange, lastPosition?: 
   for (let tries = 1; ; tries++) {
     const open = openLogForReading(folder)
     if (!open) return { entries: [] }
-    const { path, fd } = open
     try {
-      const result = readOpen({ fd, path, first: 1 }, range, lastPosition)
+      const result = readOpen(folder, open, range, lastPosition)
       // If the log was replaced meanwhile, the old file may contain entries that were never acknowledged. Retry until the
       // copy is in place. If none appears, the process that moved the log has died, and the moved file is the log.
-      if (isStillThere(fd, logPath(folder)) || tries >= maxTries) return result
+      if (isStillThere(open.fd, logPath(folder)) || tries >= maxTries) return result
     } finally {
-      fs.closeSync(fd)
+      fs.closeSync(open.fd)
     }
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
@@ -47,25 +49,36 @@ function isStillThere(fd: number, path: string): boolean {
   return now?.ino === ino && now.dev === dev
 }
 
-function readOpen(log: OpenLines, range: EntryRange, lastPosition: ReadPosition | undefined): LogReading {
-  const file = fileKey(log)
+function readOpen(
+  folder: string,
+  open: Pick<OpenLines, 'fd' | 'path'>,
+  range: EntryRange,
+  lastPosition: ReadPosition | undefined,
+): LogReading {
+  const file = fileKey(open)
   if (lastPosition?.file === file) {
     try {
-      return readRange(log, file, range, lastPosition.next)
+      return readRange(open, range, lastPosition, lastPosition.next)
     } catch (error) {
       if (!(error instanceof StoreError) || error.code !== 'corrupt') throw error
     }
   }
-  return withExactErrors(log, () => readRange(log, file, range, undefined))
+  return readRange(open, range, { file, parts: partsOf(folder) }, undefined)
 }
 
-function readRange(log: OpenLines, file: string, range: EntryRange, known: LinePosition | undefined): LogReading {
-  const next = endOf(log, known)
-  const { from, count } = windowOf(range, next.seq - 1)
-  if (count <= 0) return { entries: [], end: { file, next } }
-  const start = { seq: log.first, offset: 0 }
-  const [low, high] = known && known.seq <= from ? [known, next] : [start, known ?? next]
-  return { entries: readLines(log, findLine(log, from, low, high), count, next), end: { file, next } }
+function readRange(
+  { fd, path }: Pick<OpenLines, 'fd' | 'path'>,
+  range: EntryRange,
+  { file, parts }: Pick<ReadPosition, 'file' | 'parts'>,
+  known: LinePosition | undefined,
+): LogReading {
+  const log: OpenLines = { fd, path, first: sharedEntries(parts) + 1 }
+  const next = withExactErrors(log, () => endOf(log, known))
+  const end = { file, parts, next }
+  if (next.offset === 0) return { entries: [], end } // what a fork shares counts from its first own entry on
+  const span = spanOf(range, next.seq - 1)
+  const own = linesWithin({ ...log, end: next }, span, known)
+  return { entries: parts.length > 0 ? [...sharedWithin(parts, span), ...own] : own, end }
 }
 
 function endOf(log: OpenLines, known: LinePosition | undefined): LinePosition {
@@ -73,16 +86,45 @@ function endOf(log: OpenLines, known: LinePosition | undefined): LinePosition {
   return known?.offset === size ? known : findEnd(log)
 }
 
-/** The first entry of a range in a log of `head` entries, and their number. */
-function windowOf({ after = 0, before, limit, fromEnd = false }: EntryRange, head: number) {
+/** The entries from `from` to before `until`. */
+interface Span {
+  readonly from: number
+  readonly until: number
+}
+
+function sharedWithin(parts: readonly PlacedPart[], { from, until }: Span): LogEntry[] {
+  return parts.flatMap((part) => {
+    if (from >= part.first + part.entries || until <= part.first) return []
+    const lines = openPart(part)
+    try {
+      return linesWithin(lines, { from, until })
+    } finally {
+      fs.closeSync(lines.fd)
+    }
+  })
+}
+
+function linesWithin(log: OpenLines, { from, until }: Span, known?: LinePosition): LogEntry[] {
+  const [first, end] = [Math.max(from, log.first), log.end!]
+  const count = Math.min(until, end.seq) - first
+  if (count <= 0) return []
+  const start = { seq: log.first, offset: 0 }
+  const [low, high] = known && known.seq <= first ? [known, end] : [start, known ?? end]
+  return withExactErrors(log, () => readLines(log, findLine(log, first, low, high), count, end))
+}
+
+/** The entries of a range in a log of `head` entries. */
+function spanOf(
+  { after = 0, before, limit = Number.POSITIVE_INFINITY, fromEnd = false }: EntryRange,
+  head: number,
+): Span {
   const from = Math.max(1, after + 1)
-  const until = before === undefined ? head + 1 : Math.min(head + 1, before)
-  const count = limit === undefined ? until - from : Math.min(limit, until - from)
-  return { from: fromEnd ? until - count : from, count }
+  const until = Math.min(head + 1, before ?? Number.POSITIVE_INFINITY)
+  return fromEnd ? { from: Math.max(from, until - limit), until } : { from, until: Math.min(until, from + limit) }
 }
 
 /** Identifies a file over time: inodes are reused, so the time of creation is part of it. */
-function fileKey({ fd, path }: OpenLines): string {
+function fileKey({ fd, path }: Pick<OpenLines, 'fd' | 'path'>): string {
   const { dev, ino, birthtimeNs } = withReadErrors(path, () => fs.fstatSync(fd, { bigint: true }))
   return `${dev} ${ino} ${birthtimeNs}`
 }

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
 import { LeaseLostError, leaseLost } from '../../core/errors.ts'
 import { failpoint, type LogEntry } from '../../core/log.ts'
+import { partsOf, sharedEntries } from './base-parts.ts'
 import { withReadErrors, withWriteErrors } from './file-errors.ts'
 import { type FileIdentity, fileIdentityAt, openForAppending, syncData } from './files.ts'
 import { logPath } from './log-file.ts'
@@ -11,8 +12,6 @@ import type { Slots } from './slots.ts'
 interface WriterOptions {
   readonly id: string
   readonly folder: string
-  /** How many entries the session shares with the one it was forked from. */
-  readonly base: number
   /** Whether an append is on the disk before it is acknowledged. */
   readonly sync: boolean
   /** Bounds how many files are synced at once: the threads that do it also serve the rest of the process. */
@@ -40,6 +39,8 @@ export class LogWriter {
   head = 0
   /** The size of the file up to that entry. */
   size = 0
+  /** How many entries the session shares with the one it was forked from. */
+  #base: number
   readonly #options: WriterOptions
   readonly #fd: number
   readonly #identity: FileIdentity
@@ -58,6 +59,7 @@ export class LogWriter {
   constructor(options: WriterOptions) {
     this.#options = options
     this.path = logPath(options.folder)
+    this.#base = sharedEntries(partsOf(options.folder))
     this.#fd = openForAppending(this.path)
     const { dev, ino } = withReadErrors(this.path, () => fs.fstatSync(this.#fd, { bigint: true }))
     this.#identity = { dev, ino }
@@ -76,6 +78,17 @@ export class LogWriter {
   isCurrent(): boolean {
     const now = fileIdentityAt(this.path)
     return now?.ino === this.#identity.ino && now.dev === this.#identity.dev
+  }
+
+  /** Nothing is written, nor being written. */
+  get isEmpty(): boolean {
+    return this.size === 0 && !this.#isWriting
+  }
+
+  /** Begins an empty log after the entries that the session shares. */
+  beginAfter(base: number): void {
+    this.#base = base
+    this.head = base
   }
 
   get isWriting(): boolean {
@@ -212,6 +225,6 @@ export class LogWriter {
   }
 
   #lines() {
-    return { fd: this.#fd, path: this.path, first: this.#options.base + 1 }
+    return { fd: this.#fd, path: this.path, first: this.#base + 1 }
   }
 }

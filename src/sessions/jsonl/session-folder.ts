@@ -22,6 +22,8 @@ interface SessionMeta {
   readonly parent?: string
   /** The id of this instance: unique, so that a child that was deleted and created again is not taken for the old one. */
   readonly made: string
+  /** The entries that a fork shares: see `BasePart`. They count from its first own entry on. */
+  readonly base?: readonly { readonly file: string; readonly entries: number; readonly bytes: number }[]
 }
 
 /** Creates the folder of a session, if it is missing. */
@@ -56,6 +58,14 @@ async function metaOf(folder: string, newMeta: SessionMeta): Promise<SessionMeta
   await createFile(metaPath(folder), textOfMeta(newMeta))
   await withWriteErrors(folder, () => syncFolder(folder))
   return readMeta(folder) ?? newMeta
+}
+
+/** Records which entries a session shares; none if it is no fork. */
+export async function writeBase(folder: string, id: string, base: NonNullable<SessionMeta['base']>): Promise<void> {
+  const meta = readMeta(folder)
+  if (base.length === 0 && !meta?.base) return
+  const { base: _, ...others } = meta ?? { id, made: randomUUID() }
+  await replaceFile(metaPath(folder), textOfMeta(base.length === 0 ? others : { ...others, base }))
 }
 
 const metaPath = (folder: string): string => join(folder, 'meta.json')
