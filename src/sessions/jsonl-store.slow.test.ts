@@ -49,7 +49,7 @@ test('a session is a folder that can be read with a text editor', async () => {
   expect(JSON.parse(textOf('lease.json'))).toMatchObject({ epoch, owner: 'ann', process: { pid: process.pid } })
   expect(textOf(`blobs/${blob}`)).toBe('large')
   expect(JSON.parse(fs.readFileSync(join(dir, 'store.json'), 'utf8'))).toEqual({
-    format: 1,
+    format: 2,
     identity: await store.identity?.(),
   })
 })

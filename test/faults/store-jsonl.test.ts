@@ -227,7 +227,7 @@ test('FD-22 a store of a newer version can be read and is not written', async ()
   const dir = newFolder()
   await write(createJsonlStore({ dir }), 's', 2)
   const path = join(dir, 'store.json')
-  fs.writeFileSync(path, JSON.stringify({ ...(JSON.parse(fs.readFileSync(path, 'utf8')) as object), format: 2 }))
+  fs.writeFileSync(path, JSON.stringify({ ...(JSON.parse(fs.readFileSync(path, 'utf8')) as object), format: 3 }))
   const store = createJsonlStore({ dir })
   const newer = { name: 'StoreError', code: 'newer' }
   await expect(store.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })).rejects.toMatchObject(

@@ -4,20 +4,25 @@ import { dirname, join } from 'node:path'
 import { StoreError } from '../../core/errors.ts'
 import { networkFileSystemOf, type ReadMountTable } from '../../platform/network-fs.ts'
 import { withWriteErrors } from './file-errors.ts'
-import { createFile, parseObject, readText, syncFolder } from './files.ts'
+import { createFile, parseObject, readText, replaceFile, syncFolder } from './files.ts'
+import { migrateStore } from './migrate-store.ts'
 
-/** The format of everything in the folder. A higher number in `store.json` means: read, do not write. */
-const format = 1
+/**
+ * The format of everything in the folder. A higher number in `store.json` means: read, do not write. Since format 2 forks
+ * share entries.
+ */
+const format = 2
 
 interface StoreFile {
   readonly format: number
   readonly identity: string
 }
 
-/** Makes the folder a store if it is not one yet, and refuses to write to a store of a newer version. Returns its identity. */
+/** Makes the folder a store, migrates an older one, and refuses to write to one of a newer version. Returns its identity. */
 export async function ensureStore(dir: string): Promise<string> {
   const path = join(dir, 'store.json')
   const storeFile = readStoreFile(path) ?? (await makeStoreFile(dir, path))
+  if (storeFile.format < format) await migrateStore(dir, () => replaceFile(path, textOf({ ...storeFile, format })))
   if (storeFile.format > format)
     throw new StoreError(
       'newer',
@@ -39,11 +44,13 @@ function readStoreFile(path: string): StoreFile | undefined {
   throw new StoreError('corrupt', `${path} does not contain { format, identity }; restore it from a backup`)
 }
 
+const textOf = (storeFile: StoreFile): string => `${JSON.stringify(storeFile)}\n`
+
 /** If several processes open a new store, one of them sets the identity. */
 async function makeStoreFile(dir: string, path: string): Promise<StoreFile> {
   const first = withWriteErrors(dir, () => fs.mkdirSync(dir, { recursive: true, mode: 0o700 }))
   await withWriteErrors(dir, () => syncAbove(dir, first))
-  await createFile(path, `${JSON.stringify({ format, identity: randomUUID() } satisfies StoreFile)}\n`)
+  await createFile(path, textOf({ format, identity: randomUUID() }))
   await withWriteErrors(dir, () => syncFolder(dir))
   return readStoreFile(path) ?? makeStoreFile(dir, path)
 }
