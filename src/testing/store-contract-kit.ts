@@ -79,7 +79,7 @@ export class Watcher {
   readonly done: Promise<void>
   readonly #abort = new AbortController()
 
-  constructor(store: SessionStore, id: string, after = 0, signal = this.#abort.signal, inboxOnly = false) {
+  constructor(store: SessionStore, id: string, after = 0, signal: AbortSignal = this.#abort.signal, inboxOnly = false) {
     this.done = this.#listen(store.watch(id, { after, signal, inboxOnly }))
     this.done.catch(() => {}) // it is awaited later
   }
