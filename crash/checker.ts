@@ -3,9 +3,10 @@ import type { LogEntry } from '../src/core/log.ts'
 import { type Evidence, entriesOf, type Snapshot, type Violation } from './evidence.ts'
 import { approved, effectsOnce, nothingAgain, nothingLost, opens } from './rules-effects.ts'
 import { oneResult, oneWriter, stableEvents, wholeTurns } from './rules-log.ts'
+import { trueSummaries } from './rules-summary.ts'
 
 /**
- * The violations of the guarantees I1 to I8. Pure: it compares the content of the store, the ledger of external observations,
+ * The violations of the guarantees I1 to I9. Pure: it compares the content of the store, the ledger of external observations,
  * and the result of an earlier check. Run it right after a crash, before anything is repaired, and again at the end.
  */
 export function check(evidence: Evidence): Violation[] {
@@ -19,6 +20,7 @@ export function check(evidence: Evidence): Violation[] {
     ...oneWriter(evidence),
     ...stableEvents(evidence, digestOf),
     ...opens(evidence),
+    ...trueSummaries(evidence),
   ]
 }
 

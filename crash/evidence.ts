@@ -1,4 +1,5 @@
 import type { InputMode, LogEntry } from '../src/core/log.ts'
+import type { SessionSummary } from '../src/core/store.ts'
 import type { ReplayClass } from '../src/core/tool.ts'
 
 /** A line of the ledger: an external observation, in the order of events over all processes. */
@@ -70,6 +71,12 @@ export interface Evidence {
   /** The root session; the others are its descendants. */
   readonly root: string
   readonly sessions: Readonly<Record<string, readonly LogEntry[]>>
+  /** The summary of each session, read before its log and after it. */
+  readonly summaries: Readonly<Record<string, readonly [SessionSummary | undefined, SessionSummary | undefined]>>
+  /** The sessions that the store says need attention. */
+  readonly attention: readonly string[]
+  /** Whether no process works on the sessions. */
+  readonly isQuiet: boolean
   /** The messages that wait in the store's inboxes. */
   readonly waiting: readonly WaitingMessage[]
   readonly notes: readonly Note[]
@@ -84,7 +91,7 @@ export interface Evidence {
   readonly problems: readonly string[]
 }
 
-export type PromiseId = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8'
+export type PromiseId = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9'
 
 /** A violated guarantee. `approval`: an answer counts only for the question it answers. */
 export interface Violation {

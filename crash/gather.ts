@@ -13,18 +13,22 @@ import { openStore, type StoreKind, sessionId } from './stores.ts'
 export async function gather(
   kind: StoreKind,
   folder: string,
-  { isDone, earlier }: { isDone: boolean; earlier: Snapshot | undefined },
+  { isDone, isQuiet, earlier }: { isDone: boolean; isQuiet: boolean; earlier: Snapshot | undefined },
 ): Promise<Evidence> {
   const before = readLedger(folder)
   const problems: string[] = []
   const sessions: Record<string, readonly LogEntry[]> = {}
+  const summaries: Record<string, Evidence['summaries'][string]> = {}
   const waiting: WaitingMessage[] = []
+  let attention: readonly string[] = []
   try {
     const store = await openStore(kind, folder)
     try {
-      const ids = (await allSessions(store)).map(({ id }) => id)
-      for (const id of ids) waiting.push(...(await waitingIn(store, id)))
-      for (const id of ids) sessions[id] = await store.read(id)
+      const before = new Map((await allSessions(store)).map((summary) => [summary.id, summary]))
+      for (const id of before.keys()) waiting.push(...(await waitingIn(store, id)))
+      for (const id of before.keys()) sessions[id] = await store.read(id)
+      for (const id of before.keys()) summaries[id] = [before.get(id), await store.find(id)]
+      attention = (await allSessions(store, { attention: true })).map(({ id }) => id)
     } finally {
       await store.close?.()
     }
@@ -34,7 +38,17 @@ export async function gather(
   }
   const after = readLedger(folder)
   const notes = [...before, ...after.slice(before.length).filter(({ kind }) => kind === 'append' || kind === 'lease')]
-  const found = { root: sessionId, sessions, waiting, notes, effects: readEffects(folder), ledger: after.length }
+  const found = {
+    root: sessionId,
+    sessions,
+    summaries,
+    attention,
+    isQuiet,
+    waiting,
+    notes,
+    effects: readEffects(folder),
+    ledger: after.length,
+  }
   return { ...found, isDone, ...(earlier && { earlier }), problems }
 }
 

@@ -161,6 +161,56 @@ export const mutants: readonly Mutant[] = [
     ],
     points: [['commit.after:turn', 3]],
   },
+  {
+    name: 'summary without the last entry',
+    patches: [
+      {
+        file: append,
+        find: 'return recordAfter(record, spilled.whole, bytes)',
+        replace: `const head = record.head + spilled.whole.length
+        return { ...recordAfter(record, spilled.whole.slice(0, -1), bytes), head }`,
+      },
+    ],
+    points: [['commit.after:turn', 2]],
+  },
+  {
+    name: 'a delivered message that still asks for attention',
+    patches: [
+      {
+        file: 'sessions/sqlite/inbox.ts',
+        find: 'database.statement(lookForMailSql).run(session, session)',
+        replace: 'key',
+      },
+    ],
+    scene: 'abandoned',
+  },
+  {
+    name: 'the clock before the process',
+    patches: [
+      {
+        file: 'sessions/sqlite/openers.ts',
+        find: "return state === 'alive'",
+        replace: "return state === 'alive' && expires > this.#now",
+      },
+    ],
+    scene: 'jumped',
+  },
+  {
+    name: 'a run that was left counts as a crash',
+    patches: [
+      {
+        file: 'core/run-lifecycle.ts',
+        find: "if (isLeft(run)) return { status: 'left', stopReason: 'left' }",
+        replace: "if (isLeft(run)) return { status: 'error', stopReason: 'crashed' }",
+      },
+    ],
+    scene: 'left',
+  },
+  {
+    name: 'an opaque call that was left runs again',
+    patches: [{ file: 'core/tool-call.ts', find: "if (!context || replay !== 'opaque') return", replace: 'return' }],
+    scene: 'left',
+  },
 ]
 
 /** The patched source. A patch that does not match exactly once is an error. */

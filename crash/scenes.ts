@@ -1,20 +1,25 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { entriesOf } from './evidence.ts'
+import { gather } from './gather.ts'
 import { sendFromOutside } from './other-process.ts'
 import type { Worker } from './processes.ts'
 import type { StoreKind } from './stores.ts'
 import { type Found, shown, Trial } from './trial.ts'
 import { exits } from './worker-options.ts'
 
-export type SceneName = 'stopped' | 'late' | 'skewed' | 'abandoned' | 'expired'
+export type SceneName = 'stopped' | 'late' | 'skewed' | 'jumped' | 'abandoned' | 'expired' | 'left'
 
 /** Situations that rarely occur by chance, step by step. */
 export const scenes: Readonly<Record<SceneName, (trial: Trial) => Promise<void>>> = {
   stopped,
   late,
   skewed,
+  jumped,
   abandoned,
   expired,
+  left,
 }
 
 /**
@@ -55,25 +60,60 @@ async function skewed(trial: Trial): Promise<void> {
   await trial.finish({ skewMs: -10_800_000 })
 }
 
+/** The clock jumps by an hour while a process writes: on one machine that does not free its session. */
+async function jumped(trial: Trial): Promise<void> {
+  const hold = join(trial.folder, 'go')
+  const holder = trial.start({ hold, leaseMs: 1000 })
+  await holder.linesUntil(4) // it has the lease, and waits in its run
+  const rival = await trial.run({ skewMs: 3_600_000 })
+  if (rival.code !== exits.busy)
+    trial.report({ id: 'I6', what: `a rival whose clock is ahead ended by ${shown(rival)}` }, 'while one writes')
+  writeFileSync(hold, '')
+  const exit = await holder.ended
+  if (exit.code !== exits.done)
+    trial.report({ id: 'I6', what: `the writer ended by ${shown(exit)}` }, 'after the clock jumped')
+  await trial.finish()
+}
+
+/** Processes leave the run, one after the other, each at another point. None of that is a crash. */
+async function left(trial: Trial): Promise<void> {
+  for (const name of ['commit.after:turn', 'effect.after:send', 'commit.before:call_started', 'effect.after:spawn']) {
+    const exit = await trial.run({ at: { name, hit: 1, signal: 'leave' } })
+    await trial.check(`after a process left at ${name}`)
+    if (exit.code !== exits.left && exit.code !== exits.done)
+      trial.report({ id: 'I8', what: `a process that left ended by ${shown(exit)}` }, `at ${name}`)
+  }
+  await trial.finish()
+  const { sessions } = await gather(trial.options.kind, trial.folder, {
+    isDone: true,
+    isQuiet: true,
+    earlier: undefined,
+  })
+  for (const [session, entries] of Object.entries(sessions))
+    for (const { stop } of entriesOf(entries, 'run_ended'))
+      if (stop === 'crashed' || stop === 'aborted')
+        trial.report({ id: 'I8', what: `a run of ${session} that was left is logged as ${stop}` }, 'at the end')
+}
+
 /** A child was running when its process died, and then the user steers in another direction. */
 async function abandoned(trial: Trial): Promise<void> {
   // The third `send` is that of the child.
   await trial.run({ at: { name: 'effect.after:send', hit: 3, signal: 'SIGKILL' } })
   await trial.check('after the crash')
   await sendFromOutside(trial.options.kind, trial.folder, 'steer-away')
+  await trial.check('after the message')
   await trial.finish()
 }
 
-/**
- * A writer is stopped until its lease has expired. While its process lives, others are refused, and one takes the session
- * over on purpose.
- */
+/** A writer is stopped until its lease has expired. Its process lives, so that only a take-over frees the session. */
 async function expired(trial: Trial): Promise<void> {
   const at = { name: 'commit.before:turn', hit: 3, signal: 'SIGSTOP' } as const
   const stale = trial.start({ leaseMs: 200, at })
   await isStopped(trial, stale.pid)
-  let exit = await trial.run()
-  if (exit.code === exits.busy) exit = await trial.run({ takeOver: true })
+  await new Promise((resolve) => setTimeout(resolve, 400))
+  const rival = await trial.run()
+  if (rival.code !== exits.busy) trial.report({ id: 'I6', what: `a rival ended by ${shown(rival)}` }, 'meanwhile')
+  const exit = await trial.run({ takeOver: true })
   if (exit.code !== exits.done) trial.report({ id: 'I6', what: `the next writer ended by ${shown(exit)}` }, 'meanwhile')
   stale.kill('SIGCONT')
   await mustHaveLost(trial, stale)

@@ -38,6 +38,7 @@ export class Trial {
   readonly found: Found[] = []
   #earlier: Snapshot | undefined
   #processes = 0
+  readonly #workers = new Set<Worker>()
 
   constructor(options: TrialOptions) {
     this.options = options
@@ -52,7 +53,10 @@ export class Trial {
     const writer = `w${++this.#processes}`
     const { folder } = this
     const worker = { kind, folder, writer, plan, answers: true, ...more }
-    return startWorker(worker, { cache, ...(mutant !== undefined && { mutant }) })
+    const started = startWorker(worker, { cache, ...(mutant !== undefined && { mutant }) })
+    this.#workers.add(started)
+    void started.ended.finally(() => this.#workers.delete(started))
+    return started
   }
 
   async run(more: Partial<WorkerOptions> = {}): Promise<Exit> {
@@ -64,7 +68,8 @@ export class Trial {
   /** Checks all guarantees in the present state. */
   async check(when: string, isDone = false): Promise<boolean> {
     const { kind } = this.options
-    const evidence = await gather(kind, this.folder, { isDone, earlier: this.#earlier })
+    const isQuiet = this.#workers.size === 0
+    const evidence = await gather(kind, this.folder, { isDone, isQuiet, earlier: this.#earlier })
     const before = this.found.length
     for (const violation of check(evidence)) this.report(violation, when)
     this.#earlier = snapshotOf(evidence)
@@ -96,7 +101,11 @@ export class Trial {
 
   /** A message that comes at the end of a run is delivered by the next run. */
   async #hasMessages(): Promise<boolean> {
-    const { waiting } = await gather(this.options.kind, this.folder, { isDone: true, earlier: this.#earlier })
+    const { waiting } = await gather(this.options.kind, this.folder, {
+      isDone: true,
+      isQuiet: true,
+      earlier: this.#earlier,
+    })
     return waiting.some(({ mode }) => mode !== 'answer')
   }
 

@@ -8,8 +8,8 @@ export interface WorkerOptions {
   readonly writer: string
   /** Which plan the model follows. */
   readonly plan: number
-  /** Die (or stop until SIGCONT) when a failpoint is passed for the n-th time. */
-  readonly at?: { readonly name: string; readonly hit: number; readonly signal: 'SIGKILL' | 'SIGSTOP' }
+  /** Die, stop until SIGCONT, or leave the run when a failpoint is passed for the n-th time. */
+  readonly at?: { readonly name: string; readonly hit: number; readonly signal: 'SIGKILL' | 'SIGSTOP' | 'leave' }
   /** Write down which failpoints were passed. */
   readonly lists?: boolean
   readonly takeOver?: boolean
@@ -28,4 +28,13 @@ export interface WorkerOptions {
 }
 
 /** The exit codes of a worker. */
-export const exits = { done: 0, failed: 1, suspended: 3, busy: 4, leaseLost: 5, parked: 6, storeBusy: 7 } as const
+export const exits = {
+  done: 0,
+  failed: 1,
+  suspended: 3,
+  busy: 4,
+  leaseLost: 5,
+  parked: 6,
+  storeBusy: 7,
+  left: 8,
+} as const

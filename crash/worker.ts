@@ -20,7 +20,8 @@ import { workerTools } from './worker-tools.ts'
 const options = JSON.parse(process.argv[2]!) as WorkerOptions
 const { kind, folder, writer, plan } = options
 const write = openLedger(folder)
-const passed = listenToFailpoints(options)
+let leave: () => void = () => {}
+const passed = listenToFailpoints(options, () => leave())
 let epoch = 0
 let lastSent = ''
 
@@ -29,7 +30,7 @@ process.exitCode = await runWorker().catch(exitOf)
 if (options.lists) write({ kind: 'failpoints', counts: Object.fromEntries(passed) })
 
 async function runWorker(): Promise<number> {
-  const store = watchedStore(await openStore(kind, folder), write, {
+  const store = watchedStore(await openStore(kind, folder, options.skewMs), write, {
     root: sessionId,
     writer,
     onLease: (taken) => {
@@ -75,6 +76,7 @@ async function run(session: Session, store: SessionStore): Promise<number> {
   const tools = workerTools({ folder, writer, store, note, epoch: () => epoch, agent: () => agent })
   const agent = assembleAgent({ provider: plannedModel(planOf(plan)), session, tools })
   const { hooks } = agent
+  leave = () => void agent.leave()
   const clientKey = options.ownPrompt ? `prompt-${writer}` : 'prompt'
   watch(session.log, session.id)
   hooks.hook('session:start', async () => {
@@ -99,6 +101,7 @@ async function run(session: Session, store: SessionStore): Promise<number> {
     const { status, text } = await agent.run({ prompt: 'Begin.', clientKey })
     note({ kind: 'ack', of: 'run', status, text })
     if (status === 'completed') return exits.done
+    if (status === 'left') return exits.left
     if (!options.answers) return exits.suspended
     // A separate session object, as in another process: its answer goes through the inbox.
     await answerOne(await loadSession(store, session.id), store)

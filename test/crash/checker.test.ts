@@ -4,6 +4,7 @@ import type { Evidence, Note, NoteOf } from '../../crash/evidence.ts'
 import { announcementOf } from '../../crash/plan.ts'
 import type { EntryBody, LogEntry } from '../../src/core/log.ts'
 import type { SessionContentBlock } from '../../src/core/turn.ts'
+import { emptyRecord, recordAfter, summaryOf } from '../../src/sessions/session-record.ts'
 
 const root = 'trial'
 
@@ -77,7 +78,23 @@ function evidence(
   const changed = change(entries, notes)
   const effects = new Set(['trial/b'])
   const base = { root, sessions: { [root]: entries }, waiting: [], notes, effects, problems: [] }
-  return { ...base, ledger: (changed?.notes ?? notes).length, isDone: true, ...changed }
+  const sessions = changed?.sessions ?? base.sessions
+  const summaries = Object.fromEntries(
+    Object.entries(sessions).map(([id, log]) => [id, summariesOf(id, log, changed?.waiting)]),
+  )
+  const attention = Object.keys(summaries).filter((id) => summaries[id]?.[1]?.attention !== undefined)
+  const found = { summaries, attention, isQuiet: true, ledger: (changed?.notes ?? notes).length }
+  return { ...base, ...found, isDone: true, ...changed }
+}
+
+function summariesOf(
+  id: string,
+  entries: readonly LogEntry[],
+  waiting: Evidence['waiting'] = [],
+): Evidence['summaries'][string] {
+  const mail = waiting.some(({ session }) => session === id) ? 'messages' : 'none'
+  const summary = summaryOf(recordAfter(emptyRecord, entries, 0), { id, isHeld: false, mail })
+  return [summary, summary]
 }
 
 /** Takes an entry out and closes the gap, as if it had never been written. */
@@ -253,6 +270,26 @@ describe('a planted violation is found', () => {
         Object.assign(entries[6]!, { output: 'something else' })
         return { earlier, notes: notes.filter(({ kind }) => kind !== 'event') }
       },
+    ],
+    'the summary is older than the log': [
+      'I9',
+      (entries) => ({ summaries: { [root]: summariesOf(root, entries.slice(0, 9)) }, attention: [] }),
+    ],
+    'the summary counts wrong': [
+      'I9',
+      (entries) => ({
+        summaries: { [root]: summariesOf(root, entries).map((one) => ({ ...one!, calls: 1 })) as never },
+      }),
+    ],
+    'a session that needs attention is not listed': [
+      'I9',
+      (entries, notes) => ({
+        isDone: false,
+        sessions: { [root]: entries.slice(0, 9) },
+        notes: notes.filter(({ kind }) => kind === 'append' || kind === 'lease'),
+        summaries: { [root]: summariesOf(root, entries.slice(0, 9)) },
+        attention: [],
+      }),
     ],
     'the store does not open': ['I8', () => ({ problems: ['file is not a database'] })],
     'an answer to something else counts': [

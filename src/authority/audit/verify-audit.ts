@@ -17,7 +17,12 @@ interface Problem {
  * it, or a record that says that it was removed for its age or size. Records cut off at the end leave no trace: store the
  * newest hash elsewhere.
  */
-export async function verifyAudit(path: string): Promise<{ readonly ok: true; readonly records: number } | Problem> {
+export async function verifyAudit(
+  path: string,
+): Promise<
+  | { readonly ok: true; readonly records: number }
+  | { readonly ok: false; readonly line: number; readonly problem: string }
+> {
   try {
     if ((await stat(path)).isDirectory()) {
       const names = (await readdir(path)).filter((name) => name.endsWith('.jsonl')).sort()
