@@ -19,7 +19,7 @@ import { Holders } from './sqlite/openers.ts'
 import { readInPieces, sharedLog } from './sqlite/pieces.ts'
 import { pieceSize } from './sqlite/records.ts'
 import { SessionRows } from './sqlite/session-rows.ts'
-import { summarize } from './sqlite/summaries.ts'
+import { rowReader, summarize } from './sqlite/summaries.ts'
 import { ChangeListeners, watchByPolling } from './watch-by-polling.ts'
 
 export type { Clock } from '../core/clock.ts'
@@ -128,7 +128,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       const parsed = parseQuery(query)
       return read((database) => {
         const holders = holdersIn(database)
-        return listSessions(database.connection, parsed, (row) => summarize(database.connection, holders, row))
+        return listSessions(database.connection, parsed, rowReader(database.connection, holders))
       })
     },
 

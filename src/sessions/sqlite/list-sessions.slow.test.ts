@@ -11,7 +11,7 @@ import { createSqliteStore } from '../sqlite-store.ts'
 import { listSessions } from './list-sessions.ts'
 import { Holders, newOpener } from './openers.ts'
 import { CachedStatements } from './statements.ts'
-import { summarize } from './summaries.ts'
+import { rowReader } from './summaries.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-sqlite-list-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -121,7 +121,7 @@ test('ST02 every filter and order is a search of an index, without sorting', asy
     for (const order of orders)
       for (const cursor of [{}, { cursor: JSON.stringify(cursors[order]) }]) {
         plans.seen.clear()
-        listSessions(plans, parseQuery({ ...filter, order, ...cursor }), (row) => summarize(plans, holders, row))
+        listSessions(plans, parseQuery({ ...filter, order, ...cursor }), rowReader(plans, holders))
         const searched = [...plans.seen].filter((sql) => sql.includes('AS time'))
         for (const sql of searched) {
           const plan = plans.of(sql)

@@ -1,7 +1,6 @@
 import type { SessionPage, SessionSummary } from '../../core/store.ts'
 import { comparePositions, matches, nextPage, type ParsedQuery, type Position } from '../session-query.ts'
 import { type Condition, type ListSource, maxCount, sourcesOf } from './list-sources.ts'
-import { type SessionRow, sessionColumns } from './session-rows.ts'
 import type { Statements } from './statements.ts'
 import { decodeText, encodeText } from './stored-values.ts'
 
@@ -9,17 +8,17 @@ import { decodeText, encodeText } from './stored-values.ts'
  * One page of sessions. Indexes find those that may match, in the order of the list; `summarize` gives the summary of each,
  * which decides, because the status depends on the lease too.
  */
-export function listSessions(
+export function listSessions<Row extends ListedRow>(
   database: Statements,
   query: ParsedQuery,
-  summarize: (row: SessionRow) => SessionSummary,
+  { columns, summarize }: RowReader<Row>,
 ): SessionPage {
   const sources = sourcesOf(query, (source) => countFound(database, source, query.order))
   const found: SessionSummary[] = []
   let after = query.after
   let size = query.limit + 1
   for (;;) {
-    const rows = nextRows(database, { sources, query, after, size })
+    const rows = nextRows<Row>(database, { sources, query, after, size, columns })
     for (const row of rows) {
       const summary = summarize(row)
       if (matches(summary, query)) found.push(summary)
@@ -34,23 +33,37 @@ export function listSessions(
 /** So many rows are read at a time. */
 const maxRows = 1000
 
-type ListedRow = SessionRow & { readonly time: number }
+/** How a row becomes a summary. */
+export interface RowReader<Row> {
+  /** The columns of a row, separated by commas; `row` is the table of sessions. */
+  readonly columns: string
+  summarize(row: Row): SessionSummary
+}
 
-const positionOf = ({ time, id }: ListedRow): Position => ({ time, id: decodeText(id) })
+/** A session; its id is encoded by `encodeText`. */
+interface ListedRow {
+  readonly id: string
+}
+
+type Timed<Row> = Row & { readonly time: number }
+
+const positionOf = ({ time, id }: Timed<ListedRow>): Position => ({ time, id: decodeText(id) })
 
 interface Step {
   readonly sources: readonly ListSource[]
   readonly query: ParsedQuery
   readonly after: Position | undefined
   readonly size: number
+  readonly columns: string
 }
 
 /** The first rows of all sources together that follow a position. */
-function nextRows(database: Statements, { sources, query, after, size }: Step): ListedRow[] {
+function nextRows<Row extends ListedRow>(database: Statements, step: Step): Timed<Row>[] {
+  const { sources, query, after, size, columns } = step
   const rows = sources.flatMap((source) => {
     const conditions = [...source.found, startOf(query, after), ...source.tests]
-    const statement = database.statement(pageSql(source, conditions, query.order))
-    return statement.all(...valuesOf(conditions), size) as unknown as ListedRow[]
+    const statement = database.statement(pageSql(source, conditions, query.order, columns))
+    return statement.all(...valuesOf(conditions), size) as unknown as Timed<Row>[]
   })
   if (sources.length === 1) return rows
   return rows.sort((a, b) => comparePositions(positionOf(a), positionOf(b), query.order)).slice(0, size)
@@ -75,11 +88,16 @@ function startOf(query: ParsedQuery, after: Position | undefined): Condition {
   return { sql: `(listed.${order}, listed.id) < (?, ?)`, values }
 }
 
-function pageSql({ index }: ListSource, conditions: readonly Condition[], order: ParsedQuery['order']): string {
+function pageSql(
+  { index }: ListSource,
+  conditions: readonly Condition[],
+  order: ParsedQuery['order'],
+  columns: string,
+): string {
   const time = order === 'id' ? '0' : `listed.${order}`
   const sorted = order === 'id' ? 'listed.id' : `listed.${order} DESC, listed.id DESC`
   const session = index === 'tags' ? 'listed.session' : 'listed.key'
-  return `SELECT ${sessionColumns}, ${time} AS time FROM ${listedSql(index, order)}
+  return `SELECT ${columns}, ${time} AS time FROM ${listedSql(index, order)}
     CROSS JOIN sessions AS row ON row.key = ${session} WHERE ${whereOf(conditions)} ORDER BY ${sorted} LIMIT ?`
 }
 

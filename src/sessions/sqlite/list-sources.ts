@@ -1,6 +1,6 @@
 import type { ParsedQuery } from '../session-query.ts'
-import { activeStatus } from './records.ts'
-import { type ListIndex, listIndexes } from './schema.ts'
+import { type ListIndex, listIndexes } from './list-indexes.ts'
+import { activeStatus } from './record-columns.ts'
 import { encodeText, endOfPrefix } from './stored-values.ts'
 
 /** A part of a WHERE clause. `listed` is the table whose index is searched, `row` the session. */

@@ -1,10 +1,16 @@
 import type { SessionSummary } from '../../core/store.ts'
 import { type SessionPresence, summaryOf } from '../session-record.ts'
+import type { RowReader } from './list-sessions.ts'
 import type { Holders } from './openers.ts'
 import { recordToShow } from './records.ts'
-import type { SessionRow } from './session-rows.ts'
+import { type SessionRow, sessionColumns } from './session-rows.ts'
 import type { Statements } from './statements.ts'
 import { decodeText } from './stored-values.ts'
+
+/** For `listSessions`. */
+export function rowReader(database: Statements, holders: Holders): RowReader<SessionRow> {
+  return { columns: sessionColumns, summarize: (row) => summarize(database, holders, row) }
+}
 
 /** The summary of a session. */
 export function summarize(database: Statements, holders: Holders, row: SessionRow): SessionSummary {

@@ -1,6 +1,7 @@
 import { failpoint } from '../../core/log.ts'
 import { emptyRecord } from '../session-record.ts'
-import { recordToShow, saveRecord } from './records.ts'
+import { saveRecord } from './record-columns.ts'
+import { recordToShow } from './records.ts'
 import { type SessionRow, sessionColumns } from './session-rows.ts'
 import type { Statements } from './statements.ts'
 import { decodeFormat2, encodeText, isTombstone } from './stored-values.ts'
