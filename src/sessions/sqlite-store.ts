@@ -214,7 +214,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       closing.abort()
       const last = opened ?? (await opening?.catch(() => undefined))
       opened = undefined
-      last?.close()
+      await last?.close()
     },
   } satisfies SpillingStore & Pick<SqliteStore, 'backup'>)
 }

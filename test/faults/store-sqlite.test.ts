@@ -52,7 +52,7 @@ test('FD-08 without room an append is refused as a whole, what was there is read
   connection.statement('PRAGMA max_page_count = 100000').get()
   await append()
   expect(await store.read('s')).toEqual([entry(1), ...big])
-  close()
+  await close()
   await store.close()
 })
 

@@ -2,8 +2,10 @@ import { accessSync, constants, lstatSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '../../core/clock.ts'
 import { codeOf, type StoreError } from '../../core/errors.ts'
+import { GroupWriter, type Outcome } from './group-writer.ts'
 import { isBusy, problemOf, storeError } from './problems.ts'
 import { CachedStatements } from './statements.ts'
+import type { WalSync } from './wal-sync.ts'
 
 /** How long SQLite itself waits for a lock, which blocks this process. */
 export const maxBlockMs = 20
@@ -17,25 +19,32 @@ interface ConnectionOptions {
   readonly readOnlyReason?: StoreError | undefined
   /** Called in the transaction of the first write. */
   readonly onFirstWrite?: (connection: Connection) => void
+  /** Makes commits durable, if SQLite itself does not. */
+  readonly walSync?: WalSync | undefined
 }
 
-/** An open database that runs transactions serially. */
+/** An open database. */
 export class Connection extends CachedStatements {
   readonly readOnlyReason: StoreError | undefined
   readonly #database: DatabaseSync
   readonly #identity: string | undefined
   readonly #busyTimeoutMs: number
+  readonly #walSync: WalSync | undefined
+  readonly #writer = new GroupWriter({
+    transaction: (work) => this.#writeTransaction(work),
+    part: (work) => this.#part(work),
+    sync: () => this.#sync(),
+  })
   #onFirstWrite: ((connection: Connection) => void) | undefined
-  /** Settles when the transaction that waits for a lock is done; later ones wait for it. */
-  #waiting: Promise<void> | undefined
 
-  constructor({ database, path, busyTimeoutMs, readOnlyReason, onFirstWrite }: ConnectionOptions) {
+  constructor({ database, path, busyTimeoutMs, readOnlyReason, onFirstWrite, walSync }: ConnectionOptions) {
     super(database, path)
     this.#database = database
     this.#identity = fileIdentityAt(path)
     this.#busyTimeoutMs = busyTimeoutMs
     this.readOnlyReason = readOnlyReason
     this.#onFirstWrite = onFirstWrite
+    this.#walSync = walSync
   }
 
   /** Runs `work` in a transaction, so that it sees one state. */
@@ -48,24 +57,14 @@ export class Connection extends CachedStatements {
   }
 
   /**
-   * Runs `work` in a transaction: all of it is written, durably, or nothing. It may be attempted several times. Also rejects
-   * if the file was replaced: then `work` was written to a file that is no longer at the path.
+   * Runs `work` in a transaction: all of it is written, durably, or nothing. It may be run several times, and others may be
+   * written in the same transaction. Also rejects if it is in doubt whether the work is durable, and if the file was replaced:
+   * then it was written to a file that is no longer at the path.
    */
   async write<T>(work: () => T): Promise<T> {
     if (this.readOnlyReason) throw this.readOnlyReason
-    const first = this.#onFirstWrite
-    const whole = first
-      ? () => {
-          first(this)
-          return work()
-        }
-      : work
     try {
-      const result = await this.#transaction('BEGIN IMMEDIATE', whole)
-      this.#onFirstWrite = undefined
-      // Checked after the commit: a write is acknowledged only if the path still leads to the file that was written.
-      if (fileIdentityAt(this.path) !== this.#identity) throw storeError('unavailable', this.path, moved)
-      return result
+      return await this.#writer.write(work)
     } catch (error) {
       throw this.#explained(error)
     }
@@ -95,13 +94,16 @@ export class Connection extends CachedStatements {
     return this.#onFirstWrite === undefined
   }
 
-  close(lastWrite?: () => void): void {
+  /** Closes the database when all that was asked for is written. */
+  async close(lastWrite?: () => void): Promise<void> {
+    await this.#writer.idle()
     try {
       if (lastWrite && this.hasWritten && !this.readOnlyReason) this.#attempt('BEGIN IMMEDIATE', lastWrite)
     } catch {
       // The next process that opens the file cleans up.
     }
     this.clear()
+    this.#walSync?.close()
     if (isImmutable(this.path)) keepOpen(this.#database)
     else {
       unclosed.delete(this.#database)
@@ -109,19 +111,43 @@ export class Connection extends CachedStatements {
     }
   }
 
+  async #writeTransaction(work: () => void): Promise<void> {
+    const first = this.#onFirstWrite
+    await this.#transaction('BEGIN IMMEDIATE', () => {
+      first?.(this)
+      work()
+    })
+    this.#onFirstWrite = undefined
+  }
+
+  #part<T>(work: () => T): Outcome<T> {
+    this.statement('SAVEPOINT part').run()
+    try {
+      const value = work()
+      this.statement('RELEASE part').run()
+      return { value }
+    } catch (error) {
+      // After some failures SQLite has undone the whole transaction.
+      if (isBusy(error) || !this.#database.isTransaction) throw error
+      this.statement('ROLLBACK TO part').run()
+      this.statement('RELEASE part').run()
+      return { error }
+    }
+  }
+
+  async #sync(): Promise<void> {
+    await this.#walSync?.sync()
+    // A write is acknowledged only if the path still leads to the file that was written.
+    if (fileIdentityAt(this.path) !== this.#identity) throw storeError('unavailable', this.path, moved)
+  }
+
   async #transaction<T>(begin: string, work: () => T): Promise<T> {
-    while (this.#waiting) await this.#waiting
     try {
       return this.#attempt(begin, work)
     } catch (error) {
       if (!isBusy(error)) throw error
+      return retryWhileBusy(() => this.#attempt(begin, work), this.#busyTimeoutMs)
     }
-    const outcome = retryWhileBusy(() => this.#attempt(begin, work), this.#busyTimeoutMs)
-    const done = (): void => {
-      this.#waiting = undefined
-    }
-    this.#waiting = outcome.then(done, done)
-    return outcome
   }
 
   #attempt<T>(begin: string, work: () => T): T {

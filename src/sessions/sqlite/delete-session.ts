@@ -40,7 +40,7 @@ function keepForForks(database: Statements, { key, id }: Deleted, shared: number
 }
 
 // Without its epoch, no writer can append to it.
-const buryingSql = `UPDATE sessions SET id = ?, parent = NULL, head = ?, record = NULL, record_sum = NULL, updated = NULL,
+const buryingSql = `UPDATE sessions SET id = ?, parent = NULL, head = ?, record = NULL, record_sum = NULL, created = NULL,
   has_mail = 0, epoch = 0, opener = NULL, expires = 0 WHERE key = ?`
 
 /** Also removes the session that it was forked from, if that was kept for this fork alone. */

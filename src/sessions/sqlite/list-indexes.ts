@@ -17,7 +17,10 @@ export const listIndexes = {
 } as const
 export type ListIndex = keyof typeof listIndexes
 
-/** The statements that create them. */
+/**
+ * The statements that create them. `created` is NULL in a session that is in no list. (Not `updated`: SQLite writes an index
+ * with each change of a column in its condition.)
+ */
 export function createListIndexes(): string {
   const statements: string[] = []
   for (const [order, columns] of Object.entries(orderColumns)) {
@@ -25,7 +28,7 @@ export function createListIndexes(): string {
       // Most sessions are idle: they are found among all, by a status that is read from the index.
       const last = name === 'roots' || name === 'nested' ? ['status'] : []
       const all = [...first, columns, ...last].join(', ')
-      statements.push(`CREATE INDEX ${name}_${order} ON sessions (${all}) WHERE ${when('')} AND updated IS NOT NULL`)
+      statements.push(`CREATE INDEX ${name}_${order} ON sessions (${all}) WHERE ${when('')} AND created IS NOT NULL`)
     }
     statements.push(`CREATE INDEX tags_${order} ON tags (tag, ${columns})`)
   }

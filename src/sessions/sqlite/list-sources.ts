@@ -69,7 +69,7 @@ function foundBy({ prefix = '' }: ParsedQuery, index: ListSource['index'], text 
   return [...first.map((column) => is(`listed.${column}`, text)), condition(when('listed.')), condition(isListed)]
 }
 
-const isListed = 'listed.updated IS NOT NULL'
+const isListed = 'listed.created IS NOT NULL'
 
 /** All conditions of a query, so far as columns can tell, except where the list begins. */
 function testsOf(query: ParsedQuery, index: ListSource['index']): Condition[] {

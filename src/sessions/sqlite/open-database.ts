@@ -17,6 +17,7 @@ import {
 import { corruptError, problemOf, storeError } from './problems.ts'
 import { applicationId, migrate, steps } from './schema.ts'
 import { CachedStatements } from './statements.ts'
+import { createWalSync } from './wal-sync.ts'
 
 interface OpenOptions {
   readonly path: string
@@ -29,7 +30,7 @@ interface OpenOptions {
 export interface OpenDatabase {
   readonly connection: Connection
   readonly opener: Opener
-  close(): void
+  close(): Promise<void>
 }
 
 /** Opens, creates or upgrades the database. Rejects with a StoreError. */
@@ -57,7 +58,10 @@ function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'W
     if (readOnlyReason) database.exec('PRAGMA query_only = ON')
     const opener = newOpener()
     const onFirstWrite = (to: Connection): void => registerOpener(to, opener, ended)
-    const connection = new Connection({ database, path, busyTimeoutMs, readOnlyReason, onFirstWrite })
+    const syncsItself = readOnlyReason || synchronous !== 'FULL' || journal !== 'WAL' || process.platform === 'darwin'
+    const walSync = syncsItself ? undefined : createWalSync(database, path)
+    if (walSync) database.exec('PRAGMA synchronous = NORMAL')
+    const connection = new Connection({ database, path, busyTimeoutMs, readOnlyReason, onFirstWrite, walSync })
     return { connection, opener, close: () => connection.close(() => unregisterOpener(connection, opener)) }
   } catch (error) {
     database.close()

@@ -67,7 +67,7 @@ export const steps: readonly string[] = [
   `,
   // Summaries beside the logs, forks that share entries, and leases that name the opener of the store.
   `
-  -- record: see session-record.ts; the columns up to has_mail repeat what lists ask for. updated is NULL in a session that is
+  -- record: see session-record.ts; the columns up to has_mail repeat what lists ask for. created is NULL in a session that is
   -- in no list: it has no entry, or it was deleted and a fork shares its entries.
   -- base: the session whose entries up to base_head are the first ones of this session.
   ALTER TABLE sessions ADD COLUMN record TEXT;
