@@ -30,7 +30,6 @@ const withoutIndex: readonly string[] = [
 export const pendingCases: Readonly<Record<string, readonly string[]>> = {
   sqlite: withoutIndex,
   jsonl: withoutIndex,
-  postgres: withoutIndex,
   'file-map': withoutIndex,
   remote: [
     'ST15 a watcher for the inbox alone gets every message and no entry',

@@ -140,6 +140,11 @@ export interface LeaseRequest {
   readonly takeOver?: boolean
   /** Make the session if it does not exist. */
   readonly create?: boolean
+  /**
+   * The caller writes only while this process lives, and listens to `lost` of the lease: a store that can may renew the
+   * lease by itself.
+   */
+  readonly ofProcess?: boolean
 }
 
 export interface Lease {

@@ -1,46 +1,14 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import postgres from 'postgres'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startProxy } from '../../test/faults/postgres-proxy.ts'
-import { pendingCases } from '../../test/pending-store-cases.ts'
-import { noPostgres, type PostgresServer, startPostgres } from '../../test/postgres-server.ts'
+import { describe, expect, test } from 'vitest'
+import { eventually, withPostgres } from '../../test/postgres-kit.ts'
 import { SessionBusyError } from '../core/errors.ts'
-import type { SessionStore } from '../core/store.ts'
 import { fakeClock, storeContract } from '../testing/index.ts'
 import { bytes, entry, hour, input, item, lease, oddEntries, Watcher, write } from '../testing/store-contract-kit.ts'
-import { createPostgresStore, type PostgresSql } from './postgres-store.ts'
+import type { PostgresSql } from './postgres-store.ts'
 
-if (noPostgres) test.skip(`the Postgres store is NOT tested here: ${noPostgres}`, () => {})
-else describe('the Postgres store', suite)
-
-function suite(): void {
-  let server: PostgresServer
-  let admin: postgres.Sql
-  let schemas = 0
-  const opened: SessionStore[] = []
-
-  beforeAll(async () => {
-    server = await startPostgres()
-    admin = postgres(server.url(), { max: 1 })
-  }, 60_000)
-  afterAll(async () => {
-    for (const store of opened) await store.close?.()
-    await admin?.end({ timeout: 1 })
-    await server?.stop()
-  }, 60_000)
-
-  function open(options: Partial<Parameters<typeof createPostgresStore>[0]> = {}): SessionStore {
-    const store = createPostgresStore({ url: server.url(), schema: `place_${schemas}`, ...options })
-    opened.push(store)
-    return store
-  }
-
-  function openNew(options: Partial<Parameters<typeof createPostgresStore>[0]> = {}): SessionStore {
-    schemas++
-    return open(options)
-  }
-
+withPostgres('the Postgres store', (kit) => {
   describe('keeps the contract', () => {
     let turned = fakeClock()
     const clock = {
@@ -52,15 +20,15 @@ function suite(): void {
     const cases = storeContract(
       (clock) => {
         turned = clock as typeof turned
-        return openNew({ clock })
+        return kit.openNew({ clock })
       },
-      { clock, again: (clock) => open({ clock }), pending: pendingCases.postgres! },
+      { clock, again: (clock) => kit.open({ clock }) },
     )
     for (const { name, run } of cases) test(name, run)
   })
 
   test('a lease expires by the clock of the database server', async () => {
-    const store = openNew()
+    const store = kit.openNew()
     await store.lease('s', { owner: 'ann', ttlMs: 300, create: true })
     const refused = await lease(store, 's', 'bob').catch((error) => error)
     expect(refused).toBeInstanceOf(SessionBusyError)
@@ -75,14 +43,14 @@ function suite(): void {
   })
 
   test('eight that open a new place at once make it once', async () => {
-    const stores = [openNew(), ...Array.from({ length: 7 }, () => open())]
+    const stores = [kit.openNew(), ...Array.from({ length: 7 }, () => kit.open())]
     const names = await Promise.all(stores.map((store) => store.identity?.()))
     expect(new Set(names).size).toBe(1)
-    expect(await openNew().identity?.()).not.toBe(names[0])
+    expect(await kit.openNew().identity?.()).not.toBe(names[0])
   })
 
   test('any string may be an id, an owner or a key, also what Postgres cannot hold', async () => {
-    const store = openNew()
+    const store = kit.openNew()
     const odd = ['\0', 'a\0b', '\ud800', '\ud801', '\\u0000', '\\', '"', "'", '{,}', '$1', 'null', '']
     for (const id of odd) {
       const { epoch } = await lease(store, id, id)
@@ -104,7 +72,7 @@ function suite(): void {
   })
 
   test('names that an index cannot hold are refused before anything is written', async () => {
-    const store = openNew()
+    const store = kit.openNew()
     const long = 'x'.repeat(1201)
     await expect(lease(store, long)).rejects.toThrow('The session id "xxx')
     await write(store, 's', 1)
@@ -116,7 +84,7 @@ function suite(): void {
   })
 
   test('when its first and its last entry were written is listed', async () => {
-    const store = openNew()
+    const store = kit.openNew()
     const { epoch } = await lease(store)
     await store.append('s', [entry(1), entry(2)], { epoch, head: 0 })
     await store.append('s', [entry(3)], { epoch, head: 2 })
@@ -126,93 +94,88 @@ function suite(): void {
 
   test('watchers are told at once, by one connection, and leave nothing behind', async () => {
     const clock = fakeClock(Date.now()) // never turned: nothing is found by looking again
-    const store = openNew({ clock })
+    const store = kit.openNew({ clock })
     const watchers = [new Watcher(store, 's'), new Watcher(store, 's'), new Watcher(store, 't')]
-    await poll(async () => (await listening()) === 1)
-    const other = open()
+    await eventually(async () => (await listening()) === 1)
+    const other = kit.open()
     const { epoch } = await lease(other)
     await lease(other, 't')
     await other.append('s', [entry(1)], { epoch, head: 0 })
     await other.send('t', item('k1', 'hello'))
-    await poll(async () => watchers.every((one) => one.entries.length + one.inbox.length === 1))
-    await poll(async () => clock.pending === 3)
+    await eventually(async () => watchers.every((one) => one.entries.length + one.inbox.length === 1))
+    await eventually(async () => clock.pending === 1)
     await Promise.all(watchers.map((one) => one.stop()))
     expect(clock.pending).toBe(0)
-    await poll(async () => (await listening()) === 0)
+    await eventually(async () => (await listening()) === 0)
   })
 
   test('a watcher whose line was cut is told again after it looked', async () => {
     const clock = fakeClock(Date.now())
-    const store = openNew({ clock })
+    const store = kit.openNew({ clock })
     await lease(store)
     const watcher = new Watcher(store, 's')
-    await poll(async () => (await listening()) === 1)
-    await poll(async () => clock.pending === 1)
-    await admin`select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %'`
+    await eventually(async () => (await listening()) === 1)
+    await eventually(async () => clock.pending === 1)
+    await kit.admin`select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %'`
     await store.send('s', item('k1', 'first'))
-    await poll(async () => {
+    await eventually(async () => {
       await clock.advance(1000)
       return watcher.inbox.length === 1
     })
-    await poll(async () => (await listening()) === 1)
+    await eventually(async () => (await listening()) === 1)
     await store.send('s', item('k2', 'second'))
-    await poll(async () => watcher.inbox.length === 2)
+    await eventually(async () => watcher.inbox.length === 2)
     await watcher.stop()
   })
 
   test('a watcher for whom no connection is left looks by himself, and does not ask for one without end', async () => {
-    await admin`create role narrow login password 'narrow-way' connection limit 1`
-    await admin`grant create on database postgres to narrow`
-    const proxy = await startProxy(server.port)
-    const url = `postgres://narrow:narrow-way@127.0.0.1:${proxy.port}/postgres`
-    const store = openNew({ url, max: 1, pollMs: hour })
+    await kit.admin`create role narrow login password 'narrow-way' connection limit 1`
+    await kit.admin`grant create on database postgres to narrow`
+    const url = `postgres://narrow:narrow-way@127.0.0.1:${kit.proxy.port}/postgres`
+    const store = kit.openNew({ url, max: 1, pollMs: hour })
     await lease(store)
     await store.send('s', item('k1', 'first'))
     const watcher = new Watcher(store, 's')
-    await poll(async () => watcher.inbox.length === 1)
-    const before = proxy.trips
+    await eventually(async () => watcher.inbox.length === 1)
+    const before = kit.proxy.trips
     for (let i = 0; i < 200; i++) await store.read('none')
-    expect(proxy.trips - before).toBeLessThan(200 + 20)
+    expect(kit.proxy.trips - before).toBeLessThan(200 + 20)
     await watcher.stop()
     await store.close?.()
-    await proxy.close()
   })
 
   test('closing ends watchers and connections, and doing it twice is harmless', async () => {
-    const store = openNew({ pollMs: 50 })
+    const store = kit.openNew({ pollMs: 50 })
     const watcher = new Watcher(store, 's')
     await store.list()
     await store.close?.()
     await store.close?.()
     await watcher.done
     await expect(store.list()).rejects.toMatchObject({ name: 'StoreError', code: 'unavailable' })
-    await poll(async () => (await listening()) === 0)
+    await eventually(async () => (await listening()) === 0)
   })
 
   test('who watches a store that was closed connects nowhere', async () => {
-    const proxy = await startProxy(server.port)
-    const store = openNew({ url: server.url({ port: proxy.port }) })
+    const store = kit.openNew({ url: kit.proxied().url })
     await store.list()
     await store.close?.()
-    const before = proxy.trips
+    const before = kit.proxy.trips
     await new Watcher(store, 's').done
     await store.close?.() // which waits until everything is hung up
-    expect(proxy.trips).toBe(before)
-    await proxy.close()
+    expect(kit.proxy.trips).toBe(before)
   })
 
   test('a client that was given is used, with its own ways, and stays open', async () => {
-    schemas++
-    const given = postgres(server.url(), { max: 1, prepare: false, fetch_types: false, transform: postgres.camel })
+    const given = postgres(kit.server.url(), { max: 1, prepare: false, fetch_types: false, transform: postgres.camel })
     const sql: PostgresSql = given // its type fits, too
-    const store = createPostgresStore({ sql, schema: `place_${schemas}` })
+    const store = kit.openNew({ sql })
     const { epoch } = await lease(store)
     const watcher = new Watcher(store, 's')
     await store.append('s', oddEntries, { epoch, head: 0 })
     const name = await store.blobs('s').put(bytes)
     expect(await store.blobs('s').get(name)).toEqual(bytes)
     expect(await store.read('s')).toEqual(oddEntries)
-    await poll(async () => watcher.entries.length === oddEntries.length)
+    await eventually(async () => watcher.entries.length === oddEntries.length)
     await watcher.stop()
     await store.close?.()
     expect(await given`select 1 as one`).toMatchObject([{ one: 1 }])
@@ -220,19 +183,17 @@ function suite(): void {
   })
 
   test('an append, a renewal and a message are one round trip each', async () => {
-    const proxy = await startProxy(server.port)
-    const store = openNew({ url: server.url({ port: proxy.port }), max: 1 })
+    const store = kit.openNew({ url: kit.proxied().url, max: 1 })
     const { epoch } = await lease(store)
     await store.append('s', [entry(1)], { epoch, head: 0 })
     await store.send('s', item('k1', 'first'))
-    const before = proxy.trips
+    const before = kit.proxy.trips
     for (let seq = 2; seq <= 11; seq++) await store.append('s', [entry(seq)], { epoch, head: seq - 1 })
-    expect(proxy.trips - before).toBe(10)
+    expect(kit.proxy.trips - before).toBe(10)
     await store.lease('s', { owner: 'ann', ttlMs: hour, epoch })
     await store.send('s', item('k2', 'second'))
-    expect(proxy.trips - before).toBe(12)
+    expect(kit.proxy.trips - before).toBe(12)
     await store.close?.()
-    await proxy.close()
   })
 
   test('without the package of the driver the error says how to get it', async () => {
@@ -258,13 +219,5 @@ function suite(): void {
   })
 
   const listening = async (): Promise<number> =>
-    (await admin`select pid from pg_stat_activity where query ilike 'listen %'`).length
-
-  async function poll(holds: () => Promise<boolean>): Promise<void> {
-    for (let tries = 0; tries < 500; tries++) {
-      if (await holds()) return
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-    throw new Error('what was waited for never came')
-  }
-}
+    (await kit.admin`select pid from pg_stat_activity where query ilike 'listen %'`).length
+})

@@ -1,28 +1,28 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import {
-  LeaseLostError,
-  leaseLost,
-  type SessionBusyError,
-  SessionNotFoundError,
-  StoreError,
-  sessionBusy,
-} from '../core/errors.ts'
-import { failpoint, type InboxItem, type LogEntry } from '../core/log.ts'
-import type { EntryRange, SessionStore, StoreChange } from '../core/store.ts'
+import { LeaseLostError, leaseLost, SessionNotFoundError, sessionBusy } from '../core/errors.ts'
+import { failpoint, type InboxItem } from '../core/log.ts'
+import type { EntryRange, Lease, SessionStore } from '../core/store.ts'
 import { orAborted } from '../core/waiting.ts'
-import { sha256Hex } from './bytes.ts'
+import { createBlobs } from './postgres/blobs.ts'
 import { createDatabase, type Row } from './postgres/database.ts'
-import { createNotifications, type PostgresSql } from './postgres/driver.ts'
-import { createTables, quoted } from './postgres/tables.ts'
-import { readSummary } from './read-summaries.ts'
-import { entriesInRange, pageOf } from './session-query.ts'
-import { type SpillingStore, withSpill } from './spill.ts'
+import type { PostgresSql, PostgresTransaction } from './postgres/driver.ts'
+import { changeOf, changeSql, entriesSql, inboxSql, rangeValues } from './postgres/entries.ts'
+import { facetsOf, stateOf } from './postgres/facets.ts'
+import { findSql, pageIn, pageQuery, pageSql, summaryIn } from './postgres/list.ts'
+import { createListener } from './postgres/listener.ts'
+import { Looks, type Watcher } from './postgres/looks.ts'
+import { idsIn, Notices } from './postgres/notices.ts'
+import { Records } from './postgres/records.ts'
+import { createTables } from './postgres/tables.ts'
+import { fromText, parseStored, toId, toKey, toList, toText } from './postgres/values.ts'
+import { parseQuery } from './session-query.ts'
+import { recordAfter, type SessionRecord } from './session-record.ts'
 import { watchByPolling } from './watch-by-polling.ts'
 
 export type { Clock } from '../core/clock.ts'
 
 export type { SessionStore } from '../core/store.ts'
-export type { PostgresSql } from './postgres/driver.ts'
+export type { PostgresSql, PostgresTransaction } from './postgres/driver.ts'
 
 export interface PostgresStoreOptions {
   /** The address of the server: `postgres://user:password@host:5432/database`. */
@@ -33,6 +33,15 @@ export interface PostgresStoreOptions {
   readonly schema?: string
   /** The maximum number of connections, without the one for watchers. Default 5. */
   readonly max?: number
+  /**
+   * Whether statements are prepared. `false` for PgBouncer in transaction mode, as `?prepare=false` in the url. Default true.
+   */
+  readonly prepare?: boolean
+  /**
+   * Where to listen for notifications, if not at `url`: an address that does not lead through a pooler, or `false` to poll
+   * only.
+   */
+  readonly listen?: false | string
   /** The interval at which watchers poll in addition to notifications. Default 2000. */
   readonly pollMs?: number
   /** How long a statement is retried after its connection was lost. Default 10000. */
@@ -41,171 +50,165 @@ export interface PostgresStoreOptions {
   readonly clock?: Clock
 }
 
+/** A store in Postgres. */
+export interface PostgresStore extends SessionStore {
+  /**
+   * With `transaction`, the `sql` of `sql.begin(async (sql) => …)`, the message is sent when that transaction commits, and
+   * not at all if it is rolled back.
+   */
+  send(sessionId: string, item: InboxItem, options?: { readonly transaction?: PostgresTransaction }): Promise<void>
+}
+
+/** A watcher gets at most so many entries at once. */
+const maxWatched = 1000
+
 /** Sessions in a Postgres database, for any number of processes and machines. Needs the package `postgres`. */
-export function createPostgresStore({
-  url,
-  sql,
-  schema: name = 'libero',
-  max = 5,
-  pollMs = 2000,
-  retryMs = 10_000,
-  clock,
-}: PostgresStoreOptions): SessionStore {
-  if ((url === undefined) === (sql === undefined))
-    throw new TypeError('createPostgresStore takes either a url or an sql client; pass one of them')
-  if (url !== undefined && !/^postgres(ql)?:\/\//.test(url))
-    throw new TypeError('The url of createPostgresStore must begin with postgres://')
-  const schema = quoted(name)
-  const where = { url: url ?? '', ...(sql && { sql }) }
+export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
+  const { url = '', sql, schema: name = 'libero', max = 5, prepare, listen = url, pollMs = 2000, clock } = options
+  checkOptions(options)
   const timer = clock ?? systemClock
-  const database = createDatabase({ ...where, max, clock: timer, retryMs })
+  const now = (): number | null => clock?.now() ?? null
+  const processId = crypto.randomUUID()
+  const database = createDatabase({ url, sql, max, prepare, clock: timer, retryMs: options.retryMs ?? 10_000 })
   const tables = createTables(database, name)
-  const notifications = createNotifications(name, where)
+  const { schema } = tables
+  const records = new Records(tables, read)
+  const listener =
+    listen === false
+      ? undefined
+      : createListener({
+          channels: [name, `libero_${processId}`],
+          url: listen,
+          sql: listen === '' ? sql : undefined,
+          onNotice(channel, payload) {
+            if (channel !== name || idsIn(payload).some((id) => looks.has(id))) looks.look()
+          },
+          onGap: () => looks.look(),
+        })
+  const onWatchers = (areThere: boolean): void => (areThere ? listener?.start() : listener?.stop())
+  const looks = new Looks({ tables, processId, pollMs, timer, now, onWatchers })
+  const notifySql = 'select pg_notify($1, payload) from unnest($2::text::text[]) as payload'
+  const notices = new Notices({ timer, send: (payloads) => tables.write(notifySql, [name, toList(payloads)]) })
 
-  /** Reads both in one statement, so that a message is always in the inbox or in the log. */
-  async function readChange(session: string, after: number): Promise<StoreChange> {
-    notifications.reconnect()
-    const rows = await tables.read(
-      `select kind, body from (
-        select 0 as kind, seq as place, body from ${schema}.entry where session = $1 and seq > $2
-        union all
-        select 1, place, body from ${schema}.inbox where session = $1 and body is not null
-      ) as found order by kind, place`,
-      [session, after],
-    )
-    return {
-      entries: rows.filter(({ kind }) => Number(kind) === 0).map(({ body }) => parseStored(body) as LogEntry),
-      inbox: rows.filter(({ kind }) => Number(kind) === 1).map(({ body }) => parseStored(body) as InboxItem),
-    }
+  async function read(id: string, range?: EntryRange) {
+    return changeOf(await tables.read(entriesSql(schema), [toId(id), ...rangeValues(range)])).entries
   }
 
-  async function requireSession(id: string): Promise<void> {
-    const rows = await tables.read(`select 1 from ${schema}.session where id = $1`, [toName(id, 'session id')])
-    if (rows.length === 0) throw new SessionNotFoundError(id)
+  /** What is new for a watcher. Remembers how far it has seen. */
+  async function readChange(watcher: Watcher, after: number) {
+    const id = toId(watcher.id)
+    const range = rangeValues({ after, limit: maxWatched })
+    const rows = watcher.inboxOnly
+      ? await tables.read(inboxSql(schema), [id])
+      : await tables.read(changeSql(schema), [id, ...range])
+    const { entries, inbox, mail } = changeOf(rows)
+    watcher.head = entries.at(-1)?.seq ?? after
+    watcher.mail = mail
+    return { entries, inbox }
   }
 
-  async function read(id: string, range: EntryRange = {}): Promise<readonly LogEntry[]> {
-    const { after = 0 } = range
-    const rows = await tables.read(`select body from ${schema}.entry where session = $1 and seq > $2 order by seq`, [
-      toName(id, 'session id'),
-      after,
-    ])
-    const entries = rows.map(({ body }) => parseStored(body) as LogEntry)
-    return entriesInRange(entries, range, after + 1)
-  }
-
-  async function putBlob(id: string, blob: string, bytes: Uint8Array): Promise<void> {
-    await tables.write(
-      `insert into ${schema}.blob (session, name, bytes) values ($1::text, $2::text, $3::bytea) on conflict do nothing`,
-      [toName(id, 'session id'), blob, bytes],
-    )
-    failpoint('postgres.blob.after')
-  }
-
-  return withSpill({
-    async append(id, entries, { epoch, head, holder = id, parent }, { blobs }) {
-      for (const blob of blobs) await putBlob(id, blob.name, blob.bytes)
-      const keys = entries.flatMap((entry) => ('clientKey' in entry && entry.clientKey ? [entry.clientKey] : []))
-      const values = [
-        toName(id, 'session id'),
-        toName(holder, 'session id'),
-        parent === undefined ? null : toName(parent, 'session id'),
-        epoch,
-        head,
-        toList(entries.map((entry) => toText(entry.id))),
-        toList(entries.map((entry) => JSON.stringify(entry))),
-        toList(keys.map((key) => toName(key, 'client key'))),
-        entries[0]?.at ?? null,
-        entries.at(-1)?.at ?? null,
-      ]
+  return {
+    async append(id, entries, fence) {
+      const { epoch, head, holder = id, parent, base } = fence
+      const optional = (session: string | undefined): string | null => (session === undefined ? null : toId(session))
+      const ids = [toId(id), toId(holder), optional(parent), optional(base)]
+      const keys = entries.flatMap((entry) => ('clientKey' in entry && entry.clientKey ? [toKey(entry.clientKey)] : []))
+      const bodies = entries.map((entry) => JSON.stringify(entry))
+      const before = entries.length > 0 ? await records.before(id, fence) : undefined
+      const record =
+        before &&
+        recordAfter(
+          before,
+          entries,
+          bodies.reduce((size, body) => size + body.length, 0),
+        )
+      const rows = [entries.map((entry) => toText(entry.id)), bodies, keys].map(toList)
       failpoint('postgres.append.before', entries)
-      const [row] = await tables.write(
-        `select outcome, writer, reached from ${schema}.append_1($1::text, $2::text, $3::text, $4::bigint, $5::bigint,
-          $6::text::text[], $7::text::text[], $8::text::text[], $9::float8, $10::float8)`,
-        values,
-      )
+      const [row] = await tables.write(appendSql(schema), [...ids, epoch, head, ...rows, ...(await listedAs(record))])
       failpoint('postgres.append.after', entries)
-      if (row?.outcome === 'taken') throw leaseTaken(holder, row)
+      if (row?.outcome === 'taken') {
+        const error = leaseTaken(holder, row)
+        looks.lose(epoch, error)
+        throw error
+      }
       if (row?.outcome === 'moved')
         throw new LeaseLostError(`Session ${id} has moved on to entry ${row.reached}, expected ${head}`)
+      if (record) records.remember(id, epoch, record)
+      looks.wake(id, 'entries')
+      notices.add(id)
     },
 
     read,
 
-    find: async (id) => readSummary({ read }, { id }),
+    async find(id) {
+      const [row] = await tables.read(findSql(schema), [now(), toId(id)])
+      return row && summaryIn(row)
+    },
 
-    async list(query) {
-      const rows = await tables.read(`select id, parent from ${schema}.session order by id`)
-      const summaries = await Promise.all(rows.map((row) => readSummary({ read }, infoOf(row))))
-      return pageOf(
-        summaries.filter((summary) => summary !== undefined),
-        query,
-      )
+    async list(given) {
+      const query = parseQuery(given)
+      if (query.statuses?.length === 0) return { sessions: [] }
+      const { text, values } = await pageQuery(schema, query)
+      return pageIn(await tables.read(pageSql(schema), [text, now(), toList(values)]), query)
     },
 
     async delete(id) {
-      await tables.write(`select ${schema}.delete_1($1::text)`, [toName(id, 'session id')])
+      await tables.write(`select ${schema}.delete_2($1::text)`, [toId(id)])
       failpoint('postgres.delete.after')
+      records.forget(id)
     },
 
-    async lease(id, { owner, ttlMs, epoch, takeOver = false, create = false }) {
-      if (!create && epoch === undefined) await requireSession(id)
-      const [row] = await tables.write(
-        `select * from ${schema}.lease_1($1::text, $2::text, $3::float8, $4::bigint, $5::boolean, $6::float8)`,
-        [toName(id, 'session id'), toText(owner), ttlMs, epoch ?? null, takeOver, clock?.now() ?? null],
-      )
+    async lease(id, { owner, ttlMs, epoch, takeOver = false, create = false, ofProcess = false }) {
+      if (epoch !== undefined && ttlMs === 0) looks.drop(epoch)
+      const isOwn = ofProcess && ttlMs > 0
+      const values = [toId(id), toText(owner), ttlMs, epoch ?? null, takeOver, create, processId, isOwn, now()]
+      const [row] = await tables.write(leaseSql(schema), values)
       failpoint('postgres.lease.after')
-      if (row?.outcome === 'busy') throw busy(id, row)
-      if (row?.outcome !== 'done') throw leaseTaken(id, row)
-      return { epoch: Number(row.term), head: Number(row.reached), inbox: parseStored(row.waiting) as InboxItem[] }
+      if (row?.outcome === 'missing') throw new SessionNotFoundError(id)
+      if (row?.outcome === 'busy') throw sessionBusy(id, fromText(String(row.writer)), Number(row.began))
+      if (row?.outcome !== 'done') {
+        const error = leaseTaken(id, row)
+        if (epoch !== undefined) looks.lose(epoch, error)
+        throw error
+      }
+      const taken = leaseIn(row)
+      if (epoch !== undefined) return taken
+      if (row.summary !== null) records.remember(id, taken.epoch, parseStored(row.summary) as SessionRecord)
+      return isOwn ? { ...taken, lost: looks.hold(taken.epoch, { id, ttlMs }) } : taken
     },
 
-    async send(id, item) {
-      const [row] = await tables.write(
-        `select true as sent, ${schema}.send_1($1::text, $2::text, $3::text) from ${schema}.session where id = $1`,
-        [toName(id, 'session id'), toName(item.clientKey, 'client key'), JSON.stringify(item)],
-      )
-      if (!row) throw new SessionNotFoundError(id)
+    async send(id, item, { transaction } = {}) {
+      const statement = `select ${schema}.send_2($1::text, $2::text, $3::boolean, $4::text) as sent`
+      const values = [toId(id), toKey(item.clientKey), item.mode === 'answer', JSON.stringify(item)]
+      await tables.checkWritable()
+      const [row] = transaction
+        ? await database.queryIn(transaction, statement, values)
+        : await database.query(statement, values)
+      if (!row?.sent) throw new SessionNotFoundError(id)
       failpoint('postgres.send.after')
+      if (transaction) return // the process that holds the lease is told by the commit
+      looks.wake(id, 'inbox')
+      notices.add(id)
     },
 
-    watch(id, { after = 0, signal: callerSignal }) {
-      const session = toName(id, 'session id')
-      const signal = AbortSignal.any([callerSignal, database.closing])
-      const subscribe = (listener: () => void): (() => void) => notifications.on(session, listener)
-      const poll = (from: number): Promise<StoreChange | undefined> =>
-        orAborted(readChange(session, from), signal).catch((error) => {
-          if (!signal.aborted) throw error
+    watch(id, { after = 0, signal, inboxOnly = false }) {
+      toId(id)
+      const { closing } = database
+      let wake = (): void => {}
+      const watcher: Watcher = { id, head: after, mail: '', inboxOnly, wake: () => wake() }
+      const subscribe = (listener: () => void): (() => void) => {
+        wake = listener
+        return looks.add(watcher)
+      }
+      const poll = (from: number) =>
+        orAborted(orAborted(readChange(watcher, from), signal), closing).catch((error) => {
+          if (!signal.aborted && !closing.aborted) throw error
           return undefined // a closed store does not wait for a silent server
         })
-      return watchByPolling(poll, { after, signal, clock: timer, everyMs: pollMs, subscribe })
+      return watchByPolling(poll, { after, signal, closing, clock: timer, subscribe })
     },
 
-    blobs(id) {
-      const session = toName(id, 'session id')
-      return {
-        async put(bytes) {
-          const copy = new Uint8Array(bytes)
-          const blob = await sha256Hex(copy)
-          await putBlob(id, blob, copy)
-          return blob
-        },
-        async get(blob) {
-          const [row] = await tables.read(`select bytes from ${schema}.blob where session = $1 and name = $2`, [
-            session,
-            toText(blob),
-          ])
-          return row && new Uint8Array(row.bytes as Uint8Array)
-        },
-        async names() {
-          const rows = await tables.read(`select name from ${schema}.blob where session = $1`, [session])
-          return rows.map(({ name }) => fromText(String(name)))
-        },
-        async delete(blob) {
-          await tables.write(`delete from ${schema}.blob where session = $1 and name = $2`, [session, toText(blob)])
-        },
-      }
-    },
+    blobs: (id) => createBlobs(tables, id),
 
     async identity() {
       const [row] = await tables.read(`select value from ${schema}.meta where key = 'identity'`)
@@ -213,55 +216,45 @@ export function createPostgresStore({
     },
 
     async close() {
-      await Promise.all([database.close(), notifications.close()])
+      looks.close()
+      notices.close()
+      await Promise.all([database.close(), listener?.close()])
     },
-  } satisfies SpillingStore)
+  }
 }
 
-function infoOf({ id, parent }: Row): { id: string; parent?: string } {
-  return { id: fromText(String(id)), ...(parent !== null && { parent: fromText(String(parent)) }) }
+function checkOptions({ url, sql, listen }: PostgresStoreOptions): void {
+  if ((url === undefined) === (sql === undefined))
+    throw new TypeError('createPostgresStore takes either a url or an sql client; pass one of them')
+  for (const [option, value] of Object.entries({ url, listen }))
+    if (typeof value === 'string' && !/^postgres(ql)?:\/\//.test(value))
+      throw new TypeError(`The ${option} of createPostgresStore must begin with postgres://`)
+}
+
+const appendSql = (schema: string): string =>
+  `select outcome, writer, reached from ${schema}.append_2($1::text, $2::text, $3::text, $4::text, $5::bigint, $6::bigint,
+  $7::text::text[], $8::text::text[], $9::text::text[], $10::text, $11::text, $12::text::text[], $13::float8, $14::float8)`
+
+const leaseSql = (schema: string): string =>
+  `select * from ${schema}.lease_2($1::text, $2::text, $3::float8, $4::bigint, $5::boolean, $6::boolean, $7::text,
+  $8::boolean, $9::float8)`
+
+/** The record and what lists need of it, for the parameters of an append. */
+async function listedAs(record: SessionRecord | undefined): Promise<readonly unknown[]> {
+  if (!record) return [null, null, '{}', null, null]
+  const facets = toList(await facetsOf(record))
+  return [JSON.stringify(record), stateOf(record), facets, record.createdAt, record.updatedAt]
+}
+
+function leaseIn({ term, reached, waiting, died, aboard }: Row): Lease {
+  return {
+    epoch: Number(term),
+    head: Number(reached),
+    inbox: parseStored(waiting) as InboxItem[],
+    ...(died !== null && { died: { processId: String(died), sessions: Number(aboard) } }),
+  }
 }
 
 function leaseTaken(id: string, row: Row | undefined): LeaseLostError {
   return leaseLost(id, fromText(String(row?.writer ?? '')))
-}
-
-function busy(id: string, { writer, began }: Row): SessionBusyError {
-  return sessionBusy(id, fromText(String(writer)), Number(began))
-}
-
-/** An index of Postgres holds at most two names of this size. */
-const maxNameBytes = 1200
-
-/** Escapes characters that Postgres cannot store (NUL, a lone surrogate) as in JSON. */
-export const toText = (text: string): string => JSON.stringify(text).slice(1, -1)
-
-export const fromText = (text: string): string => parseStored(`"${text}"`) as string
-
-/** Like `toText`, for names that are indexed. */
-export function toName(name: string, what: string): string {
-  const text = toText(name)
-  const size = new TextEncoder().encode(text).length
-  if (size > maxNameBytes)
-    throw new TypeError(
-      `The ${what} "${name.slice(0, 40)}…" has ${size} bytes; a Postgres store takes at most ${maxNameBytes}, so choose a shorter one`,
-    )
-  return text
-}
-
-/** An array literal of Postgres, so that the driver need not know the array type. */
-export const toList = (texts: readonly string[]): string =>
-  `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
-
-/** Parses stored JSON. */
-export function parseStored(json: unknown): unknown {
-  try {
-    return JSON.parse(String(json))
-  } catch (error) {
-    throw new StoreError(
-      'corrupt',
-      `The Postgres store holds a row that is not JSON (${String(json).slice(0, 60)}); restore it from a backup`,
-      { cause: error },
-    )
-  }
 }

@@ -10,8 +10,8 @@ interface PollingOptions {
    */
   readonly closing?: AbortSignal
   readonly clock: Clock
-  /** The interval between two polls while nothing changes. */
-  readonly everyMs: number
+  /** The interval between two polls while nothing changes. Without it, only `subscribe` causes a poll. */
+  readonly everyMs?: number
   /** For a store that is notified of some changes: adds a listener for them. Returns a function that removes it. */
   readonly subscribe?: (listener: () => void) => () => void
 }
@@ -54,7 +54,7 @@ interface Waker {
   readonly notify: () => void
   reset(): void
   /** Resolves when notified, if notified since the last reset, or after `withinMs`. */
-  wait(clock: Clock, withinMs: number): Promise<void>
+  wait(clock: Clock, withinMs: number | undefined): Promise<void>
 }
 
 function createWaker(): Waker {
@@ -71,9 +71,9 @@ function createWaker(): Waker {
     async wait(clock, withinMs) {
       if (isNotified) return
       await new Promise<void>((resolve) => {
-        const cancelTimer = clock.timer(withinMs, resolve)
+        const cancelTimer = withinMs === undefined ? undefined : clock.timer(withinMs, resolve)
         wakeUp = () => {
-          cancelTimer()
+          cancelTimer?.()
           resolve()
         }
       })

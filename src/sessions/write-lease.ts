@@ -32,11 +32,21 @@ export class WriteLease {
   async take(id: string, how: Pick<LeaseRequest, 'takeOver' | 'create'>): Promise<Lease> {
     const { store, owner, ttlMs } = this.#options
     failpoint('lease.take.before')
-    const lease = await store.lease(id, { owner, ttlMs, ...how })
+    const lease = await store.lease(id, { owner, ttlMs, ofProcess: true, ...how })
     failpoint('lease.take.after')
-    this.#held = { id, epoch: lease.epoch }
-    this.#renewLater(this.#held)
+    const held = { id, epoch: lease.epoch }
+    this.#held = held
+    if (lease.lost) this.#endWith(lease.lost, held)
+    else this.#renewLater(held)
     return lease
+  }
+
+  /** The store renews the lease, and aborts the signal when it is lost. */
+  #endWith(lost: AbortSignal, held: { readonly id: string; readonly epoch: number }): void {
+    const end = (): void => {
+      if (this.#held === held) this.onLost?.(lost.reason as LeaseLostError)
+    }
+    lost.addEventListener('abort', end, { once: true })
   }
 
   async release(): Promise<void> {

@@ -11,6 +11,8 @@ export interface PostgresProxy {
   readonly port: number
   /** How often a client began to speak after the server had: its round trips. */
   readonly trips: number
+  /** How many statements clients executed. */
+  readonly statements: number
   /** How many connections were cut on purpose. */
   readonly cuts: number
   /** Cuts at the `n`-th execution from now on of a statement that contains `text`. */
@@ -24,12 +26,13 @@ export async function startProxy(serverPort: number): Promise<PostgresProxy> {
   const sockets = new Set<Socket>()
   let planned: { text: string; left: number; where: Cut } | undefined
   let trips = 0
+  let statements = 0
   let cuts = 0
   let isRefusing = false
 
   /** Whether one of these statements is the one to cut at. */
-  function isDue(statements: readonly string[]): boolean {
-    for (const statement of statements)
+  function isDue(executed: readonly string[]): boolean {
+    for (const statement of executed)
       if (planned && statement.includes(planned.text) && --planned.left === 0) return true
     return false
   }
@@ -64,7 +67,9 @@ export async function startProxy(serverPort: number): Promise<PostgresProxy> {
     client.on('data', (bytes) => {
       if (speaker === 'server') trips++
       speaker = 'client'
-      const where = isDue(statementsIn(bytes)) ? planned?.where : undefined
+      const executed = statementsIn(bytes)
+      statements += executed.length
+      const where = isDue(executed) ? planned?.where : undefined
       if (where !== undefined) planned = undefined
       if (where === 'before') return cutOff()
       server.write(bytes, () => {
@@ -85,6 +90,9 @@ export async function startProxy(serverPort: number): Promise<PostgresProxy> {
     port: typeof address === 'object' && address ? address.port : 0,
     get trips() {
       return trips
+    },
+    get statements() {
+      return statements
     },
     get cuts() {
       return cuts

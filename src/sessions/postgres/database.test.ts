@@ -7,12 +7,13 @@ import type { PostgresSql } from './driver.ts'
 const lost = (): Error => Object.assign(new Error('the line is dead'), { code: 'ECONNRESET' })
 
 function clientOf(answer: () => Promise<Record<string, unknown>[]>): PostgresSql & { asked: number } {
-  const client = {
+  const client: PostgresSql & { asked: number } = {
     asked: 0,
     unsafe() {
       client.asked++
       return answer()
     },
+    begin: (work) => work(client),
     listen: async () => ({ unlisten: async () => {} }),
   }
   return client

@@ -2,8 +2,8 @@ import type { Clock } from '../../core/clock.ts'
 import { StoreError } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
 import { sleep, within } from '../../core/waiting.ts'
-import { type OwnSql, openDriver, type PostgresSql } from './driver.ts'
-import { codeOf, isNoAnswer, isRetryable, noAnswerError, storeErrorOf } from './failure.ts'
+import { type OwnSql, openDriver, type PostgresSql, type PostgresTransaction } from './driver.ts'
+import { codeOf, isConnectionLost, isNoAnswer, isRetryable, noAnswerError, storeErrorOf } from './failure.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
@@ -11,7 +11,9 @@ export type Row = Readonly<Record<string, unknown>>
 export interface Database {
   readonly query: Query
   /** Retries all of `work` for a while if it fails temporarily. Inside `work`, errors are those of the driver. */
-  retry<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
+  retry<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result>
+  /** Runs a statement in a transaction of the caller, once. */
+  queryIn(transaction: PostgresTransaction, statement: string, values: readonly unknown[]): Promise<readonly Row[]>
   /** Aborted by `close`. */
   readonly closing: AbortSignal
   close(): Promise<void>
@@ -19,10 +21,17 @@ export interface Database {
 
 export type Query = (statement: string, values?: readonly unknown[]) => Promise<readonly Row[]>
 
+export interface Statements {
+  readonly query: Query
+  /** Runs `work` in one transaction, which is rolled back if it rejects. */
+  readonly transaction: (work: (query: Query) => Promise<void>) => Promise<void>
+}
+
 export interface DatabaseOptions {
   readonly url?: string
-  readonly sql?: PostgresSql
+  readonly sql?: PostgresSql | undefined
   readonly max: number
+  readonly prepare?: boolean | undefined
   readonly clock: Clock
   readonly retryMs: number
   /** A server that does not answer within this time counts as lost. No statement of a store takes this long. */
@@ -34,29 +43,34 @@ export function createDatabase({
   url = '',
   sql,
   max,
+  prepare,
   clock,
   retryMs,
-  answerTimeoutMs: silenceMs = 60_000,
+  answerTimeoutMs = 60_000,
 }: DatabaseOptions): Database {
   const closer = new AbortController()
   const secrets = secretsOf(url)
   const running = new Set<Promise<unknown>>()
   let driver: Promise<OwnSql> | undefined
 
-  const query: Query = async (statement, values) => {
+  /** Remembers work that is under way, so that `close` can wait for it. */
+  async function tracked<Result>(work: (client: PostgresSql) => Promise<Result>): Promise<Result> {
     if (closer.signal.aborted) throw closedError()
-    const answered = ask(statement, values)
-    const done = answered.catch(() => {}).finally(() => running.delete(done))
+    const working = sql ? work(sql) : withDriver(work)
+    const done = working.then(
+      () => {},
+      () => {},
+    )
     running.add(done)
-    return answered
+    done.then(() => running.delete(done))
+    return working
   }
 
-  async function ask(statement: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
-    if (sql) return answerOf(sql, statement, values)
-    driver ??= openDriver(url, { max })
+  async function withDriver<Result>(work: (client: PostgresSql) => Promise<Result>): Promise<Result> {
+    driver ??= openDriver(url, { max, prepare })
     const mine = driver
     try {
-      return await answerOf(await mine, statement, values)
+      return await work(await mine)
     } catch (error) {
       if (driver === mine && (isNoAnswer(error) || error instanceof StoreError)) driver = undefined // opened again by the next statement
       if (isNoAnswer(error)) mine.then((client) => client.end({ timeout: 0 })).catch(() => {})
@@ -64,19 +78,56 @@ export function createDatabase({
     }
   }
 
-  function answerOf(client: PostgresSql, statement: string, values: readonly unknown[]): Promise<readonly Row[]> {
-    const answer = client.unsafe(statement, [...values], { prepare: values.length > 0 })
-    return within(silenceMs, answer, () => {
-      throw noAnswerError(silenceMs)
+  function answerOf(
+    client: PostgresTransaction,
+    statement: string,
+    values: readonly unknown[] = [],
+    timeoutMs = answerTimeoutMs,
+  ): Promise<readonly Row[]> {
+    const answer = client.unsafe(statement, [...values], { prepare: prepare !== false && values.length > 0 })
+    return within(timeoutMs, answer, () => {
+      throw noAnswerError(timeoutMs)
     })
   }
 
-  async function persist<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+  /**
+   * If the connection is lost, the driver must not learn of it from `work`: it would write "rollback" to a connection that is
+   * no longer there, which ends the process.
+   */
+  async function inTransaction(client: PostgresSql, work: (query: Query) => Promise<void>): Promise<void> {
+    const loss = Promise.withResolvers<never>()
+    const never = new Promise<never>(() => {})
+    let isOver = false
+    const queryIn =
+      (inner: PostgresTransaction): Query =>
+      async (statement, values) => {
+        if (isOver) return never
+        try {
+          return await answerOf(inner, statement, values, transactionTimeoutMs)
+        } catch (error) {
+          if (!isConnectionLost(error)) throw error
+          loss.reject(error)
+          return never
+        }
+      }
+    try {
+      await Promise.race([client.begin((inner) => work(queryIn(inner))), loss.promise])
+    } finally {
+      isOver = true
+    }
+  }
+
+  const statements: Statements = {
+    query: (statement, values) => tracked((client) => answerOf(client, statement, values)),
+    transaction: (work) => tracked((client) => inTransaction(client, work)),
+  }
+
+  async function persist<Result>(work: (statements: Statements) => Promise<Result>): Promise<Result> {
     const began = clock.now()
     let waited = 0
     for (let pause = 50; ; pause = Math.min(2 * pause, 1000)) {
       try {
-        return await work(query)
+        return await work(statements)
       } catch (error) {
         // Attempts may take long themselves; a second one is always made.
         const isOver = waited + pause > retryMs || (waited > 0 && clock.now() - began > retryMs)
@@ -89,8 +140,12 @@ export function createDatabase({
   }
 
   return {
-    query: (statement, values) => persist((once) => once(statement, values)),
+    query: (statement, values) => persist(({ query }) => query(statement, values)),
     retry: persist,
+    queryIn: (transaction, statement, values) =>
+      answerOf(transaction, statement, values).catch((error) => {
+        throw storeErrorOf(error, secrets)
+      }),
     closing: closer.signal,
     async close() {
       closer.abort()
@@ -101,6 +156,9 @@ export function createDatabase({
     },
   }
 }
+
+/** A statement of an upgrade may take long, and so may the wait for another process that upgrades. */
+const transactionTimeoutMs = 3_600_000
 
 const closedError = (): StoreError =>
   new StoreError('unavailable', 'This Postgres store was closed; create another one')

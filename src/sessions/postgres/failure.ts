@@ -56,6 +56,10 @@ export const isMissingTable = (error: unknown): boolean => codeOf(error) === '42
 export const isRetryable = (error: unknown): boolean =>
   !(error instanceof AgentError) && kindOf(error).isRetryable === true
 
+/** Whether the connection is no longer there. */
+export const isConnectionLost = (error: unknown): boolean =>
+  isNoAnswer(error) || (isRetryable(error) && kindOf(error).code === 'unavailable')
+
 /** The StoreError for an error of the driver. `secrets` are removed from its message. */
 export function storeErrorOf(error: unknown, secrets: readonly string[]): Error {
   if (error instanceof AgentError || error instanceof TypeError) return error

@@ -1,0 +1,69 @@
+import type { Clock } from '../../core/clock.ts'
+import { byteLength } from './values.ts'
+
+/** The minimum time between two notices of a process. */
+const noticeMs = 200
+/** Postgres takes less than 8000 bytes. */
+const maxPayload = 7900
+
+interface NoticesOptions {
+  readonly timer: Clock
+  /** Sends the payloads, in a statement of its own. */
+  readonly send: (payloads: readonly string[]) => Promise<unknown>
+}
+
+/**
+ * Tells other processes which sessions this one has changed, for their watchers. Notifying transactions commit one after the
+ * other in the whole server, so no append notifies: changes are collected and sent apart from them.
+ */
+export class Notices {
+  readonly #options: NoticesOptions
+  readonly #changed = new Set<string>()
+  #cancelTimer: (() => void) | undefined
+
+  constructor(options: NoticesOptions) {
+    this.#options = options
+  }
+
+  add(id: string): void {
+    this.#changed.add(id)
+    this.#cancelTimer ??= this.#options.timer.timer(noticeMs, () => this.#send())
+  }
+
+  close(): void {
+    this.#cancelTimer?.()
+  }
+
+  #send(): void {
+    this.#cancelTimer = undefined
+    const payloads = payloadsOf([...this.#changed])
+    this.#changed.clear()
+    this.#options.send(payloads).catch(() => {}) // watchers look by themselves too
+  }
+}
+
+/** The ids as JSON, in as many texts as it takes. */
+export function payloadsOf(ids: readonly string[]): readonly string[] {
+  const payloads: string[][] = [[]]
+  let size = 2
+  for (const id of ids) {
+    const added = byteLength(JSON.stringify(id)) + 1
+    if (size + added > maxPayload) {
+      payloads.push([])
+      size = 2
+    }
+    payloads.at(-1)!.push(id)
+    size += added
+  }
+  return payloads.map((some) => JSON.stringify(some))
+}
+
+/** The ids in a payload. */
+export function idsIn(payload: string): readonly string[] {
+  try {
+    const ids: unknown = JSON.parse(payload)
+    return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : []
+  } catch {
+    return []
+  }
+}
