@@ -53,6 +53,14 @@ export class SessionIndex {
     this.#sessions.delete(id)
   }
 
+  all(): Iterable<IndexedSession> {
+    return this.#sessions.values()
+  }
+
+  get(id: string): IndexedSession | undefined {
+    return this.#sessions.get(id)
+  }
+
   find(id: string): SessionSummary | undefined {
     const session = this.#sessions.get(id)
     return session && this.#summaryOf(session)

@@ -185,9 +185,14 @@ export async function allSessions(store: SessionStore, query?: SessionQuery): Pr
 
 /** The part of a list of entries that a range names. `entries` begins with entry `first`. */
 export function entriesInRange<Entry>(entries: readonly Entry[], range: EntryRange = {}, first = 1): readonly Entry[] {
+  const { from, to } = boundsOf(range, first + entries.length - 1)
+  return entries.slice(Math.max(0, from - first), Math.max(0, to - first + 1))
+}
+
+/** The first and the last entry that a range names in a log of `head` entries; none if `to` is less than `from`. */
+export function boundsOf(range: EntryRange, head: number): { readonly from: number; readonly to: number } {
   const { after = 0, before = Number.POSITIVE_INFINITY, limit = Number.POSITIVE_INFINITY, fromEnd = false } = range
-  const start = Math.max(0, after + 1 - first)
-  const end = Math.min(entries.length, before - first)
-  if (end - start <= limit) return entries.slice(start, Math.max(start, end))
-  return fromEnd ? entries.slice(end - limit, end) : entries.slice(start, start + limit)
+  const [from, to] = [Math.max(1, after + 1), Math.min(head, before - 1)]
+  if (to - from + 1 <= limit) return { from, to }
+  return fromEnd ? { from: to - limit + 1, to } : { from, to: from + limit - 1 }
 }

@@ -73,6 +73,8 @@ export function idOf(folder: string): string | undefined {
 }
 
 export const turnsPath = (id: string): string => `${folderOf(id)}/turns.jsonl`
+/** The entries of a fork that it does not share. */
+export const forkPath = (id: string): string => `${folderOf(id)}/fork.jsonl`
 export const metaPath = (id: string): string => `${folderOf(id)}/meta.json`
 export const blobPath = (id: string, name: string): string => `${folderOf(id)}/blobs/${name}`
 export const indexPath = 'index.json'
@@ -92,11 +94,14 @@ export function acknowledged(text: string, head: number, path: string): string {
   return text.slice(0, end)
 }
 
-/** The entries after a number. */
-export function entriesAfter(text: string, after: number, path: string): LogEntry[] {
+/** The first `count` lines. */
+export const linesOf = (text: string, count: number): string => text.slice(0, startOfLine(text, count) ?? text.length)
+
+/** The entries of a range. */
+export function entriesIn(text: string, { from, to }: { from: number; to: number }, path: string): LogEntry[] {
   const entries: LogEntry[] = []
-  let start = startOfLine(text, after) ?? text.length
-  for (let seq = after + 1; start < text.length; seq++) {
+  let start = startOfLine(text, from - 1) ?? text.length
+  for (let seq = from; seq <= to && start < text.length; seq++) {
     const end = text.indexOf('\n', start)
     entries.push(entryOf(text.slice(start, end), seq, path))
     start = end + 1

@@ -1,0 +1,132 @@
+import type { Clock } from '../../core/clock.ts'
+import { StoreError } from '../../core/errors.ts'
+import { emptyRecord, mailIn } from '../session-record.ts'
+import type { AdapterFiles } from './adapter-files.ts'
+import { IndexFile } from './index-file.ts'
+import { createLocks } from './locks.ts'
+import { SessionFiles } from './session-files.ts'
+import { checkWritable, format, freshMeta } from './session-meta.ts'
+
+/** A lease; it ends with its process. */
+export interface FileMapLease {
+  readonly epoch: number
+  readonly owner: string
+  readonly since: number
+  expires: number
+}
+
+/** At the start, so many sessions are read at once. */
+const atOnce = 16
+
+/** All sessions of an adapter, shared by all stores over it, because the adapter itself cannot exclude a second writer. */
+export class OpenSessions {
+  readonly files: SessionFiles
+  readonly index: IndexFile
+  readonly leases = new Map<string, FileMapLease>()
+  readonly withLocks = createLocks()
+  readonly #clock: Clock
+  /** Sessions that are damaged, of a newer version, or could not be upgraded: the next start reads their meta again. */
+  readonly #unsettled = new Set<string>()
+  #opening: Promise<void> | undefined
+
+  constructor(files: AdapterFiles, clock: Clock) {
+    this.#clock = clock
+    this.files = new SessionFiles(files)
+    this.index = new IndexFile(files, ({ id }) => this.isHeld(id))
+  }
+
+  /** Whether a session is held; a child by the lease of its root. */
+  isHeld(id: string): boolean {
+    const parent = this.index.summaries.get(id)?.parent
+    if (parent !== undefined && parent !== id) return this.isHeld(parent)
+    return (this.leases.get(id)?.expires ?? 0) > this.#clock.now()
+  }
+
+  /** Reads the index on first use, with the sessions that were open when their process ended. */
+  ready(): Promise<void> {
+    this.#opening ??= this.#open().catch((error) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  async #open(): Promise<void> {
+    const ids = await this.index.load()
+    const gone: string[] = []
+    for (let at = 0; at < ids.length; at += atOnce)
+      await Promise.all(
+        ids.slice(at, at + atOnce).map(async (id) => {
+          gone.push(...(await this.#openOne(id)))
+        }),
+      )
+    if (gone.length > 0) await this.index.remove(gone).catch(() => {}) // the next start looks again
+    await this.closeIdle()
+  }
+
+  /** Finishes what an earlier process began. Resolves with the ids of sessions that are not there any more. */
+  async #openOne(id: string): Promise<readonly string[]> {
+    const session = await unlessDamaged(this.files.of(id))
+    const { deleting, head, inbox } = session?.meta ?? { ...freshMeta(id), head: 1 }
+    if (session && (deleting || (head === 0 && inbox.length === 0))) {
+      const isDone = await this.files.delete(session, deleting ?? []).then(
+        () => true,
+        () => false, // the next start tries again
+      )
+      return isDone ? [id, ...(deleting ?? [])] : []
+    }
+    const record = session && (await unlessDamaged(this.files.recordOf(session, head)))
+    if (session && record && session.meta.format < format) await this.files.upgrade(session, record).catch(() => {})
+    if (!record || session?.meta.format !== format) this.#unsettled.add(id)
+    // A damaged session is listed, so that it is found.
+    const damaged = { ...emptyRecord, head, status: 'failed', title: '(cannot be read)' } as const
+    this.index.set({ ...(session?.meta ?? freshMeta(id)), record: record ?? damaged }, mailIn(inbox))
+    return []
+  }
+
+  /** Saves the records of sessions that none writes, and forgets their entries. */
+  async closeIdle(): Promise<void> {
+    const isIdle = (id: string): boolean => !this.isHeld(id) && !this.#unsettled.has(id)
+    for (const id of await this.index.close(isIdle)) delete (await this.files.of(id)).log
+  }
+
+  /** Deletes a session with all its descendants. What a fork of one of them shares with it, it keeps as its own. */
+  async delete(id: string): Promise<readonly string[]> {
+    const session = await this.files.of(id)
+    checkWritable(session.meta)
+    const descendants = this.#descendantsOf(id)
+    const family = [...descendants, id]
+    for (const member of family)
+      for (const fork of this.index.forksOf(member)) if (!family.includes(fork)) await this.#separate(fork)
+    for (const member of family) this.leases.delete(member)
+    if (!session.isStored && descendants.length === 0) return []
+    await this.index.whileOpen(family, () => this.files.delete(session, descendants))
+    await this.index.remove(family)
+    return family
+  }
+
+  /** Children after their own children. */
+  #descendantsOf(id: string): string[] {
+    return this.index.summaries.childrenOf(id).flatMap((child) => [...this.#descendantsOf(child), child])
+  }
+
+  #separate(fork: string): Promise<void> {
+    return this.withLocks([fork], () =>
+      this.index.whileOpen([fork], async () => {
+        const session = await this.files.of(fork)
+        await this.files.copyShared(session)
+        this.index.set(session.meta, mailIn(session.meta.inbox))
+      }),
+    )
+  }
+}
+
+/** The outcome; undefined if a file is damaged. */
+async function unlessDamaged<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof StoreError && error.code === 'corrupt') return undefined
+    throw error
+  }
+}
