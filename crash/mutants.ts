@@ -135,7 +135,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: session,
-        find: 'else this.#absorb(await this.#readNew())',
+        find: 'else await this.#absorb(await this.#readNew())',
         replace: '',
       },
       { file: append, find: 'advanceKnown(database, rows, append) ?? ', replace: '' },

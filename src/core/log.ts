@@ -13,11 +13,22 @@ interface LogOptions {
   /** The id of the session. It is part of the idempotency keys of calls. */
   readonly id?: string
   readonly commit?: Commit
-  readonly history?: readonly LogEntry[]
+  readonly history?: LogHistory
   /** The sequence number of the last entry that is already in the store. Default 0. */
   readonly after?: number
   readonly clock?: Clock
   readonly newId?: () => string
+  /** Whether a message with this key is in the part of the log before the last checkpoint. */
+  readonly isLogged?: (clientKey: string) => Promise<boolean>
+  /** Called when entries were written; returns an entry to be written next, before those that wait. */
+  readonly entryAfter?: (written: readonly LogEntry[]) => EntryBody | undefined
+}
+
+/** What a log begins with. */
+export interface LogHistory {
+  readonly entries: readonly LogEntry[]
+  /** For a log that is opened from a checkpoint: what it says, and the number of the entry before `entries`. */
+  readonly checkpoint?: { readonly transcript: Transcript; readonly from: number } | undefined
 }
 
 interface Append {
@@ -41,17 +52,27 @@ export class Log {
   readonly #listeners = new Set<(entry: LogEntry) => void>()
   readonly #inputsBeingWritten = new Map<string, { readonly mode: InputMode; readonly writing: Promise<void> }>()
   readonly #commit: Commit | undefined
+  readonly #isLogged: LogOptions['isLogged']
+  readonly #entryAfter: LogOptions['entryAfter']
   readonly #clock: Clock
   readonly #newId: () => string
 
   constructor(options: LogOptions = {}) {
-    const { commit, history = [], after = 0, clock = systemClock, newId = createIds(), id = newId() } = options
+    const { commit, history, after = 0, clock = systemClock, newId = createIds(), id = newId() } = options
     this.id = id
     this.#head = after
     this.#commit = commit
+    this.#isLogged = options.isLogged
+    this.#entryAfter = options.entryAfter
     this.#clock = clock
     this.#newId = newId
-    this.addDurable(history)
+    if (history) this.#begin(history)
+  }
+
+  #begin({ checkpoint, entries }: LogHistory, lastNotifiedSeq = 0): void {
+    this.transcript = checkpoint?.transcript ?? new Transcript()
+    this.#head = checkpoint?.from ?? 0
+    this.addDurable(entries, lastNotifiedSeq)
   }
 
   get head(): number {
@@ -80,15 +101,33 @@ export class Log {
   /** Logs a message once: a message whose key is in the log, or is being written, is ignored. */
   accept(item: InboxItem): MaybePromise<void> {
     const { clientKey } = item
-    if (this.transcript.hasClientKey(clientKey)) return
+    const isKnown = this.hasAccepted(clientKey)
+    if (isKnown === true) return
     const underWay = this.#inputsBeingWritten.get(clientKey)
     if (underWay) return underWay.writing
-    const writing = this.append(entryOf(item))
+    const writing = isKnown ? this.#acceptUnless(isKnown, item) : this.append(entryOf(item))
     if (!writing) return
     const forget = (): boolean => this.#inputsBeingWritten.delete(clientKey)
     this.#inputsBeingWritten.set(clientKey, { mode: item.mode, writing })
     writing.then(forget, forget)
     return writing
+  }
+
+  async #acceptUnless(isKnown: PromiseLike<boolean>, item: InboxItem): Promise<void> {
+    if (!(await isKnown)) await this.append(entryOf(item))
+  }
+
+  /** Whether the log has a message with this key. */
+  hasAccepted(clientKey: string): MaybePromise<boolean> {
+    const { clientKeys, olderKeys } = this.transcript
+    if (clientKeys.has(clientKey)) return true
+    return this.#isLogged && olderKeys?.mayHave(clientKey) ? this.#lookUp(clientKey, this.#isLogged) : false
+  }
+
+  async #lookUp(clientKey: string, isLogged: NonNullable<LogOptions['isLogged']>): Promise<boolean> {
+    const isFound = await isLogged(clientKey)
+    if (isFound) this.transcript.clientKeys.add(clientKey)
+    return isFound
   }
 
   /** Whether a message of this mode is being written. */
@@ -112,13 +151,10 @@ export class Log {
     return this.#broken !== undefined
   }
 
-  /** Starts again from the entries of the store. */
-  reload(history: readonly LogEntry[]): void {
-    const lastNotifiedSeq = this.#head
-    this.transcript = new Transcript()
-    this.#head = 0
+  /** Starts again with what the store has. Listeners get the entries that are new. */
+  reload(history: LogHistory): void {
     this.#broken = undefined
-    this.addDurable(history, lastNotifiedSeq)
+    this.#begin(history, this.#head)
   }
 
   get isWriting(): boolean {
@@ -150,6 +186,7 @@ export class Log {
         await commit(entries)
         failpoint('commit.after', entries)
         for (const entry of entries) this.#apply(entry)
+        this.#writeNext(this.#entryAfter?.(entries))
       } catch (error) {
         // It is unknown what was stored: the log has to be read from the store again.
         this.#broken = { error }
@@ -159,6 +196,14 @@ export class Log {
       for (const append of group) append.done()
     }
     this.#writing = undefined
+  }
+
+  /** If this entry cannot be written, the next append fails. */
+  #writeNext(body: EntryBody | undefined): void {
+    if (!body) return
+    const ignore = (): void => {}
+    const entry = { ...body, seq: 0, id: this.#newId(), at: this.#clock.now() }
+    this.#waiting.unshift({ entries: [entry], done: ignore, failed: ignore })
   }
 
   #apply(entry: LogEntry, lastNotifiedSeq = 0): void {

@@ -89,7 +89,7 @@ export class Draft {
     this.#run = run
     this.turnId = turnId
     this.#usageCountAtStart = run.progress.turnUsage.length
-    this.ids = new CallIds((id) => run.log.transcript.hasCall(id), run.newId)
+    this.ids = new CallIds((id) => run.log.transcript.mayHaveCall(id), run.newId)
   }
 
   discard(cause: string, usage: unknown, model: string): void {

@@ -88,7 +88,7 @@ function adoptMeta(run: Run): void {
   const { inbox, log, facts } = run
   if (facts.meta) return
   const waiting = log.transcript.turnWithOpenCalls ? undefined : inbox.waitingAtStart()[0]
-  const { meta } = waiting ?? log.transcript.turns.findLast(isMessage) ?? {}
+  const { meta } = waiting ?? log.transcript.findLastTurn(isMessage) ?? {}
   if (meta) run.facts = { ...facts, meta }
 }
 
@@ -171,7 +171,7 @@ async function logRunStart(run: Run, plan: RunPlan, start: RunStart): Promise<()
   const { model } = run.settings
   const { transcript } = log
   const { clientKey } = run.settings.options
-  const isKnown = clientKey !== undefined && transcript.hasClientKey(clientKey)
+  const isKnown = clientKey !== undefined && (await log.hasAccepted(clientKey))
   const prompt = isKnown ? undefined : plan.prompt
   if (!prompt && transcript.turns.length === 0 && transcript.inbox.length === 0)
     throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')

@@ -24,41 +24,47 @@ type Compaction = EntryOf<'compaction'>
 
 /** What models get of a conversation: its turns, changed by compactions, edits and interruptions. */
 export class ShownTurns {
-  #compactions: Compaction[] = []
-  #edits: ContextEdit[] = []
-  #hasInterrupted = false
+  compactions: Compaction[] = []
+  edits: ContextEdit[] = []
+  hasInterrupted = false
   readonly #views = new Map<string, View>()
 
   /** The summary that replaces the beginning of the conversation, if there is one. */
   get compaction(): Compaction | undefined {
-    return this.#compactions.at(-1)
+    return this.compactions.at(-1)
   }
 
   /** Notes that a turn was interrupted: from now on not all messages are the turns themselves. */
   noteInterrupted(): void {
-    this.#hasInterrupted = true
+    this.hasInterrupted = true
   }
 
   compact(entry: Compaction): void {
-    this.#compactions.push(entry)
+    this.compactions.push(entry)
     this.#views.clear()
   }
 
   edit(entry: ContextEdit): void {
-    this.#edits.push(entry)
+    this.edits.push(entry)
     this.#views.clear()
   }
 
+  /** How many turns the summary replaces. */
+  countReplaced({ seqs }: Turns): number {
+    const { toSeq } = this.compaction ?? {}
+    return toSeq === undefined ? 0 : seqs.findLastIndex((seq) => seq <= toSeq) + 1
+  }
+
   rewind(toSeq: number): void {
-    this.#edits = this.#edits.filter((edit) => edit.seq <= toSeq)
-    this.#compactions = this.#compactions.filter((compaction) => compaction.seq <= toSeq)
+    this.edits = this.edits.filter((edit) => edit.seq <= toSeq)
+    this.compactions = this.compactions.filter((compaction) => compaction.seq <= toSeq)
     this.#views.clear()
   }
 
   /** The messages for a model: the list of turns itself, unless something in it was compacted, edited or interrupted. */
   messagesFor(provider: string, all: Turns): readonly Message[] {
     const { turns } = all
-    if (this.#compactions.length === 0 && this.#edits.length === 0 && !this.#hasInterrupted) return turns
+    if (this.compactions.length === 0 && this.edits.length === 0 && !this.hasInterrupted) return turns
     let view = this.#views.get(provider)
     if (!view) this.#views.set(provider, (view = this.#newView(provider, all)))
     for (; view.next < turns.length; view.next++) view.pairs.add(edited(turns[view.next]!, view.edits))
@@ -78,21 +84,21 @@ export class ShownTurns {
 
   /** The kind of the latest change after entry `seq`. */
   changeAfter(seq: number): string | undefined {
-    if (this.#compactions.some((entry) => entry.seq > seq)) return 'compaction'
-    return this.#edits.some((entry) => entry.seq > seq) ? 'context edit' : undefined
+    if (this.compactions.some((entry) => entry.seq > seq)) return 'compaction'
+    return this.edits.some((entry) => entry.seq > seq) ? 'context edit' : undefined
   }
 
-  #newView(provider: string, { seqs }: Turns): View {
+  #newView(provider: string, all: Turns): View {
     const edits = Map.groupBy(
-      this.#edits.filter((edit) => edit.provider === undefined || edit.provider === provider),
+      this.edits.filter((edit) => edit.provider === undefined || edit.provider === provider),
       (edit) => edit.turnId,
     )
     const pairs = new Pairs()
     if (!this.compaction) return { pairs, next: 0, edits }
-    const { toSeq, summary, id, at } = this.compaction
+    const { summary, id, at } = this.compaction
     // It has the id of its entry, so that it can be edited like a turn.
     pairs.add(edited({ id, runId: '', role: 'user', content: summary, createdAt: at }, edits))
-    return { pairs, next: seqs.filter((seq) => seq <= toSeq).length, edits }
+    return { pairs, next: this.countReplaced(all), edits }
   }
 }
 

@@ -1,8 +1,8 @@
 import type { LeaseLostError } from './errors.ts'
 import type { InboxItem, Log, LogEntry, WantedSignature } from './log.ts'
 import type { Meta } from './meta.ts'
+import type { RunRecord } from './run-record.ts'
 import type { SessionDetails, SessionPage, SessionQuery, SessionSummary } from './session-summary.ts'
-import type { RunRecord } from './transcript.ts'
 import type { Message, SessionContentBlock, SessionTurn } from './turn.ts'
 
 export type * from './session-summary.ts'
@@ -13,8 +13,18 @@ export interface Session {
   /** Identifies this process in the log, among all that use the store. */
   readonly processId?: string
   readonly log: Log
+  /** The turns that are loaded: at least those that the next request holds. */
   readonly turns: readonly SessionTurn[]
-  /** All runs, oldest first. */
+  /** The number of turns in the conversation before these. */
+  readonly turnsBefore: number
+  /** Reads turns before those that are loaded. The first page has the latest of them. */
+  readTurns(options?: {
+    /** The `next` of the page before. */
+    readonly before?: number
+    /** Default 100. */
+    readonly limit?: number
+  }): Promise<TurnPage>
+  /** Oldest first. A session that was opened from a checkpoint has the latest ones. */
   readonly runs: readonly RunRecord[]
   /** Adds turns outside a run, for instance a user's message that a later run without a prompt answers. */
   addTurns(messages: readonly Message[]): Promise<void>
@@ -37,8 +47,10 @@ export interface Session {
   child(name: string): Promise<Session>
   /** The names of the children that these calls started, directly or through nested calls. */
   childrenOf(...callIds: readonly string[]): Promise<readonly string[]>
-  /** The log of this session, then those of all descendants. */
-  tree(): Promise<readonly (readonly LogEntry[])[]>
+  /** The entries of its log, which are read in pages. */
+  entries(range?: Pick<EntryRange, 'after' | 'before'>): AsyncIterable<LogEntry>
+  /** This session, then all descendants. */
+  tree(): AsyncIterable<SessionEntries>
 
   /** Calls that wait for a person. */
   readonly pending: readonly PendingCall[]
@@ -62,6 +74,16 @@ export interface Session {
   /** A new session with the same entries up to `atSeq`. */
   fork(atSeq?: number, options?: { readonly id?: string }): Promise<Session>
 }
+
+/** Turns of a conversation, in their order. */
+export interface TurnPage {
+  readonly turns: readonly SessionTurn[]
+  /** The `before` for the turns before these; absent if there are none. */
+  readonly next?: number
+}
+
+/** The log of a session, for reading. */
+export type SessionEntries = Pick<Session, 'id' | 'entries'>
 
 /** Stores sessions. `storeContract` of `libero/testing` tests what each method must do. */
 export interface SessionStore {

@@ -4,7 +4,7 @@ import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { Child, ForkOptions } from './fork.ts'
 import type { Interact } from './interaction.ts'
 import { isRecord } from './is-record.ts'
-import type { Log } from './log.ts'
+import type { EntryOf, Log } from './log.ts'
 import type { Session } from './store.ts'
 import type { SessionContentBlock, ToolOutput } from './turn.ts'
 
@@ -159,6 +159,33 @@ export function touchedFileOf(details: unknown): TouchedFile | undefined {
   return typeof key === 'string' && typeof digest === 'string' && typeof access === 'string'
     ? (file as TouchedFile)
     : undefined
+}
+
+/** The files that calls read or changed. */
+export class TouchedFiles {
+  /** In the order of the results. Changed in place, because parent and child may share this map. */
+  readonly byCall = new Map<string, TouchedFile>()
+  /** The number of the result of each call. */
+  readonly seqs = new Map<string, number>()
+
+  add({ callId, seq, isError, details }: EntryOf<'call_result'>): void {
+    const file = isError ? undefined : touchedFileOf(details)
+    if (file) this.set(callId, file, seq)
+  }
+
+  set(callId: string, file: TouchedFile, seq: number): void {
+    this.byCall.set(callId, file)
+    this.seqs.set(callId, seq)
+  }
+
+  forget(callId: string): void {
+    this.byCall.delete(callId)
+    this.seqs.delete(callId)
+  }
+
+  rewind(toSeq: number): void {
+    for (const [callId, seq] of this.seqs) if (seq > toSeq) this.forget(callId)
+  }
 }
 
 /** The part of a `ToolContext` that a preview gets: it only reads files. */

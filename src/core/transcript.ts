@@ -1,8 +1,7 @@
-import type { EntryOf, LogEntry, ParentCall } from './log.ts'
-import type { Meta } from './meta.ts'
-import { OpenTurn } from './open-turn.ts'
+import type { EntryOf, LogEntry } from './log-entry.ts'
+import type { RunRecord } from './run-record.ts'
 import { type ShownTurn, ShownTurns } from './shown-turns.ts'
-import { type TouchedFile, touchedFileOf } from './tool.ts'
+import { type TouchedFile, TouchedFiles } from './tool.ts'
 import {
   deepFreeze,
   type Message,
@@ -11,19 +10,17 @@ import {
   type ToolCallBlock,
   toolCallsOf,
 } from './turn.ts'
+import { type NumberedTurn, OpenTurn, readable, TurnList } from './turn-list.ts'
 
 /** The conversation in a log. It is built entry by entry, live and on replay alike, so that both give the same turns. */
 export class Transcript {
-  /** This list only grows; a rewind replaces it by another one. */
-  turns: readonly SessionTurn[] = []
   /** Accepted messages that are not delivered yet. */
   inbox: readonly EntryOf<'input'>[] = []
   /** The latest approval request or answer of each call that needs one. */
   readonly approvals = new Map<string, EntryOf<'approval_requested'> | EntryOf<'approval_answered'>>()
   /** The latest state of each extension. */
   readonly states = new Map<string, unknown>()
-  /** The file that each call read or changed, in the order of the results. */
-  readonly touched = new Map<string, TouchedFile>()
+  /** Oldest first. A checkpoint keeps the latest ones. */
   readonly runs: RunRecord[] = []
   /** Answers to the questions that calls asked. */
   readonly answers = new Map<string, readonly SessionContentBlock[]>()
@@ -34,14 +31,65 @@ export class Transcript {
   crashes = 0
   /** Whether a run of this process is under way. */
   isRunActive = false
-  readonly #touchedAt = new Map<string, number>()
-  #seqs: number[] = []
+  /** The keys of all messages, or of the latest ones. */
+  readonly clientKeys = new Set<string>()
+  /** Tells whether a key may be that of an older message; only the log knows. */
+  olderKeys: { mayHave(key: string): boolean } | undefined
+  /** The `from` of the latest checkpoint; 0 without one. */
+  checkpointFrom = 0
+  /** The checkpoint that this transcript was opened from, and what to do when its entry comes. */
+  openedFrom: { readonly seq: number; readonly adopt: () => void } | undefined
+  readonly #list = new TurnList()
+  readonly #touched = new TouchedFiles()
   #open: OpenTurn | undefined
   readonly #callIds = new Set<string>()
-  readonly #clientKeys = new Set<string>()
   #complete: { of: readonly SessionTurn[]; list: readonly SessionTurn[] } = { of: [], list: [] }
   readonly #shown = new ShownTurns()
-  #rewoundAt = 0
+
+  /** For checkpoints. */
+  get parts(): { readonly list: TurnList; readonly shown: ShownTurns; readonly touched: TouchedFiles } {
+    return { list: this.#list, shown: this.#shown, touched: this.#touched }
+  }
+
+  /** The turns that are loaded. This list only grows; a rewind replaces it by another one. */
+  get turns(): readonly SessionTurn[] {
+    return this.#list.turns
+  }
+
+  /** The number of turns in the conversation before those that are loaded. */
+  get turnsBefore(): number {
+    return this.#list.before
+  }
+
+  /** The number of turns in the conversation. */
+  get turnCount(): number {
+    return this.#list.before + this.turns.length
+  }
+
+  /** Turns before those that are loaded, which later work needs: the last messages, and pinned turns. */
+  get keptTurns(): readonly SessionTurn[] {
+    return this.#list.kept.map(({ turn }) => turn)
+  }
+
+  /** Keeps a turn that is not loaded. */
+  keep(turn: NumberedTurn): void {
+    this.#list.keep(turn)
+  }
+
+  /** The last turn that matches, among those that are loaded and those that are kept. */
+  findLastTurn(matches: (turn: SessionTurn) => boolean): SessionTurn | undefined {
+    return this.#list.findLast(matches)
+  }
+
+  /** Whether the loaded turns are enough for a rewind to this entry. */
+  canRewindTo(toSeq: number): boolean {
+    return toSeq === 0 || toSeq >= this.#list.earliestRewind
+  }
+
+  /** The file that each call read or changed, in the order of the results. */
+  get touched(): ReadonlyMap<string, TouchedFile> {
+    return this.#touched.byCall
+  }
 
   /** The assistant turn with calls that have no result yet. */
   get turnWithOpenCalls(): SessionTurn | undefined {
@@ -98,17 +146,23 @@ export class Transcript {
     return this.#open?.nestedResultOf(callId)
   }
 
+  /** Whether this is a call of the loaded turns, or of turns that a rewind removed. */
   hasCall(id: string): boolean {
     return this.#callIds.has(id)
   }
 
+  /** Whether an earlier call may have this id: those of calls before a checkpoint are not known. */
+  mayHaveCall(id: string): boolean {
+    return this.openedFrom !== undefined || this.#callIds.has(id)
+  }
+
   hasClientKey(key: string): boolean {
-    return this.#clientKeys.has(key)
+    return this.clientKeys.has(key)
   }
 
   /** The messages for a model: the list of turns itself, unless something in it was compacted, edited or interrupted. */
   messagesFor(provider: string): readonly Message[] {
-    return this.#shown.messagesFor(provider, { turns: this.turns, seqs: this.#seqs })
+    return this.#shown.messagesFor(provider, this.#list)
   }
 
   /** The summary that replaces the beginning of the conversation, if there is one. */
@@ -118,29 +172,29 @@ export class Transcript {
 
   /** The number of the entry that completed a turn. */
   seqOf(turnId: string | undefined): number | undefined {
-    return this.#seqs[this.turns.findLastIndex((turn) => turn.id === turnId)]
+    return this.#list.seqOf(turnId)
   }
 
   /** The turns after the summary, before calls and results are paired: for compaction, which decides what to replace. */
   shownTurns(provider: string): ShownTurn[] {
-    return this.#shown.turnsFor(provider, { turns: this.turns, seqs: this.#seqs })
+    return this.#shown.turnsFor(provider, this.#list)
   }
 
   /** The kind of change made to the model's view of earlier turns since entry `seq`, if any. */
   lastChange(seq: number): string | undefined {
-    return this.#rewoundAt > seq ? 'rewind' : this.#shown.changeAfter(seq)
+    return this.#list.rewoundAt > seq ? 'rewind' : this.#shown.changeAfter(seq)
   }
 
   apply(entry: LogEntry): void {
     switch (entry.type) {
       case 'run_started':
-        this.runs.push(recordOf(entry, this.turns.length))
+        this.runs.push(recordOf(entry, this.turnCount))
         break
       case 'run_ended':
         this.#endRun(entry)
         break
       case 'input':
-        this.#clientKeys.add(entry.clientKey)
+        this.clientKeys.add(entry.clientKey)
         if (entry.mode === 'stop') this.#noteStop(entry)
         else if (entry.mode !== 'answer') this.inbox = [...this.inbox, entry]
         else if (entry.callId !== undefined) this.answers.set(entry.callId, entry.content)
@@ -151,16 +205,11 @@ export class Transcript {
       case 'call_started':
         this.#open?.addStart(entry)
         break
-      case 'call_result': {
+      case 'call_result':
         if (isProgress(entry)) this.crashes = 0
-        const file = entry.isError ? undefined : touchedFileOf(entry.details)
-        if (file) {
-          this.touched.set(entry.callId, file)
-          this.#touchedAt.set(entry.callId, entry.seq)
-        }
+        this.#touched.add(entry)
         this.#addResult(entry)
         break
-      }
       case 'approval_requested':
         this.approvals.set(entry.callId, entry)
         break
@@ -188,20 +237,20 @@ export class Transcript {
         break
       case 'rewind':
         this.#rewind(entry.toSeq)
-        this.#rewoundAt = entry.seq
+        this.#list.rewoundAt = entry.seq
+        break
+      case 'checkpoint':
+        this.checkpointFrom = entry.from
+        this.#list.hasNewKept = false
+        if (this.openedFrom?.seq === entry.seq) this.openedFrom.adopt()
         break
     }
   }
 
-  #push(turn: SessionTurn, seq: number): void {
-    ;(this.turns as SessionTurn[]).push(turn)
-    this.#seqs.push(seq)
-  }
-
   #addTurn({ turn: stored, consumed, clientKey, seq }: EntryOf<'turn'>): void {
     const turn = readable(stored)
-    this.#push(turn, seq)
-    if (clientKey !== undefined) this.#clientKeys.add(clientKey)
+    this.#list.push(turn, seq)
+    if (clientKey !== undefined) this.clientKeys.add(clientKey)
     if (consumed) this.inbox = this.inbox.filter((item) => !consumed.includes(item.id))
     if (turn.role === 'user') {
       this.#open?.addResultBlocks(turn.content)
@@ -224,7 +273,7 @@ export class Transcript {
 
   /** The first answer counts, and only if it has the digest of the request. */
   #approve(entry: EntryOf<'approval_answered'>): void {
-    if (entry.clientKey !== undefined) this.#clientKeys.add(entry.clientKey)
+    if (entry.clientKey !== undefined) this.clientKeys.add(entry.clientKey)
     const asked = this.approvals.get(entry.callId)
     if (asked?.type === 'approval_requested' && asked.digest === entry.digest) this.approvals.set(entry.callId, entry)
   }
@@ -238,7 +287,7 @@ export class Transcript {
     this.#open = undefined
     const { id, runId } = open.turn
     const { results: content } = open
-    this.#push(deepFreeze({ id: `${id}.results`, runId, role: 'user', content, createdAt: entry.at }), entry.seq)
+    this.#list.push(deepFreeze({ id: `${id}.results`, runId, role: 'user', content, createdAt: entry.at }), entry.seq)
   }
 
   /** A stop request is for the run under way, not for later ones. */
@@ -250,7 +299,7 @@ export class Transcript {
   #endRun(entry: EntryOf<'run_ended'>): void {
     const run = this.runs.findLast(({ id }) => id === entry.runId)
     const { status, stop, at: endedAt, seq: endSeq } = entry
-    if (run) Object.assign(run, { status, stop, endedAt, endSeq, turnCountAtEnd: this.turns.length })
+    if (run) Object.assign(run, { status, stop, endedAt, endSeq, turnCountAtEnd: this.turnCount })
     const { dropsTo } = entry
     // A run that ended properly ends the series. A crash that the session shared with others may not be its fault.
     if (entry.stop !== 'crashed') this.crashes = 0
@@ -261,27 +310,22 @@ export class Transcript {
 
   /** Drops the other messages; they may be sent again with the same key. */
   #keepMessages(isKept: (message: EntryOf<'input'>) => boolean): void {
-    for (const message of this.inbox) if (!isKept(message)) this.#clientKeys.delete(message.clientKey)
+    for (const message of this.inbox) if (!isKept(message)) this.clientKeys.delete(message.clientKey)
     this.inbox = this.inbox.filter(isKept)
   }
 
   #rewind(toSeq: number): void {
-    let keep = this.#seqs.filter((seq) => seq <= toSeq).length
-    // A rewind to between a call and its results removes the call too.
-    if (keep > 0 && toolCallsOf(this.turns[keep - 1]!).length > 0) keep--
-    this.turns = this.turns.slice(0, keep)
-    this.#seqs = this.#seqs.slice(0, keep)
+    this.#list.rewind(toSeq)
     this.#keepMessages(({ seq }) => seq <= toSeq)
     this.#open = undefined
-    for (const [callId, seq] of this.#touchedAt) if (seq > toSeq) this.#forgetTouch(callId)
+    this.#touched.rewind(toSeq)
     this.#shown.rewind(toSeq)
   }
+}
 
-  /** In place, because parent and child may share this map. */
-  #forgetTouch(callId: string): void {
-    this.touched.delete(callId)
-    this.#touchedAt.delete(callId)
-  }
+function recordOf({ runId: id, model, at, agent, parent, meta }: EntryOf<'run_started'>, firstTurn: number): RunRecord {
+  const labels = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
+  return { id, model, startedAt: at, firstTurn, ...labels }
 }
 
 /** Whether an entry is progress: the model replied, or a call ran or was decided by a gate. */
@@ -291,40 +335,3 @@ export function isProgress(entry: LogEntry): boolean {
 }
 
 const progressOutcomes: ReadonlySet<string> = new Set(['done', 'error', 'timeout', 'substituted', 'blocked'])
-
-function recordOf({ runId: id, model, at, agent, parent, meta }: EntryOf<'run_started'>, firstTurn: number): RunRecord {
-  const labels = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
-  return { id, model, startedAt: at, firstTurn, ...labels }
-}
-
-export interface RunRecord {
-  readonly id: string
-  readonly model: string
-  /** The agent's name. */
-  readonly agent?: string
-  /** The call that a child works for. */
-  readonly parent?: ParentCall
-  /** Sent along with the message that the run answers. */
-  readonly meta?: Meta
-  readonly startedAt: number
-  readonly firstTurn: number
-  endedAt?: number
-  /** Absent while it runs. */
-  status?: EntryOf<'run_ended'>['status']
-  stop?: string
-  /** The number of its last entry. */
-  endSeq?: number
-  /** The number of turns in the session when the run ended. */
-  turnCountAtEnd?: number
-  /** The number of the stop request, if one came through the inbox. */
-  stopSeq?: number
-}
-
-/** A log of another version may have malformed blocks; each becomes an empty text. */
-function readable(turn: SessionTurn): SessionTurn {
-  const { content } = turn
-  const isBlock = (block: unknown): boolean => typeof block === 'object' && block !== null
-  if (Array.isArray(content) && content.every(isBlock)) return turn
-  const blocks: readonly SessionContentBlock[] = Array.isArray(content) ? content : []
-  return { ...turn, content: blocks.map((block) => (isBlock(block) ? block : { type: 'text', text: '' })) }
-}

@@ -45,7 +45,7 @@ export function statsOf(run: Run, status: RunStatus, stopReason: string, started
   const costs = [usage, ...children].flatMap(({ cost }) => (cost === undefined ? [] : [cost]))
   // A run that found nothing to do reports the last answer of the session.
   const isRepeating = status === 'completed' && turnNumber === 0
-  const last = log.transcript.turns.findLast(
+  const last = log.transcript.findLastTurn(
     ({ role, runId }) => role === 'assistant' && (isRepeating || runId === run.id),
   )
   return {

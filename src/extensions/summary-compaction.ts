@@ -46,7 +46,7 @@ function hasGrown({ log: { transcript }, provider }: Run, { limit, measure }: Li
 /** Whether another model is about to answer for the first time: its context may be smaller. */
 function isOtherModel({ log: { transcript }, provider }: Run, model: string): boolean {
   const { turns, compaction } = transcript
-  const last = turns.findLast(({ role }) => role === 'assistant')
+  const last = transcript.findLastTurn(({ role }) => role === 'assistant')
   if (!last || (compaction?.seq ?? 0) > (transcript.seqOf(turns.at(-1)?.id) ?? 0)) return false
   return last.model !== model || last.provider !== provider.meta.name
 }

@@ -100,8 +100,8 @@ function viewsByLog({ views, resultDuration }: PluginExtensionOptions): (run: Ru
     const meanwhile: LogEntry[] = []
     let receive = (entry: LogEntry): unknown => meanwhile.push(entry)
     log.subscribe((entry) => receive(entry))
-    const [own = []] = session ? await session.tree() : []
-    for (const entry of [...own, ...meanwhile]) made.apply(entry)
+    if (session) for await (const entry of session.entries()) made.apply(entry)
+    for (const entry of meanwhile) made.apply(entry)
     receive = (entry) => made.apply(entry)
     return made
   }

@@ -1,6 +1,6 @@
 import type { EntryBody, LogEntry } from '../core/log.ts'
 import { abortedResult, syntheticResult } from '../core/tool-result.ts'
-import { isProgress, type RunRecord, type Transcript } from '../core/transcript.ts'
+import { isProgress, type Transcript } from '../core/transcript.ts'
 import type { ToolCallBlock } from '../core/turn.ts'
 
 /** After this many crashes in a row without progress, a session is parked. */
@@ -53,9 +53,13 @@ function stoppedEntries(
   return [...others, { type: 'run_ended', runId, status: 'aborted', stop: 'aborted', stoppedAt }]
 }
 
-/** Whether one of these logs has made progress since a run started. */
-export function madeProgress(logs: readonly (readonly LogEntry[])[], run: RunRecord | undefined): boolean {
-  return logs.some((log) => log.some((entry) => run !== undefined && entry.at >= run.startedAt && isProgress(entry)))
+/** Whether a log, read from its end, has made progress since a time. */
+export async function madeProgress(entries: AsyncIterable<LogEntry>, since: number): Promise<boolean> {
+  for await (const entry of entries) {
+    if (entry.at < since) return false
+    if (isProgress(entry)) return true
+  }
+  return false
 }
 
 /** Describes to the model what became of the commands of an interrupted call. */

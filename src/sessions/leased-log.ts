@@ -3,8 +3,11 @@ import { type LeaseLostError, SessionBusyError, SessionParkedError } from '../co
 import { type InboxItem, Log, type LogEntry } from '../core/log.ts'
 import { parseMeta } from '../core/meta.ts'
 import type { Fence, SessionDetails, SessionStore } from '../core/store.ts'
+import { type History, logHistory } from './checkpoints/checkpoint.ts'
+import { checkpointAfter } from './checkpoints/write-checkpoint.ts'
 import { crashEntries, endLeftoverCommands, madeProgress } from './crash-recovery.ts'
-import { type ParentLease, parentLeaseOf } from './family.ts'
+import { descendantsOf, type ParentLease, parentLeaseOf } from './family.ts'
+import { eachEntryBackwards, hasLoggedKey, readHistory } from './history.ts'
 import { WriteLease } from './write-lease.ts'
 
 export interface SessionOptions {
@@ -60,18 +63,10 @@ export abstract class LeasedLog {
   /** Details to be written as the first entry of a new session. */
   details: SessionDetails | undefined
 
-  /** The logs of this session and of all its descendants. */
-  abstract tree(): Promise<readonly (readonly LogEntry[])[]>
   /** Ends the open calls of children whose parent calls are not resumed. */
   protected abstract answerChildCalls(callIds: readonly string[]): Promise<void>
 
-  constructor(
-    store: SessionStore,
-    id: string,
-    history: readonly LogEntry[],
-    options: SessionOptions,
-    parent?: LeasedLog,
-  ) {
+  constructor(store: SessionStore, id: string, history: History, options: SessionOptions, parent?: LeasedLog) {
     const { clock = systemClock, newId = createIds(), owner = 'libero', leaseMs = defaultLeaseMs } = options
     this.id = id
     this.store = store
@@ -82,8 +77,13 @@ export abstract class LeasedLog {
     this.#takesOver = options.takeOver ?? false
     const onRenewed = (inbox: readonly InboxItem[]): void => this.#admit(inbox)
     this.#lease = new WriteLease({ store, owner: this.#owner, ttlMs: leaseMs, clock, onRenewed })
-    this.#head = history.length
-    this.log = new Log({ id, clock, newId, history, commit: (entries) => this.commit(entries) })
+    this.log = new Log({
+      ...{ id, clock, newId, history: logHistory(history) },
+      commit: (entries) => this.commit(entries),
+      isLogged: (clientKey) => hasLoggedKey(store, id, clientKey),
+      entryAfter: (written) => checkpointAfter(written, this.log.transcript),
+    })
+    this.#head = this.log.head
   }
 
   open(): Promise<void> {
@@ -111,8 +111,8 @@ export abstract class LeasedLog {
     const { inbox, died } = await this.#lease.take(holder, how)
     this.#sessionsAboard = died?.sessions
     this.#takesOver = false // applies only once
-    if (this.log.isBroken) this.#reload(await this.store.read(this.id))
-    else this.#absorb(await this.#readNew())
+    if (this.log.isBroken) await this.#reload()
+    else await this.#absorb(await this.#readNew())
     this.#isReady = true
     if (this.isNew && this.details) await this.log.append({ type: 'details', ...this.details })
     // A stop request counts for a run whose process died before it received it, but not for one that has ended.
@@ -216,6 +216,21 @@ export abstract class LeasedLog {
     this.#head += entries.length
   }
 
+  /** Writes the first entries of this session, after those that it shares with another one. */
+  protected async share({
+    base,
+    head,
+    added,
+  }: {
+    base: string
+    head: number
+    added: readonly LogEntry[]
+  }): Promise<void> {
+    this.isNew = false
+    const shared = await this.store.read(base, { before: head + 1 })
+    await this.store.append(this.id, [...shared, ...added], this.fence())
+  }
+
   protected fence(): Fence {
     if (this.#parent) {
       const { epoch, holder = this.#parent.id } = this.#parent.fence()
@@ -231,12 +246,26 @@ export abstract class LeasedLog {
     return this.#parent ? this.#parent.#aboard() : this.#sessionsAboard
   }
 
-  #reload(history: readonly LogEntry[]): void {
-    this.log.reload(history)
-    this.#head = history.length
+  async #reload(): Promise<void> {
+    const summary = (await this.store.find(this.id)) ?? { id: this.id }
+    this.restart(await readHistory(this.store, summary, { notAfter: this.log.head })) // listeners need the entries since
   }
 
-  #absorb(entries: readonly LogEntry[]): void {
+  /** Loads the turns before the last checkpoint too. */
+  protected async loadWholeLog(): Promise<void> {
+    await this.log.flushed()
+    this.restart({ entries: await this.store.read(this.id) })
+  }
+
+  protected restart(history: History): void {
+    this.log.reload(logHistory(history))
+    this.#head = this.log.head
+  }
+
+  async #absorb(entries: readonly LogEntry[]): Promise<void> {
+    const { transcript } = this.log
+    if (entries.some((entry) => entry.type === 'rewind' && !transcript.canRewindTo(entry.toSeq)))
+      return this.loadWholeLog()
     this.log.addDurable(entries)
     this.#head += entries.length
   }
@@ -252,9 +281,15 @@ export abstract class LeasedLog {
     const entries = crashEntries(transcript, { wasCutOff, commandsOf, sessionsAboard: this.#aboard() })
     const isParking = entries.at(-1)?.type === 'parked'
     // Progress of its children counts like its own.
-    if (isParking && madeProgress((await this.tree()).slice(1), transcript.activeRun)) entries.pop()
+    if (isParking && (await this.#haveChildrenProgressed(run.startedAt))) entries.pop()
     const lost = entries.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : []))
     await this.answerChildCalls(lost)
     if (entries.length > 0) await this.log.appendAll(entries)
+  }
+
+  async #haveChildrenProgressed(since: number): Promise<boolean> {
+    for (const { id, updatedAt } of await descendantsOf(this.store, this.id))
+      if (updatedAt >= since && (await madeProgress(eachEntryBackwards(this.store, id), since))) return true
+    return false
   }
 }

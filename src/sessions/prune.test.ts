@@ -4,7 +4,7 @@ import { fakeClock } from '../testing/fake-clock.ts'
 import { createMemoryStore } from './memory-store.ts'
 import { type PruneOptions, pruneSessions } from './prune.ts'
 import { createSession, loadSession } from './session.ts'
-import { turnEntries } from './stored-session.ts'
+import { turnEntries } from './turn-entries.ts'
 
 const day = 86_400_000
 const say = (text: string) => [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }]

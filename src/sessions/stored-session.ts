@@ -2,15 +2,27 @@ import { show } from '../core/behavior.ts'
 import { SessionNotFoundError } from '../core/errors.ts'
 import { closeAllChildCalls, closeChildCalls, isChildOf } from '../core/fork.ts'
 import type { EntryBody, LogEntry } from '../core/log.ts'
-import { repairPairs } from '../core/pairing.ts'
-import type { PendingAnswer, PendingCall, Session, SessionDetails, SessionStore } from '../core/store.ts'
+import type {
+  EntryRange,
+  PendingAnswer,
+  PendingCall,
+  Session,
+  SessionDetails,
+  SessionEntries,
+  SessionStore,
+  TurnPage,
+} from '../core/store.ts'
 import { syntheticResult } from '../core/tool-result.ts'
-import { Transcript } from '../core/transcript.ts'
 import type { Message } from '../core/turn.ts'
+import type { NumberedTurn } from '../core/turn-list.ts'
 import { checkDetails, detailsIn } from './details.ts'
+import { findEarlierTurn, readEarlierTurns } from './earlier-turns.ts'
 import { childNames, descendantsOf } from './family.ts'
+import { type ForkPoint, readForkPoint } from './fork-point.ts'
+import { eachEntry, readHistory } from './history.ts'
 import { LeasedLog, type SessionOptions } from './leased-log.ts'
 import { createAnswerItem, pendingCalls, requireFirstAnswer } from './pending.ts'
+import { turnEntries } from './turn-entries.ts'
 
 /** Creates a session. */
 export async function makeSession(
@@ -20,7 +32,7 @@ export async function makeSession(
 ): Promise<Session> {
   checkDetails('createSession', options)
   if (await store.find(id)) throw new Error(`Session "${id}" exists already; use loadSession(store, "${id}")`)
-  const session = new StoredSession(store, id, [], options)
+  const session = new StoredSession(store, id, { entries: [] }, options)
   session.isNew = true
   session.details = detailsIn(options)
   return session
@@ -28,10 +40,12 @@ export async function makeSession(
 
 /** Loads an existing session. */
 export async function readSession(store: SessionStore, id: string, options: SessionOptions): Promise<Session> {
-  const history = await store.read(id)
-  if (history.length === 0) throw new SessionNotFoundError(id)
-  return new StoredSession(store, id, history, options)
+  const summary = await store.find(id)
+  if (!summary) throw new SessionNotFoundError(id)
+  return new StoredSession(store, id, await readHistory(store, summary), options)
 }
+
+const turnsPerPage = 100
 
 /** A session in a store. */
 class StoredSession extends LeasedLog implements Session {
@@ -41,6 +55,17 @@ class StoredSession extends LeasedLog implements Session {
 
   get turns() {
     return this.log.transcript.completeTurns
+  }
+
+  get turnsBefore() {
+    return this.log.transcript.turnsBefore
+  }
+
+  async readTurns({ before, limit = turnsPerPage }: { before?: number; limit?: number } = {}): Promise<TurnPage> {
+    for (const [name, value] of Object.entries({ before, limit }))
+      if (value !== undefined && !(Number.isInteger(value) && value > 0))
+        throw new TypeError(`readTurns takes ${name} as a whole number of at least 1, got ${show(value)}`)
+    return readEarlierTurns(this.store, this.id, { transcript: this.log.transcript, before, limit })
   }
 
   get runs() {
@@ -87,7 +112,7 @@ class StoredSession extends LeasedLog implements Session {
   async child(name: string): Promise<Session> {
     const id = `${this.id}/${name}`
     this.#madeChildren.add(name)
-    const child = new StoredSession(this.store, id, await this.store.read(id), this.options, this)
+    const child = await this.#read(id, this)
     await child.recover()
     if (child.log.head > 0) await child.collectInbox()
     return child
@@ -111,9 +136,14 @@ class StoredSession extends LeasedLog implements Session {
     return names
   }
 
-  async tree(): Promise<readonly (readonly LogEntry[])[]> {
-    const sessions = [this, ...(await descendantsOf(this.store, this.id))]
-    return Promise.all(sessions.map(({ id }) => this.store.read(id)))
+  entries(range?: Pick<EntryRange, 'after' | 'before'>): AsyncIterable<LogEntry> {
+    return eachEntry(this.store, this.id, range)
+  }
+
+  async *tree(): AsyncGenerator<SessionEntries, void> {
+    yield this
+    for (const { id } of await descendantsOf(this.store, this.id))
+      yield { id, entries: (range) => eachEntry(this.store, id, range) }
   }
 
   get pending(): readonly PendingCall[] {
@@ -132,8 +162,11 @@ class StoredSession extends LeasedLog implements Session {
     return waiting.filter(({ sessionId, callId }) => !isAbove(`${sessionId}/${callId}`))
   }
 
-  async #read(id: string): Promise<StoredSession> {
-    return new StoredSession(this.store, id, await this.store.read(id), this.options)
+  /** A session as the store has it now; one without entries if there is none. */
+  async #read(id: string, parent?: StoredSession): Promise<StoredSession> {
+    const summary = await this.store.find(id)
+    const history = summary ? await readHistory(this.store, summary) : { entries: [] }
+    return new StoredSession(this.store, id, history, this.options, parent)
   }
 
   async answer(callId: string, answer: PendingAnswer): Promise<void> {
@@ -168,18 +201,22 @@ class StoredSession extends LeasedLog implements Session {
     return this.labels.findLast((label) => label.text === text)?.seq ?? this.log.head
   }
 
-  pin(turnId: string): Promise<void> {
-    if (!this.log.transcript.turns.some(({ id }) => id === turnId))
+  async pin(turnId: string): Promise<void> {
+    const { transcript } = this.log
+    const isLoaded = transcript.seqOf(turnId) !== undefined
+    const earlier = isLoaded ? undefined : await findEarlierTurn(this.store, this.id, { transcript, turnId })
+    if (!isLoaded && !earlier)
       throw new Error(`Session ${this.id} has no turn "${turnId}" to pin; session.turns has those there are`)
-    return this.#setPins((pins) => (pins.includes(turnId) ? pins : [...pins, turnId]))
+    await this.#setPins((pins) => (pins.includes(turnId) ? pins : [...pins, turnId]), earlier)
   }
 
   unpin(turnId: string): Promise<void> {
     return this.#setPins((pins) => pins.filter((id) => id !== turnId))
   }
 
-  #setPins(change: (pins: readonly string[]) => readonly string[]): Promise<void> {
+  #setPins(change: (pins: readonly string[]) => readonly string[], earlier?: NumberedTurn): Promise<void> {
     return this.whileOpen(() => {
+      if (earlier) this.log.transcript.keep(earlier)
       const pins = (this.log.transcript.states.get('pins') ?? []) as readonly string[]
       const changed = change(pins)
       if (changed.length !== pins.length) return this.log.append({ type: 'state', owner: 'pins', value: changed })
@@ -194,88 +231,35 @@ class StoredSession extends LeasedLog implements Session {
       if (toSeq > this.log.head)
         throw new RangeError(`Session ${this.id} has ${this.log.head} entries; it cannot be rewound to ${toSeq}`)
       await closeAllChildCalls(this)
+      if (!this.log.transcript.canRewindTo(toSeq)) await this.loadWholeLog()
       await this.log.append({ type: 'rewind', toSeq })
     })
   }
 
   async fork(atSeq?: number, { id = this.options.newId!() }: { id?: string } = {}): Promise<Session> {
-    const entries = await this.store.read(this.id)
-    const at = atSeq ?? entries.length
-    if (!Number.isInteger(at) || at < 0 || at > entries.length)
-      throw new RangeError(`Session ${this.id} has ${entries.length} entries; it cannot be forked at ${show(at)}`)
+    const summary = (await this.store.find(this.id)) ?? { id: this.id, head: 0 }
+    const { head } = summary
+    const at = atSeq ?? head
+    if (!Number.isInteger(at) || at < 0 || at > head)
+      throw new RangeError(`Session ${this.id} has ${head} entries; it cannot be forked at ${show(at)}`)
     const session = (await makeSession(this.store, id, this.options)) as StoredSession
-    const history = forkedHistory(entries, this.id, at)
-    await session.#begin(history.entries, history.ending)
+    await session.#begin(await readForkPoint(this.store, summary, at), this.id)
     return session
   }
 
-  /** Starts this session with the history of another one. */
-  #begin(history: readonly LogEntry[], ending: readonly EntryBody[]): Promise<void> {
+  /** Starts this session with entries that it shares with another one. */
+  #begin({ history, head, ending }: ForkPoint, base: string): Promise<void> {
     return this.whileOpen(async () => {
       if (this.log.head > 0) throw new Error(`Session "${this.id}" exists already; fork to another id`)
       const idAndTime = () => ({ id: this.options.newId!(), at: this.clock.now() })
-      const added = ending.map((body, i): LogEntry => ({ ...body, seq: history.length + i + 1, ...idAndTime() }))
-      const entries = [...history, ...added] // in one append: without its ending, the open run would be resumed here
-      await this.commit(entries)
-      this.log.addDurable(entries)
+      // In one append: without its ending, the open run would be resumed here.
+      const added = ending.map((body, i): LogEntry => ({ ...body, seq: head + i + 1, ...idAndTime() }))
+      await this.share({ base, head, added })
+      this.restart({ ...history, entries: [...history.entries, ...added] })
     })
   }
 
   protected answerChildCalls(callIds: readonly string[]): Promise<void> {
     return closeChildCalls(this, callIds)
   }
-}
-
-/** Converts given messages to entries, each call with a result. `idAndTime` gives each an id and a time. */
-export function turnEntries(messages: unknown, idAndTime: () => { id: string; createdAt: number }): EntryBody[] {
-  checkMessages(messages)
-  return repairPairs(messages).map(({ role, content }) => ({
-    type: 'turn',
-    turn: { ...idAndTime(), runId: '', role, content: structuredClone(content) },
-  }))
-}
-
-function checkMessages(messages: unknown): asserts messages is readonly Message[] {
-  if (!Array.isArray(messages)) throw new TypeError(`addTurns takes a list of messages, got ${show(messages)}`)
-  for (const [i, message] of messages.entries()) {
-    const { role, content } = (message ?? {}) as Partial<Message>
-    if (role !== 'user' && role !== 'assistant')
-      throw new TypeError(`addTurns: messages[${i}].role must be "user" or "assistant", got ${show(role)}`)
-    if (!Array.isArray(content))
-      throw new TypeError(
-        `addTurns: messages[${i}].content must be blocks such as [{ type: 'text', text }], got ${show(content)}`,
-      )
-  }
-}
-
-export interface ForkedHistory {
-  readonly entries: readonly LogEntry[]
-  /** Entries that complete the history for the new session. */
-  readonly ending: readonly EntryBody[]
-}
-
-/**
- * The history that a fork shares. A turn that still waits for results is left out with all that follows it: its calls may
- * be running, and must not run in both sessions.
- */
-export function forkedHistory(entries: readonly LogEntry[], from: string, atSeq: number): ForkedHistory {
-  let shared = entries.slice(0, atSeq)
-  const { turnWithOpenCalls } = replay(shared)
-  if (turnWithOpenCalls)
-    shared = shared.slice(
-      0,
-      shared.findLastIndex((entry) => entry.type === 'turn' && entry.turn.id === turnWithOpenCalls.id),
-    )
-  const { activeRun } = replay(shared)
-  const origin: EntryBody = { type: 'state', owner: 'fork', value: { session: from, seq: shared.length } }
-  if (!activeRun) return { entries: shared, ending: [origin] }
-  // The messages of the run are delivered in the original session.
-  const end = { status: 'aborted', stop: 'forked', dropsTo: shared.length } as const
-  return { entries: shared, ending: [{ type: 'run_ended', runId: activeRun.id, ...end }, origin] }
-}
-
-function replay(entries: readonly LogEntry[]): Transcript {
-  const transcript = new Transcript()
-  for (const entry of entries) transcript.apply(entry)
-  return transcript
 }

@@ -79,7 +79,7 @@ test('pins are remembered, once each, and can be taken back', async () => {
   expect((await loadSession(store, 's')).log.transcript.states.get('pins')).toEqual([turn!.id])
   await session.unpin(turn!.id)
   expect((await loadSession(store, 's')).log.transcript.states.get('pins')).toEqual([])
-  expect(() => session.pin('missing')).toThrow('has no turn "missing"')
+  await expect(session.pin('missing')).rejects.toThrow('has no turn "missing"')
 })
 
 describe('FD-23 a session whose process dies again and again', () => {

@@ -122,7 +122,7 @@ async function chooseRunModel(
   options: ModelOptions,
 ): Promise<{ readonly chosen: ChosenModel; readonly notice?: string }> {
   const { session, config, io } = options
-  const last = session?.log.transcript.turns.findLast(({ role }) => role === 'assistant')
+  const last = session?.log.transcript.findLastTurn(({ role }) => role === 'assistant')
   const isNamed = provider !== undefined || model !== undefined
   if (isNamed || last?.provider === undefined || last.model === undefined)
     return { chosen: await defaultModel({ provider, model }, options) }

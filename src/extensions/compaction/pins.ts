@@ -74,8 +74,9 @@ function pinnedTurns(run: Run, toSeq: number): SessionContentBlock[] {
   const { transcript } = run.log
   const ids = pinnedIds(run)
   if (ids.size === 0) return []
-  const names = new Map(transcript.turns.flatMap(toolCallsOf).map(({ id, name }) => [id, name]))
-  return transcript.turns.flatMap((turn) => {
+  const turns = [...transcript.keptTurns, ...transcript.turns]
+  const names = new Map(turns.flatMap(toolCallsOf).map(({ id, name }) => [id, name]))
+  return turns.flatMap((turn) => {
     if (!ids.has(turn.id) || (transcript.seqOf(turn.id) ?? Number.POSITIVE_INFINITY) > toSeq) return []
     const { role } = turn
     return [
@@ -108,7 +109,7 @@ function verbatim({ content }: SessionTurn, names: ReadonlyMap<string, string>):
 
 /** The user's last message, if the summary replaces it. */
 function lastUserMessage({ log: { transcript } }: Run, toSeq: number, budget: number): TextBlock[] {
-  const turn = transcript.turns.findLast(
+  const turn = transcript.findLastTurn(
     ({ role, content }) => role === 'user' && !content.some(({ type }) => type === 'tool_result'),
   )
   if (!turn || (transcript.seqOf(turn.id) ?? Number.POSITIVE_INFINITY) > toSeq) return []

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { EntryBody, LogEntry } from '../../core/log.ts'
 import type { SessionTurn } from '../../core/turn.ts'
-import { tallyLog } from './tally.ts'
+import { type RunTally, TallyReader } from './tally.ts'
 
 /** Entries, ten milliseconds apart. */
 const log = (...bodies: EntryBody[]): LogEntry[] =>
@@ -126,3 +126,9 @@ describe('what a log tells', () => {
     expect([child!.parentRunId, ...child!.calls]).toEqual(['a', 's/1/9'])
   })
 })
+
+function tallyLog(entries: readonly LogEntry[], logId?: string): RunTally[] {
+  const reader = new TallyReader(logId)
+  for (const entry of entries) reader.read(entry)
+  return reader.tallies
+}

@@ -34,14 +34,8 @@ export interface RequestState {
 export const stateOwner = 'limits'
 const failedCauses: ReadonlySet<string> = new Set(['failed attempt', 'aborted attempt'])
 
-/** The tallies of all runs of a log. Calls are identified by the log's id; that of a child is in its log. */
-export function tallyLog(entries: readonly LogEntry[], logId = ''): RunTally[] {
-  const reader = new LogReader(logId)
-  for (const entry of entries) reader.read(entry)
-  return reader.tallies
-}
-
-class LogReader {
+/** Makes the tallies of all runs of a log. Calls are identified by the log's id; that of a child is in its log. */
+export class TallyReader {
   readonly tallies: RunTally[] = []
   #logId: string
   readonly #prompts = new Set<string>()
@@ -53,7 +47,7 @@ class LogReader {
   #startedAt = 0
   #lastAt = 0
 
-  constructor(logId: string) {
+  constructor(logId = '') {
     this.#logId = logId
   }
 
@@ -181,13 +175,13 @@ export async function spentBefore(run: Run, { since = 'prompt' }: Limits): Promi
 
 /** Whether this run has a new message to answer. */
 function hasPrompt({ id, log: { transcript } }: Run): boolean {
-  const { turns, runs, inbox, isAnswered } = transcript
+  const { turns, turnCount, runs, inbox, isAnswered } = transcript
   const newest = turns.at(-1)
   if (newest?.role === 'user' && newest.runId === id) return true
   if (isAnswered) return inbox.some(({ mode }) => mode === 'prompt')
   if (newest?.role !== 'user' || newest.runId !== '') return false
   const before = runs.at(-2)
-  return !before || before.firstTurn < turns.length // otherwise it was for an earlier run
+  return !before || before.firstTurn < turnCount // otherwise it was for an earlier run
 }
 
 interface History {
@@ -196,18 +190,25 @@ interface History {
 }
 
 async function fromSession({ id, log }: Run, session: Session): Promise<History> {
-  const [own = [], ...children] = await session.tree()
+  const own = new TallyReader(log.id)
+  const children: TallyReader[] = []
+  for await (const one of session.tree()) {
+    const reader = one.id === session.id ? own : new TallyReader()
+    if (reader !== own) children.push(reader)
+    for await (const entry of one.entries()) reader.read(entry)
+  }
   return {
-    own: tallyLog(own, log.id).filter(({ runId }) => runId !== id),
-    children: children.flatMap((entries) => tallyLog(entries)),
+    own: own.tallies.filter(({ runId }) => runId !== id),
+    children: children.flatMap(({ tallies }) => tallies),
   }
 }
 
 /** Without a session: what this process counted, and the usage in the turns of runs that were not counted. */
 function fromMemory(run: Run): History {
   const known = ledgerOf(run.log)
-  const fromTurns = tallyLog(entriesOf(run), run.log.id)
-  const own = fromTurns.map((tally) => ({ ...tally, ...known.own.get(tally.runId), timeMs: tally.timeMs }))
+  const reader = new TallyReader(run.log.id)
+  for (const entry of entriesOf(run)) reader.read(entry)
+  const own = reader.tallies.map((tally) => ({ ...tally, ...known.own.get(tally.runId), timeMs: tally.timeMs }))
   return { own, children: known.children }
 }
 

@@ -1,3 +1,4 @@
+import type { EntryOf } from '../../core/log.ts'
 import type { Session } from '../../core/store.ts'
 import type { JsonSchema, ToolDef } from '../../core/tool.ts'
 import { toolResultToText } from '../../core/tool-output.ts'
@@ -76,12 +77,14 @@ function inputSchema(definitionIds: readonly string[]): JsonSchema {
 
 /** The result of the call that ended the work of an agent; undefined if none did, or if a message came since. */
 async function endedWith(session: Session): Promise<string | undefined> {
-  if (session.log.transcript.openCalls.length > 0) return undefined
-  const [entries = []] = await session.tree()
-  const lastTurn = entries.findLastIndex(({ type }) => type === 'turn')
-  const results = entries
-    .slice(lastTurn + 1)
-    .flatMap((entry) => (entry.type === 'call_result' ? [{ ...entry, ...marksOf(entry.details) }] : []))
+  const { transcript } = session.log
+  if (transcript.openCalls.length > 0) return undefined
+  const reply = transcript.findLastTurn(({ role }) => role === 'assistant')
+  let results: (EntryOf<'call_result'> & ReturnType<typeof marksOf>)[] = []
+  for await (const entry of session.entries({ after: transcript.seqOf(reply?.id) ?? 0 })) {
+    if (entry.type === 'turn') results = []
+    if (entry.type === 'call_result') results.push({ ...entry, ...marksOf(entry.details) })
+  }
   if (results.some(({ leavesTo }) => leavesTo === 'human')) return undefined
   const last = results.findLast(({ leavesTo, isError }) => leavesTo === 'end' && !isError)
   return last && toolResultToText(last.output)

@@ -21,7 +21,7 @@ export function hasWork(
   if (transcript.turns.length === 0 || transcript.isAnswered) return false
   if (state === 'submitted') return true
   // A message after that run was for the handler, which has ended.
-  if (last?.stop !== 'max_turns' || last.turnCountAtEnd !== transcript.turns.length) return false
+  if (last?.stop !== 'max_turns' || last.turnCountAtEnd !== transcript.turnCount) return false
   const lastMessage = messages.get(transcript.turns.at(-1)?.id ?? '')
   return lastMessage?.role === 'user' && !lastMessage.hidden // a person's, and neither a result nor a plugin's note
 }

@@ -1,5 +1,83 @@
-import type { EntryOf } from './log.ts'
-import type { SessionContentBlock, SessionTurn, ToolCallBlock, ToolResultBlock } from './turn.ts'
+import type { EntryOf } from './log-entry.ts'
+import {
+  type SessionContentBlock,
+  type SessionTurn,
+  type ToolCallBlock,
+  type ToolResultBlock,
+  toolCallsOf,
+} from './turn.ts'
+
+/** A turn, with the number of the entry that completed it. */
+export interface NumberedTurn {
+  readonly seq: number
+  readonly turn: SessionTurn
+}
+
+/** The turns of a conversation: those that are loaded, and what is known of those before them. */
+export class TurnList {
+  /** This list only grows; a rewind replaces it by another one. */
+  turns: readonly SessionTurn[] = []
+  seqs: number[] = []
+  /** The number of turns before these. */
+  before = 0
+  /** Those of them that later work needs. */
+  kept: readonly NumberedTurn[] = []
+  /** Whether one was added that the last checkpoint does not have. */
+  hasNewKept = false
+  /** The loaded turns are those that entries after this one completed. */
+  from = 0
+  /** The seq of the last rewind. */
+  rewoundAt = 0
+  /** How many of the loaded turns the last checkpoint left out. */
+  leftOut = 0
+  /** A rewind to an earlier entry, except to the beginning, needs turns that are not loaded. */
+  earliestRewind = 0
+
+  push(turn: SessionTurn, seq: number): void {
+    ;(this.turns as SessionTurn[]).push(turn)
+    this.seqs.push(seq)
+  }
+
+  keep(one: NumberedTurn): void {
+    this.kept = [...this.kept, one].sort((a, b) => a.seq - b.seq)
+    this.hasNewKept = true
+  }
+
+  findLast(matches: (turn: SessionTurn) => boolean): SessionTurn | undefined {
+    return this.turns.findLast(matches) ?? this.kept.findLast(({ turn }) => matches(turn))?.turn
+  }
+
+  seqOf(turnId: string | undefined): number | undefined {
+    const index = this.turns.findLastIndex((turn) => turn.id === turnId)
+    return this.seqs[index] ?? this.kept.find(({ turn }) => turn.id === turnId)?.seq
+  }
+
+  rewind(toSeq: number): void {
+    if (toSeq < this.earliestRewind) this.#forgetEarlier(toSeq)
+    let count = this.seqs.filter((seq) => seq <= toSeq).length
+    // A rewind to between a call and its results removes the call too.
+    if (count > 0 && toolCallsOf(this.turns[count - 1]!).length > 0) count--
+    this.turns = this.turns.slice(0, count)
+    this.seqs = this.seqs.slice(0, count)
+    this.leftOut = 0
+  }
+
+  #forgetEarlier(toSeq: number): void {
+    if (toSeq > 0) throw new Error(`A rewind to entry ${toSeq} needs turns that are not loaded; read the whole log`)
+    this.before = 0
+    this.kept = []
+    this.earliestRewind = 0
+  }
+}
+
+/** A log of another version may have malformed blocks; each becomes an empty text. */
+export function readable(turn: SessionTurn): SessionTurn {
+  const { content } = turn
+  const isBlock = (block: unknown): boolean => typeof block === 'object' && block !== null
+  if (Array.isArray(content) && content.every(isBlock)) return turn
+  const blocks: readonly SessionContentBlock[] = Array.isArray(content) ? content : []
+  return { ...turn, content: blocks.map((block) => (isBlock(block) ? block : { type: 'text', text: '' })) }
+}
 
 type CallStart = EntryOf<'call_started'>
 type CallResultEntry = EntryOf<'call_result'>

@@ -1,0 +1,201 @@
+import { isRecord } from '../../core/is-record.ts'
+import type { EntryBody, EntryOf, LogEntry, LogHistory } from '../../core/log.ts'
+import type { RunRecord } from '../../core/run-record.ts'
+import type { TouchedFile } from '../../core/tool.ts'
+import { Transcript } from '../../core/transcript.ts'
+import type { NumberedTurn } from '../../core/turn-list.ts'
+import { type Cut, cutOf, leastRewind, neededTurns } from './cut.ts'
+import { type FilterState, TextFilter } from './text-filter.ts'
+
+/** The version of the state that is written, and the only one that is read. */
+export const checkpointVersion = 1
+
+/** How many a checkpoint holds: the latest ones. Of files those count that the loaded turns do not name. */
+export const maxRuns = 50
+export const maxLabels = 1000
+export const maxFiles = 1000
+export const maxKeys = 2000
+
+/** A transcript without its turns, as plain JSON. */
+export interface TranscriptState {
+  readonly version: typeof checkpointVersion
+  /** The number of turns in the conversation up to entry `from`. */
+  readonly turnsBefore: number
+  readonly kept: readonly NumberedTurn[]
+  /** What entries before `from` changed of later messages: turns before it are not shown. */
+  readonly shown: {
+    readonly compaction?: EntryOf<'compaction'>
+    readonly edits: readonly EntryOf<'context_edit'>[]
+    readonly hasInterrupted: boolean
+  }
+  readonly inbox: readonly EntryOf<'input'>[]
+  readonly states: readonly (readonly [owner: string, value: unknown])[]
+  readonly touched: readonly (readonly [callId: string, file: TouchedFile, seq: number])[]
+  readonly runs: readonly RunRecord[]
+  readonly labels: readonly EntryOf<'label'>[]
+  readonly parked?: string
+  readonly crashes: number
+  readonly rewoundAt: number
+  /** A rewind to an earlier entry, except to the beginning, needs turns before `from`. */
+  readonly earliestRewind: number
+  readonly clientKeys: readonly string[]
+  readonly olderKeys: FilterState
+}
+
+export interface Checkpoint {
+  readonly seq: number
+  readonly from: number
+  readonly state: TranscriptState
+}
+
+export interface CheckpointOptions {
+  /** How many entries fewer than now have to be read to open the session. A turn that is to be kept needs no saving. */
+  readonly least: number
+  /** Ids of turns to be kept. */
+  readonly pinned: ReadonlySet<unknown>
+}
+
+/** What is read of a log to open it: all entries, or a checkpoint and the entries after its `from`. */
+export interface History {
+  readonly checkpoint?: Checkpoint | undefined
+  readonly entries: readonly LogEntry[]
+}
+
+/** The checkpoint in an entry. Undefined if this version cannot read it; then the log is read from its beginning. */
+export function readCheckpoint(entry: LogEntry | undefined): Checkpoint | undefined {
+  if (entry?.type !== 'checkpoint' || !isState(entry.state)) return undefined
+  const { seq, from, state } = entry
+  return Number.isInteger(from) && from >= 0 && from < seq ? { seq, from, state } : undefined
+}
+
+function isState(state: unknown): state is TranscriptState {
+  if (!isRecord(state) || state.version !== checkpointVersion || !isRecord(state.shown)) return false
+  return lists.every((name) => Array.isArray(state[name])) && isFilter(state.olderKeys)
+}
+
+const lists = ['kept', 'inbox', 'states', 'touched', 'runs', 'labels', 'clientKeys'] as const
+
+/** A program that removes secrets from an export may have changed it. */
+function isFilter(state: unknown): boolean {
+  try {
+    return new TextFilter(state as FilterState) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** Whether a rewind since the checkpoint needs turns that it left out. */
+export function needsEarlierTurns({ checkpoint, entries }: History): boolean {
+  if (!checkpoint) return false
+  const { seq, state } = checkpoint
+  const rewind = entries.find(
+    (entry) => entry.type === 'rewind' && entry.seq > seq && entry.toSeq < state.earliestRewind,
+  )
+  return rewind?.type === 'rewind' && rewind.toSeq > 0 // after a rewind to the beginning no earlier turn is needed
+}
+
+/** How a log begins that is opened with this history. */
+export function logHistory({ checkpoint, entries }: History): LogHistory {
+  if (!checkpoint) return { entries }
+  return { entries, checkpoint: { transcript: restore(checkpoint), from: checkpoint.from } }
+}
+
+/** The transcript of a history. */
+export function replay(history: History): Transcript {
+  const { checkpoint, entries } = logHistory(history)
+  const transcript = checkpoint?.transcript ?? new Transcript()
+  for (const entry of entries) transcript.apply(entry)
+  return transcript
+}
+
+/** A transcript that begins with a checkpoint; the entries after its `from` have to follow. */
+function restore({ seq, from, state }: Checkpoint): Transcript {
+  const transcript = new Transcript()
+  const { list, shown } = transcript.parts
+  const { turnsBefore: before, kept } = state
+  const { compaction, edits, hasInterrupted } = state.shown
+  Object.assign(list, { before, kept, from })
+  Object.assign(shown, { compactions: compaction ? [compaction] : [], edits: [...edits], hasInterrupted })
+  transcript.openedFrom = { seq, adopt: () => adopt(transcript, state) }
+  return transcript
+}
+
+/** The turns up to the checkpoint are complete; the rest is what it says. */
+function adopt(transcript: Transcript, state: TranscriptState): void {
+  const { states, runs, labels, clientKeys } = transcript
+  const { list, touched } = transcript.parts
+  const { inbox, parked, crashes, rewoundAt, earliestRewind } = state
+  Object.assign(transcript, { inbox, parked, crashes, olderKeys: new TextFilter(state.olderKeys) })
+  Object.assign(list, { rewoundAt, earliestRewind })
+  runs.splice(0, runs.length, ...state.runs.map((run) => ({ ...run })))
+  labels.splice(0, labels.length, ...state.labels)
+  states.clear()
+  for (const [owner, value] of state.states) states.set(owner, value)
+  touched.rewind(0)
+  for (const [callId, file, at] of state.touched) touched.set(callId, file, at)
+  clientKeys.clear()
+  for (const key of state.clientKeys) clientKeys.add(key)
+}
+
+/**
+ * A checkpoint of this moment: all that later work needs of the entries so far, except the turns after entry `from`. It
+ * leaves out turns that requests no longer hold. Undefined while calls are open, and if it saves less than `least` entries.
+ */
+export function checkpointOf(transcript: Transcript, { least, pinned }: CheckpointOptions): EntryBody | undefined {
+  const { list, shown } = transcript.parts
+  const atLeast = transcript.checkpointFrom + (list.hasNewKept ? 0 : least)
+  const most = Math.max(shown.compaction?.toSeq ?? 0, list.rewoundAt)
+  if (transcript.turnWithOpenCalls || most < atLeast) return undefined
+  const cut = cutOf(list, shown.countReplaced(list))
+  return cut.from < atLeast
+    ? undefined
+    : { type: 'checkpoint', from: cut.from, state: stateOf(transcript, cut, pinned) }
+}
+
+function stateOf(transcript: Transcript, { count, from }: Cut, pinned: ReadonlySet<unknown>): TranscriptState {
+  const { inbox, states, runs, labels, parked, crashes } = transcript
+  const { list, shown } = transcript.parts
+  const turnsBefore = list.before + count
+  return {
+    version: checkpointVersion,
+    turnsBefore,
+    kept: neededTurns(list, count, pinned),
+    shown: shownBefore(transcript, from),
+    inbox,
+    states: [...states],
+    touched: filesOf(transcript, from),
+    runs: runs.slice(-maxRuns).map((run) => ({ ...run })),
+    labels: labels.slice(-maxLabels),
+    ...(parked !== undefined && { parked }),
+    crashes,
+    rewoundAt: list.rewoundAt,
+    earliestRewind: turnsBefore > 0 ? Math.max(leastRewind(list, count), shown.compaction?.seq ?? 0) : 0,
+    ...keysOf(transcript),
+  }
+}
+
+function shownBefore({ parts: { shown } }: Transcript, from: number): TranscriptState['shown'] {
+  const { compaction, hasInterrupted } = shown
+  const edits = shown.edits.filter(({ seq, turnId }) => seq <= from && turnId === compaction?.id)
+  return { ...(compaction && compaction.seq <= from && { compaction }), edits, hasInterrupted }
+}
+
+/** All files of the turns after entry `from`, and the latest of those before; others are forgotten. */
+function filesOf({ parts: { touched } }: Transcript, from: number): TranscriptState['touched'] {
+  const older = [...touched.seqs].filter(([, seq]) => seq <= from)
+  for (const [callId] of older.slice(0, -maxFiles)) touched.forget(callId)
+  return [...touched.byCall].map(([callId, file]) => [callId, file, touched.seqs.get(callId)!] as const)
+}
+
+/** The latest keys by name, the others approximately. */
+function keysOf(transcript: Transcript): Pick<TranscriptState, 'clientKeys' | 'olderKeys'> {
+  const { clientKeys } = transcript
+  const older = transcript.olderKeys instanceof TextFilter ? transcript.olderKeys : new TextFilter()
+  for (const key of clientKeys) {
+    if (clientKeys.size <= maxKeys) break
+    clientKeys.delete(key)
+    older.add(key)
+  }
+  transcript.olderKeys = older
+  return { clientKeys: [...clientKeys], olderKeys: older.state }
+}
