@@ -51,6 +51,7 @@ An error is one message on stderr, with the next step. \`libero schedules run\` 
 | \`~/.libero/credentials.json\` | keys and logins, readable only by you; \`libero login\` |
 | \`~/.libero/trust.json\` | which projects you trust |
 | \`~/.libero/sessions.db\` | your sessions, agents and schedules; see [sessions](sessions.md) |
+| \`~/.libero/grants.json\` | permissions that you granted for a session, a project or for good |
 | \`~/.libero/audit\` | the tool calls of agents and who decided about them; \`libero audit\` |
 | \`~/.libero/agents/*.json\` | your own agent definitions; \`libero agents definitions\` |
 | \`~/.libero/AGENTS.md\` | your own instructions, in every run |
@@ -58,6 +59,7 @@ An error is one message on stderr, with the next step. \`libero schedules run\` 
 | \`~/.libero/tools\` | your [tools in files](layers.md) |
 | \`~/.libero/mcp/credentials.json\` | logins to [MCP servers](mcp.md), readable only by you; \`libero mcp login\` |
 | \`~/.libero/mcp/memory.json\` | stored facts about MCP servers: their protocol, and the tool definitions that you have seen |
+| \`~/.libero/last-prune\` | when sessions were last deleted by the setting \`retention\` |
 | \`~/.cache/libero\` | compiled code for a faster start; may be deleted |
 | \`.libero/\`, \`.agents/skills\`, \`.mcp.json\`, \`AGENTS.md\` in a project | its settings, tools, skills, servers and instructions; none of it is read before you trust the project |
 

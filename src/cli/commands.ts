@@ -5,7 +5,7 @@ export const commands: readonly CommandEntry[] = [
   entry('run', 'Work on a task (what `libero "task"` does)', () => import('./commands/run.ts')),
   entry(
     'sessions',
-    'List, show, resume, fork, export, import and delete sessions',
+    'List, show, resume, name, fork, export, import and delete sessions',
     () => import('./commands/sessions.ts'),
   ),
   entry(

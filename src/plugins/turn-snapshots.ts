@@ -20,8 +20,9 @@ export interface SnapshotNote {
 }
 
 /** Plain data; its other fields are known to the code that takes snapshots. */
-interface NotedSnapshot {
+export interface NotedSnapshot {
   readonly id: string
+  readonly folder?: string
 }
 
 export function snapshotEntry(note: SnapshotNote): EntryBody {
@@ -34,6 +35,11 @@ export function snapshotOf(noteOwner: string, value: unknown): SnapshotNote | un
 
 function isNote(value: unknown): value is SnapshotNote {
   return isRecord(value) && typeof value.messageId === 'string'
+}
+
+/** All snapshots that a note names. */
+export function snapshotsIn({ before, after, undo }: SnapshotNote): readonly NotedSnapshot[] {
+  return [before, after, undo?.before, undo?.after].filter((one) => one !== undefined)
 }
 
 /** The files before and after the work on one message. */

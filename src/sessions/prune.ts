@@ -1,7 +1,7 @@
 import { show } from '../core/behavior.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { didYouMean } from '../core/nearest.ts'
-import type { SessionQuery, SessionStore, SessionSummary } from '../core/store.ts'
+import type { Lease, SessionQuery, SessionStore, SessionSummary } from '../core/store.ts'
 import { isPersistent } from './agent-states.ts'
 import { descendantsOf } from './family.ts'
 import { eachSession } from './session-query.ts'
@@ -52,7 +52,8 @@ export async function pruneSessions(
   for await (const session of beyondLimits(store, options, clock.now())) {
     const isWanted = isInUse(session) || isKept(session, options)
     const descendants = isWanted ? [] : await descendantsOf(store, session.id)
-    const isDeleted = !isWanted && (dryRun || (await remove(store, session, () => onDelete?.(session, descendants))))
+    const how = { isMeant: isUnchanged(session), before: () => onDelete?.(session, descendants) }
+    const isDeleted = !isWanted && (dryRun || (await deleteUnlessHeld(store, session.id, how)))
     if (!isDeleted) kept++
     else {
       sessions.push(session)
@@ -118,17 +119,26 @@ function isKept(session: SessionSummary, { keepTags = [] }: PruneOptions): boole
   return isPersistent(session) || session.tags.some((tag) => keepTags.includes(tag))
 }
 
-/** Deletes a session, unless a process took it meanwhile. */
-async function remove(store: SessionStore, session: SessionSummary, before: () => unknown): Promise<boolean> {
-  const { id, head } = session
+/** Deletes a session that no process holds, unless `isMeant` says otherwise of what is there by then. */
+export async function deleteUnlessHeld(
+  store: SessionStore,
+  id: string,
+  { isMeant, before }: { readonly isMeant: (lease: Lease) => boolean; readonly before: () => unknown },
+): Promise<boolean> {
   const isDeleted = await whileHeld(store, id, async (lease) => {
-    if (lease.head !== head || lease.inbox.length > 0) return false // it was written since
+    if (!isMeant(lease)) return false
     await before()
     await store.delete(id)
     return true
   })
   return isDeleted ?? false
 }
+
+/** Whether a session is as its summary says, and has no mail. */
+export const isUnchanged =
+  ({ head }: Pick<SessionSummary, 'head'>) =>
+  (lease: Lease): boolean =>
+    lease.head === head && lease.inbox.length === 0
 
 const optionNames: Readonly<Record<keyof PruneOptions, 'number' | 'other'>> = {
   ...{ maxAgeMs: 'number', maxSessions: 'number', maxBytes: 'number', blobsSince: 'number' },

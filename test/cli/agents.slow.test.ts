@@ -47,7 +47,7 @@ describe('libero agents', () => {
       answer: expect.stringContaining('Hello.'),
       pending: [],
     })
-    expect((await desk.libero(['agents'])).out).toMatch(new RegExp(`^${id}  assistant  just now  done  helper$`, 'm'))
+    expect((await desk.libero(['agents'])).out).toMatch(new RegExp(`^${id}  assistant  just now  idle  helper$`, 'm'))
     const shown = JSON.parse((await desk.libero(['agents', 'show', 'helper', '--json'])).out)
     expect(shown.messages.map(({ role }: { role: string }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
     expect((await desk.libero(['agents', 'show', 'helper'])).out).toMatch(/You, .*\nhello\n\n.*Agent, /)
@@ -69,8 +69,8 @@ describe('libero agents', () => {
     expect(asked.err).toMatch(
       /The agent asks: tea or coffee\?\n {4}- tea\n {4}- coffee\nTo answer: libero agents answer/,
     )
-    const [listed] = JSON.parse((await desk.libero(['agents', '--json'])).out)
-    expect(listed).toMatchObject({ state: 'input-required', waiting: [{ kind: 'question', tool: 'ask-question' }] })
+    const [listed] = JSON.parse((await desk.libero(['agents', '--json'])).out).agents
+    expect(listed).toMatchObject({ status: 'waiting', waiting: [{ kind: 'question', tool: 'ask-question' }] })
     expect((await desk.libero(['agents'])).out).toContain('asks: tea or coffee?')
     expect(await desk.libero(['agents', 'answer', id, '--allow', ...offline])).toMatchObject({ code: 2 })
     const answered = await desk.libero(['agents', 'answer', id, listed.waiting[0].callId, 'coffee', ...offline])
@@ -131,7 +131,7 @@ describe('libero agents', () => {
     const err = expect.stringContaining(`The agent was stopped; continue with: libero agents send ${id} "…"`)
     expect(await working.ended).toMatchObject({ code: 130, err })
     closed.open()
-    expect((await desk.libero(['agents'])).out).toContain('stopped')
+    expect((await desk.libero(['agents'])).out).toContain('idle')
     service.play([{ say: 'Here I am.' }])
     expect(await desk.libero(['agents', 'send', id, 'still there?'])).toMatchObject({ code: 0, out: 'Here I am.\n' })
   })
@@ -169,7 +169,7 @@ describe('libero agents', () => {
     const { code, out } = await desk.libero(['agents', 'send', id, 'count for me', '--yolo'])
     expect({ code, out }).toEqual({ code: 0, out: 'It is three.\n' })
     const ids = async (...more: string[]) =>
-      JSON.parse((await desk.libero(['agents', '--json', ...more])).out).map(
+      JSON.parse((await desk.libero(['agents', '--json', ...more])).out).agents.map(
         ({ id: one, parent }: Listed) => parent ?? one,
       )
     expect(await ids()).toEqual([id])
@@ -182,12 +182,12 @@ describe('libero agents', () => {
     const spawn = { call: 'spawn-agent', args: { task: 'count the stars' } }
     service.play([spawn], [{ say: 'three' }], [{ say: 'It is three.' }])
     await desk.libero(['agents', 'send', id, 'count for me', '--yolo'])
-    const all: Listed[] = JSON.parse((await desk.libero(['agents', '--all', '--json'])).out)
+    const all: Listed[] = JSON.parse((await desk.libero(['agents', '--all', '--json'])).out).agents
     const sub = all.find(({ parent }) => parent === id)!
-    expect(sub).toMatchObject({ state: 'completed' })
+    expect(sub).toMatchObject({ status: 'idle', title: 'count the stars' })
     const { code, out } = await desk.libero(['agents', 'show', sub.id])
     expect(code).toBe(0)
-    expect(out).toMatch(new RegExp(`sub-agent of: +${id}\\n.*state: +done\\n.*count the stars.*three`, 's'))
+    expect(out).toMatch(new RegExp(`sub-agent of: +${id}\\n.*status: +idle\\n.*count the stars.*three`, 's'))
     const watching = desk.start(['agents', 'watch', sub.id])
     await watching.until('three')
     watching.child.kill('SIGINT')
@@ -204,13 +204,15 @@ describe('libero agents', () => {
     working.child.stdin.end()
     await closed.reached
     const subAgent = async (): Promise<Listed> =>
-      JSON.parse((await desk.libero(['agents', '--all', '--json'])).out).find(({ parent }: Listed) => parent === id)
-    expect(await subAgent()).toMatchObject({ state: 'working' })
+      JSON.parse((await desk.libero(['agents', '--all', '--json'])).out).agents.find(
+        ({ parent }: Listed) => parent === id,
+      )
+    expect(await subAgent()).toMatchObject({ status: 'working' })
     working.child.kill('SIGKILL')
     await working.ended
     closed.open()
     const sub = await subAgent()
-    expect(sub).toMatchObject({ state: 'interrupted' })
+    expect(sub).toMatchObject({ status: 'interrupted' })
     for (const words of [
       ['send', sub.id, 'hi'],
       ['answer', sub.id, 'tea'],
@@ -371,7 +373,7 @@ describe('rewind, cancel and delete', () => {
       code: 0,
       err: expect.stringContaining('and denied what it waited for'),
     })
-    expect((await agents('list')).out).toContain('stopped')
+    expect((await agents('list')).out).toContain('idle')
     expect((await agents('cancel', 'asker')).err).toContain('There was nothing to stop')
     expect(await agents('cancel')).toMatchObject({ code: 2 })
   })
@@ -565,7 +567,9 @@ describe('wikis', () => {
     const made = await desk.libero(['agents', 'new', 'librarian', 'read this', '--attach', 'notes/Plan'])
     expect(made).toMatchObject(refused('did you mean "Plans"?'))
     expect(service.requests).toHaveLength(before)
-    expect(JSON.parse((await desk.libero(['agents', '--json'])).out)).toMatchObject([{ id, state: 'new' }])
+    expect(JSON.parse((await desk.libero(['agents', '--json'])).out)).toMatchObject({
+      agents: [{ id, status: 'idle' }],
+    })
   })
 
   test('a project cannot name wikis', async () => {

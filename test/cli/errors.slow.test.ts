@@ -278,7 +278,7 @@ describe('unusual environments', () => {
       ])
     }
     const { out } = await desk.libero(['sessions', 'list', '--json'])
-    expect(JSON.parse(out)).toHaveLength(2)
+    expect(JSON.parse(out).sessions).toHaveLength(2)
   })
 
   test('works without HOME, with stdin closed or a folder, with a relative LIBERO_HOME', async () => {

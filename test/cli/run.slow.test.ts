@@ -74,7 +74,7 @@ describe('libero "task"', () => {
     await desk.libero(['-c', '--fork', 'and in the copy?'])
     expect(said()).toHaveLength(6)
     const { out } = await desk.libero(['sessions', 'list', '--json'])
-    expect(JSON.parse(out)).toHaveLength(2)
+    expect(JSON.parse(out).sessions).toHaveLength(2)
   })
 
   test('T10 a session continues with its previous model, with a notice, unless another is named', async () => {

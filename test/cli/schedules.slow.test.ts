@@ -121,7 +121,7 @@ test('an agent that was working when schedules run was stopped continues at the 
   first.child.kill('SIGINT')
   expect(await first.ended).toMatchObject({ code: 0 })
   closed.open()
-  expect((await desk.libero(['agents'])).out).toContain('has work to do')
+  expect((await desk.libero(['agents'])).out).toContain('interrupted')
   const second = desk.start(['schedules', 'run'])
   await second.until('Nothing new.')
   second.child.kill('SIGTERM')

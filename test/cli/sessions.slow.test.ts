@@ -5,11 +5,10 @@ import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { openSession } from '../../src/cli/sessions/open-session.ts'
 import { openStore } from '../../src/cli/sessions/open-store.ts'
-import { recordFolder } from '../../src/cli/sessions/session-folder.ts'
 import type { Session, SessionStore } from '../../src/core/store.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createSpawnTool } from '../../src/index.ts'
-import { loadSession } from '../../src/sessions/session.ts'
+import { createSession, loadSession } from '../../src/sessions/session.ts'
 import { call, scripted, texts, tool } from '../../src/testing/index.ts'
 import { openDesk } from './cli-kit.ts'
 import { type FakeIo, fakeIo, runLibero } from './fake-io.ts'
@@ -49,7 +48,7 @@ function openHome(): Home {
     begun: (prompt, where = cwd) =>
       self.with(async (store) => {
         const { session } = await openSession(store, { cwd: where })
-        await createAgent({ provider: scripted('Hello.'), session, extensions: [recordFolder(where)] }).run({ prompt })
+        await createAgent({ provider: scripted('Hello.'), session }).run({ prompt })
         return session.id
       }),
   }
@@ -60,7 +59,7 @@ function openHome(): Home {
 function waiting({ with: using, home, cwd }: Home): Promise<string> {
   return using(async (store) => {
     const { session } = await openSession(store, { cwd })
-    await agentOf(session, { home, cwd }, [call('1', 'shell', { command: 'rm -rf build\u202e' })], 'Deleted.').run({
+    await agentOf(session, { home }, [call('1', 'shell', { command: 'rm -rf build\u202e' })], 'Deleted.').run({
       prompt: 'Clean up',
     })
     return session.id
@@ -69,12 +68,11 @@ function waiting({ with: using, home, cwd }: Home): Promise<string> {
 
 function agentOf(
   session: Session,
-  { home, cwd }: Pick<Home, 'home' | 'cwd'>,
+  { home }: Pick<Home, 'home'>,
   ...script: Parameters<typeof scripted>
 ): ReturnType<typeof createAgent> {
   const tools = { shell: tool('shell', () => 'gone') }
-  const extensions = [recordFolder(cwd)]
-  return createAgent({ provider: scripted(...script), session, tools, extensions, authority: { home, mode: 'ask' } })
+  return createAgent({ provider: scripted(...script), session, tools, authority: { home, mode: 'ask' } })
 }
 
 describe('libero sessions list', () => {
@@ -91,25 +89,29 @@ describe('libero sessions list', () => {
     const other = await desk.begun('Elsewhere', '/desk/other')
     const here = await desk.libero([])
     expect(here.out.split('\n')).toEqual([
-      `${second}  just now  1 prompt  done  Second [REDACTED:1]`,
-      `${first}  just now  1 prompt  done  First ␛[2J`,
+      `${second}  just now  2 turns  idle  Second [REDACTED:1]`,
+      `${first}  just now  2 turns  idle  First [2J`,
       '',
     ])
     const all = await desk.libero(['list', '--all'])
     expect(all.out.split('\n')[0]).toMatch(new RegExp(`^${other}  .*Elsewhere +/desk/other$`))
     const away = await desk.libero([], { cwd: '/desk/nowhere' })
-    expect(away.err).toBe('No session was begun in this folder; libero sessions list --all shows 3 of other folders\n')
+    expect(away.err).toBe(
+      'No session was begun in this folder; libero sessions list --all shows those of other folders\n',
+    )
   })
 
-  test('--json prints a list, and --limit shortens it', async () => {
+  test('--json prints summaries, and --limit shortens them', async () => {
     const desk = openHome()
     await desk.begun('First')
     const second = await desk.begun('Second')
     const json = await desk.libero(['list', '--json'])
-    expect(JSON.parse(json.out)).toMatchObject([
-      { id: second, title: 'Second', state: 'done', prompts: 1, cwd: desk.cwd },
-      { title: 'First' },
-    ])
+    expect(JSON.parse(json.out)).toEqual({
+      sessions: [
+        expect.objectContaining({ id: second, title: 'Second', status: 'idle', turns: 2, tags: [], folder: desk.cwd }),
+        expect.objectContaining({ title: 'First' }),
+      ],
+    })
     const one = await desk.libero(['-n', '1'])
     expect(one.out.trim().split('\n')).toHaveLength(1)
     expect(one.err).toBe('There are older ones: libero sessions list --limit 4\n')
@@ -120,60 +122,79 @@ describe('libero sessions list', () => {
     ])
   })
 
-  test('SE-03 no title contains a secret of the environment or its beginning, nor does the cache', async () => {
+  test('E08 programs page with --cursor, and filter by status, tag, tenant and attention', async () => {
+    const desk = openHome()
+    const ids = [await desk.begun('One'), await desk.begun('Two'), await desk.begun('Three')]
+    const waits = await waiting(desk)
+    await desk.with(async (store) => (await loadSession(store, ids[0]!)).setDetails({ tenant: 'acme' }))
+    await desk.with((store) => store.send(ids[1]!, { clientKey: 'k', mode: 'prompt', content: [] }))
+    await desk.libero(['tag', ids[2]!, 'release'])
+    const page = async (...args: string[]) =>
+      JSON.parse((await desk.libero(['list', '--json', ...args])).out) as { sessions: { id: string }[]; next?: string }
+    const found = async (...args: string[]) => (await page(...args)).sessions.map(({ id }) => id)
+    const first = await page('--limit', '3')
+    const second = await page('--limit', '3', '--cursor', first.next!)
+    expect([first.sessions.length, second.sessions.length, second.next]).toEqual([3, 1, undefined])
+    expect([...first.sessions, ...second.sessions].map(({ id }) => id).sort()).toEqual([...ids, waits].sort())
+    expect(await found('--status', 'waiting', '--status', 'failed')).toEqual([waits])
+    expect(await found('--tag', 'release')).toEqual([ids[2]])
+    expect(await found('--tenant', 'acme')).toEqual([ids[0]])
+    expect(await found('--attention')).toEqual([ids[1]])
+    expect((await desk.libero(['--attention'])).out).toContain('has messages, resume it')
+    expect((await desk.libero(['--tag', 'none'])).err).toBe('No session matches\n')
+    const wrong = await desk.libero(['list', '--cursor', 'x'])
+    expect([wrong.code, wrong.err.split('\n')[0]]).toEqual([
+      2,
+      'libero: --cursor must be the "next" of the page before',
+    ])
+    const tooMany = await desk.libero(['list', '--limit', '5000'])
+    expect([tooMany.code, tooMany.err]).toEqual([2, expect.stringContaining('--limit can be at most 1000')])
+  })
+
+  test('a session that has only details is listed, those of agents and schedules are not', async () => {
+    const desk = openHome()
+    await desk.with(async (store) => {
+      await (await createSession({ store, id: 'bare', folder: desk.cwd, title: 'Planned' })).save()
+      await (await createSession({ store, id: 'agent-1', folder: desk.cwd })).save()
+      await (await createSession({ store, id: 'libero.schedules', folder: desk.cwd })).save()
+    })
+    expect((await desk.libero([])).out).toBe('bare  just now  0 turns  empty  Planned\n')
+    expect((await desk.libero(['list', '--all'])).out.split('\n')).toHaveLength(2)
+  })
+
+  test('SE-03 no title contains a secret of the environment or its beginning, in a table or in JSON', async () => {
     const desk = openHome()
     const env = { HOUSE_TOKEN: 'blue-door-77-and-a-long-way-home' }
     await desk.begun(`Knock at the house with the words ${env.HOUSE_TOKEN}`)
-    for (const args of [[], ['list', '--json']])
-      expect((await desk.libero(args, { io: { env } })).out).toMatch(/Knock at the house with the words \[REDACTED:1\]/)
-    expect(readFileSync(join(desk.home, 'session-list.json'), 'utf8')).not.toContain('blue-door')
-  })
-
-  test('cached summaries are used only while they are valid, and may be deleted', async () => {
-    const desk = openHome()
-    const kept = join(desk.home, 'session-list.json')
-    const id = await desk.begun('Hello')
-    await desk.libero([])
-    expect(readFileSync(kept, 'utf8')).toContain('Hello')
-    expect(statSync(kept).mode & 0o777).toBe(0o600)
-    // It is believed as long as the session stays as it is ...
-    writeFileSync(kept, readFileSync(kept, 'utf8').replace('"Hello"', '"Kept"'))
-    expect((await desk.libero([])).out).toContain('Kept')
-    // ... and no longer.
-    await desk.with(async (store) => {
-      const { session } = await openSession(store, { cwd: desk.cwd, resume: id })
-      await createAgent({ provider: scripted('Again.'), session }).run({ prompt: 'More' })
-    })
-    expect((await desk.libero([])).out).toContain('2 prompts  done  Hello')
-    for (const damage of ['', '{', '{"version":1}', '[]', readFileSync(kept, 'utf8').replace('"done"', '"mad"')]) {
-      writeFileSync(kept, damage)
-      expect((await desk.libero([])).out).toContain('2 prompts  done  Hello')
+    await desk.begun(`${'Walk on. '.repeat(20)} ${env.HOUSE_TOKEN}`) // the title ends within the secret
+    for (const args of [[], ['list', '--json']]) {
+      const { out } = await desk.libero(args, { io: { env } })
+      expect(out).toMatch(/Knock at the house with the words \[REDACTED:1\]/)
+      expect(out).not.toContain('blue')
     }
-    await desk.libero(['delete', id, '--yes'])
-    expect(readFileSync(kept, 'utf8')).not.toContain('Hello')
   })
 
-  test('FD-11 a damaged session does not hide others, even if its summary was cached', async () => {
+  test('FD-11 a damaged session does not hide others', async () => {
     const desk = openHome()
     const [good, bad] = [await desk.begun('Hello'), await waiting(desk)]
-    await desk.libero([])
     const database = new DatabaseSync(join(desk.home, 'sessions.db'))
     database.exec(`UPDATE entries SET body = '{}' WHERE session = (SELECT key FROM sessions WHERE id = '${bad}')`)
     database.close()
     const { code, out } = await desk.libero([])
     expect([code, out.split('\n').length]).toEqual([0, 3])
-    expect(out).toMatch(new RegExp(`^${bad}.*\\(cannot be read; libero sessions show`, 'm'))
-    expect(out).toMatch(new RegExp(`^${good}.*done +Hello$`, 'm'))
+    expect(out).toMatch(new RegExp(`^${bad}`, 'm'))
+    expect(out).toMatch(new RegExp(`^${good}.*idle +Hello$`, 'm'))
+    expect((await desk.libero(['delete', bad, '--yes'])).err).toBe(`Deleted ${bad}\n`)
   })
 
-  test('distinguishes sessions that run in another process from interrupted ones', async () => {
+  test('distinguishes sessions that work in another process from interrupted ones', async () => {
     const desk = openHome()
     const id = await desk.begun('Hello')
     await desk.with(async (store) => {
       const session = await loadSession(store, id)
       await session.open()
       await session.log.append({ type: 'run_started', runId: 'r', model: 'm' })
-      expect((await desk.libero([])).out).toContain('running elsewhere')
+      expect((await desk.libero([])).out).toContain('working elsewhere')
       const refused = await desk.libero(['delete', id, '--yes'])
       expect([refused.code, refused.err]).toEqual([
         1,
@@ -476,7 +497,7 @@ describe('libero sessions export and import', () => {
         expect(texts(session.turns)).toEqual(['user: Hi'])
       }
       const listed = await desk.libero(['list', '--json'], { cwd: '/desk/shop' })
-      expect(JSON.parse(listed.out)).toHaveLength(2)
+      expect(JSON.parse(listed.out).sessions).toHaveLength(2)
     },
   )
 
@@ -495,7 +516,7 @@ describe('libero sessions export and import', () => {
     expect(nothing).toBe('libero: nothing.jsonl cannot be imported: there is no such file\n')
     expect(folder).toBe('libero: . cannot be imported: it is a folder\n')
     expect(empty).toBe('libero: empty.jsonl cannot be imported: there are no messages in it\n')
-    expect(JSON.parse((await desk.libero(['list', '--all', '--json'])).out)).toEqual([])
+    expect(JSON.parse((await desk.libero(['list', '--all', '--json'])).out)).toEqual({ sessions: [] })
   })
 
   test.each(['a\x1b[2J', '-rf', '../a', 'a b'])('an id that cannot be typed is replaced: %j', async (name) => {
@@ -518,8 +539,38 @@ describe('libero sessions export and import', () => {
   })
 })
 
+describe('libero sessions rename and tag', () => {
+  test('set what the list shows', async () => {
+    const desk = openHome()
+    const id = await desk.begun('Hello')
+    const renamed = await desk.libero(['rename', id.slice(0, 8), 'The', 'login page'])
+    expect([renamed.code, renamed.err]).toEqual([0, `${id} is now called "The login page"\n`])
+    expect((await desk.libero(['tag', id, 'web', 'keep'])).out).toBe('web\nkeep\n')
+    expect((await desk.libero(['tag', id, 'web', 'later'])).out).toBe('web\nkeep\nlater\n')
+    expect((await desk.libero(['tag', id, 'keep', '--remove'])).out).toBe('web\nlater\n')
+    expect((await desk.libero(['tag', id])).out).toBe('web\nlater\n')
+    expect((await desk.libero([])).out).toMatch(/The login page {2}#web #later$/m)
+    expect(await desk.with(async (store) => texts((await loadSession(store, id)).turns))).toHaveLength(2)
+  })
+
+  test('a missing title, no tag to remove and a session in use are refused', async () => {
+    const desk = openHome()
+    const id = await desk.begun('Hello')
+    expect((await desk.libero(['rename', id])).err).toContain('sessions rename needs the new title')
+    expect((await desk.libero(['tag', id, '--remove'])).err).toContain('name the tags to remove')
+    expect((await desk.libero(['tag', id, ''])).err).toContain('a tag cannot be empty')
+    await desk.with(async (store) => {
+      const session = await loadSession(store, id)
+      await session.open()
+      const refused = await desk.libero(['rename', id, 'Other'])
+      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('is being written by another program')])
+      await session.release()
+    })
+  })
+})
+
 describe('libero sessions delete', () => {
-  test('T10 needs a confirmation, by a person or by the flag, and shows the number of prompts and turns', async () => {
+  test('T10 needs a confirmation, by a person or by the flag, and shows the number of turns', async () => {
     const desk = openHome()
     const [one, two] = [await desk.begun('One'), await desk.begun('Two')]
     const silent = await desk.libero(['delete', one])
@@ -533,13 +584,13 @@ describe('libero sessions delete', () => {
     }
     const no = await desk.libero(['delete', one, two], { io: typed('') })
     expect([no.code, no.err]).toEqual([0, expect.stringContaining('Nothing was deleted')])
-    expect(no.err).toContain(`${one}  1 prompt  One`)
+    expect(no.err).toContain(`${one}  2 turns  One`)
     const unknown = await desk.libero(['delete', one, 'nobody', '--yes'])
     expect(unknown.code).toBe(1)
-    expect(JSON.parse((await desk.libero(['list', '--json'])).out)).toHaveLength(2)
+    expect(JSON.parse((await desk.libero(['list', '--json'])).out).sessions).toHaveLength(2)
     const yes = await desk.libero(['delete', one], { io: typed('y') })
     expect(yes.err).toContain(`Deleted ${one}`)
-    expect(JSON.parse((await desk.libero(['list', '--json'])).out)).toMatchObject([{ id: two }])
+    expect(JSON.parse((await desk.libero(['list', '--json'])).out)).toMatchObject({ sessions: [{ id: two }] })
   })
 })
 
@@ -549,8 +600,9 @@ test('a run that ended for lack of an approval is found, allowed, continued, exp
   const run = await desk.libero(['--provider', 'offline', 'run rm old.txt'])
   expect(run.code).toBe(3)
   const listed = await desk.libero(['sessions', '--json'])
-  const [{ id, state }] = JSON.parse(listed.out) as [{ id: string; state: string }]
-  expect(state).toBe('waiting')
+  const { sessions } = JSON.parse(listed.out) as { sessions: [{ id: string; status: string }] }
+  const [{ id, status }] = sessions
+  expect(status).toBe('waiting')
   expect((await desk.libero(['sessions', 'answer', id, 'allow'])).code).toBe(0)
   expect(existsSync(join(desk.cwd, 'old.txt'))).toBe(true)
   const resumed = await desk.libero(['sessions', 'resume', id.slice(0, 9)])

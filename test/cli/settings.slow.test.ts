@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -135,6 +135,13 @@ const cases: () => { readonly [Key in keyof Required<Config>]: Case } = () => ({
     config: { sessions: 'elsewhere.db' },
     check: ({ io }) => expect(existsSync(join(io.home, 'elsewhere.db'))).toBe(true),
     except: { commands: ['rpc', 'mcp-serve'], says: 'libero rpc and libero mcp-serve store none' },
+  },
+  retention: {
+    config: { retention: { auditDays: 1 }, mode: 'yolo' },
+    prepare: (io) => write(io.home, 'audit/2020-01-01-1-00000000.jsonl', ''),
+    replies: fetches,
+    check: ({ io }) =>
+      expect(readdirSync(join(io.home, 'audit')).map((name) => name.slice(0, 4))).not.toContain('2020'),
   },
   mcpServers: { config: { mcpServers: servers! }, check: (seen) => expect(namesOf(seen)).toContain('mcp_demo_ask') },
   toolDisclosure: {

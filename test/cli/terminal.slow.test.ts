@@ -251,7 +251,7 @@ test('without a task a conversation starts, which Ctrl-D ends; --resume lets the
 
   service.play([{ say: 'Still blue.' }])
   const again = sit(desk, ['--resume'])
-  await again.until(/▸ 1\. \S+ +remember blue \(just now, done\).*Enter: this one/s)
+  await again.until(/▸ 1\. \S+ +remember blue \(just now, idle\).*Enter: this one/s)
   again.type('\r')
   await again.until(/Blue, you said\.\n\nyou ›/)
   expect(service.requests).toHaveLength(2)

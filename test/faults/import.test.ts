@@ -3,7 +3,6 @@ import { mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { newestFirst } from '../../src/cli/sessions/find-session.ts'
 import { openStore } from '../../src/cli/sessions/open-store.ts'
 import type { SessionStore } from '../../src/core/store.ts'
 import { importSession } from '../../src/sessions/export.ts'
@@ -68,7 +67,7 @@ function halve(path: string): void {
 }
 
 async function shownIn(store: SessionStore): Promise<string[]> {
-  return newestFirst((await store.list()).sessions).map(({ id }) => id)
+  return (await store.list({ parent: null })).sessions.map(({ id }) => id)
 }
 
 function exportedText(entries: number): string {

@@ -8,7 +8,7 @@ import type { Args } from '../command.ts'
 import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../text.ts'
-import { findTopLevelAgent, requireAgent } from './find-agent.ts'
+import { findTopLevelAgent, findWorkingAgent, requireAgent } from './find-agent.ts'
 import { withWorkflow } from './open-workflow.ts'
 import { nameOfCall, requireAskedFolder, waitingJson, waitingLines } from './pending-calls.ts'
 import { runAgent } from './run-agent.ts'
@@ -31,8 +31,9 @@ export async function answer({ values, words }: Args<AnswerValues>, io: Io): Pro
   return runAgent({
     values: working,
     io,
-    async begin({ workflow }) {
-      const { id } = await findTopLevelAgent(workflow, asked)
+    async begin(opened) {
+      const { workflow } = opened
+      const { id } = await findWorkingAgent(opened, asked)
       const waiting = await workflow.pending(id)
       if (waiting.length === 0) throw new CliError(`Agent ${fullyVisible(id)} waits for nothing`)
       if (given.length === 0 && !allow && !deny) return { agentId: id }
@@ -50,9 +51,9 @@ function checkFlags({ allow, deny, note }: AnswerValues): void {
 }
 
 async function showWaiting(asked: string, { json }: { readonly json?: boolean }, io: Io): Promise<number> {
-  return withWorkflow(io, async ({ workflow }) => {
-    const { id } = await findTopLevelAgent(workflow, asked)
-    const waiting = await workflow.pending(id)
+  return withWorkflow(io, async (opened) => {
+    const { id } = await findTopLevelAgent(opened, asked)
+    const waiting = await opened.workflow.pending(id)
     if (json) io.out(jsonText(waiting.map(waitingJson)))
     else if (waiting.length === 0) io.err(`Agent ${fullyVisible(id)} waits for nothing`)
     else for (const call of waiting) for (const line of waitingLines(call, id, waiting)) io.out(line)

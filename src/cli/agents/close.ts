@@ -1,9 +1,10 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { AgentSummary as ListedAgent } from '../../workflow/definitions/definition.ts'
+import type { AgentSummary } from '../../workflow/definitions/definition.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { Args } from '../command.ts'
 import type { Io } from '../io.ts'
-import { type AgentSummary, agentStateLabels, summaryOf } from './agent-state.ts'
+import { removeSnapshots } from '../sessions/delete-whole.ts'
+import { agentLabel } from './agent-row.ts'
 import { confirm, requireTerminal } from './confirm.ts'
 import { findAgent, refuseSubAgent, requireAgent } from './find-agent.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
@@ -31,6 +32,8 @@ export async function remove({ values, words }: Args<{ readonly yes?: boolean }>
       return exitCodes.done
     }
     for (const { id } of agents) {
+      await opened.workflow.closeAgent(id)
+      await removeSnapshots(opened.store, id, io)
       await opened.workflow.deleteAgent(id)
       io.err(`Deleted ${fullyVisible(id)}`)
     }
@@ -38,21 +41,17 @@ export async function remove({ values, words }: Args<{ readonly yes?: boolean }>
   })
 }
 
-async function findAgents(
-  { workflow }: OpenedWorkflow,
-  words: readonly string[],
-  verb: string,
-): Promise<ListedAgent[]> {
-  const found = new Map<string, ListedAgent>()
+async function findAgents(opened: OpenedWorkflow, words: readonly string[], verb: string): Promise<AgentSummary[]> {
+  const found = new Map<string, AgentSummary>()
   for (const word of words) {
-    const agent = await findAgent(workflow, word)
+    const agent = await findAgent(opened, word)
     refuseSubAgent(agent, `${verb} that one`)
     found.set(agent.id, agent)
   }
   return [...found.values()]
 }
 
-function isConfirmed(agents: readonly ListedAgent[], io: Io): Promise<boolean> {
+function isConfirmed(agents: readonly AgentSummary[], io: Io): Promise<boolean> {
   for (const { id, definitionId, title = '' } of agents)
     io.err(`  ${fullyVisible(id)}  ${fullyVisible(definitionId)}  ${fullyVisible(title)}`.trimEnd())
   const asked = agents.length === 1 ? 'this agent' : `these ${agents.length} agents`
@@ -63,19 +62,17 @@ function isConfirmed(agents: readonly ListedAgent[], io: Io): Promise<boolean> {
 export async function cancel({ words }: Args, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents cancel')
   return withWorkflow(io, async (opened) => {
-    const agent = await findAgent(opened.workflow, asked)
+    const agent = await findAgent(opened, asked)
     refuseSubAgent(agent, 'cancel that one')
     const id = fullyVisible(agent.id)
-    const stateOf = async (): Promise<AgentSummary['state']> => (await summaryOf(agent, opened)).state
-    const before = await stateOf()
     await opened.workflow.cancelAgent(agent.id)
-    const state = await stateOf()
-    if (state === 'working')
+    const { status = agent.status } = (await opened.directory.find(agent.id)) ?? {}
+    if (status === 'working')
       throw new CliError(`Agent ${id} is working in another program and was not stopped; end that program`)
-    const denied = before === 'input-required' ? ' and denied what it waited for' : ''
+    const denied = agent.status === 'waiting' ? ' and denied what it waited for' : ''
     io.err(
-      before === state
-        ? `There was nothing to stop: agent ${id} is not working (${agentStateLabels[state]})`
+      agent.status === status
+        ? `There was nothing to stop: agent ${id} is not working (${agentLabel(agent)})`
         : `Stopped ${id}${denied}; continue with: libero agents send ${id} "…"`,
     )
     return exitCodes.done

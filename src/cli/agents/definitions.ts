@@ -41,6 +41,8 @@ interface FoundDefinition {
 
 export interface FoundDefinitions {
   readonly found: readonly FoundDefinition[]
+  /** The folder of the user's own ones. */
+  readonly folder: string
   /** Messages for people: which files are left out, and why. */
   readonly problems: readonly string[]
 }
@@ -64,7 +66,7 @@ export async function readDefinitions({ home }: { readonly home: string }): Prom
   const builtIn = builtInDefinitions
     .filter(({ id }) => !own.has(id))
     .map((definition) => ({ definition, from: 'built in' }))
-  return { found: [...builtIn, ...own.values()], problems }
+  return { found: [...builtIn, ...own.values()], folder, problems }
 }
 
 async function filesIn(folder: string, problems: string[]): Promise<string[]> {

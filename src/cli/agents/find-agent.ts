@@ -2,29 +2,48 @@ import { nearest } from '../../core/nearest.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { agentPrefix } from '../../workflow/agent-instance.ts'
 import type { AgentSummary } from '../../workflow/definitions/definition.ts'
-import type { Workflow } from '../../workflow/workflow.ts'
+import type { Directory } from '../../workflow/directory.ts'
 import { CliError, UsageError } from '../cli-error.ts'
-import { isBeingWritten } from '../sessions/session-state.ts'
 import type { OpenedWorkflow } from './open-workflow.ts'
 
+type Agents = Pick<OpenedWorkflow, 'directory'>
+
+const maxNamed = 5
+
 /** Finds an agent by its id, by a unique beginning of the id, with or without `agent-`, or by its name. */
-export async function findAgent(workflow: Pick<Workflow, 'listAgents'>, asked: string): Promise<AgentSummary> {
-  const { agents: all } = await workflow.listAgents({ closed: true, subAgents: true, limit: 1000 })
-  const exact = all.find(({ id }) => id === asked || id === agentPrefix + asked)
+export async function findAgent({ directory }: Agents, asked: string): Promise<AgentSummary> {
+  const exact = (await directory.find(asked)) ?? (await directory.find(agentPrefix + asked))
   if (exact) return exact
-  const named = all.filter(({ title, isSubAgent }) => title === asked && !isSubAgent)
-  const prefixed =
-    asked === '' ? [] : all.filter(({ id }) => id.startsWith(asked) || id.startsWith(agentPrefix + asked))
-  const matches = preferOpen(named.length > 0 ? named : prefixed)
-  if (matches.length === 1) return matches[0]!
-  throw matches.length > 1 ? ambiguous(asked, matches) : unknown(asked, all)
+  if (asked === '') throw await unknown(directory, asked)
+  // Of several matches, open top-level agents are preferred.
+  const queries = [{ name: asked }, { name: asked, closed: true }, { prefix: asked }, { ...all, prefix: asked }]
+  for (const query of queries) {
+    const { agents } = await directory.list({ ...query, limit: maxNamed + 1 })
+    if (agents.length === 1) return agents[0]!
+    if (agents.length > 1) throw ambiguous(asked, agents)
+  }
+  throw await unknown(directory, asked)
 }
 
+const all = { closed: true, subAgents: true }
+
 /** The same for an agent to send a message to. Throws for a sub-agent: only its parent sends messages to it. */
-export async function findTopLevelAgent(workflow: Pick<Workflow, 'listAgents'>, asked: string): Promise<AgentSummary> {
-  const agent = await findAgent(workflow, asked)
+export async function findTopLevelAgent(opened: Agents, asked: string): Promise<AgentSummary> {
+  const agent = await findAgent(opened, asked)
   refuseSubAgent(agent, `send the message to that one. What it did: libero agents show ${fullyVisible(agent.id)}`)
   return agent
+}
+
+/** The same for an agent that is to work. Throws if its definition does not exist any more. */
+export async function findWorkingAgent(
+  opened: Agents & Pick<OpenedWorkflow, 'definitions'>,
+  asked: string,
+): Promise<AgentSummary> {
+  const agent = await findTopLevelAgent(opened, asked)
+  if (opened.definitions.found.some(({ definition }) => definition.id === agent.definitionId)) return agent
+  throw new CliError(
+    `the definition "${fullyVisible(agent.definitionId)}" of this agent does not exist; restore it in ${fullyVisible(opened.definitions.folder)} (libero agents definitions lists problems)`,
+  )
 }
 
 /** Throws for a sub-agent; `instead` says what to do with its parent. */
@@ -40,22 +59,18 @@ export function requireAgent(words: readonly string[], command: string): string 
   return asked
 }
 
-/** Of several matches, open top-level agents are preferred. */
-function preferOpen(agents: readonly AgentSummary[]): readonly AgentSummary[] {
-  const open = agents.filter(({ closed, isSubAgent }) => !closed && !isSubAgent)
-  return open.length > 0 ? open : agents
-}
-
-const maxNamed = 5
-
 function ambiguous(asked: string, agents: readonly AgentSummary[]): CliError {
-  const more = agents.length > maxNamed ? ` and ${agents.length - maxNamed} more` : ''
+  const more = agents.length > maxNamed ? ' and others' : ''
   const named = agents.slice(0, maxNamed).map(({ id }) => fullyVisible(id))
   return new CliError(`"${fullyVisible(asked)}" may be ${named.join(', ')}${more}; type more of the id`)
 }
 
-function unknown(asked: string, all: readonly AgentSummary[]): CliError {
-  const names = all.filter(({ isSubAgent }) => !isSubAgent).flatMap(({ id, title }) => (title ? [id, title] : [id]))
+/** Of so many of the last changed agents one may have been meant. */
+const mostCompared = 500
+
+async function unknown(directory: Directory, asked: string): Promise<CliError> {
+  const { agents } = await directory.list({ closed: true, limit: mostCompared })
+  const names = agents.flatMap(({ id, title }) => (title ? [id, title] : [id]))
   const [meant] = nearest(asked, names, 1)
   const hint = meant === undefined ? '' : ` (did you mean ${fullyVisible(meant)}?)`
   return new CliError(
@@ -64,8 +79,8 @@ function unknown(asked: string, all: readonly AgentSummary[]): CliError {
 }
 
 /** Throws if another program is working on the agent. */
-export async function requireIdle({ store }: Pick<OpenedWorkflow, 'store'>, agentId: string): Promise<void> {
-  if (!(await isBeingWritten(store, agentId))) return
+export async function requireIdle({ directory }: Agents, agentId: string): Promise<void> {
+  if (!(await directory.find(agentId))?.isHeld) return
   const id = fullyVisible(agentId)
   throw new CliError(
     `Agent ${id} is working in another program; stop it first: libero agents cancel ${id}. Nothing was done`,

@@ -1,38 +1,49 @@
-import { messageOf } from '../../core/errors.ts'
-import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
-import { exitCodes } from '../cli-error.ts'
+import { visibleName } from '../../platform/visible-text.ts'
+import { maxLimit } from '../../sessions/session-query.ts'
+import { exitCodes, UsageError } from '../cli-error.ts'
 import type { Args } from '../command.ts'
 import type { Io } from '../io.ts'
 import { timeIn } from '../schedules/schedule-text.ts'
 import { timeAgo } from '../screen/format.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
+import { titlesFor } from '../sessions/session-title.ts'
 import { jsonText } from '../text.ts'
-import { type AgentSummary, agentStateLabels, summaryOf } from './agent-state.ts'
+import { type AgentRow, agentLabel, describeAgents } from './agent-row.ts'
 import { withWorkflow } from './open-workflow.ts'
 import { waitingJson, waitingTitle } from './pending-calls.ts'
 
+const defaultLimit = 50
+
+interface ListValues {
+  readonly all?: boolean
+  readonly limit?: string
+  readonly cursor?: string
+  readonly json?: boolean
+}
+
 /** `libero agents list`. */
-export async function list(
-  { values }: Args<{ readonly all?: boolean; readonly json?: boolean }>,
-  io: Io,
-): Promise<number> {
-  const { all = false, json } = values
+export async function list({ values }: Args<ListValues>, io: Io): Promise<number> {
+  const { all = false, json, cursor } = values
+  const limit = Number(values.limit ?? defaultLimit)
+  if (limit > maxLimit)
+    throw new UsageError(`--limit can be at most ${maxLimit}, got ${limit}; use --json and --cursor`)
   return withWorkflow(io, async (opened) => {
-    const { agents: found } = await opened.workflow.listAgents({ closed: all, subAgents: all, limit: 1000 })
-    const summaries: AgentSummary[] = []
-    for (const instance of [...found].sort((a, b) => b.modified - a.modified))
-      await summaryOf(instance, opened).then(
-        (summary) => summaries.push(summary),
-        // A damaged agent does not hide the others.
-        (error) => io.err(`${fullyVisible(instance.id)} cannot be read: ${fullyVisible(messageOf(error))}`),
-      )
+    const page = { limit, ...(cursor !== undefined && { cursor }) }
+    const { agents, next } = await opened.workflow.listAgents({ closed: all, subAgents: all, ...page })
+    const title = titlesFor(io.env)
+    const rows = (await describeAgents(agents, opened)).map((row) => ({
+      ...row,
+      ...(row.title && { title: title(row) }),
+    }))
     if (json) {
-      io.out(jsonText(summaries.map((summary) => ({ ...summary, waiting: summary.waiting.map(waitingJson) }))))
+      const shown = rows.map((row) => ({ ...row, waiting: row.waiting.map(waitingJson) }))
+      io.out(jsonText({ agents: shown, ...(next !== undefined && { next }) }))
       return exitCodes.done
     }
-    for (const line of table(summaries, io)) io.out(line)
-    if (summaries.length === 0)
+    for (const line of table(rows, io)) io.out(line)
+    if (next !== undefined) io.err(`There are more: libero agents list${all ? ' --all' : ''} --limit ${limit * 4}`)
+    if (rows.length === 0)
       io.err(
         'There are no agents yet; create one with: libero agents new assistant "remind me in 10 minutes to stretch"',
       )
@@ -40,17 +51,18 @@ export async function list(
   })
 }
 
-export function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io, 'stdout' | 'env'>): string[] {
+export function table(agents: readonly AgentRow[], { stdout, env }: Pick<Io, 'stdout' | 'env'>): string[] {
   const paint = createPaint({ colours: hasColours(stdout, env) })
   const now = Date.now()
   const fitted = (line: string): string => (stdout.isTTY ? cutToWidth(line, stdout.columns ?? 80) : line)
-  const rows = agents.map(({ id, definition, modified, state, name, parent, nextWake }) => {
+  const rows = agents.map((agent) => {
+    const { id, definition, modified, title, parent, nextWake } = agent
     const details = [
-      name && visibleName(name),
+      title && visibleName(title),
       parent && `of ${visibleName(parent)}`,
       nextWake && `wakes ${timeIn(nextWake, now)}`,
     ]
-    const cells = [visibleName(id), visibleName(definition), timeAgo(modified, now), agentStateLabels[state]]
+    const cells = [visibleName(id), visibleName(definition), timeAgo(modified, now), agentLabel(agent)]
     return [...cells, details.filter(Boolean).join(', ')]
   })
   const widths = [0, 1, 2, 3].map((i) => Math.max(0, ...rows.map((row) => textWidth(row[i]!))))
@@ -58,11 +70,11 @@ export function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io,
   const plain = (text: string): string => text
   const styles = [paint.bold, plain, paint.dim, paint.dim]
   return rows.flatMap((row, n) => {
-    const { state, waiting } = agents[n]!
+    const { status, waiting } = agents[n]!
     const cells = row.map((cell, i) => {
       const wide = isNarrow ? cell : cell + ' '.repeat(Math.max(0, (widths[i] ?? 0) - textWidth(cell)))
-      if (i === 3 && state === 'input-required') return paint.yellow(wide)
-      if (i === 3 && (state === 'failed' || state === 'interrupted')) return paint.red(wide)
+      if (i === 3 && status === 'waiting') return paint.yellow(wide)
+      if (i === 3 && (status === 'failed' || status === 'interrupted')) return paint.red(wide)
       return (styles[i] ?? plain)(wide)
     })
     const lines = isNarrow ? stacked(cells) : [cells.join('  ').trimEnd()]
@@ -70,7 +82,7 @@ export function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io,
   })
 }
 
-/** For a narrow terminal: state and name first, then id, definition and time on their own lines. */
-function stacked([id, definition, when, state, details]: readonly string[]): string[] {
-  return [`${state}  ${details || definition}`, `  ${id}`, `  ${definition}  ${when}`]
+/** For a narrow terminal: status and title first, then id, definition and time on their own lines. */
+function stacked([id, definition, when, status, details]: readonly string[]): string[] {
+  return [`${status}  ${details || definition}`, `  ${id}`, `  ${definition}  ${when}`]
 }

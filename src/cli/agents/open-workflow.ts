@@ -24,6 +24,7 @@ import { openWikis } from './open-wikis.ts'
 export interface OpenedWorkflow {
   readonly workflow: Workflow
   readonly store: SessionStore
+  readonly directory: Directory
   readonly definitions: FoundDefinitions
   /** The user's wikis; absent if the settings name none. */
   readonly knowledge?: KnowledgeStore
@@ -71,14 +72,10 @@ export async function openWorkflow(
   const store = await openStore(sessionsPath(config, io))
   const found = models?.definitions ?? definitions.found.map(({ definition }) => definition)
   const known = found.map((definition) => applySettings(definition, assembly))
-  const gone = await missingDefinitions(store, known)
   const workflow = createWorkflow({
     store: onWaking ? notifyOnWaking(store, onWaking) : store,
-    definitions: [...known, ...gone],
-    provider: (definition) => {
-      if (!models) return noProvider
-      return gone.includes(definition) ? definitionMissing(definition, io) : providerOf(definition, models)
-    },
+    definitions: known,
+    provider: (definition) => (models ? providerOf(definition, models) : noProvider),
     ...workflowOptions(assembly),
     onError: (error) => {
       // The caller reports an agent that another program is working on.
@@ -90,6 +87,7 @@ export async function openWorkflow(
   return {
     workflow,
     store,
+    directory: new Directory(store),
     definitions,
     ...(knowledge && { knowledge }),
     modelOf(id = '') {
@@ -103,6 +101,7 @@ export async function openWorkflow(
     ],
     async close() {
       await workflow.close()
+      if (work && config.retention) await (await import('../sessions/prune.ts')).pruneDaily(store, config, io)
       await store.close?.()
     },
   }
@@ -180,20 +179,6 @@ function providerOf({ id }: AgentDefinition, models: Models): Provider {
   const chosen = models.own.get(id) ?? models.standard
   if (chosen instanceof CliError) throw chosen
   return chosen.provider
-}
-
-/** Placeholders for definitions of agents that no longer exist, so that the agents can still be inspected. */
-async function missingDefinitions(store: SessionStore, known: readonly AgentDefinition[]): Promise<AgentDefinition[]> {
-  const ids = new Set(known.map(({ id }) => id))
-  const { agents } = await new Directory(store).list({ closed: true, subAgents: true, limit: 1000 })
-  const named = new Set(agents.map(({ definitionId }) => definitionId))
-  return [...named].filter((id) => !ids.has(id)).map((id) => ({ id }))
-}
-
-function definitionMissing({ id }: AgentDefinition, { home }: Pick<Io, 'home'>): never {
-  throw new CliError(
-    `the definition "${fullyVisible(id)}" of this agent does not exist; restore it in ${fullyVisible(home)}/agents (libero agents definitions lists problems)`,
-  )
 }
 
 /** Plugins that write into the working folder of an agent. Wikis are elsewhere. */

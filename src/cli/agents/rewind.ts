@@ -20,7 +20,7 @@ export async function rewind(
   if (!values.yes) requireTerminal(io, 'agents rewind asks before it undoes a message')
   return withWorkflow(io, async (opened) => {
     const { workflow } = opened
-    const { id: agentId } = await findTopLevelAgent(workflow, asked)
+    const { id: agentId } = await findTopLevelAgent(opened, asked)
     await requireIdle(opened, agentId)
     const messages = await workflow.getMessages(agentId)
     const message = findMessage(messages, words[1], agentId)

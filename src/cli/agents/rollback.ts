@@ -30,7 +30,7 @@ export async function rollback({ values, words }: Args<RollbackValues>, io: Io):
     io,
     async (opened) => {
       const { workflow } = opened
-      const { id: agentId } = await findTopLevelAgent(workflow, asked)
+      const { id: agentId } = await findTopLevelAgent(opened, asked)
       await requireIdle(opened, agentId)
       const messageId = await messageToUndo(opened, agentId, words[1], { io, isQuiet: json === true })
       const request = { ...values, messageId, agentId }

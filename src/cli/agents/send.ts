@@ -6,7 +6,7 @@ import type { Args } from '../command.ts'
 import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { newSessionId } from '../sessions/session-id.ts'
-import { findTopLevelAgent, requireAgent } from './find-agent.ts'
+import { findWorkingAgent, requireAgent } from './find-agent.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
 import { checkPages, type MessageValues, readMessage } from './read-message.ts'
 import { runAgent } from './run-agent.ts'
@@ -21,10 +21,10 @@ export async function send({ values, words }: Args<SendValues>, io: Io): Promise
   return runAgent({
     values,
     io,
-    async begin({ workflow, knowledge }) {
-      const { id } = await findTopLevelAgent(workflow, asked)
-      await checkPages(knowledge, content.wikiTiddlers)
-      return { agentId: id, work: () => workflow.sendMsgToAgent(id, content) }
+    async begin(opened) {
+      const { id } = await findWorkingAgent(opened, asked)
+      await checkPages(opened.knowledge, content.wikiTiddlers)
+      return { agentId: id, work: () => opened.workflow.sendMsgToAgent(id, content) }
     },
   })
 }

@@ -5,8 +5,9 @@ import type { Io } from '../io.ts'
 import { timeIn } from '../schedules/schedule-text.ts'
 import { formatDate } from '../screen/format.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
+import { titlesFor } from '../sessions/session-title.ts'
 import { jsonText } from '../text.ts'
-import { agentStateLabels, summaryOf } from './agent-state.ts'
+import { agentLabel, describeAgents } from './agent-row.ts'
 import { findAgent, requireAgent } from './find-agent.ts'
 import { messageLines } from './message-lines.ts'
 import { withWorkflow } from './open-workflow.ts'
@@ -19,22 +20,24 @@ export async function show(
 ): Promise<number> {
   const asked = requireAgent(words, 'agents show')
   return withWorkflow(io, async (opened) => {
-    const instance = await findAgent(opened.workflow, asked)
-    const messages = await opened.workflow.getMessages(instance.id)
-    const { waiting, ...summary } = await summaryOf(instance, opened)
+    const agent = await findAgent(opened, asked)
+    const messages = await opened.workflow.getMessages(agent.id)
+    const [row] = await describeAgents([agent], opened)
+    const { waiting, ...summary } = row!
     if (values.json) {
       io.out(jsonText({ ...summary, waiting: waiting.map(waitingJson), messages }))
       return exitCodes.done
     }
     const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
-    const { id, definition, name, state, created, parent, nextWake } = summary
-    if (name !== undefined) io.out(paint.bold(fullyVisible(name)))
+    const { id, definition, created, parent, nextWake } = summary
+    const title = titlesFor(io.env)(summary)
+    if (title !== '') io.out(paint.bold(title))
     const facts = [
       ['agent', id],
       ['definition', definition],
       ...(parent === undefined ? [] : [['sub-agent of', parent]]),
       ['created', formatDate(created)],
-      ['state', agentStateLabels[state]],
+      ['status', agentLabel(summary)],
       ...(nextWake === undefined ? [] : [['wakes', timeIn(nextWake, Date.now())]]),
     ]
     for (const [key, value] of facts) io.out(paint.dim(`${`${key}:`.padEnd(13)} ${fullyVisible(value!)}`))

@@ -18,7 +18,7 @@ export async function usageSince(
 ): Promise<AgentStats> {
   const read = async (id: string): Promise<TurnUsage[]> =>
     (await store.read(id)).filter(({ at }) => at >= since).flatMap(usageIn)
-  const children = (await allSessions(store)).filter(({ id }) => id.startsWith(`${agentId}/`))
+  const children = await allSessions(store, { prefix: `${agentId}/` })
   const turnUsage = await read(agentId)
   const below = await Promise.all(children.map(({ id }) => read(id)))
   const { input, output, cost } = [...turnUsage, ...below.flat()].reduce(addUsage, noUsage)

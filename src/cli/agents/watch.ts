@@ -28,7 +28,7 @@ interface WatchValues {
 export async function watchAgent({ values, words }: Args<WatchValues>, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents watch')
   return withWorkflow(io, async (opened) => {
-    const agent = await findAgent(opened.workflow, asked)
+    const agent = await findAgent(opened, asked)
     const show = printer(values, io)
     const exitCode = await untilUnread(io, (signal) => {
       const isJson = values.json === true

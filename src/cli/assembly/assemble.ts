@@ -15,6 +15,7 @@ import type { Io } from '../io.ts'
 import type { OpenedServers } from '../mcp/open-servers.ts'
 import { openServersIfAny, parseMcpFlags, type ServersView } from '../mcp/servers.ts'
 import type { ChosenModel } from '../models/choose-model.ts'
+import { readSize } from '../sessions/retention.ts'
 import { type PresetName, presetName } from './preset.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
@@ -109,7 +110,15 @@ function authorityOf(
     ...(yolo && { headless: 'yolo' as const }),
     ...(floor && { floor }),
     ...(person && { interactors: [person] }),
-    ...(loaded.config.audit !== false && { audit: openAudit(options) }),
+    ...(loaded.config.audit !== false && { audit: openAudit({ ...options, keep: auditKept(loaded.config) }) }),
+  }
+}
+
+function auditKept({ retention = {} }: Config): { readonly days?: number; readonly bytes?: number } {
+  const { auditDays, auditSize } = retention
+  return {
+    ...(auditDays !== undefined && { days: auditDays }),
+    ...(auditSize !== undefined && { bytes: readSize(auditSize, 'the setting retention.auditSize') }),
   }
 }
 

@@ -14,11 +14,16 @@ const full = { type: 'boolean', says: 'Show arguments and results of tools in fu
 
 const list = defineCommand({
   name: 'list',
-  summary: 'List your agents with their state, open questions and next wake-up',
-  flags: { all: { type: 'boolean', short: 'a', says: 'Include closed agents and sub-agents' }, json },
+  summary: 'List your agents with their status, open questions and next wake-up',
+  flags: {
+    all: { type: 'boolean', short: 'a', says: 'Include closed agents and sub-agents' },
+    limit: { type: 'string', short: 'n', value: 'n', min: 1, says: 'At most this many (default 50, at most 1000)' },
+    cursor: { type: 'string', value: 'next', says: 'The page after the one with this "next"' },
+    json,
+  },
   examples: [
     { line: 'libero agents', says: 'Open agents, the latest first' },
-    { line: 'libero agents --json | jq -r .[].id', says: 'Their ids, for a script' },
+    { line: 'libero agents --json | jq -r .agents[].id', says: 'Their ids, for a script' },
   ],
   run: async (given, io) => (await import('../agents/list.ts')).list(given, io),
 })
@@ -180,7 +185,9 @@ const remove = defineCommand({
   name: 'delete',
   summary: 'Delete agents with their conversations',
   words: '<agent>…',
-  details: ['An agent that is working, also in another process, is stopped first.'],
+  details: [
+    'An agent that is working, also in another process, is stopped first. Its schedules, snapshots of files and permissions for its session go with it.',
+  ],
   flags: { yes },
   examples: [{ line: 'libero agents delete bafitu', says: 'Asks, then deletes it' }],
   run: async (given, io) => (await import('../agents/close.ts')).remove(given, io),
@@ -197,7 +204,7 @@ export const command = defineCommand({
       line: 'libero agents new assistant "remind me in 10 minutes to stretch"',
       says: 'Creates one and sends it a message',
     },
-    { line: 'libero agents', says: 'Their states and open questions' },
+    { line: 'libero agents', says: 'Their status and open questions' },
     { line: 'libero agents send bafitu "thank you"', says: 'Continues its conversation' },
   ],
   commands: [list, definitions, create, send, answer, show, watch, cancel, rewind, rollback, close, remove],

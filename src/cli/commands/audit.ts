@@ -33,7 +33,7 @@ export const command = defineCommand({
   summary: 'Show which calls agents asked for, who decided, and where each tool came from',
   details: [
     'Every command that runs an agent records each tool call before it is made: session, tool and arguments, the layer the tool came from, the rule or the person that decided, and then the outcome. A call that cannot be recorded is not made. Secrets are redacted.',
-    'The audit is stored in ~/.libero/audit, with separate files for each process. It is kept for 90 days and up to 256 MB. To turn it off: libero config set audit false.',
+    'The audit is stored in ~/.libero/audit, with separate files for each process. It is kept for 90 days and up to 256 MB, or as the settings retention.auditDays and retention.auditSize say. To turn it off: libero config set audit false.',
   ],
   examples: [
     { line: 'libero audit', says: 'The latest calls of all sessions' },

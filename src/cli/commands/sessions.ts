@@ -2,17 +2,34 @@ import { defineCommand } from '../command.ts'
 
 const json = { type: 'boolean', says: 'Print JSON' } as const
 
+const tags = (says: string) => ({ type: 'string', multiple: true, value: 'tag', says }) as const
+const yes = { type: 'boolean', short: 'y', says: 'Do not ask for confirmation; required without a terminal' } as const
+
 const list = defineCommand({
   name: 'list',
   summary: 'List the sessions of this folder, newest first',
+  details: [
+    'With --json: { sessions, next }, the summaries of a page and the cursor of the next one. Agents are listed by libero agents.',
+  ],
   flags: {
     all: { type: 'boolean', short: 'a', says: 'Sessions of all folders' },
-    limit: { type: 'string', short: 'n', value: 'n', min: 1, says: 'At most this many (default 30)' },
+    status: {
+      type: 'string',
+      multiple: true,
+      choices: ['working', 'waiting', 'interrupted', 'idle', 'failed', 'parked'],
+      says: 'Only sessions with this status',
+    },
+    attention: { type: 'boolean', says: 'Only sessions to continue: interrupted, answered, or with a message' },
+    tag: tags('Only sessions with this tag'),
+    tenant: { type: 'string', value: 'name', says: 'Only sessions of this tenant' },
+    limit: { type: 'string', short: 'n', value: 'n', min: 1, says: 'At most this many (default 30, at most 1000)' },
+    cursor: { type: 'string', value: 'next', says: 'The page after the one with this "next"' },
     json,
   },
   examples: [
     { line: 'libero sessions', says: 'The sessions of this folder' },
-    { line: 'libero sessions list --all --json | jq -r .[].id', says: 'All ids, for a script' },
+    { line: 'libero sessions list --all --status waiting', says: 'Those that wait for you' },
+    { line: 'libero sessions list --all --json | jq -r .sessions[].id', says: 'Their ids, for a script' },
   ],
   run: async (given, io) => (await import('../sessions/list.ts')).list(given, io),
 })
@@ -137,24 +154,70 @@ const importOne = defineCommand({
   run: async (given, io) => (await import('../sessions/import.ts')).importOne(given, io),
 })
 
+const rename = defineCommand({
+  name: 'rename',
+  summary: 'Set the title of a session',
+  words: '<id> <title>',
+  examples: [{ line: 'libero sessions rename bafitu "Login page"', says: 'Shown by libero sessions' }],
+  run: async (given, io) => (await import('../sessions/details.ts')).rename(given, io),
+})
+
+const tag = defineCommand({
+  name: 'tag',
+  summary: 'Add tags to a session, remove them, or print them',
+  words: '<id> [tag…]',
+  flags: { remove: { type: 'boolean', short: 'r', says: 'Remove these tags' } },
+  examples: [
+    { line: 'libero sessions tag bafitu release keep', says: 'Adds two tags' },
+    { line: 'libero sessions tag bafitu keep --remove', says: 'Removes one' },
+  ],
+  run: async (given, io) => (await import('../sessions/details.ts')).tag(given, io),
+})
+
+const prune = defineCommand({
+  name: 'prune',
+  summary: 'Delete old sessions, and data that no session uses',
+  details: [
+    'Shows what would be deleted and asks. Limits come from the flags, else from the setting "retention", as in: libero config set retention.maxAgeDays 90. With that setting the same happens after a run, at most once a day. Sessions that are working or waiting, have a message or are used by another program stay, and so do open agents.',
+  ],
+  flags: {
+    'older-than': { type: 'string', value: 'age', says: 'Sessions last used longer ago: 12h, 30d, 8w' },
+    keep: { type: 'string', value: 'n', min: 0, says: 'Keep this many sessions, those used last' },
+    'max-size': { type: 'string', value: 'size', says: 'Keep sessions of this size together: 500MB, 2GB' },
+    tag: tags('Only sessions with this tag'),
+    'keep-tag': tags('Keep sessions with this tag'),
+    'dry-run': { type: 'boolean', says: 'Only show what would be deleted' },
+    yes,
+    json: { type: 'boolean', says: 'With --dry-run: print JSON' },
+  },
+  examples: [
+    { line: 'libero sessions prune --older-than 90d --keep-tag keep --dry-run', says: 'What would go' },
+    { line: 'libero sessions prune --keep 500 --yes', says: 'All but the latest 500' },
+  ],
+  run: async (given, io) => (await import('../sessions/prune.ts')).prune(given, io),
+})
+
 const remove = defineCommand({
   name: 'delete',
   summary: 'Delete sessions with all their data',
   words: '<id>…',
-  flags: { yes: { type: 'boolean', short: 'y', says: 'Do not ask for confirmation; required without a terminal' } },
+  details: [
+    'Deletes the conversation, waiting messages, large results, sub-agents, and permissions that were granted for the session. The audit keeps the decisions about its calls (libero audit).',
+  ],
+  flags: { yes },
   examples: [{ line: 'libero sessions delete bafitu kemola', says: 'Asks, then deletes both' }],
   run: async (given, io) => (await import('../sessions/delete.ts')).remove(given, io),
 })
 
 export const command = defineCommand({
   name: 'sessions',
-  summary: 'List, show, resume, fork, export, import and delete sessions',
+  summary: 'List, show, resume, name, fork, export, import and delete sessions',
   details: ['Name a session by its id, or by a unique beginning of the id.'],
   examples: [
     { line: 'libero sessions', says: 'The sessions of this folder, newest first' },
     { line: 'libero sessions answer bafitu allow', says: 'Allows the call of a run that ended with exit code 3' },
     { line: 'libero sessions export bafitu -o talk.html', says: 'A page to share' },
   ],
-  commands: [list, show, resume, answer, fork, exportOne, importOne, remove],
+  commands: [list, show, resume, answer, rename, tag, fork, exportOne, importOne, remove, prune],
   defaultCommand: 'list',
 })

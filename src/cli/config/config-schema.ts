@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../core/tool.ts'
-import type { Config, ConfiguredProvider, ConfiguredWiki } from './config.ts'
+import type { Config, ConfiguredProvider, ConfiguredRetention, ConfiguredWiki } from './config.ts'
 
 type Fields<T> = { readonly [Key in keyof Required<T>]: JsonSchema }
 type Words<T> = Record<Extract<T, string>, true>
@@ -35,6 +35,22 @@ const wikiFields: Fields<ConfiguredWiki> = {
   description: text('What the wiki is about, for the agents'),
 }
 
+const count = (description: string): JsonSchema => ({ type: 'integer', minimum: 1, description })
+const size = (description: string): JsonSchema => ({
+  type: 'string',
+  pattern: '^[0-9]{1,12}(\\.[0-9]{1,3})? ?[kKMGT]?B$',
+  description,
+})
+
+const retentionFields: Fields<ConfiguredRetention> = {
+  maxAgeDays: count('Delete sessions that were last used this many days ago'),
+  maxSessions: count('Keep at most this many sessions, those that were used last'),
+  maxSize: size('A size such as "2GB": keep sessions of at most this size together'),
+  keepTags: texts('Keep sessions that have one of these tags'),
+  auditDays: count('Keep the audit for this many days; default 90'),
+  auditSize: size('A size such as "256MB", the default: keep at most this much of the audit'),
+}
+
 /** Every key of `config.json`; the compiler reports missing ones. */
 export const configFields: Fields<Config> = {
   provider: text('The provider, as for --provider'),
@@ -64,6 +80,13 @@ export const configFields: Fields<Config> = {
   sessions: text(
     'Where sessions are stored: a file, or a folder of text files; default sessions.db in the user’s folder. libero rpc and libero mcp-serve store none',
   ),
+  retention: {
+    type: 'object',
+    properties: retentionFields,
+    additionalProperties: false,
+    description:
+      'What is deleted after a while: sessions, after a run and at most once a day (libero sessions prune), and the audit. Sessions in use and open agents stay',
+  },
   providers: {
     type: 'object',
     additionalProperties: {

@@ -28,6 +28,8 @@ export interface Config extends Pick<AuthoritySettings, 'mode' | 'allow' | 'ask'
   readonly audit?: boolean
   /** Where sessions are stored. Default: `sessions.db` in the user's folder. */
   readonly sessions?: string
+  /** What is deleted after a while. Default: no session, and records of the audit after 90 days. */
+  readonly retention?: ConfiguredRetention
   /** Services with OpenAI’s chat API, by the name for `--provider`. */
   readonly providers?: Readonly<Record<string, ConfiguredProvider>>
   /** MCP servers by name, as in the `.mcp.json` of other programs. `readMcpEntry` checks an entry when it is used. */
@@ -43,6 +45,17 @@ export interface ConfiguredProvider {
   readonly model: string
   /** The environment variable with its key. */
   readonly apiKeyEnv?: string
+}
+
+export interface ConfiguredRetention {
+  readonly maxAgeDays?: number
+  readonly maxSessions?: number
+  /** Such as `2GB`. */
+  readonly maxSize?: string
+  readonly keepTags?: readonly string[]
+  readonly auditDays?: number
+  /** Such as `256MB`. */
+  readonly auditSize?: string
 }
 
 export interface ConfiguredWiki {

@@ -11,13 +11,13 @@ type ConfigKey = keyof Config
 /** The names of all settings, in display order. */
 export const configKeys = Object.keys(configFields) as ConfigKey[]
 
-/** A setting by name: `maxTurns`, or one entry of several: `providers.mine`, `mcpServers.fs`, `wikis.notes`. */
+/** A setting by name: `maxTurns`, or one entry of several: `providers.mine`, `mcpServers.fs`, `wikis.notes`, `retention.maxAgeDays`. */
 export interface NamedSetting {
   readonly key: ConfigKey
   readonly member?: string
 }
 
-const withMembers: ReadonlySet<ConfigKey> = new Set<ConfigKey>(['providers', 'mcpServers', 'wikis'])
+const withMembers: ReadonlySet<ConfigKey> = new Set<ConfigKey>(['providers', 'mcpServers', 'wikis', 'retention'])
 
 /** Parses the name of a setting; the error for an unknown one suggests what was probably meant. */
 export function namedSetting(name: string | undefined): NamedSetting {

@@ -78,4 +78,5 @@ const refused: Partial<Record<keyof Config, string>> = {
   wikis: 'a project must not choose what your agents read and write',
   audit: 'a project must not choose what is recorded',
   sessions: 'a project must not choose where your sessions are stored',
+  retention: 'a project must not choose what of yours is deleted',
 }

@@ -7,12 +7,13 @@ import { shellWord } from '../../core/execution.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { networkFileSystemOf } from '../../platform/network-fs.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { allSessions } from '../../sessions/session-query.ts'
+import { maxLimit } from '../../sessions/session-query.ts'
 import { wikiFolder } from '../agents/open-wikis.ts'
 import { chooseModel, NoModelError } from '../models/choose-model.ts'
 import { credentialsPathOf, openCredentials, variableOf } from '../models/credentials.ts'
 import { findLocal } from '../models/local-models.ts'
 import { knownProviders } from '../models/providers.ts'
+import { pluralize } from '../screen/format.ts'
 import { isFolderStore, openStore, sessionsPath } from '../sessions/open-store.ts'
 import { broken, type Check, type Finding, missing, ok } from './diagnose.ts'
 import { existingFolder } from './machine-checks.ts'
@@ -118,8 +119,8 @@ export const sessionStore: Check = {
           `${path} is created with the first session; ${isFolderStore(path) ? 'text files work' : 'SQLite works'} there`,
         )
       const store = await openStore(path)
-      const sessions = await allSessions(store).finally(() => store.close?.())
-      return ok(`${path}, ${sessions.length} ${sessions.length === 1 ? 'session' : 'sessions'}`)
+      const { sessions, next } = await store.list({ parent: null, limit: maxLimit }).finally(() => store.close?.())
+      return ok(`${path}, ${next === undefined ? '' : 'more than '}${pluralize(sessions.length, 'session')}`)
     } catch (error) {
       return broken(messageOf(error), `see ls -ld ${shellWord(dirname(path))}, or: libero config set sessions <path>`)
     }
@@ -135,7 +136,7 @@ async function tryToWrite(path: string): Promise<void> {
   try {
     const store = await openStore(trial)
     try {
-      const { epoch } = await store.lease('trial', { owner: 'doctor', ttlMs: 60_000 })
+      const { epoch } = await store.lease('trial', { owner: 'doctor', ttlMs: 60_000, create: true })
       const entry = { type: 'label', seq: 1, id: 'trial', at: 0, text: 'trial' } as const
       await store.append('trial', [entry], { epoch, head: 0 })
       if ((await store.read('trial')).length !== 1) throw new Error(`${trial} was written but is empty`)

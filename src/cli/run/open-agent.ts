@@ -18,7 +18,6 @@ import { linesView, type ServersView } from '../mcp/servers.ts'
 import { type ChosenModel, chooseModel, type ModelIo, type ModelRequest, NoModelError } from '../models/choose-model.ts'
 import { type OpenedSession, type OpenSessionOptions, openSession } from '../sessions/open-session.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
-import { recordFolder } from '../sessions/session-folder.ts'
 import { readImages, readSchema } from './flag-files.ts'
 
 /** An agent with what it depends on: authority, model, session. */
@@ -58,7 +57,6 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
     maxTurns: values['max-turns'],
     maxCost: values['max-cost'],
     system: values.system,
-    extensions: [recordFolder(cwd)],
     ...(values.schema !== undefined && { schema: await readSchema(values.schema, cwd) }),
   })
   const kept = values['no-session'] ? undefined : await openStoredSession(values, config, options)
@@ -86,6 +84,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
     async close() {
       await agent.destroy()
       await assembled.close()
+      if (kept && config.retention) await (await import('../sessions/prune.ts')).pruneDaily(kept.store, config, io)
       await kept?.store.close?.()
     },
   }

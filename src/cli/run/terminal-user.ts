@@ -1,4 +1,5 @@
 import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
+import type { SessionSummary } from '../../core/store.ts'
 import { visibleName, visibleText } from '../../platform/visible-text.ts'
 import { interactWith } from '../assembly/workspace.ts'
 import type { Io } from '../io.ts'
@@ -10,8 +11,8 @@ import { readLine } from '../screen/read-line.ts'
 import type { Screen } from '../screen/screen.ts'
 import type { Terminal } from '../screen/terminal.ts'
 import { realFolder } from '../sessions/session-folder.ts'
-import { stateLabels } from '../sessions/session-state.ts'
-import type { SessionSummary } from '../sessions/summary.ts'
+import { titlesFor } from '../sessions/session-title.ts'
+import { statusLabel } from '../sessions/status-label.ts'
 import { holdKeyboard, isForeground, suspend } from './hold-keyboard.ts'
 
 /** The person at the terminal: answers prompts, enters tasks, picks sessions. */
@@ -56,7 +57,7 @@ export function openTerminalUser({ io, cwd, ...options }: TerminalUserOptions): 
   return {
     interactor,
     ask: () => (held ? held.lend(ask) : ask('')),
-    pick: (sessions) => pickSession(interactor, sessions, realFolder(cwd)),
+    pick: (sessions) => pickSession(interactor, sessions, { currentFolder: realFolder(cwd), env: io.env }),
     close() {
       held?.close()
       keyboard.close()
@@ -91,17 +92,19 @@ async function readTaskLine(
 async function pickSession(
   person: Interactor,
   sessions: readonly SessionSummary[],
-  currentFolder: string,
+  { currentFolder, env }: { readonly currentFolder: string; readonly env: Io['env'] },
 ): Promise<string | undefined> {
   const ask = await interactWith(person)
   const now = Date.now()
-  const options = sessions.map(({ id, title, updatedAt, state, cwd }) => {
+  const title = titlesFor(env)
+  const options = sessions.map((session) => {
+    const { id, updatedAt, folder = currentFolder } = session
     const facts = [
-      ...(updatedAt === undefined ? [] : [timeAgo(updatedAt, now)]),
-      stateLabels[state],
-      ...(cwd === undefined || cwd === currentFolder ? [] : [`in ${visibleName(cwd)}`]),
+      timeAgo(updatedAt, now),
+      statusLabel(session),
+      ...(folder === currentFolder ? [] : [`in ${visibleName(folder)}`]),
     ]
-    return `${id}  ${title} (${facts.join(', ')})`
+    return `${visibleName(id)}  ${title(session)} (${facts.join(', ')})`
   })
   const payload = { kind: 'Select', prompt: 'Which session?', options }
   const answer = await ask({ kind: 'Select', payload }, new AbortController().signal)

@@ -29,8 +29,9 @@ export async function add({ values, words }: Args<WhenValues>, io: Io): Promise<
   if (!fields.when)
     throw new UsageError('the schedule needs a time; add --every 15m, --at <time> or --cron "0 9 * * 1-5"')
   if (message === '') throw new UsageError('the schedule needs a message, as the last argument: "look at the news"')
-  return withWorkflow(io, async ({ workflow, store }) => {
-    const { id: agentId, closed, isSubAgent } = await findAgent(workflow, asked)
+  return withWorkflow(io, async (opened) => {
+    const { workflow, store } = opened
+    const { id: agentId, closed, isSubAgent } = await findAgent(opened, asked)
     if (closed || isSubAgent)
       throw new CliError(
         `Agent ${fullyVisible(agentId)} is ${closed ? 'closed' : 'a sub-agent'} and cannot be woken; name another`,

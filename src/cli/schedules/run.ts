@@ -1,9 +1,8 @@
 import { once } from 'node:events'
 import { messageOf } from '../../core/errors.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
-import type { AgentInstanceMessage } from '../../plugins/message.ts'
+import type { AgentInstanceMessage, AgentState } from '../../plugins/message.ts'
 import type { WorkflowUpdate } from '../../workflow/listeners.ts'
-import { agentStateLabels } from '../agents/agent-state.ts'
 import { messageLines } from '../agents/message-lines.ts'
 import { type OpenedWorkflow, openWorkflow } from '../agents/open-workflow.ts'
 import { waitingLines } from '../agents/pending-calls.ts'
@@ -95,9 +94,19 @@ function reporter(workflow: OpenedWorkflow['workflow'], io: Io): (update: Workfl
     if (update.type === 'message') print(update.message)
     if (update.type !== 'status') return
     const { state } = update.status
-    io.err(`${now()}  ${visibleName(update.agentId)}: ${agentStateLabels[state]}`)
+    io.err(`${now()}  ${visibleName(update.agentId)}: ${stateLabels[state]}`)
     if (state === 'input-required') void sayWaiting(workflow, update.agentId, io)
   }
+}
+
+const stateLabels: Readonly<Record<AgentState, string>> = {
+  submitted: 'has work to do',
+  working: 'working',
+  'input-required': 'waits for you',
+  completed: 'done',
+  canceled: 'stopped',
+  failed: 'failed',
+  unknown: 'unknown',
 }
 
 async function sayWaiting({ pending }: OpenedWorkflow['workflow'], agentId: string, io: Io): Promise<void> {

@@ -1,9 +1,10 @@
 import type { SessionStore } from '../../core/store.ts'
 import { schedulesLogId } from '../../workflow/schedules/schedule-ledger.ts'
-import { isBeingWritten } from '../sessions/session-state.ts'
 
 /** Whether a program is waking agents now. */
-export const isSchedulerRunning = (store: SessionStore): Promise<boolean> => isBeingWritten(store, schedulesLogId)
+export async function isSchedulerRunning(store: SessionStore): Promise<boolean> {
+  return (await store.find(schedulesLogId))?.isHeld === true
+}
 
 /** A store that calls `onWaking` when this process gets the lease for waking agents, which a workflow does not report. */
 export function notifyOnWaking(store: SessionStore, onWaking: () => void): SessionStore {

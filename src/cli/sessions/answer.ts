@@ -1,5 +1,6 @@
 import type { PendingCall, SessionStore } from '../../core/store.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { inboxOf } from '../../sessions/pending.ts'
 import { loadSession } from '../../sessions/session.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
@@ -7,7 +8,6 @@ import { jsonText } from '../text.ts'
 import { findSession } from './find-session.ts'
 import { requireSessionId, type SessionArgs, withStore } from './open-store.ts'
 import { isAgentId } from './session-id.ts'
-import { pendingAnswers } from './session-state.ts'
 import { toolChangeLines } from './tool-change.ts'
 
 type AnswerArgs = SessionArgs<{ readonly note?: string; readonly text?: string; readonly json?: boolean }>
@@ -61,7 +61,7 @@ async function openCalls(store: SessionStore, id: string): Promise<OpenCall[]> {
   const open = (await session.pendingInTree()).filter(({ decision }) => decision === undefined)
   const calls: OpenCall[] = []
   for (const call of open) {
-    const answers = await pendingAnswers(store, call.sessionId)
+    const answers = (await inboxOf(store, call.sessionId)).filter(({ mode }) => mode === 'answer')
     if (
       answers.some((item) => item.answer?.callId === call.callId && (item.answer.digest ?? call.digest) === call.digest)
     )

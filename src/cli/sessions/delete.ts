@@ -1,72 +1,55 @@
-import { createInterface } from 'node:readline/promises'
 import { SessionNotFoundError } from '../../core/errors.ts'
-import type { SessionStore } from '../../core/store.ts'
+import type { SessionStore, SessionSummary } from '../../core/store.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { allSessions } from '../../sessions/session-query.ts'
-import { CliError, exitCodes, UsageError } from '../cli-error.ts'
+import { confirm, requireTerminal } from '../agents/confirm.ts'
+import { CliError, exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { pluralize } from '../screen/format.ts'
+import { deleteWhole } from './delete-whole.ts'
 import { findSession } from './find-session.ts'
 import { requireSessionId, type SessionArgs, withStore } from './open-store.ts'
-import { isBeingWritten } from './session-state.ts'
-import { openSummaryCache, type SessionSummary, summarize } from './summary.ts'
+import { isAgentId } from './session-id.ts'
+import { titlesFor } from './session-title.ts'
 
 /** `libero sessions delete`. Finds all ids and asks the person before it deletes the first one. */
 export async function remove({ values, words }: SessionArgs<{ readonly yes?: boolean }>, io: Io): Promise<number> {
   requireSessionId(words, 'delete')
-  const canAsk = io.stdin.isTTY === true && io.stderr.isTTY === true
-  if (!values.yes && !canAsk)
-    throw new UsageError('sessions delete asks before it deletes, and there is no terminal to ask on; add --yes')
+  if (!values.yes) requireTerminal(io, 'sessions delete asks before it deletes')
   return withStore(io, async (store) => {
-    const sessions = await findSessions(store, words, io.env)
-    if (!values.yes && !(await confirmDeletion(sessions, io))) {
+    const sessions = await findSessions(store, words)
+    if (!values.yes && !(await isConfirmed(sessions, io))) {
       io.err('Nothing was deleted')
       return exitCodes.done
     }
-    for (const { id } of sessions) {
-      await store.delete(id)
-      io.err(`Deleted ${fullyVisible(id)}`)
-    }
-    // The cached titles are deleted too.
-    await (await openSummaryCache(store, io)).save(await allSessions(store))
+    const deleted = await deleteWhole(store, sessions, { io, which: 'named' })
+    for (const { id } of deleted) io.err(`Deleted ${fullyVisible(id)}`)
+    const [kept] = sessions.filter((session) => !deleted.includes(session))
+    if (kept) throw new CliError(`Session ${fullyVisible(kept.id)} was kept: another program is using it`)
     return exitCodes.done
   })
 }
 
-async function findSessions(store: SessionStore, words: readonly string[], env: Io['env']): Promise<SessionSummary[]> {
-  const all = new Map((await allSessions(store)).map((info) => [info.id, info]))
+async function findSessions(store: SessionStore, words: readonly string[]): Promise<SessionSummary[]> {
   const found = new Map<string, SessionSummary>()
   for (const word of words) {
     const id = await findSession(store, word)
-    const info = all.get(id) ?? (await store.find(id))
-    if (!info) throw new SessionNotFoundError(id)
-    if (info.parent !== undefined)
-      throw new CliError(`${fullyVisible(id)} is part of session ${fullyVisible(info.parent)}; delete that one`)
-    if (await isBeingWritten(store, id))
-      throw new CliError(
-        `Session ${fullyVisible(id)} is being written by another program; stop that first. Nothing was deleted`,
-      )
-    // A damaged session can be deleted too.
-    found.set(
-      id,
-      await summarize(store, info, env).catch(() => ({
-        id,
-        prompts: 0,
-        title: '(cannot be read)',
-        state: 'failed' as const,
-      })),
-    )
+    const name = fullyVisible(id)
+    const session = await store.find(id)
+    if (!session) throw new SessionNotFoundError(id)
+    if (session.parent !== undefined)
+      throw new CliError(`${name} is part of session ${fullyVisible(session.parent)}; delete that one`)
+    if (isAgentId(id)) throw new CliError(`${name} is an agent; delete it with: libero agents delete ${name}`)
+    if (session.isHeld)
+      throw new CliError(`Session ${name} is being written by another program; stop that first. Nothing was deleted`)
+    found.set(id, session)
   }
   return [...found.values()]
 }
 
-async function confirmDeletion(sessions: readonly SessionSummary[], { stdin, stderr, err }: Io): Promise<boolean> {
-  for (const { id, prompts, title } of sessions) err(`  ${fullyVisible(id)}  ${pluralize(prompts, 'prompt')}  ${title}`)
-  const reader = createInterface({ input: stdin, output: stderr })
-  try {
-    const asked = sessions.length === 1 ? 'this session' : `these ${sessions.length} sessions`
-    return /^y(?:es)?$/i.test((await reader.question(`Delete ${asked} for good? [y/N] `)).trim())
-  } finally {
-    reader.close()
-  }
+function isConfirmed(sessions: readonly SessionSummary[], io: Io): Promise<boolean> {
+  const title = titlesFor(io.env)
+  for (const session of sessions)
+    io.err(`  ${fullyVisible(session.id)}  ${pluralize(session.turns, 'turn')}  ${title(session)}`)
+  const asked = sessions.length === 1 ? 'this session' : `these ${sessions.length} sessions`
+  return confirm(`Delete ${asked} for good?`, io)
 }

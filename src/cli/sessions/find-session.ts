@@ -1,48 +1,43 @@
 import { nearest } from '../../core/nearest.ts'
-import type { SessionSummary as SessionInfo, SessionStore } from '../../core/store.ts'
+import type { SessionStore } from '../../core/store.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { allSessions } from '../../sessions/session-query.ts'
+import { pageWhere } from '../../sessions/session-query.ts'
 import { CliError } from '../cli-error.ts'
-import { isAgentId } from './session-id.ts'
-import { summarize } from './summary.ts'
-
-/** The full id for an id, or for a prefix that only one session has. */
-export async function findSession(store: SessionStore, idOrPrefix: string): Promise<string> {
-  const all = await allSessions(store)
-  if (all.some(({ id }) => id === idOrPrefix)) return idOrPrefix
-  const ids = newestFirst(all).map(({ id }) => id)
-  // Sessions of agents are found only by the prefix of agents.
-  if (isAgentId(idOrPrefix))
-    ids.push(...all.filter(({ id, parent }) => parent === undefined && isAgentId(id)).map(({ id }) => id))
-  const matches = idOrPrefix === '' ? [] : ids.filter((id) => id.startsWith(idOrPrefix))
-  if (matches.length === 1) return matches[0]!
-  throw matches.length > 1 ? ambiguous(idOrPrefix, matches) : unknown(idOrPrefix, ids)
-}
-
-/** Sessions without those of children and agents, the most recently written first. */
-export function newestFirst(sessions: readonly SessionInfo[]): SessionInfo[] {
-  const own = sessions.filter(({ id, parent, head }) => parent === undefined && head > 0 && !isAgentId(id))
-  return own.sort((a, b) => (b.updatedAt ?? 0) - (a.updatedAt ?? 0) || (b.createdAt ?? 0) - (a.createdAt ?? 0))
-}
-
-/** The most recently written session that was begun in a folder. */
-export async function latestInFolder(store: SessionStore, cwd: string): Promise<string | undefined> {
-  for (const info of newestFirst(await allSessions(store))) {
-    const summary = await summarize(store, info).catch(() => undefined) // a damaged one is skipped
-    if (summary?.cwd === cwd && summary.state !== 'empty') return info.id
-  }
-  return undefined
-}
+import { isAgentId, isOwnSession } from './session-id.ts'
 
 const mostNamed = 5
 
+/** The full id for an id, or for a prefix that only one session has. */
+export async function findSession(store: SessionStore, idOrPrefix: string): Promise<string> {
+  if (await store.find(idOrPrefix)) return idOrPrefix
+  if (idOrPrefix === '') throw await unknown(store, idOrPrefix)
+  // Sessions of agents are found only by the prefix of agents.
+  const isMeant = isAgentId(idOrPrefix) ? () => true : isOwnSession
+  const query = { prefix: idOrPrefix, parent: null, limit: mostNamed + 1 }
+  const ids = (await pageWhere(store, query, isMeant)).sessions.map(({ id }) => id)
+  if (ids.length === 1) return ids[0]!
+  throw ids.length > 1 ? ambiguous(idOrPrefix, ids) : await unknown(store, idOrPrefix)
+}
+
+/** The most recently written session that was begun in a folder and has a message. */
+export async function latestInFolder(store: SessionStore, folder: string): Promise<string | undefined> {
+  const query = { folder, parent: null, limit: 1 }
+  const { sessions } = await pageWhere(store, query, (session) => isOwnSession(session) && session.turns > 0)
+  return sessions[0]?.id
+}
+
 function ambiguous(idOrPrefix: string, ids: readonly string[]): CliError {
-  const more = ids.length > mostNamed ? ` and ${ids.length - mostNamed} more` : ''
+  const more = ids.length > mostNamed ? ' and others' : ''
   const named = ids.slice(0, mostNamed).map((id) => fullyVisible(id))
   return new CliError(`"${fullyVisible(idOrPrefix)}" may be ${named.join(', ')}${more}; type more of the id`)
 }
 
-function unknown(idOrPrefix: string, ids: readonly string[]): CliError {
+/** Of so many of the latest sessions one may have been meant. */
+const mostCompared = 500
+
+async function unknown(store: SessionStore, idOrPrefix: string): Promise<CliError> {
+  const { sessions } = await store.list({ parent: null, limit: mostCompared })
+  const ids = sessions.filter(isOwnSession).map(({ id }) => id)
   const [similar] = nearest(idOrPrefix, ids, 1)
   const hint = similar === undefined ? '' : ` (did you mean ${fullyVisible(similar)}?)`
   return new CliError(

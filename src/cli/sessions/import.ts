@@ -13,7 +13,7 @@ import { turnEntries } from '../../sessions/turn-entries.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { type SessionArgs, withStore } from './open-store.ts'
-import { folderEntry } from './session-folder.ts'
+import { realFolder } from './session-folder.ts'
 import { newSessionId } from './session-id.ts'
 
 /** `libero sessions import`. */
@@ -98,7 +98,8 @@ async function importForeign(store: SessionStore, text: string, from: string, io
   const turns = turnEntries(messages, () => ({ id: newId(), createdAt: Date.now() }))
   await session.open()
   try {
-    await session.log.appendAll([folderEntry(meta.cwd ?? io.cwd), ...turns]) // in one append: all or nothing
+    const folder = realFolder(meta.cwd ?? io.cwd)
+    await session.log.appendAll([{ type: 'details', folder }, ...turns]) // in one append: all or nothing
   } catch (error) {
     await store.delete(session.id).catch(() => {}) // without entries no list shows it
     throw error

@@ -15,14 +15,13 @@ import { afterAll, beforeEach, expect, test } from 'vitest'
 import type { Session, SessionStore } from '../../core/store.ts'
 import { createAgent } from '../../create-agent.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
-import { createSession, loadSession } from '../../sessions/session.ts'
+import { createSession } from '../../sessions/session.ts'
 import { scripted } from '../../testing/index.ts'
 import { CliError } from '../cli-error.ts'
 import { openSession } from './open-session.ts'
 import { openStore, sessionsPath } from './open-store.ts'
-import { recordFolder } from './session-folder.ts'
 import { newSessionId } from './session-id.ts'
-import { titleOf } from './summary.ts'
+import { titlesFor } from './session-title.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-open-session-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -35,7 +34,7 @@ beforeEach(() => {
 
 async function begun(where: string, says = 'Hello.'): Promise<Session> {
   const { session } = await openSession(store, { cwd: where })
-  await createAgent({ provider: scripted('Hi.'), session, extensions: [recordFolder(where)] }).run({ prompt: says })
+  await createAgent({ provider: scripted('Hi.'), session }).run({ prompt: says })
   return session
 }
 
@@ -53,8 +52,8 @@ test('a new session has an id that is easy to type, and records its folder', asy
   expect(isNew).toBe(true)
   expect(session.id).toMatch(/^(?:[a-z][aeiou]){3}-(?:[a-z][aeiou]){3}$/)
   expect(await store.list()).toEqual({ sessions: [] }) // nothing was written yet
-  await createAgent({ provider: scripted('Hi.'), session, extensions: [recordFolder(cwd)] }).run({ prompt: 'Hello.' })
-  expect((await loadSession(store, session.id)).log.transcript.states.get('cli')).toEqual({ cwd })
+  await createAgent({ provider: scripted('Hi.'), session }).run({ prompt: 'Hello.' })
+  expect(await store.find(session.id)).toMatchObject({ folder: cwd, turns: 2 })
 })
 
 test('ids do not repeat', () => {
@@ -93,7 +92,7 @@ test('--continue never opens the session of a child', async () => {
   const parent = await begun(cwd)
   await parent.open()
   const child = await parent.child('call')
-  await child.log.append({ type: 'state', owner: 'cli', value: { cwd } })
+  await child.log.append({ type: 'details', folder: cwd })
   await child.addTurns([{ role: 'user', content: [{ type: 'text', text: 'Dig.' }] }])
   await parent.release()
   expect((await openSession(store, { cwd, continue: true })).session.id).toBe(parent.id)
@@ -119,8 +118,8 @@ test('--resume without an id lets the person pick; without a person it opens the
   const here = await begun(cwd, 'Here.')
   const there = await begun('/desk/other', 'There.')
   const titles: string[] = []
-  const pick = async (sessions: readonly { id: string; title: string }[]): Promise<string | undefined> => {
-    titles.push(...sessions.map(({ title }) => title))
+  const pick = async (sessions: readonly { id: string; title?: string }[]): Promise<string | undefined> => {
+    titles.push(...sessions.map(({ title = '' }) => title))
     return there.id
   }
   expect((await openSession(store, { cwd, resume: true }, { pick })).session.id).toBe(there.id)
@@ -163,11 +162,13 @@ test('a parked session is refused with the command that unparks it, which works'
 
 test('UI-01 a title is one visible line of at most 60 columns, and SE-03 has no secrets in it', async () => {
   const long = await begun(cwd, `Fix\n\tthe \x1b[2Jscreen ${'漢字'.repeat(40)}`)
-  const title = titleOf(await store.read(long.id))
-  expect(title).toMatch(/^Fix the ␛\[2Jscreen 漢字.*…$/)
+  const titleOf = async (id: string) => titlesFor({ HOUSE_KEY: 'k'.repeat(300) })((await store.find(id))!)
+  expect(await titleOf(long.id)).toMatch(/^Fix the \[2Jscreen 漢字.*…$/)
   const secret = await begun(cwd, `Use ${['sk', 'made', 'up', '1234567890abcdef'].join('-')} please`)
-  expect(titleOf(await store.read(secret.id))).toBe('Use [REDACTED:1] please')
-  expect(titleOf([])).toBe('')
+  expect(await titleOf(secret.id)).toBe('Use [REDACTED:1] please')
+  const cut = await begun(cwd, `Open with ${'k'.repeat(300)}`)
+  expect(await titleOf(cut.id)).toBe('Open with …')
+  expect(titlesFor({})({})).toBe('')
 })
 
 test('sessions are stored in the folder of the user, or where the settings say', () => {

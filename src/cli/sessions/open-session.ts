@@ -1,14 +1,13 @@
 import { SessionBusyError, SessionParkedError } from '../../core/errors.ts'
-import type { Session, SessionStore } from '../../core/store.ts'
+import type { Session, SessionStore, SessionSummary } from '../../core/store.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { createSession, loadSession } from '../../sessions/session.ts'
-import { allSessions } from '../../sessions/session-query.ts'
+import { pageWhere } from '../../sessions/session-query.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import { formatDate } from '../screen/format.ts'
-import { findSession, latestInFolder, newestFirst } from './find-session.ts'
-import { folderEntry, realFolder, recordedFolder } from './session-folder.ts'
-import { isAgentId, newSessionId } from './session-id.ts'
-import { type SessionSummary, summarize } from './summary.ts'
+import { findSession, latestInFolder } from './find-session.ts'
+import { realFolder } from './session-folder.ts'
+import { isAgentId, isOwnSession, newSessionId } from './session-id.ts'
 
 interface SessionRequest {
   /** An id or its prefix; `true` lets the person pick, or takes the latest session of this folder. */
@@ -41,27 +40,30 @@ export async function openSession(
   request: SessionRequest,
   { pick }: OpenSessionOptions = {},
 ): Promise<OpenedSession> {
+  const folder = realFolder(request.cwd)
   const id = await requestedId(store, request, pick)
-  if (id === undefined) return { session: await createSession({ store, id: newSessionId() }), isNew: true }
+  if (id === undefined) return { session: await createSession({ store, id: newSessionId(), folder }), isNew: true }
   if (isAgentId(id) && !request.fork) throw agentSessionError(id)
   const found = await loadSession(store, id)
-  const session = request.fork ? await forkSession(found, request.cwd) : found
+  const session = request.fork ? await forkSession(store, found, request) : found
   if (!request.fork) await checkFree(session, request)
-  const begunIn = recordedFolder(session.log.transcript)
-  const isElsewhere = begunIn !== undefined && begunIn !== realFolder(request.cwd)
+  const { folder: begunIn } = (await store.find(session.id)) ?? {}
+  const isElsewhere = begunIn !== undefined && begunIn !== folder
   return { session, isNew: false, ...(isElsewhere && { begunIn: fullyVisible(begunIn) }) }
 }
 
 /** A copy of a session with a readable id, recorded as begun in `cwd`. */
-export async function forkSession(session: Session, cwd: string, atSeq?: number): Promise<Session> {
-  const fork = await session.fork(atSeq, { id: newSessionId() })
-  if (recordedFolder(fork.log.transcript) === realFolder(cwd)) return fork
-  await fork.open()
-  try {
-    await fork.log.append(folderEntry(cwd))
-  } finally {
-    await fork.release()
-  }
+export async function forkSession(
+  store: SessionStore,
+  session: Session,
+  { cwd, at }: { readonly cwd: string; readonly at?: number | undefined },
+): Promise<Session> {
+  const fork = await session.fork(at, { id: newSessionId() })
+  const folder = realFolder(cwd)
+  const isAgent = isAgentId(session.id)
+  const isSame = !isAgent && (await store.find(fork.id))?.folder === folder
+  // A copy of an agent is none: `libero agents` does not list it.
+  if (!isSame) await fork.setDetails({ folder, ...(isAgent && { kind: 'copy of an agent' }) })
   return fork
 }
 
@@ -80,12 +82,8 @@ async function requestedId(
 const mostToPick = 20
 
 async function pickId(store: SessionStore, pick: NonNullable<OpenSessionOptions['pick']>): Promise<string> {
-  const sessions: SessionSummary[] = []
-  for (const info of newestFirst(await allSessions(store))) {
-    if (sessions.length === mostToPick) break
-    const summary = await summarize(store, info).catch(() => undefined) // a damaged one is not offered
-    if (summary && summary.state !== 'empty') sessions.push(summary)
-  }
+  const query = { parent: null, limit: mostToPick }
+  const { sessions } = await pageWhere(store, query, (session) => isOwnSession(session) && session.turns > 0)
   if (sessions.length === 0) throw new CliError('There is no session to resume yet; begin one with libero "task"')
   const id = await pick(sessions)
   if (id === undefined) throw new CliError('No session was chosen', exitCodes.interrupted)

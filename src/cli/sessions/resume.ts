@@ -35,7 +35,7 @@ export async function fork({ values, words }: SessionArgs<{ readonly at?: string
         `Session ${fullyVisible(session.id)} has ${session.log.head} entries; --at cannot be ${at}`,
         exitCodes.usage,
       )
-    return (await forkSession(session, io.cwd, at)).id
+    return (await forkSession(store, session, { cwd: io.cwd, at })).id
   })
   io.out(id)
   return exitCodes.done

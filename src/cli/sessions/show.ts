@@ -6,7 +6,6 @@ import { createPaint, hasColours, type Paint } from '../screen/paint.ts'
 import { jsonText } from '../text.ts'
 import { findSession } from './find-session.ts'
 import { requireSessionId, type SessionArgs, withStore } from './open-store.ts'
-import { liveState } from './session-state.ts'
 import { callStatus, decisionText, describeCall } from './transcript-view/call-text.ts'
 import { editDiff } from './transcript-view/edit-diff.ts'
 import { headerRows } from './transcript-view/header-rows.ts'
@@ -29,17 +28,16 @@ export async function show(
   io: Io,
 ): Promise<number> {
   const idOrPrefix = requireSessionId(words, 'show')
-  const transcript = await withStore(io, async (store) => {
-    const read = await readTranscriptView(store, await findSession(store, idOrPrefix))
-    return { ...read, state: await liveState(store, read) }
-  })
+  const transcript = await withStore(io, async (store) =>
+    readTranscriptView(store, await findSession(store, idOrPrefix)),
+  )
   if (values.json) {
     io.out(jsonText(transcript))
     return exitCodes.done
   }
   const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
   const lines = values.full ? Number.POSITIVE_INFINITY : fewLines
-  if (transcript.title !== '') io.out(paint.bold(transcript.title))
+  if (transcript.title !== '') io.out(paint.bold(fullyVisible(transcript.title)))
   for (const [name, value] of headerRows(transcript))
     io.out(paint.dim(`${`${name}:`.padEnd(12)} ${fullyVisible(value)}`))
   for (const line of await transcriptLines(transcript, { paint, lines })) io.out(line)
@@ -48,11 +46,13 @@ export async function show(
   return exitCodes.done
 }
 
-function nextStep({ id, state }: TranscriptView): string | undefined {
+function nextStep({ id, status, attention, isHeld }: TranscriptView): string | undefined {
   const name = fullyVisible(id)
-  if (state === 'waiting') return `It waits for you: libero sessions answer ${name}`
-  if (state === 'answered') return `It was answered; continue with: libero sessions resume ${name}`
-  return state === 'parked' ? `libero sessions resume ${name} --unpark tries it again` : undefined
+  if (isHeld) return undefined
+  if (attention === 'answered') return `It was answered; continue with: libero sessions resume ${name}`
+  if (attention === 'mail') return `A message waits; continue with: libero sessions resume ${name}`
+  if (status === 'waiting') return `It waits for you: libero sessions answer ${name}`
+  return status === 'parked' ? `libero sessions resume ${name} --unpark tries it again` : undefined
 }
 
 interface LineOptions {
@@ -75,7 +75,7 @@ async function transcriptLines(transcript: TranscriptView, options: LineOptions,
 }
 
 async function childLines(child: TranscriptView, options: LineOptions, indent: string): Promise<string[]> {
-  const head = `${indent}  ${options.paint.cyan('sub-agent')} ${child.title}`
+  const head = `${indent}  ${options.paint.cyan('sub-agent')} ${fullyVisible(child.title)}`
   return [head, ...(await transcriptLines(child, options, `${indent}  │ `))]
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import { messageOf } from '../../core/errors.ts'
+import { codeOf, messageOf } from '../../core/errors.ts'
 import type { ExecutionContext, ExecutionHandle } from '../../core/execution.ts'
 import type {
   FileChange,
@@ -53,6 +53,19 @@ export class FileHistory {
     return (await this.#open()).snapshots.rollback(options)
   }
 
+  /** Removes snapshots from the repositories in which they were taken. A folder that is gone is ignored. */
+  async remove(taken: readonly Pick<Snapshot, 'id' | 'folder'>[]): Promise<void> {
+    const { execution, clock } = this.#options
+    const { handle } = await this.#open()
+    const { createFileSnapshots, SnapshotsUnavailableError } = await import('./file-snapshots.ts')
+    for (const [folder, list] of Map.groupBy(taken, (one) => one.folder ?? this.#options.folder)) {
+      const snapshots = createFileSnapshots({ execution, handle, clock, ...(folder !== undefined && { folder }) })
+      await snapshots.remove(new Set(list.map(({ id }) => id))).catch((error) => {
+        if (!(error instanceof SnapshotsUnavailableError) && !isMissingFolder(error)) throw error
+      })
+    }
+  }
+
   async close(): Promise<void> {
     const opened = await this.#opening?.catch(() => undefined)
     if (opened) await this.#options.execution.destroy(opened.handle)
@@ -71,6 +84,8 @@ export class FileHistory {
     return { snapshots, handle }
   }
 }
+
+const isMissingFolder = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')
 
 interface Opened {
   readonly snapshots: FileSnapshots

@@ -41,6 +41,8 @@ export interface FileSnapshots {
    * restored too, and `undo.before` has them. After a crash, call it again.
    */
   rollback(options: RollbackOptions): Promise<RollbackResult>
+  /** Removes snapshots from the repository; git removes their objects in time. Ignores those it does not have. */
+  remove(ids: ReadonlySet<string>): Promise<void>
 }
 
 /** The changes between `before` and `after` are undone. */
@@ -183,6 +185,18 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     }
   }
 
+  async function remove(ids: ReadonlySet<string>): Promise<void> {
+    const lines = (
+      await git.run("user for-each-ref --format='%(objectname) %(refname)' refs/libero/snapshots/\n")
+    ).split('\n')
+    const refs = lines.flatMap((line) => {
+      const [id = '', ref = ''] = line.split(' ')
+      return ids.has(id) ? [ref] : []
+    })
+    const input = refs.map((ref) => `delete ${ref}\n`).join('')
+    if (input !== '') await git.run('user update-ref --stdin\n', { input })
+  }
+
   return {
     take: ({ signal } = {}) =>
       serially(() =>
@@ -202,6 +216,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
         }
       }),
     rollback: (options) => serially(() => rollback(options)),
+    remove: (ids) => serially(() => remove(ids)),
   }
 }
 

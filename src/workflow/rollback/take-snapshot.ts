@@ -17,6 +17,8 @@ export interface Snapshot {
   /** The git tree of the files. Snapshots of equal files have the same tree. */
   readonly tree: string
   readonly takenAt: number
+  /** Where it was taken; absent in snapshots of earlier versions. */
+  readonly folder?: string
   /** The first files that are not in the snapshot. */
   readonly leftOut: readonly LeftOut[]
   readonly leftOutCount: number
@@ -74,11 +76,13 @@ async function attempt(git: GitRunner, options: TakeOptions, index: 'update' | '
   }
   const lines = [JSON.stringify(unsaved), ...drop.map((name) => `-${quoteName(name)}`), ...keep.map(toKeep), '']
   const written = await git.run(writeScript(options), { input: lines.join('\n'), signal })
-  const [id, tree] = written.trim().split(' ')
+  const [ids = '', folder] = written.trim().split('\n')
+  const [id, tree] = ids.split(' ')
   return {
     id: id!,
     tree: tree!,
     takenAt: options.now,
+    ...(folder && { folder }),
     leftOut: leftOut.slice(0, 20).map(([name, why]) => ({ path: shownName(name), why })),
     leftOutCount: leftOut.length,
   }
@@ -178,5 +182,5 @@ user update-ref 'refs/libero/snapshots/${String(Math.floor(now)).padStart(14, '0
 user for-each-ref --format='delete %(refname)' --sort=-refname refs/libero/snapshots/ | tail -n +${keep + 1} |
   user update-ref --stdin
 mv -f "$index" "$private/index"
-echo "$commit $tree"
+printf '%s %s\\n%s\\n' "$commit" "$tree" "$folder"
 `

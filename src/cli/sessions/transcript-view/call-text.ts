@@ -1,5 +1,5 @@
 import { fullyVisible } from '../../../platform/visible-text.ts'
-import { visibleLine } from '../summary.ts'
+import { visibleLine } from '../session-title.ts'
 import type { CallApproval, CallPart } from './transcript-view.ts'
 
 const mainArguments = ['command', 'path', 'pattern', 'url', 'query', 'task', 'prompt', 'question']

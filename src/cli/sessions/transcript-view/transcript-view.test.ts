@@ -34,7 +34,7 @@ test('a transcript has the messages, the calls with their results, and the cost'
     { input: { path: 'a' }, output: 'a pear', outcome: 'done' },
     { output: expect.stringContaining('broken'), isError: true },
   ])
-  expect(transcript).toMatchObject({ title: 'What is there?', prompts: 1, state: 'done', models: ['script-1'] })
+  expect(transcript).toMatchObject({ title: 'What is there?', turns: 3, status: 'idle', models: ['script-1'] })
   expect(transcript.totals.input).toBeGreaterThan(0)
 })
 
@@ -69,7 +69,7 @@ test('a call shows who allowed it, their note, and the children it started', asy
   })
   await agent.run({ prompt: 'Dig.' })
   const waiting = await readTranscriptView(store, 's')
-  expect(waiting.state).toBe('waiting')
+  expect(waiting.status).toBe('waiting')
   expect(callsIn(waiting)[0]!.approvals).toEqual([{ decision: 'asked' }])
 
   await session.answer('1', { decision: 'allow', by: 'ann', content: 'not too deep' })

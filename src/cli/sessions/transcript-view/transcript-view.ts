@@ -1,16 +1,17 @@
 import { SessionNotFoundError } from '../../../core/errors.ts'
 import { isChildOf } from '../../../core/fork.ts'
 import type { CallOutcome, LogEntry } from '../../../core/log.ts'
-import type { SessionSummary as SessionInfo, SessionStore } from '../../../core/store.ts'
+import type { SessionStore, SessionSummary } from '../../../core/store.ts'
 import type { SessionContentBlock, SessionTurn, ToolOutput } from '../../../core/turn.ts'
-import type { Redactor } from '../../../platform/redact.ts'
-import { allSessions } from '../../../sessions/session-query.ts'
-import { type SessionSummary, summaryOf } from '../summary.ts'
+import { createRedactor, type Redactor } from '../../../platform/redact.ts'
+import { descendantsOf } from '../../../sessions/family.ts'
+import { titleWithoutSecrets } from '../session-title.ts'
 import { addTotals, type Totals, totalsOf } from './totals.ts'
 import { TranscriptViewBuilder } from './transcript-view-builder.ts'
 
 /** A session for display in any format: messages, calls with their results, and approvals. */
 export interface TranscriptView extends SessionSummary {
+  readonly title: string
   readonly models: readonly string[]
   /** Children included. */
   readonly totals: Totals
@@ -67,27 +68,24 @@ export async function readTranscriptView(
   id: string,
   redactor?: Redactor,
 ): Promise<TranscriptView> {
-  const all = await allSessions(store)
-  const family = Map.groupBy(all, ({ parent }) => parent)
-  const logs = new Map<SessionInfo, readonly LogEntry[]>()
-  const root = all.find((one) => one.id === id)
+  const root = await store.find(id)
   if (!root) throw new SessionNotFoundError(id)
-  const queue = [root]
-  for (const info of queue) {
-    logs.set(info, await store.read(info.id))
-    queue.push(...(family.get(info.id) ?? []))
-  }
+  const descendants = await descendantsOf(store, id)
+  const family = Map.groupBy(descendants, ({ parent }) => parent)
+  const logs = new Map<SessionSummary, readonly LogEntry[]>()
+  for (const session of [root, ...descendants]) logs.set(session, await store.read(session.id))
   // The redactor learns from all logs first, so that a secret found in one is removed from the others too.
   if (redactor) for (const entries of logs.values()) redactor.learn(entries)
-  const build = (info: SessionInfo): TranscriptView => {
+  const build = (info: SessionSummary): TranscriptView => {
     const entries = logs.get(info) ?? []
     const children = (family.get(info.id) ?? []).map((child) => ({
       ...build(child),
       ...callOf(child.id, info.id, entries),
     }))
-    return buildTranscriptView(info, redactor ? redactor.json(entries) : entries, children)
+    const safe = { ...info, title: titleWithoutSecrets(info.title, redactor ?? createRedactor()) }
+    return buildTranscriptView(safe, redactor ? redactor.json(entries) : entries, children)
   }
-  return build(queue[0]!)
+  return build(root)
 }
 
 function callOf(child: string, parent: string, entries: readonly LogEntry[]): { callId?: string } {
@@ -101,14 +99,15 @@ function callOf(child: string, parent: string, entries: readonly LogEntry[]): { 
 }
 
 export function buildTranscriptView(
-  info: SessionInfo,
+  session: SessionSummary,
   entries: readonly LogEntry[],
   children: readonly ChildTranscriptView[] = [],
 ): TranscriptView {
   const builder = new TranscriptViewBuilder()
   for (const entry of entries) builder.add(entry)
   const totals = children.reduce((sum, child) => addTotals(sum, child.totals), totalsOf(entries))
-  return { ...summaryOf(info, entries), models: [...builder.models], totals, parts: builder.parts, children }
+  const { title = '' } = session
+  return { ...session, title, models: [...builder.models], totals, parts: builder.parts, children }
 }
 
 /** Sub-agents whose call is not in the transcript, for instance after a rewind. They are shown at its end. */
