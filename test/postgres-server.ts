@@ -22,12 +22,20 @@ interface User {
   readonly gid?: number
 }
 
+/** The user that servers of tests run as, and a folder that it may enter; undefined where `noPostgres` says why. */
+export interface ServerUser {
+  readonly user: User
+  readonly scratch: string
+}
+
 const native = nativeFolder()
 const user = native === undefined ? undefined : someUser()
 const scratch = user && [tmpdir(), '/tmp', '/var/tmp'].find((folder) => canEnter(user, folder))
 
 /** Why no server can run here, and what to do about it; undefined where one can. */
 export const noPostgres: string | undefined = whyNot()
+
+export const serverUser: ServerUser | undefined = user && scratch ? { user, scratch } : undefined
 
 /** Starts a server. Only where `noPostgres` says nothing. */
 export async function startPostgres(): Promise<PostgresServer> {
@@ -181,7 +189,8 @@ function linkLibraries(place: string): void {
   }
 }
 
-function freePort(): Promise<number> {
+/** A port of this machine that no program listens on. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once('error', reject)

@@ -47,6 +47,7 @@ export class Looks {
   readonly #watchers = new Map<string, Set<Watcher>>()
   #cancelTimer: (() => void) | undefined
   #intervalMs = Number.POSITIVE_INFINITY
+  #hasHeld = false
   #isLooking = false
   #isWanted = false
   #isClosed = false
@@ -59,6 +60,7 @@ export class Looks {
   hold(epoch: number, { id, ttlMs }: { readonly id: string; readonly ttlMs: number }): AbortSignal {
     const lost = new AbortController()
     this.#held.set(epoch, { id, ttlMs, lost })
+    this.#hasHeld = true
     this.#lookWithin(ttlMs / 3)
     return lost.signal
   }
@@ -110,9 +112,13 @@ export class Looks {
     })
   }
 
-  close(): void {
+  /** Returns whether the process may have leases, which it no longer renews. */
+  close(): boolean {
+    const mayHaveLeases = this.#hasHeld && !this.#isClosed
     this.#isClosed = true
+    this.#held.clear() // a look under way must not find them lost that are given back
     this.#cancelTimer?.()
+    return mayHaveLeases
   }
 
   async #lookWhileWanted(): Promise<void> {
