@@ -121,7 +121,7 @@ describe('a process that is killed', { timeout: 180_000 }, () => {
     const folder = await temporary('workflow-crash-')
     let life: Life | undefined
     // As soon as it says that it was asked it is answered; so it dies a few points after that.
-    for (let at = 60; at < 160 && !life?.lines.includes('asked'); at += 10) {
+    for (let at = 60; at < 300 && !life?.lines.includes('asked'); at += 10) {
       const place = `${folder}/${at}`
       await import('node:fs/promises').then(({ mkdir }) => mkdir(place))
       life = await live(place, { diesAt: at })
