@@ -1,11 +1,12 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { pendingCases } from '../../test/pending-store-cases.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { type ContractCase, storeContract } from '../testing/index.ts'
-import { entry, Watcher, write } from '../testing/store-contract-kit.ts'
+import { entry, until, Watcher, write } from '../testing/store-contract-kit.ts'
+import { Connection } from './sqlite/connection.ts'
 import { createSqliteStore } from './sqlite-store.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-sqlite-'))
@@ -40,6 +41,36 @@ test('a watcher is told at once of what is written through its own store, and of
   await clock.advance(60)
   expect(watcher.entries).toHaveLength(2)
   await watcher.stop()
+  await Promise.all([store.close(), other.close()])
+  expect(clock.pending).toBe(0)
+})
+
+test('a thousand idle watchers read nothing, and only the session that another opener changed is read', async () => {
+  const clock = fakeClock(1_700_000_000_000)
+  const path = join(folder, 'many.db')
+  const [store, other] = [createSqliteStore({ path, clock }), createSqliteStore({ path, clock })]
+  const epoch = await write(store, 's7', 1)
+  const watchers = Array.from({ length: 1000 }, (_, i) => new Watcher(store, `s${i}`))
+  await until(
+    (ms) => clock.advance(ms),
+    () => watchers[7]!.entries.length > 0,
+    'the first entry',
+  )
+  await clock.advance(1000)
+  expect(clock.pending).toBe(1) // one timer for all
+  const reads = vi.spyOn(Connection.prototype, 'read')
+  onTestFinished(() => reads.mockRestore())
+  await clock.advance(2000)
+  expect(reads).not.toHaveBeenCalled()
+  await other.append('s7', [entry(2)], { epoch, head: 1 })
+  await until(
+    (ms) => clock.advance(ms),
+    () => watchers[7]!.entries.length > 1,
+    'the second entry',
+  )
+  // One look at all, and the watcher reads until there is nothing more.
+  expect(reads.mock.calls.length).toBeLessThan(5)
+  await Promise.all(watchers.map((watcher) => watcher.stop()))
   await Promise.all([store.close(), other.close()])
   expect(clock.pending).toBe(0)
 })

@@ -5,6 +5,7 @@ import { failpoint } from '../core/log.ts'
 import type { SessionStore, StoreChange } from '../core/store.ts'
 import { digestOf } from '../platform/digest.ts'
 import { parseQuery } from './session-query.ts'
+import { SharedPoller } from './shared-poller.ts'
 import { type SpillingStore, withSpill } from './spill.ts'
 import { appendEntries } from './sqlite/append.ts'
 import { blobNames, deleteBlob, findBlob, putBlob } from './sqlite/blobs.ts'
@@ -19,8 +20,9 @@ import { Holders } from './sqlite/openers.ts'
 import { readInPieces, sharedLog } from './sqlite/pieces.ts'
 import { pieceSize } from './sqlite/records.ts'
 import { SessionRows } from './sqlite/session-rows.ts'
+import { stampsOf } from './sqlite/stamps.ts'
 import { rowReader, summarize } from './sqlite/summaries.ts'
-import { ChangeListeners, watchByPolling } from './watch-by-polling.ts'
+import { watchByPolling } from './watch-by-polling.ts'
 
 export type { Clock } from '../core/clock.ts'
 export { type LostPart, type RescueReport, rescueSqlite } from './sqlite/rescue.ts'
@@ -72,7 +74,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const { allowNetworkFileSystem = false, readMountTable } = options
   checkOptions(options)
   const path = resolve(options.path)
-  const listeners = new ChangeListeners()
+  const poller = new SharedPoller({ clock, everyMs: pollMs, look: lookAt })
+  let version: unknown
   const closing = new AbortController()
   let opened: Opened | undefined
   let opening: Promise<Opened> | undefined
@@ -101,6 +104,15 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
     return database.connection.write(() => work(database))
   }
 
+  /** The stamps of watched sessions, if another connection has written since the last look. */
+  async function lookAt(ids: readonly string[]) {
+    const { connection } = opened ?? (await open())
+    const current = connection.dataVersion()
+    if (current !== undefined && current === version) return undefined
+    version = current
+    return connection.read(() => stampsOf(connection, ids))
+  }
+
   const holdersIn = ({ connection, opener }: Opened): Holders => new Holders(connection, opener, clock.now())
 
   return withSpill({
@@ -113,7 +125,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       )
       if (known) opened?.rows.remember(id, known)
       failpoint('sqlite.append.afterCommit', entries)
-      listeners.notify(id)
+      poller.wake(id, 'entries')
     },
 
     read: (id, range = {}) => readInPieces(read, id, range),
@@ -134,7 +146,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     async delete(id) {
       const deleted = await write(({ connection }) => deleteTree(connection, id))
-      for (const deletedId of deleted) listeners.notify(deletedId)
+      for (const deletedId of deleted) poller.wake(deletedId, 'inbox')
     },
 
     async lease(id, request) {
@@ -152,39 +164,19 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
         if (!row) throw new SessionNotFoundError(id)
         return addMessage(connection, row, item)
       })
-      if (isNew) listeners.notify(id)
+      if (isNew) poller.wake(id, 'inbox')
     },
 
-    watch(id, { after = 0, signal }) {
-      let isStale = true
-      let version: unknown
-      return watchByPolling(
-        async (seen): Promise<StoreChange | undefined> => {
-          const { connection } = opened ?? (await open())
-          const current = connection.dataVersion()
-          if (!isStale && current !== undefined && current === version) return undefined
-          isStale = false
-          version = current
-          return read(({ rows }) => {
-            const row = rows.find(id)
-            if (!row) return { entries: [], inbox: [] }
-            const span = spanOf({ after: seen, limit: pieceSize }, row.head)
-            return { entries: readSpan(connection, row, span).entries, inbox: readInbox(connection, row) }
-          })
-        },
-        {
-          after,
-          signal,
-          closing: closing.signal,
-          clock,
-          everyMs: pollMs,
-          subscribe: (listener) =>
-            listeners.add(id, () => {
-              isStale = true
-              listener()
-            }),
-        },
-      )
+    watch(id, { after = 0, signal, inboxOnly = false }) {
+      const poll = (seen: number): Promise<StoreChange> =>
+        read(({ connection, rows }) => {
+          const row = rows.find(id)
+          if (!row) return { entries: [], inbox: [] }
+          const span = spanOf({ after: seen, limit: pieceSize }, inboxOnly ? 0 : row.head)
+          return { entries: readSpan(connection, row, span).entries, inbox: readInbox(connection, row) }
+        })
+      const subscribe = (wake: () => void): (() => void) => poller.add(id, { wake, inboxOnly })
+      return watchByPolling(poll, { after, signal, closing: closing.signal, clock, subscribe })
     },
 
     blobs: (id) => ({
