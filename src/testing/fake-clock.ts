@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 
 export interface FakeClock extends Clock {
-  /** Advances time, fires due timers in order, and lets promises settle after each. */
+  /** Advances time, fires due timers in order, and lets promises settle after each, and reads and writes of files. */
   advance(ms: number): Promise<void>
   /** The number of timers that have not fired and were not cancelled. */
   readonly pending: number
@@ -47,8 +47,20 @@ export function fakeClock(start = 0): FakeClock {
   }
 }
 
-/** Runs all code that only waits for promises. */
+/** Runs all code that only waits for promises, or for a file. */
 async function settle(): Promise<void> {
-  for (let i = 0; i < 20; i++) await null
-  await new Promise((resolve) => setTimeout(resolve, 0))
+  for (let turns = 0; turns < maxTurns; turns++) {
+    for (let i = 0; i < 20; i++) await null
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    if (!isWaitingForFile()) return
+  }
+}
+
+/** A file that is never read to its end, such as a pipe, must not stop a test. */
+const maxTurns = 200
+
+/** A store waits for the disk, which has no part in the time of a test. */
+function isWaitingForFile(): boolean {
+  if (typeof process === 'undefined') return false
+  return process.getActiveResourcesInfo?.().some((name) => name.startsWith('FSReq')) ?? false
 }
