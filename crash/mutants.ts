@@ -200,8 +200,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'core/run-lifecycle.ts',
-        find: "if (isLeft(run)) return { status: 'left', stopReason: 'left' }",
-        replace: "if (isLeft(run)) return { status: 'error', stopReason: 'crashed' }",
+        find: "if (isLeaving(run)) return { status: 'left', stopReason: 'left' }",
+        replace: "if (isLeaving(run)) return { status: 'error', stopReason: 'crashed' }",
       },
     ],
     scene: 'left',

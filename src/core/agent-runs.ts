@@ -61,7 +61,10 @@ export class AgentRuns {
     return this.idle()
   }
 
-  /** Resolves at once for a handler of the hooks of the end: waiting for the run would make it wait for itself. */
+  /**
+   * Resolves when the run has ended. Once its hooks of the end are called (`agent:abort`, `agent:done`, `session:end`) it
+   * resolves at once: a handler of these that waits for the run would wait for itself.
+   */
   async idle(): Promise<void> {
     if (!this.#latest?.progress.isOver) await this.#active?.idle
   }

@@ -1,4 +1,4 @@
-import { declaredTypes, hasType, recordOf, requiredNames } from './schema-types.ts'
+import { asRecord, declaredTypes, hasType, requiredNames } from './schema-types.ts'
 import type { JsonSchema } from './tool.ts'
 
 /** Text without quotes: without characters that could end it, open something, or begin a comment or an escape. */
@@ -43,14 +43,14 @@ export function readBareText(source: string, at: number, name: string, schema?: 
 export function isSeparate(schema: JsonSchema, name: string, { value, isBare }: { value: unknown; isBare: boolean }) {
   if (!isProperty(schema, name)) return false
   if (requiredNames(schema).includes(name)) return true
-  const property = recordOf(schema.properties)[name]
-  const { enum: values } = recordOf(property)
+  const property = asRecord(schema.properties)[name]
+  const { enum: values } = asRecord(property)
   if (Array.isArray(values)) return values.includes(value)
   const types = declaredTypes(property)
   return !isBare && types !== undefined && hasType(value, types)
 }
 
-const isProperty = ({ properties }: JsonSchema, name: string): boolean => Object.hasOwn(recordOf(properties), name)
+const isProperty = ({ properties }: JsonSchema, name: string): boolean => Object.hasOwn(asRecord(properties), name)
 
 function matchAt(pattern: RegExp, source: string, at: number): string {
   pattern.lastIndex = at

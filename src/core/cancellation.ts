@@ -58,14 +58,15 @@ export class Cancellation {
   }
 }
 
-/** The reason with which a run is cancelled that another process shall continue: its open calls stay open. */
+/** The reason with which `agent.leave()` cancels a run: it ends with status `left`, and its open calls stay open. */
 export class RunLeft extends Error {
   constructor() {
     super('leave() was called')
   }
 }
 
-export const isLeft = ({ cancellation }: { readonly cancellation: Cancellation }): boolean =>
+/** Whether `agent.leave()` was called during this run. */
+export const isLeaving = ({ cancellation }: { readonly cancellation: Cancellation }): boolean =>
   cancellation.reason instanceof RunLeft
 
 const nothing = (): void => {}

@@ -19,7 +19,11 @@ export interface TypedTool<Output> extends Omit<ToolDef<Output>, 'spec' | 'check
   readonly inputSchema?: JsonSchema
 }
 
-/** Defines a tool whose input type is inferred from a schema. The gate and the tool get the schema's output. */
+/**
+ * Defines a tool whose input type is inferred from a schema. The gate and the tool get the schema's output, with two
+ * exceptions: an output that is not plain JSON (a `Date`) only the tool gets, and the gate gets the input it was made from;
+ * an async schema validates after the gate, when the tool runs.
+ */
 export function defineTool<Output>(tool: TypedTool<Output>): ToolDef<Output> {
   const { name, description, input, inputSchema, ...declared } = tool
   const where = `Tool "${name}": input`

@@ -1,4 +1,4 @@
-import { isLeft } from './cancellation.ts'
+import { isLeaving } from './cancellation.ts'
 import { LeaseLostError } from './errors.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import type { Draft } from './model-attempts.ts'
@@ -19,7 +19,7 @@ export async function logInterrupted(run: Run, request: ModelRequest, draft: Dra
     return undefined
   const usage = draft.isUsageRecorded ? undefined : await estimateOf(run, request, draft)
   const text = wellFormed(draft.text)
-  if (text.trim() === '' || isLeft(run)) {
+  if (text.trim() === '' || isLeaving(run)) {
     if (usage) await recordUsage(run, draft.turnId, 'interrupted reply', usage)
     return undefined
   }

@@ -123,7 +123,7 @@ export type EntryBody =
       readonly dropsTo?: number
       readonly error?: RunFailure
       readonly output?: unknown
-      /** Its process died with this many sessions aboard, so that this one is only a suspect. Absent if it was alone. */
+      /** How many sessions its process held when it died: any of them may be the cause. Absent if it held only this one. */
       readonly sharedCrash?: number
     }
 
@@ -158,19 +158,31 @@ export interface CallAnswer {
   readonly mac?: string
 }
 
-/** `left`: the process stopped working on it, and another one continues it. */
+/** `left`: the process stopped working on it without ending it, and another one may continue it. */
 export type RunStatus = 'completed' | 'aborted' | 'error' | 'suspended' | 'left'
+
+/** Why a call has the result it has. */
 export type CallOutcome =
+  /** The tool returned, possibly an error. */
   | 'done'
+  /** The tool threw. */
   | 'error'
   | 'timeout'
+  /** A gate gave the result, and the tool did not run. */
   | 'substituted'
+  /** A gate or a denial blocked the call. */
   | 'blocked'
+  /** There is no tool of that name. */
   | 'unknown_tool'
+  /** The arguments do not fit the schema of the tool. */
   | 'invalid'
+  /** The run was cancelled, or had no budget left. */
   | 'aborted'
+  /** The user sent a message before the call started. */
   | 'skipped'
+  /** Another call of the same wave failed, and its tool cancels its siblings. */
   | 'cancelled'
+  /** The process ended, or left the run, while the call ran: its effects may or may not have happened. */
   | 'unknown'
 
 /** The key that an answer must be signed with: the one with this id, else the own key of the process that asked. */

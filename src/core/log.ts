@@ -14,7 +14,7 @@ interface LogOptions {
   readonly id?: string
   readonly commit?: Commit
   readonly history?: LogHistory
-  /** The sequence number of the last entry that is already in the store. Default 0. */
+  /** Without `history`: the number of the last entry in the store. Entries up to it are not loaded here. Default 0. */
   readonly after?: number
   readonly clock?: Clock
   readonly newId?: () => string

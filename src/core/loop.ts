@@ -13,23 +13,23 @@ interface LoopEnd {
 }
 
 /**
- * Takes turns until there is nothing left to do. The next step is always read from the log and never remembered here, so
- * a run that continues after a crash or a suspension is a run like any other.
+ * Takes steps until there is nothing left to do. What to do next is always read from the log and never remembered here,
+ * so a run that continues after a crash or a suspension is a run like any other.
  */
 export async function runLoop(run: Run): Promise<LoopEnd> {
   const { transcript } = run.log
   const needsReply = transcript.turns.length > 0 && !transcript.isAnswered
   if (needsReply) await deliverWaiting(run)
-  else if (!(await deliverNext(run, beforeFirstTurn))) return completed(run)
-  let turn: TurnOutcome
+  else if (!(await deliverNext(run, beforeFirstStep))) return completed(run)
+  let step: StepOutcome
   do {
     throwIfCancelled(run)
     if (!transcript.turnWithOpenCalls && run.progress.turnNumber >= run.settings.behavior.maxTurns)
       return { status: 'completed', stopReason: 'max_turns' }
-    turn = await takeTurn(run)
+    step = await takeStep(run)
     throwIfCancelled(run)
-    if (turn.suspended !== undefined) return { status: 'suspended', stopReason: turn.suspended }
-  } while (await deliverNext(run, turn))
+    if (step.suspended !== undefined) return { status: 'suspended', stopReason: step.suspended }
+  } while (await deliverNext(run, step))
   throwIfCancelled(run)
   return completed(run)
 }
@@ -44,7 +44,8 @@ async function deliverWaiting(run: Run): Promise<void> {
   if (messages.length > 0 || notes.length > 0) await deliverInbox(run, messages, notes)
 }
 
-interface TurnOutcome {
+interface StepOutcome {
+  /** The id of the model's turn. */
   readonly turnId: string
   /** The model made no calls. */
   readonly isModelDone: boolean
@@ -52,11 +53,11 @@ interface TurnOutcome {
   readonly suspended?: string
 }
 
-/** Stands in for the outcome of a turn before the run has taken one. */
-const beforeFirstTurn: TurnOutcome = { turnId: '', isModelDone: true }
+/** Used in place of the outcome of a step before the run has taken one. */
+const beforeFirstStep: StepOutcome = { turnId: '', isModelDone: true }
 
-/** One turn: the model replies, and every call in the reply is answered. */
-async function takeTurn(run: Run): Promise<TurnOutcome> {
+/** One step: a reply of the model (one turn) and the results of its calls (another turn). If the log has open calls, only their results. */
+async function takeStep(run: Run): Promise<StepOutcome> {
   const turn = run.log.transcript.turnWithOpenCalls ?? (await askModel(run))
   const turnId = turn.id
   if (!run.log.transcript.turnWithOpenCalls) return { turnId, isModelDone: true }
@@ -72,8 +73,8 @@ async function takeTurn(run: Run): Promise<TurnOutcome> {
   return { turnId, isModelDone: false }
 }
 
-/** Delivers messages and notes of extensions. Returns whether to take another turn: yes after a delivery, else as the extensions decide. */
-async function deliverNext(run: Run, { turnId, isModelDone }: TurnOutcome): Promise<boolean> {
+/** Delivers messages and notes of extensions. Returns whether to take another step: yes after a delivery, else as the extensions decide. */
+async function deliverNext(run: Run, { turnId, isModelDone }: StepOutcome): Promise<boolean> {
   // A message that is still being written was accepted: the run must not end without it.
   if (isModelDone) await run.log.flushed()
   let messages = run.inbox.peek(isModelDone)

@@ -49,7 +49,7 @@ export async function requestReply(run: Run, request: ModelRequest, draft: Draft
       const mayTryAgain = error instanceof AgentProviderError && error.retryable && draft.hasContent && !wasCut
       if (!mayTryAgain) throw error
       wasCut = true
-      await draft.retry({ attempt: draft.attempt + 1, reason: error.message })
+      await draft.startAttempt({ attempt: draft.attempt + 1, reason: error.message })
       continue
     }
     if (reply.content.length > 0) return reply
@@ -60,7 +60,7 @@ export async function requestReply(run: Run, request: ModelRequest, draft: Draft
     if (wasEmpty)
       throw providerError(run, 'the model sent an empty reply twice', { providerCode: 'empty_reply', retryable: true })
     wasEmpty = true
-    await draft.retry({ attempt: draft.attempt + 1, reason: 'the reply was empty' })
+    await draft.startAttempt({ attempt: draft.attempt + 1, reason: 'the reply was empty' })
   }
 }
 
@@ -106,7 +106,16 @@ export class Draft {
     for (const { cause, usage } of this.discarded.splice(0)) await recordUsage(this.#run, this.turnId, cause, usage)
   }
 
-  retry({ attempt, reason, delayMs }: { attempt: number; reason: string; delayMs?: number }): MaybePromise<void> {
+  /** Forgets what the last attempt streamed, and tells listeners that it is void. */
+  startAttempt({
+    attempt,
+    reason,
+    delayMs,
+  }: {
+    attempt: number
+    reason: string
+    delayMs?: number
+  }): MaybePromise<void> {
     this.text = this.thinking = this.args = ''
     this.promptUsage = undefined
     this.attempt = attempt
@@ -196,7 +205,7 @@ function handleEvent(
       return
     case 'retry':
       // A provider counts its attempts from one at each request; here they are counted over all requests of the turn.
-      return draft.retry({ ...event, attempt: attempt + 1 })
+      return draft.startAttempt({ ...event, attempt: attempt + 1 })
     case 'repair': {
       const { type: _, ...repair } = event
       return hooks.tell('repair', { turnId, ...repair })

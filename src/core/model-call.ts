@@ -11,7 +11,7 @@ import type { SessionTurn } from './turn.ts'
 import { countUsage, noUsage } from './usage.ts'
 import type { MaybePromise } from './waiting.ts'
 
-/** One model call, inside the wrappers around models. Resolves after the reply, with all its calls, is in the log. */
+/** One model call, inside the `around` handlers for model calls, if there are any. Resolves after the reply, with all its calls, is in the log. */
 export function askModel(run: Run): Promise<SessionTurn> {
   const turnId = run.newId()
   const turnNumber = ++run.progress.turnNumber
@@ -78,7 +78,7 @@ async function sendRequest(
         const repaired = repairs < maxRepairs && (await repairRequest(run, turnId, request, error))
         if (!repaired) throw error
         request = repaired.request
-        await draft.retry({ attempt: draft.attempt + 1, reason: repaired.reason })
+        await draft.startAttempt({ attempt: draft.attempt + 1, reason: repaired.reason })
       }
     }
   } catch (cause) {
@@ -160,7 +160,11 @@ async function failTurn(
   return error
 }
 
-/** Per turn. 7 = 3 blocks × 2 steps to leave one out of the request, plus 1 retry that puts them all back. */
+/**
+ * How often a refused request may be repaired in one turn. `extensions/quarantine.ts` needs seven: it sets aside up to
+ * three blocks, each of which it first replaces and then hides, and must be asked once more to restore them all before the
+ * run fails.
+ */
 const maxRepairs = 7
 
 interface RepairedRequest {
@@ -168,7 +172,7 @@ interface RepairedRequest {
   readonly reason: string
 }
 
-/** Lets extensions change a conversation that the service refused. Returns the new request if one of them did. */
+/** Asks extensions to change a conversation that the service refused. Returns the new request if one of them did. */
 async function repairRequest(
   run: Run,
   turnId: string,

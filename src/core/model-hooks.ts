@@ -48,7 +48,10 @@ export interface ModelHooks {
   'stream:tool:end': OfTurn & { readonly callId: string }
   /** Fires only if the reply has text. */
   'stream:end': OfTurn & { readonly text: string }
-  /** The service refuses the conversation. A handler that changed it sets `retry`; the request is built again. */
+  /**
+   * The service refuses the conversation. A handler that changed it sets `retry`; then the request is built and sent again.
+   * Fires at most seven times in a turn, `request:overflow` included.
+   */
   'request:refused': OfTurn & {
     readonly turn: number
     readonly request: ModelRequest
@@ -56,7 +59,7 @@ export interface ModelHooks {
     readonly refused: Refusal
     retry: boolean
   }
-  /** The request does not fit into the context. A handler that made it smaller sets `retry`; the request is built again, once. */
+  /** The request does not fit into the context. A handler that made it smaller sets `retry`; then the request is built and sent again. */
   'request:overflow': OfTurn & {
     readonly turn: number
     readonly request: ModelRequest

@@ -1,4 +1,4 @@
-import { isLeft, isThenable, orCancelled, waitCancelled } from './cancellation.ts'
+import { isLeaving, isThenable, orCancelled, waitCancelled } from './cancellation.ts'
 import {
   AgentAbortedError,
   AgentBudgetError,
@@ -22,7 +22,7 @@ import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
 
 interface RunPlan {
-  /** Absent if the session has something to answer. */
+  /** May be absent: the run then goes on with what the session has open. */
   readonly prompt: readonly SessionContentBlock[] | undefined
   readonly extensions: readonly Extension[]
   /** Runs before the first entry is logged. */
@@ -35,7 +35,7 @@ export async function executeRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   const start: RunStart = { isLoggingStarted: false, firstTurn: 0, startedAt: run.clock.now() }
   hooks.abandonOn = run.cancellation
   const unlisten = run.cancellation.onCancel(() => {
-    start.cancelledAt = log.head
+    start.cancelledAtSeq = log.head
   })
   try {
     // prepare() runs first: it calls `warmup`, where extensions register wrappers.
@@ -101,7 +101,7 @@ interface RunStart {
   /** The index of the run's first turn. */
   firstTurn: number
   /** The head of the log when the run was cancelled. */
-  cancelledAt?: number
+  cancelledAtSeq?: number
 }
 
 interface Outcome {
@@ -133,7 +133,7 @@ async function outcomeOf(
     return await runLoop(run)
   } catch (error) {
     if (isOverBudget(run, error)) return closeOnBudget(run)
-    if (isLeft(run)) return { status: 'left', stopReason: 'left' }
+    if (isLeaving(run)) return { status: 'left', stopReason: 'left' }
     const { isCancelled, reason } = run.cancellation
     // The loss of the lease cancels the run, but it is an error, not an abort.
     if (isCancelled && reason instanceof LeaseLostError)
@@ -218,7 +218,7 @@ async function resolveSystemPrompt(run: Run): Promise<void> {
 const answersOpenCalls = ({ status, stopReason }: Outcome): boolean =>
   status === 'aborted' || (status === 'completed' && stopReason === 'budget')
 
-function lastEntries(run: Run, outcome: Outcome, { cancelledAt }: RunStart): EntryBody[] {
+function lastEntries(run: Run, outcome: Outcome, { cancelledAtSeq }: RunStart): EntryBody[] {
   const { log, id: runId } = run
   const { status, stopReason: stop, failure } = outcome
   const output = asJson(run.result.output)
@@ -230,7 +230,7 @@ function lastEntries(run: Run, outcome: Outcome, { cancelledAt }: RunStart): Ent
     runId,
     status,
     stop,
-    ...(status === 'aborted' && { stoppedAt: cancelledAt ?? log.head }),
+    ...(status === 'aborted' && { stoppedAt: cancelledAtSeq ?? log.head }),
     ...(failure !== undefined && { error: describe(failure) }),
     ...(output !== undefined && { output }),
   }

@@ -24,8 +24,9 @@ import { type ChildRunStats, noUsage } from './usage.ts'
 
 export type AgentHookMap = HandlerMap<HookContexts>
 
-/** Options of `agent.run()`. All are optional if the session has something to answer. */
+/** Options of `agent.run()`. */
 export interface RunOptions<OutputSchema extends Schema = Schema> {
+  /** May be absent: the run then goes on with what the session has open. */
   readonly prompt?: string | readonly PromptPart[]
   readonly model?: string
   /** Added to the agent's own system prompt, for this run. */

@@ -1,5 +1,5 @@
 /** The fields of an object; none for any other value. */
-export const recordOf = (value: unknown): Record<string, unknown> =>
+export const asRecord = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
 /** The names of the properties that an input must have. The schema of a server may list anything. */

@@ -1,5 +1,5 @@
 import { CallTimer } from './call-timer.ts'
-import { Cancellation, isLeft } from './cancellation.ts'
+import { Cancellation, isLeaving } from './cancellation.ts'
 import { AgentProviderError } from './errors.ts'
 import { type PreparedCall, prepareCall } from './prepared-call.ts'
 import type { Run } from './run.ts'
@@ -27,7 +27,7 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
     refreshCounts(run)
     const { suspended } = wave.length === 1 ? await runAlone(run, wave[0]!) : await runWave(run, wave)
     if (suspended !== undefined && !run.cancellation.isCancelled) return suspended
-    if (isLeft(run)) return 'left' // its open calls are left to the process that continues it
+    if (isLeaving(run)) return 'left' // its open calls are left to the process that continues it
   }
   // An abort takes precedence over a suspension: calls that stayed open are answered.
   const open = run.log.transcript.openCalls.map(({ id }) => id)
@@ -103,7 +103,10 @@ async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<{ susp
   return outcome
 }
 
-/** If one worker fails (the log cannot be written), cancels the others and waits for them: no tool outlives its run. */
+/**
+ * If one worker fails (the log cannot be written), cancels the others and waits until none works on a call. A tool that
+ * ignores its signal may go on after that; what it returns is dropped.
+ */
 async function allOrCancel(workers: readonly Promise<void>[], cancellation: Cancellation): Promise<void> {
   for (const worker of workers) worker.catch((error) => cancellation.cancel(error))
   const failed = (await Promise.allSettled(workers)).find((worker) => worker.status === 'rejected')
@@ -118,7 +121,7 @@ function runGated(
   timer: CallTimer,
 ): MaybePromise<CallResult> {
   if (gate?.halt && !gate.block) return suspendedResult(gate.halt)
-  if (isLeft(run)) return suspendedResult({})
+  if (isLeaving(run)) return suspendedResult({})
   const interruption = interruptionOf(run) ?? siblingFailure(timer)
   if (interruption || !gate) return answerWithoutRunning(run, prepared, interruption ?? aborted)
   return executeCall(run, prepared, gate, timer)

@@ -1,5 +1,5 @@
 import { CallTimer, TimeLimitError } from './call-timer.ts'
-import { isLeft, isThenable, waitCancelled } from './cancellation.ts'
+import { isLeaving, isThenable, waitCancelled } from './cancellation.ts'
 import { LeaseLostError, messageOf, printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { didYouMean } from './nearest.ts'
@@ -26,7 +26,7 @@ import {
 import { copyJson, type ToolCallBlock } from './turn.ts'
 import type { MaybePromise } from './waiting.ts'
 
-/** Executes a call whose gate was asked, inside the wrappers around tools. */
+/** Executes a call whose gate was asked, inside the `around` handlers for tool calls, if there are any. */
 export function executeCall(run: Run, prepared: PreparedCall, gate: GateResult, timer: CallTimer): Promise<CallResult> {
   if (!run.hooks.isWrapped('tool') || !willRun(prepared, gate)) return executeUnwrapped(run, prepared, gate, timer)
   const { callInfo, call, tool } = prepared
@@ -122,8 +122,8 @@ async function extraFieldsFor(
   limitMs: number,
 ): Promise<object | undefined> {
   try {
-    const facts = tool.before?.(copyJson(input), context)
-    return facts && ((await context.within(limitMs, facts)) as object)
+    const extra = tool.before?.(copyJson(input), context)
+    return extra && ((await context.within(limitMs, extra)) as object)
   } catch {
     return undefined
   }
@@ -157,7 +157,7 @@ async function answerFailure(
     return suspendedResult(error)
   }
   const isTimeout = error instanceof TimeLimitError
-  if (isLeft(run) && !isTimeout) return leaveCall(run, prepared, context)
+  if (isLeaving(run) && !isTimeout) return leaveCall(run, prepared, context)
   if (timer.cancellation.isCancelled && !isTimeout) {
     const { reason } = timer.cancellation
     const hasSiblingFailed = !run.cancellation.isCancelled && reason instanceof SiblingFailed
@@ -197,7 +197,7 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
   const earlierResult = transcript.nestedResultOf(call.id)
   if (earlierResult) return { output: earlierResult.output, isError: earlierResult.isError ?? false }
   const prepared = prepareCall(run, turnId, call, callId)
-  if (transcript.wasInterrupted(call.id) && transcript.lastStartOf(call.id)?.replay === 'opaque')
+  if (transcript.isUnderWay(call.id) && transcript.lastStartOf(call.id)?.replay === 'opaque')
     return answerCall(run, call, syntheticText.unknown, 'unknown')
   const gate = await context.timer.pausedFor(gateCall(run, prepared, context.nestedCancellation))
   if (!gate) return { output: syntheticText.aborted, isError: true }

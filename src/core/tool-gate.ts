@@ -36,10 +36,10 @@ async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellat
   const approval = approvalOf(run, call)
   const denied = approval?.decision === 'deny' && { block: true, reason: denialBy(approval) }
   const rejected = validation.valid ? undefined : validation.error
-  const facts = { ...callInfo, tool, runToolCounts, effects, rejected, ...(approval && { approval }) }
-  const gate: GateResult = { ...facts, block: false, reason: '', ...denied }
-  // Make the facts read-only, so that no handler can change what the next one sees.
-  for (const fact in facts) Object.defineProperty(gate, fact, { writable: false, configurable: false })
+  const fixedFields = { ...callInfo, tool, runToolCounts, effects, rejected, ...(approval && { approval }) }
+  const gate: GateResult = { ...fixedFields, block: false, reason: '', ...denied }
+  // Read-only, so that no handler can change what the next one sees.
+  for (const field in fixedFields) Object.defineProperty(gate, field, { writable: false, configurable: false })
   // A halted call stays halted if the handler that halted it is gone.
   if (!run.hooks.has('tool:gate')) Object.assign(gate, pendingHalt(run, call))
   try {
@@ -63,7 +63,10 @@ function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
   return { decision, digest, by, ...(mac !== undefined && { mac }), ...(note && { note }) }
 }
 
-/** The halt of a call that still waits for its approval, unanswered or expired. A call that started after the request was let through: no halt. */
+/**
+ * The halt of a call that still waits for its approval, unanswered or expired. If the call started after the request was
+ * logged, a handler let it through then, so it is not halted again.
+ */
 function pendingHalt({ log: { transcript } }: Run, { id }: ToolCallBlock): { halt?: Halt } {
   const entry = transcript.approvals.get(id)
   if (!entry || entry.seq < (transcript.lastStartOf(id)?.seq ?? 0)) return {}

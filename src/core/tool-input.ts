@@ -1,7 +1,7 @@
 import { messageOf } from './errors.ts'
 import { exactNumber } from './lenient-json.ts'
 import { typeName } from './plain-json.ts'
-import { declaredTypes, hasType, isOfType, recordOf, requiredNames } from './schema-types.ts'
+import { asRecord, declaredTypes, hasType, isOfType, requiredNames } from './schema-types.ts'
 import type { JsonSchema } from './tool.ts'
 import { parseObjectText, parseWrappedJson } from './tool-arguments.ts'
 import { copyJson, setOwn } from './turn.ts'
@@ -25,7 +25,7 @@ export type ValidationResult =
 export function validateToolArgs(given: Record<string, unknown>, schema: JsonSchema, raw?: string): ValidationResult {
   if (typeof given !== 'object' || given === null)
     return { valid: false, error: `expected an object, got ${typeName(given)}` }
-  const properties = recordOf(schema.properties)
+  const properties = asRecord(schema.properties)
   const wrapper = wrapperOf(given, properties)
   const input = wrapper === undefined ? given : (given[wrapper] as Record<string, unknown>)
   const required = requiredNames(schema)
@@ -76,7 +76,7 @@ function isMissing(input: Record<string, unknown>, key: string, properties: Reco
 
 /** Whether null is a valid value of a property. */
 function allowsNull(property: unknown): boolean {
-  const { type, anyOf, oneOf, enum: values, const: value } = recordOf(property)
+  const { type, anyOf, oneOf, enum: values, const: value } = asRecord(property)
   if (type !== undefined) return [type].flat().includes('null')
   if (Array.isArray(anyOf) || Array.isArray(oneOf)) return [anyOf ?? [], oneOf ?? []].flat().some(allowsNull)
   return value === null || (Array.isArray(values) && values.includes(null))

@@ -27,7 +27,7 @@ export class Transcript {
   readonly labels: EntryOf<'label'>[] = []
   /** Why no run may be started in this session; absent unless it is parked. */
   parked: string | undefined
-  /** Consecutive runs that crashed without any progress, while no other session was aboard. */
+  /** Consecutive runs that crashed without any progress, in processes that held no other session. */
   crashes = 0
   /** Whether a run of this process is under way. */
   isRunActive = false
@@ -131,9 +131,9 @@ export class Transcript {
     return this.#open?.lastStartOf(callId)
   }
 
-  /** Whether the process ended while this call ran: it began and has neither a result nor a suspension. */
-  wasInterrupted(callId: string): boolean {
-    return this.#open?.wasInterrupted(callId) ?? false
+  /** Whether the call started and has neither a result nor a suspension. If no process works on it, it was interrupted. */
+  isUnderWay(callId: string): boolean {
+    return this.#open?.isUnderWay(callId) ?? false
   }
 
   /** Calls without a result that a call of the open turn started, directly or through other calls. */
@@ -188,7 +188,7 @@ export class Transcript {
   apply(entry: LogEntry): void {
     switch (entry.type) {
       case 'run_started':
-        this.runs.push(recordOf(entry, this.turnCount))
+        this.runs.push(runRecordOf(entry, this.turnCount))
         break
       case 'run_ended':
         this.#endRun(entry)
@@ -323,7 +323,10 @@ export class Transcript {
   }
 }
 
-function recordOf({ runId: id, model, at, agent, parent, meta }: EntryOf<'run_started'>, firstTurn: number): RunRecord {
+function runRecordOf(
+  { runId: id, model, at, agent, parent, meta }: EntryOf<'run_started'>,
+  firstTurn: number,
+): RunRecord {
   const labels = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
   return { id, model, startedAt: at, firstTurn, ...labels }
 }

@@ -120,8 +120,8 @@ export class OpenTurn {
     return this.#starts?.get(callId)?.entry
   }
 
-  /** Whether the process ended while this call ran: it began and has neither a result nor a suspension. */
-  wasInterrupted(callId: string): boolean {
+  /** Whether the call started and has neither a result nor a suspension. If no process works on it, it was interrupted. */
+  isUnderWay(callId: string): boolean {
     return this.#starts?.get(callId)?.isRunning ?? false
   }
 

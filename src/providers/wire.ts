@@ -22,8 +22,8 @@ export interface Wire {
   /** The same items with a cache breakpoint at their end; absent if the API has no breakpoints. */
   withCacheBreakpoint?(items: readonly WireItem[]): readonly WireItem[]
   /**
-   * For an API in which every written message ends with `end`, and a breakpoint is `text` before it: the text is inserted
-   * into the cached bytes, so the message need not be written again.
+   * A shortcut for adding a breakpoint to a message that is already serialized. Every serialized message ends with `end`;
+   * inserting `text` just before that makes the breakpoint. Not used if the last block is thinking.
    */
   readonly breakpointPatch?: { readonly text: string; readonly end: string }
   decoder(request: ModelRequest): Decoder

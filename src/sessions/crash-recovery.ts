@@ -18,7 +18,7 @@ export function crashEntries(
   const run = transcript.activeRun
   if (!run) return []
   const lost = transcript.openCalls.filter(
-    ({ id }) => transcript.wasInterrupted(id) && transcript.lastStartOf(id)?.replay === 'opaque',
+    ({ id }) => transcript.isUnderWay(id) && transcript.lastStartOf(id)?.replay === 'opaque',
   )
   const results = lost.map(({ id }) => syntheticResult(id, 'unknown', commandsOf?.(id)))
   if (run.stopSeq !== undefined) return [...results, ...stoppedEntries(transcript, run.id, run.stopSeq, lost)]

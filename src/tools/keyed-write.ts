@@ -243,7 +243,7 @@ export function planWrite(ctx: PlanContext, planned: Pick<PlannedWrite, 'path' |
   const { log, signal, callId, idempotencyKey: key } = ctx
   // One at a time: a state entry replaces the previous one of its owner, so it must include the open plans of other calls.
   return runSerially(log, owner, signal, async () => {
-    const others = plansIn(log).filter((plan) => plan.key !== key && log.transcript.wasInterrupted(plan.callId))
+    const others = plansIn(log).filter((plan) => plan.key !== key && log.transcript.isUnderWay(plan.callId))
     await log.append({ type: 'state', owner, value: { writes: [...others, { key, callId, ...planned }] } })
   })
 }

@@ -167,7 +167,7 @@ function writePart(block: PromptPart): object {
 
 const writeImage = (block: ImageBlock): object => ({ type: 'input_image', image_url: dataUrl(block) })
 
-/** Not every service accepts a list here, so a list is only used for images. */
+/** Not every service accepts a list here, so a list is only used for a result with images or documents. */
 function writeResult({ callId, output }: ToolResultBlock): object {
   const result = { type: 'function_call_output', call_id: callId }
   if (typeof output === 'string') return { ...result, output }

@@ -150,7 +150,7 @@ function viewOf(transcript: Transcript, loaded: readonly SessionTurn[]) {
     shown: ['p', 'q'].map((provider) => transcript.shownTurns(provider)),
     ...{ turnCount, openCalls, open: transcript.turnWithOpenCalls, last: transcript.turns.at(-1) },
     calls: openCalls.map(({ id }) => [
-      ...[transcript.lastStartOf(id), transcript.wasInterrupted(id), transcript.nestedWithin(id)],
+      ...[transcript.lastStartOf(id), transcript.isUnderWay(id), transcript.nestedWithin(id)],
       ...[transcript.approvals.get(id), transcript.answers.get(id), transcript.hasCall(id)],
     ]),
     seqs: loaded.map(({ id }) => transcript.seqOf(id)),

@@ -527,7 +527,7 @@ test('approvals are by workspace and page; deletions and code have keys of their
 function attempts(): (attempt: number) => ToolContext {
   const states = new Map<string, unknown>()
   const append = async ({ owner, value }: { owner: string; value: unknown }) => void states.set(owner, value)
-  const log = { append, transcript: { states, wasInterrupted: () => true } }
+  const log = { append, transcript: { states, isUnderWay: () => true } }
   const { signal } = new AbortController()
   return (attempt) => ({ signal, callId: '1', idempotencyKey: 'k1', attempt, log }) as unknown as ToolContext
 }
