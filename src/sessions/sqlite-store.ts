@@ -62,6 +62,11 @@ export interface SqliteStore extends SessionStore {
    * its -wal file. An existing file is not overwritten.
    */
   backup(toPath: string): Promise<void>
+  /**
+   * Gives the space of deleted sessions back to the file system, which new sessions would use otherwise. Rewrites the whole
+   * file, and blocks this process meanwhile; rejects with `busy` if another process uses the file at that moment.
+   */
+  compact(): Promise<void>
 }
 
 /**
@@ -201,6 +206,11 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       backUp(connection, toPath)
     },
 
+    async compact() {
+      const { connection } = opened ?? (await open())
+      await connection.compact()
+    },
+
     async close() {
       if (closing.signal.aborted) return
       closing.abort()
@@ -208,7 +218,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       opened = undefined
       await last?.close()
     },
-  } satisfies SpillingStore & Pick<SqliteStore, 'backup'>)
+  } satisfies SpillingStore & Pick<SqliteStore, 'backup' | 'compact'>)
 }
 
 interface Opened extends OpenDatabase {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { PassThrough, Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createGrantFile } from '../../src/authority/grants/grant-file.ts'
@@ -106,6 +107,32 @@ describe('ST20 libero sessions prune', () => {
     expect(await desk.ids()).toEqual(['d'])
   })
 
+  test('the file becomes smaller, unless another program uses it', async () => {
+    const desk = openHome()
+    const path = join(desk.home, 'sessions.db')
+    const fill = (id: string) =>
+      desk.with(async (store) => {
+        const session = await createSession({ store, id, clock: fakeClock(Date.now() - 40 * day) })
+        for (let i = 0; i < 20; i++) await session.addTurns(say(`${i} ${'x'.repeat(50_000)}`))
+      })
+    await fill('large')
+    const before = statSync(path).size
+    const { err } = await desk.libero([...prune, '--older-than', '30d', '--yes'])
+    expect(err).toMatch(/sessions\.db has \d+ kB, before 1\.\d MB\n$/)
+    expect(statSync(path).size).toBeLessThan(before / 4)
+    await fill('again')
+    const database = new DatabaseSync(path)
+    database.exec('BEGIN; SELECT count(*) FROM sessions')
+    try {
+      expect((await desk.libero([...prune, '--older-than', '30d', '--yes'])).err).toMatch(
+        /Deleted 1 session\n.*(keeps its size|before)/,
+      )
+    } finally {
+      database.close()
+    }
+    expect(await desk.ids()).toEqual([])
+  })
+
   test('blobs that no entry names are removed, also without a limit', async () => {
     const desk = openHome()
     await desk.put('a', 1)
@@ -194,6 +221,8 @@ describe('ST21 deleting a session deletes all of it', () => {
     await grants.load()
     expect(grants.list().map(({ sessionId }) => sessionId)).toEqual(['two', 'one-more', undefined])
     expect(readdirSync(desk.home).sort()).not.toContain('session-list.json')
+    expect(readFileSync(join(desk.home, 'sessions.db'), 'latin1')).not.toContain('This is one')
+    expect(readFileSync(join(desk.home, 'sessions.db'), 'latin1')).toContain('This is two')
   })
 
   test('a broken file of grants is told and does not keep the session', async () => {

@@ -1,8 +1,11 @@
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { StoreError } from '../../core/errors.ts'
 import type { SessionStore, SessionSummary } from '../../core/store.ts'
 import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
-import { fullyVisible } from '../../platform/visible-text.ts'
+import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import { type PruneOptions, pruneSessions } from '../../sessions/prune.ts'
+import type { SqliteStore } from '../../sessions/sqlite-store.ts'
 import { removeUnusedBlobs } from '../../sessions/unused-blobs.ts'
 import { confirm, requireTerminal } from '../agents/confirm.ts'
 import { exitCodes } from '../cli-error.ts'
@@ -11,7 +14,7 @@ import type { Io } from '../io.ts'
 import { formatSize, pluralize, timeAgo } from '../screen/format.ts'
 import { jsonText } from '../text.ts'
 import { deleteWhole } from './delete-whole.ts'
-import { type SessionArgs, withStore } from './open-store.ts'
+import { type SessionArgs, sessionsPath, withStore } from './open-store.ts'
 import { limitsSessions, readAge, readSize, retentionOptions } from './retention.ts'
 import { titlesFor } from './session-title.ts'
 
@@ -50,8 +53,23 @@ export async function prune({ values }: PruneArgs, io: Io): Promise<number> {
     const deleted = await deleteWhole(store, found.sessions, { io, which: 'unchanged' })
     const blobs = await removeUnusedBlobs(store, { since: 0, dryRun: false, skip: new Set() })
     io.err(`Deleted ${amountOf({ sessions: deleted, blobs })}`)
+    await shrink(store, sessionsPath(config, io), io)
     return exitCodes.done
   })
+}
+
+/** Gives the space back, if the store can: SQLite would use it for new sessions only. */
+async function shrink(store: SessionStore, path: string, io: Io): Promise<void> {
+  if (!('compact' in store)) return
+  const sizeOf = async (): Promise<number> => (await stat(path)).size
+  const before = await sizeOf()
+  try {
+    await (store as SqliteStore).compact()
+    io.err(`${visibleName(path)} has ${formatSize(await sizeOf())}, before ${formatSize(before)}`)
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== 'busy') throw error
+    io.err(`${visibleName(path)} keeps its size, because another program uses it; new sessions use the free space`)
+  }
 }
 
 /** Flags override the settings one by one. */
@@ -93,8 +111,10 @@ function whatOf(found: Found, { maxAgeMs, maxSessions, maxBytes }: PruneOptions)
 }
 
 function amountOf({ sessions, blobs }: Pick<Found, 'sessions' | 'blobs'>): string {
-  const unused = blobs === 0 ? '' : ` and ${pluralize(blobs, 'unused blob')}`
-  return `${pluralize(sessions.length, 'session')}${unused}`
+  const unused = blobs === 0 ? [] : [pluralize(blobs, 'unused blob')]
+  return [...(sessions.length === 0 && blobs > 0 ? [] : [pluralize(sessions.length, 'session')]), ...unused].join(
+    ' and ',
+  )
 }
 
 const dayMs = 86_400_000

@@ -89,6 +89,17 @@ export class Connection extends CachedStatements {
     }
   }
 
+  /** Rewrites the file without the space of deleted data. Blocks this process; rejects if another one uses the file now. */
+  async compact(): Promise<void> {
+    if (this.readOnlyReason) throw this.readOnlyReason
+    await this.#writer.idle()
+    try {
+      this.#database.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch (error) {
+      throw this.#explained(error)
+    }
+  }
+
   /** Whether something was written through this connection. */
   get hasWritten(): boolean {
     return this.#onFirstWrite === undefined

@@ -5,9 +5,14 @@ import { decodeText, encodeText, entryKey, entryKeysEnd, tombstoneId } from './s
 /** Deletes a session with its descendants and all their data. Returns their ids. Requires a transaction. */
 export function deleteTree(database: Statements, id: string): string[] {
   const members = database.statement(familySql).all(encodeText(id))
-  for (const member of members) {
-    deleteSession(database, member as unknown as Deleted)
-    failpoint('sqlite.delete.session')
+  database.statement('PRAGMA secure_delete = ON').get() // what was said must not stay readable in free pages
+  try {
+    for (const member of members) {
+      deleteSession(database, member as unknown as Deleted)
+      failpoint('sqlite.delete.session')
+    }
+  } finally {
+    database.statement('PRAGMA secure_delete = OFF').get()
   }
   return members.map((member) => decodeText(String(member.id)))
 }
