@@ -217,18 +217,9 @@ export abstract class LeasedLog {
   }
 
   /** Writes the first entries of this session, after those that it shares with another one. */
-  protected async share({
-    base,
-    head,
-    added,
-  }: {
-    base: string
-    head: number
-    added: readonly LogEntry[]
-  }): Promise<void> {
+  protected share({ base, head, added }: { base: string; head: number; added: readonly LogEntry[] }): Promise<void> {
     this.isNew = false
-    const shared = await this.store.read(base, { before: head + 1 })
-    await this.store.append(this.id, [...shared, ...added], this.fence())
+    return this.store.append(this.id, added, { ...this.fence(), head, ...(head > 0 && { base }) })
   }
 
   protected fence(): Fence {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { LogEntry } from '../../src/core/log.ts'
 import { Transcript } from '../../src/core/transcript.ts'
 import { createAgent, createMemoryStore, createSession, loadSession, type SessionStore } from '../../src/index.ts'
 import { maxKeys } from '../../src/sessions/checkpoints/checkpoint.ts'
@@ -210,6 +211,59 @@ describe('ST09 the turns before those that are loaded', () => {
     await again.unpin('t40')
   })
 })
+
+describe('ST10 a fork of a long session', () => {
+  test('R11 copies nothing, and reads what the next request holds', async () => {
+    const { store, take } = await longSession(20_000)
+    const session = await loadSession(store, 's')
+    take()
+    const fork = await session.fork(undefined, { id: 'f' })
+    expect(take()).toMatchObject({ written: 1 })
+    expect(fork.turns).toEqual(session.turns)
+    const { text } = await createAgent({ provider: scripted('Here.'), session: fork }).run({ prompt: 'Elsewhere.' })
+    expect(text).toBe('Here.')
+    take()
+    const again = await loadSession(store, 'f')
+    expect(take().read).toBeLessThan(100)
+    expect(again.turnsBefore).toBe(session.turnsBefore)
+    expect((await again.readTurns()).turns).toEqual((await session.readTurns()).turns)
+  })
+
+  test('is at every entry what a copy of the entries would be', async () => {
+    const { store, take } = await longSession(2000)
+    const session = await loadSession(store, 's')
+    const entries = await store.read('s')
+    const last = entries.length
+    for (const at of [0, 1, 7, 30, 799, 1201, 1777, ...Array.from({ length: 20 }, (_, i) => last - 40 + i), last]) {
+      take()
+      const fork = await session.fork(at, { id: `at ${at}` })
+      expect(take().read).toBeLessThan(1500)
+      const copy = copyUpTo(entries, at)
+      const whole = await store.read(fork.id)
+      expect(whole.slice(0, copy.shared)).toEqual(entries.slice(0, copy.shared))
+      expect(whole.slice(copy.shared).map(({ type }) => type)).toEqual(copy.ending)
+      const expected = await replayed(store, fork.id)
+      for (const opened of [fork, await loadSession(store, fork.id)]) {
+        const { transcript } = opened.log
+        expect(transcript.messagesFor('p')).toEqual(expected.messagesFor('p'))
+        expect([transcript.turnCount, transcript.runs.at(-1)]).toEqual([expected.turnCount, expected.runs.at(-1)])
+      }
+    }
+  })
+})
+
+/** How many entries a fork has of its original, and the types of those that follow. */
+function copyUpTo(entries: readonly LogEntry[], at: number): { shared: number; ending: string[] } {
+  const replay = (upTo: number): Transcript => {
+    const transcript = new Transcript()
+    for (const entry of entries.slice(0, upTo)) transcript.apply(entry)
+    return transcript
+  }
+  const open = replay(at).turnWithOpenCalls
+  const isOpen = (entry: LogEntry): boolean => entry.type === 'turn' && entry.turn.id === open?.id
+  const shared = open ? entries.slice(0, at).findLastIndex(isOpen) : at
+  return { shared, ending: [...(replay(shared).activeRun ? ['run_ended'] : []), 'state'] }
+}
 
 describe('a message that is sent again', () => {
   let counted: ReturnType<typeof countingStore>
