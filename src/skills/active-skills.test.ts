@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { Log } from '../core/log.ts'
 import type { SessionContentBlock } from '../core/turn.ts'
 import { activeSkillsIn } from './active-skills.ts'
 import type { Skill } from './skill.ts'
@@ -21,9 +20,13 @@ const result = (callId: string, output: string, isError?: true): SessionContentB
 })
 
 function found(...content: SessionContentBlock[]): string[] {
+  return foundIn([], content)
+}
+
+function foundIn(summary: readonly SessionContentBlock[], content: readonly SessionContentBlock[]): string[] {
   const turns = [{ id: 't', runId: 'r', createdAt: 0, role: 'user' as const, content }]
-  const log = { transcript: { turns } } as unknown as Log
-  return activeSkillsIn(log, [...skills, hidden]).map(({ skill, via, content }) => `${skill.name} ${via} ${content}`)
+  const active = activeSkillsIn({ turns, summary }, [...skills, hidden])
+  return active.map(({ skill, via, content }) => `${skill.name} ${via} ${content}`)
 }
 
 const body = (name: string): string => `<skill_content name="${name}">…`
@@ -38,6 +41,19 @@ test('activated skills are found in order, with their exact text', () => {
 
 test('an activation whose result was moved to a file still counts', () => {
   expect(found(use('1', 'a'), result('1', '[stored in results/1.txt]'))).toEqual(['a resume '])
+})
+
+test('a skill whose text a summary pins is found there, before those of the turns', () => {
+  const text = (text: string): SessionContentBlock => ({ type: 'text', text })
+  const pinned = [
+    text('The summary.'),
+    text(`[Pinned, word for word]\n${body('b')}`),
+    text(`[Pinned]\nno ${body('quiet')}`),
+  ]
+  expect(foundIn(pinned, [use('1', 'a'), result('1', body('a'))])).toEqual([
+    `b resume ${body('b')}`,
+    `a resume ${body('a')}`,
+  ])
 })
 
 test('failures, open calls, other tools, and skills that are gone or hidden do not count', () => {

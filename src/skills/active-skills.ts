@@ -1,7 +1,6 @@
-import type { Log } from '../core/log.ts'
 import type { Run } from '../core/run.ts'
 import { toolResultToText } from '../core/tool-output.ts'
-import type { SessionTurn } from '../core/turn.ts'
+import type { SessionContentBlock, SessionTurn } from '../core/turn.ts'
 import type { Skill, SkillsConfig } from './skill.ts'
 import { nameKey } from './skill-name.ts'
 
@@ -103,10 +102,22 @@ export function activeSkill({ active }: RunSkills, name: string): Skill {
   return found.skill
 }
 
+/** The part of a conversation that the model is shown. */
+interface Shown {
+  readonly turns: readonly SessionTurn[]
+  /** Replaces the turns before them. */
+  readonly summary: readonly SessionContentBlock[]
+}
+
+export function shownOf({ log: { transcript }, provider }: Run): Shown {
+  const shown = new Set(transcript.shownTurns(provider.meta.name).map(({ id }) => id))
+  return { turns: transcript.turns.filter(({ id }) => shown.has(id)), summary: transcript.compaction?.summary ?? [] }
+}
+
 /** The skills a conversation contains, latest last, with the exact text. Skills that no longer exist are left out. */
-export function activeSkillsIn({ transcript }: Log, skills: readonly Skill[]): readonly ActiveSkill[] {
+export function activeSkillsIn({ turns, summary }: Shown, skills: readonly Skill[]): readonly ActiveSkill[] {
   const found = new Map<string, ActiveSkill>()
-  for (const [name, content] of successes(transcript.turns)) {
+  for (const [name, content] of [...pinnedIn(summary), ...successes(turns)]) {
     const skill = findSkill(skills, name)
     if (!skill || skill.isHidden) continue
     // A repeated request may only answer that nothing changed; a long text may be in a file.
@@ -117,6 +128,16 @@ export function activeSkillsIn({ transcript }: Log, skills: readonly Skill[]): r
   }
   return [...found.values()]
 }
+
+/** Skills that were active when the conversation was compacted: their texts were pinned, each under a heading. */
+function* pinnedIn(summary: readonly SessionContentBlock[]): Iterable<readonly [name: string, content: string]> {
+  for (const block of summary) {
+    const [, content, name] = (block.type === 'text' && pinnedSkill.exec(block.text)) || []
+    if (content !== undefined && name !== undefined) yield [name, content]
+  }
+}
+
+const pinnedSkill = /^\[[^\]\n]*\]\n(<skill_content name="([^"]*)">.*)$/s
 
 function* successes(turns: readonly SessionTurn[]): Iterable<readonly [name: string, content: string]> {
   const asked = new Map<string, string>()

@@ -12,6 +12,7 @@ import {
   bindSkills,
   findSkill,
   type RunSkills,
+  shownOf,
 } from './active-skills.ts'
 import { allowedTools } from './allowed-tools.ts'
 import { type Catalog, createCatalog } from './catalog.ts'
@@ -104,7 +105,7 @@ export function createSkills(config: SkillsConfig): Skills {
     suspended.delete(run.log)
     const earlier = seen.has(run.log)
       ? left.map((one) => ({ ...one, via: 'resume' as const, wasInSystemPrompt: isInSystemPrompt(one) }))
-      : activeSkillsIn(run.log, skills)
+      : activeSkillsIn(shownOf(run), skills)
     seen.add(run.log)
     const room = (config.maxActive ?? Number.POSITIVE_INFINITY) - active.all.length
     const missing = earlier.filter(({ skill }) => !active.get(skill.name))
