@@ -33,9 +33,4 @@ export const pendingCases: Readonly<Record<string, readonly string[]>> = {
     'ST05 a lease, a message and a blob need a session that is there, and make none',
   ],
   jsonl: withoutIndex,
-  remote: [
-    'ST15 a watcher for the inbox alone gets every message and no entry',
-    'ST02 ids of every kind are in the order of their UTF-16 units, and found by their beginning',
-    'ST10 the first append of a fork may be repeated, and one that is refused leaves nothing',
-  ],
 }

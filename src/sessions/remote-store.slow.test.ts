@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { pendingCases } from '../../test/pending-store-cases.ts'
 import { type StoreServer, socketFetch, storeServer } from '../../test/store-server.ts'
 import type { Clock } from '../core/clock.ts'
 import { storeContract } from '../testing/index.ts'
@@ -20,7 +19,7 @@ describe('a remote store over HTTP', () => {
       server = await storeServer(createStoreHandler({ store, token, clock, basePath: '/team/store' }))
       return connect(clock)
     },
-    { again: connect, pending: pendingCases.remote! },
+    { again: connect },
   )
   for (const one of cases) test(one.name, one.run)
 

@@ -9,6 +9,7 @@ import type {
   SessionPage,
   SessionQuery,
   SessionStore,
+  SessionSummary,
   StoreChange,
 } from '../core/store.ts'
 import { sleep } from '../core/waiting.ts'
@@ -17,8 +18,17 @@ import { type Answer, errorOf } from './remote/answer.ts'
 import { backoff, type Call, openConnection } from './remote/connection.ts'
 import { checkRemoteOptions, maxPageBytes, type RemoteStoreOptions } from './remote/options.ts'
 import { fenceHeader, protocolVersion, reprDigestOf, segmentOf } from './remote/protocol.ts'
-import { asEntries, asInbox, asSummaries, entriesFlaw, inboxFlaw, leaseOf, summaryFlaw } from './remote/validate.ts'
-import { entriesInRange, parseQuery } from './session-query.ts'
+import {
+  asEntries,
+  asInbox,
+  asSummaries,
+  entriesFlaw,
+  inboxFlaw,
+  leaseOf,
+  pageFlaw,
+  summaryFlaw,
+} from './remote/validate.ts'
+import { parseQuery } from './session-query.ts'
 
 export type { RemoteStoreOptions } from './remote/options.ts'
 
@@ -47,33 +57,36 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
     return { ...answer.body, size: answer.size }
   }
 
-  async function* pagesOf(id: string, after: number): AsyncGenerator<readonly LogEntry[]> {
-    let bytesLeft = maxBytes
-    for (let seen = after; ; ) {
-      const path = `${pathOf(id)}/entries?after=${seen}`
-      const {
-        entries: page,
-        next,
-        size,
-      } = await request({ method: 'GET', path, maxBytes: Math.min(bytesLeft, pageBytes) }, id)
-      const flaw = entriesFlaw(page, seen)
+  /** The entries of a range, page by page. The first page tells where a range from the end begins. */
+  async function* pagesOf(id: string, range: EntryRange): AsyncGenerator<readonly LogEntry[]> {
+    const { before, limit = Number.POSITIVE_INFINITY, fromEnd = false } = range
+    let [seen, left, bytesLeft] = [range.after ?? 0, limit, maxBytes]
+    let isFromEnd = fromEnd && Number.isFinite(limit)
+    while (left > 0) {
+      const query = new URLSearchParams({ after: String(seen) })
+      if (before !== undefined) query.set('before', String(before))
+      if (Number.isFinite(left)) query.set('limit', String(left))
+      if (isFromEnd) query.set('fromEnd', 'true')
+      const path = `${pathOf(id)}/entries?${query}`
+      const answer = await request({ method: 'GET', path, maxBytes: Math.min(bytesLeft, pageBytes) }, id)
+      const flaw = pageFlaw(answer.entries, { after: seen, before, limit: left, isFromEnd })
       if (flaw) throw unexpected(flaw)
-      const entries = asEntries(page)
+      const entries = asEntries(answer.entries)
       yield entries
+      const { next, size } = answer
       if (next === undefined) return
       seen = entries.at(-1)?.seq ?? seen
       if (entries.length === 0 || next !== seen) throw unexpected(`a page that is followed by ${show(next)}`)
+      isFromEnd = false
+      left -= entries.length
       bytesLeft = Math.max(0, bytesLeft - size)
     }
   }
 
   async function hasAll(id: string, entries: readonly LogEntry[], head: number): Promise<boolean> {
-    let at = 0
-    for await (const page of pagesOf(id, head)) {
-      for (const { id: storedId } of page) if (at < entries.length && storedId !== entries[at++]!.id) return false
-      if (at >= entries.length) break
-    }
-    return at === entries.length
+    const stored: LogEntry[] = []
+    for await (const page of pagesOf(id, { after: head, limit: entries.length })) stored.push(...page)
+    return entries.every((entry, i) => entry.id === stored[i]?.id)
   }
 
   async function append(id: string, entries: readonly LogEntry[], fence: Fence): Promise<void> {
@@ -114,22 +127,33 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
     const path = `/sessions?${new URLSearchParams({ query: JSON.stringify(query) })}`
     const { sessions, next } = await request({ method: 'GET', path })
     if (!Array.isArray(sessions)) throw unexpected('sessions that are not a list')
-    for (const session of sessions) {
-      const flaw = summaryFlaw(session)
-      if (flaw) throw unexpected(flaw)
-    }
-    if (next !== undefined && typeof next !== 'string') throw unexpected(`a page that is followed by ${show(next)}`)
-    return { sessions: asSummaries(sessions), ...(next !== undefined && { next }) }
+    const checked = checkedSummaries(sessions)
+    if (next !== undefined && (typeof next !== 'string' || checked.length === 0 || next === query.cursor))
+      throw unexpected(`a page of ${checked.length} sessions that is followed by ${show(next)}`)
+    return { sessions: checked, ...(next !== undefined && { next }) }
   }
 
-  async function changesOf(id: string, after: number, seen: readonly string[], signal: AbortSignal) {
-    const query = new URLSearchParams({ after: String(after) })
+  function checkedSummaries(values: readonly unknown[]): readonly SessionSummary[] {
+    for (const value of values) {
+      const flaw = summaryFlaw(value)
+      if (flaw) throw unexpected(flaw)
+    }
+    return asSummaries(values)
+  }
+
+  async function changesOf(id: string, { after, seen, inboxOnly, signal }: Asked): Promise<WatchAnswer> {
+    const query = new URLSearchParams(inboxOnly ? { inboxOnly: 'true' } : { after: String(after) })
     for (const key of seen) query.append('seen', key)
     const path = `${pathOf(id)}/watch?${query}`
     const change = await request({ method: 'GET', path, signal, retries: 0, limitMs: timeoutMs + holdMs }, id)
     const flaw = entriesFlaw(change.entries, after) ?? inboxFlaw(change.inbox)
     if (flaw) throw unexpected(flaw)
-    return { entries: asEntries(change.entries), inbox: asInbox(change.inbox) } satisfies StoreChange
+    const { waiting } = change
+    return {
+      entries: inboxOnly ? [] : asEntries(change.entries),
+      inbox: asInbox(change.inbox),
+      ...(Array.isArray(waiting) && { waiting: new Set(waiting) }),
+    }
   }
 
   async function putBlob(id: string, bytes: Uint8Array): Promise<string> {
@@ -159,16 +183,19 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
     lease,
     list,
 
-    async read(id, range: EntryRange = {}) {
-      const { after = 0 } = range
+    async read(id, range = {}) {
       const entries: LogEntry[] = []
-      for await (const page of pagesOf(id, after)) for (const entry of page) entries.push(entry)
-      return entriesInRange(entries, range, after + 1)
+      for await (const page of pagesOf(id, range)) for (const entry of page) entries.push(entry)
+      return entries
     },
 
     async find(id) {
-      const { sessions } = await list({ prefix: id, order: 'id', limit: 1 })
-      return sessions.find((session) => session.id === id)
+      const answer = await ask({ method: 'GET', path: pathOf(id) })
+      if (answer.kind === 'problem' && answer.problem.code === 'no_session') return undefined
+      if (answer.kind === 'problem') throw errorOf(answer.problem, { origin, id })
+      const [summary] = checkedSummaries([answer.body.summary])
+      if (summary?.id !== id) throw unexpected(`something about another session than "${id}"`)
+      return summary
     },
 
     async delete(id) {
@@ -180,8 +207,9 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
       await request({ method: 'POST', path: `${pathOf(id)}/inbox`, body }, id)
     },
 
-    watch(id, { after = 0, signal }) {
-      const poll = (seen: number, keys: readonly string[]) => changesOf(id, seen, keys, signal)
+    watch(id, { after = 0, signal, inboxOnly = false }) {
+      const poll = (seenSeq: number, seen: readonly string[]) =>
+        changesOf(id, { after: seenSeq, seen, inboxOnly, signal })
       return watchByLongPolling(poll, { after, signal, closing: connection.closing, clock, pollMs })
     },
 
@@ -213,6 +241,19 @@ const pathOf = (id: string): string => `/sessions/${segmentOf(id)}`
 
 const show = (value: unknown): string => (typeof value === 'number' ? String(value) : typeof value)
 
+interface Asked {
+  readonly after: number
+  /** Keys of messages that were shown. */
+  readonly seen: readonly string[]
+  readonly inboxOnly: boolean
+  readonly signal: AbortSignal
+}
+
+/** A change, and the keys of all messages that wait, unless there are many. */
+interface WatchAnswer extends StoreChange {
+  readonly waiting?: ReadonlySet<string>
+}
+
 interface LongPolling {
   readonly after: number
   readonly signal: AbortSignal
@@ -232,7 +273,7 @@ const maxSeenLength = 4000
  * the request while there is nothing new. Continues after temporary failures, until the signal aborts.
  */
 async function* watchByLongPolling(
-  ask: (after: number, seen: readonly string[]) => Promise<StoreChange>,
+  ask: (after: number, seen: readonly string[]) => Promise<WatchAnswer>,
   { after, signal, closing, clock, pollMs }: LongPolling,
 ): AsyncGenerator<StoreChange, void, undefined> {
   const shown = new Set<string>()
@@ -240,7 +281,7 @@ async function* watchByLongPolling(
   let failures = 0
   while (!signal.aborted) {
     const askedAt = clock.now()
-    let change: StoreChange | undefined
+    let change: WatchAnswer | undefined
     try {
       change = await ask(seen, keysForQuery(shown))
       failures = 0
@@ -251,10 +292,11 @@ async function* watchByLongPolling(
       continue
     }
     if (signal.aborted) return
+    const { waiting } = change
     const inbox = change.inbox.filter((item) => !shown.has(item.clientKey))
     for (const item of inbox) shown.add(item.clientKey)
-    // A message in the log has left the inbox and never comes back.
-    for (const entry of change.entries) if ('clientKey' in entry && entry.clientKey) shown.delete(entry.clientKey)
+    // A message that has left the inbox never comes back.
+    if (waiting) for (const key of [...shown]) if (!waiting.has(key)) shown.delete(key)
     seen = change.entries.at(-1)?.seq ?? seen
     if (change.entries.length > 0 || inbox.length > 0) yield { entries: change.entries, inbox }
     else if (clock.now() - askedAt < heldMs) await sleep(pollMs, { clock, signals: [signal, closing] })

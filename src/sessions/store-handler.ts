@@ -27,27 +27,33 @@ export interface StoreHandlerOptions extends AccessOptions {
  * A session store over HTTP, for `createRemoteStore` or any other client, on every runtime that has `Request` and
  * `Response`. Give `token` (every client that knows it may do everything), `authorize` (decides for each request), or both.
  *
- * ## The protocol, version 1
+ * ## The protocol, version 2
  *
- * Bodies are JSON objects in UTF-8 with `protocol: 2`; unknown fields are ignored. An id or a name is
- * one percent-encoded segment of the path; where it is empty, `.` or `..`, or begins with `~`, a `~` goes in front. An
- * answer about a session repeats its id as `session`. Each request carries `Authorization: Bearer <token>`.
+ * Bodies are JSON objects in UTF-8 with `protocol: 2`; unknown fields are ignored. An id or a name is one percent-encoded
+ * segment of the path; where it is empty, `.` or `..`, or begins with `~`, a `~` goes in front; a text with half a surrogate
+ * pair is sent as JSON after `~!`. An answer about a session repeats its id as `session`. Each request carries
+ * `Authorization: Bearer <token>`.
  *
  * | request | body or query | answer 200 |
  * |---|---|---|
  * | `GET /identity` | | `identity`: text or null |
- * | `GET /sessions` | `?after=<id>` | `sessions: [{ id, head, parent?, createdAt?, updatedAt? }]`, by id; `next` as below |
+ * | `GET /sessions` | `?query=<a SessionQuery as JSON>` | `sessions`: summaries that the client may see; `next`: the cursor of the next page if there is one |
+ * | `GET /sessions/{id}` | | `summary` |
  * | `DELETE /sessions/{id}` | | |
- * | `GET /sessions/{id}/entries` | `?after=<seq>` | `entries`; `next`: the last seq of this page if more follow |
- * | `POST /sessions/{id}/entries` | `If-Match: "<epoch>/<head>"`, `Idempotency-Key`; `entries`, `holder?`, `parent?` | `head`: after these entries |
- * | `POST /sessions/{id}/lease` | `owner`, `ttlMs`, `takeOver?` | `epoch`, `head`, `inbox` |
+ * | `GET /sessions/{id}/entries` | `?after=<seq>&before=<seq>&limit=<n>&fromEnd=true`, each optional | `entries`; `next`: the last seq of this page if more of the range follow |
+ * | `POST /sessions/{id}/entries` | `If-Match: "<epoch>/<head>"`, `Idempotency-Key`; `entries`, `holder?`, `parent?`, `base?` | `head`: after these entries |
+ * | `POST /sessions/{id}/lease` | `owner`, `ttlMs`, `takeOver?`, `create?` | `epoch`, `head`, `inbox`, `died?: { processId, sessions }` |
  * | `PUT /sessions/{id}/lease` | `owner`, `ttlMs`, `epoch` | the same |
  * | `DELETE /sessions/{id}/lease` | `?owner=…&epoch=…` | the same |
  * | `POST /sessions/{id}/inbox` | `item: { clientKey, mode, content, … }` | |
- * | `GET /sessions/{id}/watch` | `?after=<seq>&seen=<clientKey>&seen=…` | `entries`, `inbox` without what was seen; waits up to 25 s while both are empty |
+ * | `GET /sessions/{id}/watch` | `?after=<seq>&inboxOnly=true&seen=<clientKey>&seen=…` | `entries` (none with `inboxOnly`), `inbox` without what was seen, `waiting?`: the keys of all messages that wait; waits up to 25 s while there is nothing to tell |
+ * | `GET /sessions/{id}/blobs` | | `names` |
  * | `PUT /sessions/{id}/blobs/{SHA-256 in hex}` | the bytes, `application/octet-stream` | `name`: to get it by |
  * | `GET /sessions/{id}/blobs/{name}` | | the bytes, `application/octet-stream`, with `Repr-Digest: sha-256=:…:` and `Libero-Session: {id}` |
+ * | `DELETE /sessions/{id}/blobs/{name}` | | |
  *
+ * A lease is renewed by the client and ends `ttlMs` after its last renewal, also if the server renews its own leases in
+ * another way. A page of `fromEnd` begins where the last `limit` entries begin; the rest follows with `after`, without it.
  * Entries are dense: the first of a page or an append has the number after `after` or `head`. An append is all or nothing,
  * and one that happened already, by the ids of its entries, succeeds again; a server that cannot tell so goes by the
  * `Idempotency-Key`. An inbox that is too big for one answer is given in part, the rest by `watch`.
@@ -58,7 +64,7 @@ export interface StoreHandlerOptions extends AccessOptions {
  * |---|---|---|
  * | 400, 415, 428 | `bad_request` | malformed; do not repeat |
  * | 401, 403 | `denied` | no valid token; not allowed |
- * | 404 | `no_route`, `no_session`, `no_blob` | |
+ * | 404 | `no_route`, `no_session`, `no_blob` | `no_session` also for a lease without `create`, a message and a blob |
  * | 405 | `no_method` | see `Allow` |
  * | 409 | `head_moved` | with `head`, `owner?`: read what is there; your entries may be among it |
  * | 412 | `lease_lost` | with `owner?`: another writer has the session |

@@ -8,6 +8,10 @@ import { failureOf, json, label, openTo, remoteWorld, token } from './store-remo
 const ok = (fields: Record<string, unknown>): Response => json({ protocol: 2, session: 's', ...fields })
 const text = (body: string, type: string, status = 200): Response =>
   new Response(body, { status, headers: { 'content-type': type } })
+const summary = (id: string): object => ({
+  ...{ id, head: 1, tags: [], status: 'idle', createdAt: 0, updatedAt: 0 },
+  ...{ turns: 0, calls: 0, tokens: 0, cost: 0, bytes: 0 },
+})
 const problem = (status: number, error: unknown): Response => json({ protocol: 2, error }, status)
 
 /** A body without an end, which counts what is taken of it. */
@@ -50,8 +54,9 @@ describe('FD-30 an answer that is not what it should be', () => {
     'a list': [() => json([1]), 'unavailable', /not the answer/],
     'no protocol': [() => json({ session: 's', entries: [] }), 'unavailable', /not the answer/],
     'a protocol that is no version': [() => ok({ protocol: '1' }), 'unavailable', /not the answer/],
-    'a newer protocol': [() => ok({ protocol: 3, entries: [] }), 'newer', /version 2.*update libero/],
-    'a problem of a newer protocol': [() => json({ protocol: 3, error: {} }, 400), 'newer', /version 2/],
+    'a newer protocol': [() => ok({ protocol: 3, entries: [] }), 'newer', /version 3.*update libero here/],
+    'a problem of a newer protocol': [() => json({ protocol: 3, error: {} }, 400), 'newer', /version 3/],
+    'an older protocol': [() => ok({ protocol: 1, entries: [] }), 'unavailable', /version 1.*update libero there/],
     'no session': [() => json({ protocol: 2, entries: [] }), 'corrupt', /another session/],
     'another session': [() => ok({ session: 't', entries: [] }), 'corrupt', /another session/],
     'no entries': [() => ok({}), 'corrupt', /not a list/],
@@ -106,6 +111,24 @@ describe('FD-30 an answer that is not what it should be', () => {
     'a list that is none': [(store) => store.list(), () => ok({ sessions: {} })],
     'a list with a session that is none': [(store) => store.list(), () => ok({ sessions: [{ id: 7, head: 0 }] })],
     'a list without an end': [(store) => store.list(), () => ok({ sessions: [], next: 'x' })],
+    'a page that follows itself': [
+      (store) => store.list({ cursor: '["updated",0,"s"]' }),
+      () => ok({ sessions: [summary('s')], next: '["updated",0,"s"]' }),
+    ],
+    'a summary of another session': [(store) => store.find('s'), () => ok({ summary: summary('t') })],
+    'a summary that is none': [(store) => store.find('s'), () => ok({ summary: { id: 's' } })],
+    'more entries than were asked for': [
+      (store) => store.read('s', { limit: 1 }),
+      () => ok({ entries: [label(1), label(2)] }),
+    ],
+    'entries beyond the range': [
+      (store) => store.read('s', { before: 2 }),
+      () => ok({ entries: [label(1), label(2)] }),
+    ],
+    'last entries that are not after': [
+      (store) => store.read('s', { after: 5, limit: 1, fromEnd: true }),
+      () => ok({ entries: [label(5)] }),
+    ],
     'a message that was sent to another session': [
       (store) => store.send('s', { clientKey: 'k', mode: 'steer', content: [] }),
       () => ok({ session: 't' }),

@@ -69,6 +69,7 @@ describe('FD-27 the server applies an append, and the answer is lost', () => {
       incoming.socket.destroy()
     }
     const item = { clientKey: 'k', mode: 'steer', content: [] } as const
+    await inner.lease('s', { owner: 'ann', ttlMs: hour, create: true })
     await inTime(clock, open().send('s', item))
     expect((await inner.lease('s', { owner: 'ann', ttlMs: hour, create: true })).inbox).toEqual([item])
   })
@@ -95,7 +96,7 @@ describe('FD-28 the log has moved on', () => {
     )
 
   test('by our own entries: then it has succeeded', async () => {
-    const store = conflict([label(1), label(2), label(3)])
+    const store = conflict([label(1), label(2)])
     await store.append('s', [label(1), label(2)], { epoch: 1, head: 0 })
   })
 
@@ -181,7 +182,7 @@ describe('FD-29 the server is down', () => {
       if (refusals-- <= 0) return serve()
       outgoing.writeHead(status, after ? { 'retry-after': after } : {}).end('busy')
     }
-    expect(await inTime(clock, open().list(), 50)).toEqual([])
+    expect(await inTime(clock, open().list(), 50)).toEqual({ sessions: [] })
     expect(times).toHaveLength(3)
     if (after) expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(2000)
   })
@@ -309,6 +310,7 @@ describe('watching', () => {
 
   test('a message that waits unread is told once, and the server is not asked again and again because of it', async () => {
     const { server, clock, inner, open } = await remoteWorld()
+    await inner.lease('s', { owner: 'ann', ttlMs: hour, create: true })
     await inner.send('s', { clientKey: 'k&=ä', mode: 'steer', content: [] })
     const abort = new AbortController()
     let told = 0
@@ -324,6 +326,7 @@ describe('watching', () => {
 
   test('more messages than an address can name are each given once', async () => {
     const { clock, inner, open } = await remoteWorld()
+    await inner.lease('s', { owner: 'ann', ttlMs: hour, create: true })
     const keys = Array.from({ length: 300 }, (_, i) => `${i}-${'k'.repeat(50)}`)
     for (const clientKey of keys) await inner.send('s', { clientKey, mode: 'steer', content: [] })
     const abort = new AbortController()
@@ -358,6 +361,21 @@ test('a session that needs many pages is read whole, in order', async () => {
   expect(read.length).toBe(25_000)
   expect(read.every(({ seq }, i) => seq === i + 1)).toBe(true)
   expect(server.asked).toEqual([0, 10_000, 20_000].map((after) => `GET /sessions/s/entries?after=${after}`))
+})
+
+test('ST06 a range of a long session is read in as many pages as it needs, from the end too', async () => {
+  const { server, inner, open } = await remoteWorld()
+  const { epoch } = await inner.lease('s', { owner: 'ann', ttlMs: hour, create: true })
+  const entries = Array.from({ length: 25_000 }, (_, i) => label(i + 1))
+  await inner.append('s', entries, { epoch, head: 0 })
+  const last = await open().read('s', { limit: 15_000, fromEnd: true, before: 24_001 })
+  expect([last.length, last[0]?.seq, last.at(-1)?.seq]).toEqual([15_000, 9001, 24_000])
+  expect(server.asked).toEqual([
+    'GET /sessions/s/entries?after=0&before=24001&limit=15000&fromEnd=true',
+    'GET /sessions/s/entries?after=19000&before=24001&limit=5000',
+  ])
+  expect(await open().read('s', { after: 3, limit: 2 })).toEqual([label(4), label(5)])
+  expect(server.asked).toHaveLength(3)
 })
 
 test('a list that needs many pages is read whole', async () => {

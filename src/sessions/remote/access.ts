@@ -6,6 +6,7 @@ import { Refusal } from './route.ts'
 /** The operation that a client requests. */
 export type StoreMethod =
   | 'list'
+  | 'find'
   | 'read'
   | 'append'
   | 'lease'

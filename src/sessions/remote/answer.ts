@@ -110,6 +110,11 @@ function checkVersion({ protocol }: Record<string, unknown>, origin: string): vo
       'newer',
       `${origin} speaks version ${protocol} of the protocol, we know ${protocolVersion}; update libero here`,
     )
+  if (isVersion(protocol) && protocol < protocolVersion)
+    throw new StoreError(
+      'unavailable',
+      `${origin} speaks version ${protocol} of the protocol, we speak ${protocolVersion}; update libero there`,
+    )
 }
 
 /** Keeps only short texts without secrets and control characters. */

@@ -1,11 +1,12 @@
 import type { Clock } from '../../core/clock.ts'
-import { LeaseLostError, messageOf } from '../../core/errors.ts'
+import { LeaseLostError, messageOf, SessionNotFoundError } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
 import type { InboxItem } from '../../core/log.ts'
-import type { Fence, SessionQuery, SessionStore, SessionSummary, StoreChange } from '../../core/store.ts'
+import type { Fence, SessionPage, SessionQuery, SessionStore, SessionSummary } from '../../core/store.ts'
 import { sha256Hex } from '../bytes.ts'
-import { eachSession, nextPage, parseQuery } from '../session-query.ts'
+import { maxLimit, nextPage, parseQuery } from '../session-query.ts'
 import type { AccessControl, StoreMethod } from './access.ts'
+import { maxPageLength, pageOf, readPage, watchOnce } from './pages.ts'
 import { dropBody, parseFenceHeader, protocolVersion, readCapped, reprDigestOf, segmentOf } from './protocol.ts'
 import { badRequest, Refusal, type Route, respond } from './route.ts'
 import { asEntries, entriesFlaw, isCount, isFiniteNumber, itemFlaw } from './validate.ts'
@@ -20,6 +21,11 @@ export interface HandlerContext {
   readonly clock: Clock
 }
 
+/** A watcher that is further behind reads in pages. */
+const maxWatchedEntries = 500
+/** With more keys of waiting messages, none are told. */
+const maxWaitingKeys = 1000
+
 /** The operations of the handler, called after the request is authorized. */
 export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, id: string) => Promise<Response>>> = {
   async identity({ store }) {
@@ -28,14 +34,16 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
 
   async list({ store, access, request, route }) {
     const query = queryOf(route)
-    const { limit } = parseQuery(query)
-    const visible: SessionSummary[] = []
-    for await (const summary of eachSession(store, query)) {
-      if (await access.isAllowed(request, { method: 'list', sessionId: summary.id })) visible.push(summary)
-      if (visible.length > limit) break
-    }
-    const { sessions, next } = nextPage(visible, parseQuery(query))
+    const { sessions, next } = await visiblePage(store, query, (sessionId) =>
+      access.isAllowed(request, { method: 'list', sessionId }),
+    )
     return respond({ sessions, ...(next !== undefined && { next }) })
+  },
+
+  async find({ store }, id) {
+    const summary = await store.find(id)
+    if (!summary) throw new SessionNotFoundError(id)
+    return respond({ session: id, summary })
   },
 
   async delete({ store }, id) {
@@ -44,10 +52,15 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
   },
 
   async read({ store, route }, id) {
-    const entries = await store.read(id, { after: countOf(route, 'after') })
-    const { text, count, isLast } = pageOf(entries)
-    const next = isLast ? '' : `,"next":${entries[count - 1]?.seq}`
-    return respond(`"session":${JSON.stringify(id)},"entries":${text}${next}`)
+    const limit = countIn(route, 'limit')
+    const before = countIn(route, 'before')
+    const range = {
+      after: countIn(route, 'after') ?? 0,
+      ...(before !== undefined && { before }),
+      ...(limit !== undefined && { limit, fromEnd: isSet(route, 'fromEnd') }),
+    }
+    const { text, next } = limit === 0 ? { text: '[]' } : await readPage(store, id, range)
+    return respond(`"session":${JSON.stringify(id)},"entries":${text}${next === undefined ? '' : `,"next":${next}`}`)
   },
 
   async append(context, id) {
@@ -57,11 +70,18 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
     const { entries, holder, parent, base } = await objectOf(request, maxBytes)
     const flaw = entriesFlaw(entries, fence.head)
     if (flaw) throw badRequest(flaw)
-    for (const sessionId of [holder, parent, base]) {
+    for (const [sessionId, method] of [
+      [holder, 'append'],
+      [parent, 'append'],
+      [base, 'read'],
+    ] as const) {
       if (sessionId === undefined) continue
       if (typeof sessionId !== 'string') throw badRequest('holder, parent and base must be ids of sessions')
-      if (!(await access.isAllowed(request, { method: 'append', sessionId })))
-        throw new Refusal(403, { code: 'denied', message: 'You may not write under this session' })
+      if (!(await access.isAllowed(request, { method, sessionId })))
+        throw new Refusal(403, {
+          code: 'denied',
+          message: `You may not ${method === 'read' ? 'fork' : 'write under'} this session`,
+        })
     }
     const family = {
       ...(holder !== undefined && { holder }),
@@ -72,7 +92,8 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
     try {
       await store.append(id, checked, { ...fence, ...(family as Pick<Fence, 'holder' | 'parent' | 'base'>) })
     } catch (error) {
-      throw error instanceof LeaseLostError ? await movedOrLost(store, id, fence.head, error) : error
+      if (error instanceof LeaseLostError) throw await movedOrLost(store, id, fence.head, error)
+      throw base !== undefined && error instanceof RangeError ? badRequest(error.message) : error
     }
     return respond({ session: id, head: fence.head + checked.length })
   },
@@ -83,7 +104,7 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
       ? {
           owner: route.query.get('owner'),
           ttlMs: 0,
-          epoch: countOf(route, 'epoch'),
+          epoch: countIn(route, 'epoch') ?? 0,
           takeOver: undefined,
           create: undefined,
         }
@@ -101,9 +122,10 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
       ...(takeOver === true && { takeOver }),
       ...(create === true && { create }),
     }
-    const lease = await store.lease(id, asked)
-    const { epoch: held, head, inbox } = lease
-    return respond(`"session":${JSON.stringify(id)},"epoch":${held},"head":${head},"inbox":${pageOf(inbox).text}`)
+    // Without `ofProcess`: the client renews it, and its lease ends with the client.
+    const { epoch: held, head, inbox, died } = await store.lease(id, asked)
+    const fields = JSON.stringify({ session: id, epoch: held, head, ...(died && { died }) }).slice(1, -1)
+    return respond(`${fields},"inbox":${pageOf(inbox).text}`)
   },
 
   async send({ store, request, maxBytes }, id) {
@@ -115,13 +137,20 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
   },
 
   async watch({ store, request, route, holdMs, clock }, id) {
-    const after = countOf(route, 'after')
+    const after = countIn(route, 'after') ?? 0
+    const inboxOnly = isSet(route, 'inboxOnly')
+    const session = `"session":${JSON.stringify(id)}`
+    // A client that is far behind catches up in pages; the messages are still there afterwards.
+    if (!inboxOnly && ((await store.find(id))?.head ?? 0) - after > maxWatchedEntries)
+      return respond(`${session},"entries":${(await readPage(store, id, { after })).text},"inbox":[]`)
     const seen = new Set(route.query.getAll('seen'))
-    const change = await watchOnce(store, id, { after, seen, holdMs, signal: request.signal, clock })
-    const [entries, inbox] = [pageOf(change?.entries ?? []), pageOf(change?.inbox ?? [])]
+    const watching = { after, seen, inboxOnly, holdMs, signal: request.signal, clock }
+    const change = await watchOnce(store, id, watching)
+    const [entries, inbox] = [pageOf(change.entries), pageOf(change.inbox)]
     // Both together may exceed the client's limit. The inbox is still there when the client asks for the next entries.
     const isBoth = entries.count === 0 || entries.text.length + inbox.text.length <= maxPageLength
-    return respond(`"session":${JSON.stringify(id)},"entries":${entries.text},"inbox":${isBoth ? inbox.text : '[]'}`)
+    const waiting = change.waiting.length > maxWaitingKeys ? '' : `,"waiting":${JSON.stringify(change.waiting)}`
+    return respond(`${session},"entries":${entries.text},"inbox":${isBoth ? inbox.text : '[]'}${waiting}`)
   },
 
   async putBlob({ store, request, route, maxBytes }, id) {
@@ -167,10 +196,41 @@ function queryOf({ query }: Route): SessionQuery {
   return value
 }
 
-function countOf({ query }: Route, name: string): number {
-  const count = Number(query.get(name) ?? 0)
+/** A whole number of the query; undefined if it is absent. */
+function countIn({ query }: Route, name: string): number | undefined {
+  const text = query.get(name)
+  if (text === null) return undefined
+  const count = text === '' ? Number.NaN : Number(text)
   if (!isCount(count)) throw badRequest(`${name} must be a whole number`)
   return count
+}
+
+function isSet({ query }: Route, name: string): boolean {
+  const text = query.get(name) ?? 'false'
+  if (text !== 'true' && text !== 'false') throw badRequest(`${name} must be true or false`)
+  return text === 'true'
+}
+
+/**
+ * A page of the sessions that the client may see. Its cursor is the place of one of them, so that it tells nothing about the
+ * others.
+ */
+async function visiblePage(
+  store: SessionStore,
+  query: SessionQuery,
+  isVisible: (id: string) => Promise<boolean>,
+): Promise<SessionPage> {
+  const parsedQuery = parseQuery(query)
+  const visible: SessionSummary[] = []
+  let [cursor, limit] = [query.cursor, Math.min(parsedQuery.limit + 1, maxLimit)]
+  do {
+    const page = await store.list({ ...query, limit, ...(cursor !== undefined && { cursor }) })
+    for (const session of page.sessions)
+      if (visible.length <= parsedQuery.limit && (await isVisible(session.id))) visible.push(session)
+    cursor = page.next
+    limit = maxLimit // for a client that may see few of many
+  } while (cursor !== undefined && visible.length <= parsedQuery.limit)
+  return nextPage(visible, parsedQuery)
 }
 
 /** Stores throw the same error for both, but a client that lost an answer must know whether its entries may be stored. */
@@ -182,64 +242,6 @@ async function movedOrLost(store: SessionStore, id: string, expected: number, er
   const head = stored.at(-1)?.seq
   const details = { ...(owner !== undefined && { owner }), ...(head !== undefined && { head }) }
   return new Refusal(409, { code: 'head_moved', message, ...details })
-}
-
-/** Characters, so at most three times as many bytes. */
-const maxPageLength = 8 * 1024 * 1024
-const maxPageItems = 10_000
-
-interface Page {
-  /** JSON, a list. */
-  readonly text: string
-  readonly count: number
-  readonly isLast: boolean
-}
-
-/** As many items from the beginning of a list as fit into one answer, but at least one. */
-function pageOf(items: readonly unknown[]): Page {
-  const parts: string[] = []
-  let length = 0
-  for (const item of items) {
-    const part = JSON.stringify(item)
-    if (parts.length > 0 && (parts.length >= maxPageItems || length + part.length > maxPageLength)) break
-    parts.push(part)
-    length += part.length
-  }
-  return { text: `[${parts.join(',')}]`, count: parts.length, isLast: parts.length === items.length }
-}
-
-interface WatchOnce {
-  readonly after: number
-  /** Keys of messages that the client knows. */
-  readonly seen: ReadonlySet<string>
-  readonly holdMs: number
-  /** Aborted when the client has gone. */
-  readonly signal: AbortSignal
-  readonly clock: Clock
-}
-
-/** The next change of a session; undefined if there is none within `holdMs`. */
-async function watchOnce(
-  store: SessionStore,
-  id: string,
-  { after, seen, holdMs, signal, clock }: WatchOnce,
-): Promise<StoreChange | undefined> {
-  const ended = new AbortController()
-  const end = (): void => ended.abort()
-  if (signal.aborted) return undefined
-  signal.addEventListener('abort', end)
-  const cancelTimer = clock.timer(holdMs, end)
-  try {
-    for await (const { entries, inbox } of store.watch(id, { after, signal: ended.signal })) {
-      const unseen = inbox.filter((item) => !seen.has(item.clientKey))
-      if (entries.length > 0 || unseen.length > 0) return { entries, inbox: unseen }
-    }
-    return undefined
-  } finally {
-    cancelTimer()
-    signal.removeEventListener('abort', end)
-    end()
-  }
 }
 
 /** The body of a request; throws if it is too large. */

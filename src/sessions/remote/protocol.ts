@@ -44,10 +44,12 @@ export function storeCodeOf(code: string): StoreErrorCode | undefined {
   return Object.hasOwn(storeFailures, name) ? (name as StoreErrorCode) : undefined
 }
 
-/** Encodes a text as one segment of a path. A `~` precedes segments that a URL cannot contain: `.`, `..` and the empty one. */
+/**
+ * Encodes a text as one segment of a path. A `~` precedes segments that a URL cannot contain: `.`, `..` and the empty one.
+ * A text with half a surrogate pair, which has no UTF-8, is sent as JSON after `~!`.
+ */
 export function segmentOf(text: string): string {
-  if (!text.isWellFormed())
-    throw new TypeError(`${JSON.stringify(text)} has half a character in it and cannot be part of an address`)
+  if (!text.isWellFormed()) return `~!${encodeURIComponent(JSON.stringify(text))}`
   const coded = encodeURIComponent(text)
   return coded === '' || coded === '.' || coded === '..' || coded.startsWith('~') ? `~${coded}` : coded
 }
@@ -56,6 +58,7 @@ export function segmentOf(text: string): string {
 export function textOfSegment(segment: string): string | undefined {
   try {
     const text = decodeURIComponent(segment)
+    if (text.startsWith('~!')) return String(JSON.parse(text.slice(2)))
     return text.startsWith('~') ? text.slice(1) : text
   } catch {
     return undefined

@@ -38,7 +38,7 @@ function verbsOfTop(top: string | undefined): Verbs | undefined {
 }
 
 function verbsOfPart(part: string | undefined, name: string | undefined): Verbs | undefined {
-  if (part === undefined) return { DELETE: 'delete' }
+  if (part === undefined) return { GET: 'find', DELETE: 'delete' }
   if (name !== undefined) return part === 'blobs' ? ofBlob : undefined
   return Object.hasOwn(ofSession, part) ? ofSession[part] : undefined
 }

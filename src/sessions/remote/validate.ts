@@ -27,6 +27,25 @@ export function entriesFlaw(value: unknown, head: number): string | undefined {
   return undefined
 }
 
+/** What is wrong with a value as a page of a range; undefined if nothing is. */
+export function pageFlaw(value: unknown, range: AskedRange): string | undefined {
+  const { after, before = Number.POSITIVE_INFINITY, limit, isFromEnd } = range
+  const first: unknown = isFromEnd && Array.isArray(value) ? value[0]?.seq : undefined
+  const flaw = entriesFlaw(value, typeof first === 'number' && first > after ? first - 1 : after)
+  if (flaw) return flaw
+  const entries = asEntries(value)
+  if (entries.length > limit) return `more than the ${limit} entries that were asked for`
+  return (entries.at(-1)?.seq ?? -1) >= before ? `entries that are not before ${before}` : undefined
+}
+
+interface AskedRange {
+  readonly after: number
+  readonly before: number | undefined
+  readonly limit: number
+  /** The page begins wherever the last entries begin. */
+  readonly isFromEnd: boolean
+}
+
 /** Checked by `entriesFlaw` before. */
 export const asEntries = (value: unknown): readonly LogEntry[] => value as readonly LogEntry[]
 
@@ -53,11 +72,14 @@ export function inboxFlaw(value: unknown): string | undefined {
 export const asInbox = (value: unknown): readonly InboxItem[] => value as readonly InboxItem[]
 
 /** The lease in an answer, or what is wrong with it. */
-export function leaseOf({ epoch, head, inbox }: Record<string, unknown>): Lease | string {
+export function leaseOf({ epoch, head, inbox, died }: Record<string, unknown>): Lease | string {
   if (!isCount(epoch)) return `the epoch is ${shown(epoch)}`
   if (!isCount(head)) return `the head is ${shown(head)}`
-  return inboxFlaw(inbox) ?? { epoch, head, inbox: asInbox(inbox) }
+  return inboxFlaw(inbox) ?? { epoch, head, inbox: asInbox(inbox), ...(isDeath(died) && { died }) }
 }
+
+const isDeath = (value: unknown): value is NonNullable<Lease['died']> =>
+  isRecord(value) && typeof value.processId === 'string' && isCount(value.sessions) && value.sessions > 0
 
 /** What is wrong with a value as a session of a list; undefined if nothing is. */
 export function summaryFlaw(value: unknown): string | undefined {
