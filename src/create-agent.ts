@@ -1,7 +1,7 @@
 import type { Authority, AuthorityOptions } from './authority/authority.ts'
 import { type Agent, type AgentParts, assembleAgent } from './core/agent.ts'
 import { checkBehavior, isBehavior, show } from './core/behavior.ts'
-import type { ChildPreset } from './core/fork.ts'
+import type { ChildPreset } from './core/children.ts'
 import type { Interact } from './core/interaction.ts'
 import { didYouMean } from './core/nearest.ts'
 import type { Extension } from './core/run.ts'

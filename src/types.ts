@@ -4,6 +4,7 @@ export type { Authority, AuthorityOptions } from './authority/authority.ts'
 export type { AuditRecord, AuditSink, Decision, Effect } from './core/authority.ts'
 export type { Behavior, Limits } from './core/behavior.ts'
 export type { Cancellation } from './core/cancellation.ts'
+export type { Child, ChildPreset } from './core/children.ts'
 export type { Clock } from './core/clock.ts'
 export type { SchemaTool, TypedTool } from './core/define-tool.ts'
 export type {
@@ -16,7 +17,6 @@ export type {
   SpawnConfig,
   WriteFileOptions,
 } from './core/execution.ts'
-export type { Child, ChildPreset } from './core/fork.ts'
 export type { HookContexts } from './core/hook-map.ts'
 export type { HookScope, Hooks } from './core/hooks.ts'
 export type { Inbox } from './core/inbox.ts'

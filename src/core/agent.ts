@@ -1,10 +1,10 @@
 import { AgentResources } from './agent-resources.ts'
 import { AgentRuns } from './agent-runs.ts'
 import type { Behavior } from './behavior.ts'
+import type { ChildPreset, Lineage } from './children.ts'
 import { type Clock, createIds, systemClock } from './clock.ts'
 import type { SchemaTool } from './define-tool.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
-import type { ChildPreset, Lineage } from './fork.ts'
 import { type HookContexts, hookNames } from './hook-map.ts'
 import { Hooks, scopeOf, tier } from './hooks.ts'
 import { Inbox } from './inbox.ts'
@@ -106,7 +106,7 @@ export function assembleAgent(parts: AgentParts): Agent {
   const dependencies: RunDependencies = {
     ...{ parts, tools, hooks, log, inbox, clock, newId },
     handle: () => resources.handle,
-    createChild: (lineage, session, preset) => assembleAgent(childPartsOf(parts, lineage, session, preset)),
+    assembleChild: (lineage, session, preset) => assembleAgent(childPartsOf(parts, lineage, session, preset)),
   }
   const runs = new AgentRuns({ dependencies, resources, extensions, report })
   let destroyed: Promise<void> | undefined
@@ -192,7 +192,7 @@ function childPartsOf(
 async function resetLog(log: Log, session: Session | undefined, hooks: Hooks<HookContexts>): Promise<void> {
   if (session) await session.open()
   try {
-    if (session) await (await import('./fork.ts')).closeAllChildCalls(session)
+    if (session) await (await import('./children.ts')).closeAllChildCalls(session)
     const undelivered = undeliveredOf(log)
     await log.append({ type: 'rewind', toSeq: 0 })
     for (const message of undelivered) void hooks.tell('steer:undelivered', { ...message, reason: 'reset' })

@@ -2,10 +2,10 @@ import type { AgentParts } from './agent.ts'
 import { type Behavior, type ResolvedBehavior, resolveBehavior } from './behavior.ts'
 import { CallTimer } from './call-timer.ts'
 import type { Cancellation } from './cancellation.ts'
+import type { Child, ChildOptions, ChildRequest } from './children.ts'
 import type { Clock } from './clock.ts'
 import type { SchemaTool } from './define-tool.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
-import type { Child, ForkOptions, ForkRequest } from './fork.ts'
 import type { HookContexts } from './hook-map.ts'
 import type { HandlerMap, HookScope, Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
@@ -98,7 +98,7 @@ interface RunChildren {
   readonly stats: ChildRunStats[]
   /** The children at work, by name. */
   readonly running: Map<string, Promise<unknown>>
-  fork(callId: string, cancellation: Cancellation, options: ForkOptions | undefined): Promise<Child>
+  create(callId: string, cancellation: Cancellation, options: ChildOptions | undefined): Promise<Child>
 }
 
 /** How far a run has come. */
@@ -175,12 +175,12 @@ export interface RunDependencies {
   readonly newId: () => string
   /** Where tools run; present once the agent is ready. */
   readonly handle: () => ExecutionHandle | undefined
-  readonly createChild: ForkRequest['createAgent']
+  readonly assembleChild: ChildRequest['assembleChild']
 }
 
 /** Creates a run that has not begun. Throws on invalid options. */
 export function newRun(options: RunOptions, cancellation: Cancellation, dependencies: RunDependencies): Run {
-  const { parts, hooks, log, inbox, clock, newId, createChild } = dependencies
+  const { parts, hooks, log, inbox, clock, newId, assembleChild } = dependencies
   const { provider, session, lineage } = parts
   const depth = lineage?.depth ?? 0
   const behavior = resolveBehavior(parts.behavior, options.behavior)
@@ -223,8 +223,8 @@ export function newRun(options: RunOptions, cancellation: Cancellation, dependen
     children: {
       stats: [],
       running: new Map(),
-      fork: async (callId, cancellation, options) =>
-        (await import('./fork.ts')).forkAgent({ run, callId, cancellation, options, createAgent: createChild }),
+      create: async (callId, cancellation, options) =>
+        (await import('./children.ts')).createChild({ run, callId, cancellation, options, assembleChild }),
     },
     progress: {
       turnNumber: 0,
@@ -236,7 +236,7 @@ export function newRun(options: RunOptions, cancellation: Cancellation, dependen
       isOver: false,
     },
     result: { stopReason: 'end', text: '', output: undefined },
-    // Like `fork`, loaded on first use: few runs need it.
+    // Like `createChild`, loaded on first use: few runs need it.
     askAside: async (call) => (await import('./side-call.ts')).askAside(run, call),
   }
   return run

@@ -141,10 +141,13 @@ export interface WatchOptions {
   readonly inboxOnly?: boolean
 }
 
+/** Goes with each append. The store refuses the append if the writer no longer holds the lease, or does not know all entries. */
 export interface Fence {
+  /** The epoch of the lease, as it was when the writer took it. */
   readonly epoch: number
+  /** The number of the last entry that the writer knows; the new entries follow it. */
   readonly head: number
-  /** For a child's session: the session at the root, whose lease is needed. */
+  /** For a child's session: the id of the session whose lease covers it, at the root of the tree. `epoch` is the epoch of that lease. */
   readonly holder?: string
   /** The parent session. */
   readonly parent?: string
@@ -156,9 +159,13 @@ export interface Fence {
 }
 
 export interface LeaseRequest {
+  /** The name of the writer, for the errors that other writers get. */
   readonly owner: string
+  /** How long the lease is held if it is not renewed; 0 gives it back. */
   readonly ttlMs: number
+  /** The epoch of a lease that the writer holds, to renew it or give it back. Absent to take the lease. */
   readonly epoch?: number
+  /** Take the lease even if another writer holds it. */
   readonly takeOver?: boolean
   /** Make the session if it does not exist. */
   readonly create?: boolean
@@ -170,7 +177,9 @@ export interface LeaseRequest {
 }
 
 export interface Lease {
+  /** Rises whenever a writer takes the lease, so that appends of the writer before are refused. */
   readonly epoch: number
+  /** The number of the last entry; 0 if there is none. */
   readonly head: number
   /** Messages to be moved into the log. */
   readonly inbox: readonly InboxItem[]

@@ -236,7 +236,7 @@ export function closeChildCallsIfStarted(run: Run, ...callIds: readonly string[]
 
 async function closeChildCallsOf({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
   if (!session || cancellation.reason instanceof LeaseLostError) return // another process owns them now
-  const { closeChildCalls, isChildOf } = await import('./fork.ts')
+  const { closeChildCalls, isChildOf } = await import('./children.ts')
   // A cancelled child may still be writing to its session.
   const running = [...children.running].filter(([name]) => callIds.some((id) => isChildOf(name, id)))
   await Promise.allSettled(running.map(([, work]) => work))

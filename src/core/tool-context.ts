@@ -46,7 +46,7 @@ export class CallContext implements ToolContext {
   #nestedCancellation: Cancellation | undefined
   #cancelled: { readonly reason: unknown } | undefined
   #nested = 0
-  #forks = 0
+  #childCount = 0
   #isOver = false
 
   constructor(
@@ -154,11 +154,11 @@ export class CallContext implements ToolContext {
       return { output, isError }
     }
   }
-  get fork(): ToolContext['fork'] {
+  get createChild(): ToolContext['createChild'] {
     return async (options) => {
       this.#checkAlive()
-      const n = ++this.#forks
-      const child = await this.#run.children.fork(
+      const n = ++this.#childCount
+      const child = await this.#run.children.create(
         n === 1 ? this.callId : `${this.callId}~${n}`,
         this.nestedCancellation,
         options,

@@ -1,7 +1,7 @@
 import type { CommandLine, Effect, ToolOrigin } from './authority.ts'
 import type { ResolvedBehavior } from './behavior.ts'
+import type { Child, ChildOptions } from './children.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
-import type { Child, ForkOptions } from './fork.ts'
 import type { Interact } from './interaction.ts'
 import { isRecord } from './is-record.ts'
 import type { EntryOf, Log } from './log.ts'
@@ -116,7 +116,7 @@ export interface ToolContext {
     input: Readonly<Record<string, unknown>>,
   ) => Promise<{ output: ToolOutput; isError: boolean }>
   /** Creates a child agent with the parts of this one, except for those in the options. */
-  readonly fork: (options?: ForkOptions) => Promise<Child>
+  readonly createChild: (options?: ChildOptions) => Promise<Child>
   /** Leaves this call open and ends the run; a later run without a prompt starts the call again. Never returns. */
   readonly suspend: (reason: string) => never
   /** The answer that came through `session.answer` since this call was suspended. */

@@ -1,5 +1,5 @@
+import type { ChildPreset } from '../core/children.ts'
 import type { Clock } from '../core/clock.ts'
-import type { ChildPreset } from '../core/fork.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { Provider } from '../core/provider.ts'
 import type { Schema, StandardSchema } from '../core/schema.ts'

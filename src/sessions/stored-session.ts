@@ -1,6 +1,6 @@
 import { show } from '../core/behavior.ts'
+import { closeAllChildCalls, closeChildCalls, isChildOf } from '../core/children.ts'
 import { SessionNotFoundError } from '../core/errors.ts'
-import { closeAllChildCalls, closeChildCalls, isChildOf } from '../core/fork.ts'
 import type { EntryBody, LogEntry } from '../core/log.ts'
 import type {
   EntryRange,

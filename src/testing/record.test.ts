@@ -114,7 +114,7 @@ describe('a replay', () => {
     let noted = 'one'
     const ask = tool('ask', async (_, ctx) => {
       await ctx.log.append({ type: 'state', owner: 'ask', value: noted })
-      return (await (await ctx.fork()).run({ prompt: 'Sub.' })).text
+      return (await (await ctx.createChild()).run({ prompt: 'Sub.' })).text
     })
     const provider = scripted([call('1', 'ask')], 'From the child.', 'fin')
     const cassette = await recorded({ provider, tools: { ask } })

@@ -1,4 +1,4 @@
-export type { ChildPreset } from '../core/fork.ts'
+export type { ChildPreset } from '../core/children.ts'
 export type { ThinkingLevel } from '../core/thinking.ts'
 export type { JsonSchema, ReplayClass, ToolContext, ToolDef } from '../core/tool.ts'
 export { type AskUserInput, askUser, createAskUserTool } from './ask-user.ts'

@@ -1,4 +1,4 @@
-import type { ChildPreset } from '../core/fork.ts'
+import type { ChildPreset } from '../core/children.ts'
 import type { Session } from '../core/store.ts'
 import type { ThinkingLevel } from '../core/thinking.ts'
 import type { ToolContext, ToolDef } from '../core/tool.ts'
@@ -79,7 +79,7 @@ export function childRunner(
   return async ({ task, context, preset, model = options.model, endedWith }, ctx) => {
     const release = await acquire(ctx.runId, ctx.signal)
     try {
-      const child = await ctx.fork({ task, shareReadState, ...(preset && { preset }) })
+      const child = await ctx.createChild({ task, shareReadState, ...(preset && { preset }) })
       const before = child.hasBegun && child.session ? await endedWith?.(child.session) : undefined
       if (before !== undefined) return { output: before, details: { childId: child.id } }
       const prompt = context ? `${task}\n\n${context}` : task

@@ -1,4 +1,4 @@
-import { isChildOf } from '../core/fork.ts'
+import { isChildOf } from '../core/children.ts'
 import type { LogEntry } from '../core/log.ts'
 import type { SessionQuery, SessionStore, SessionSummary } from '../core/store.ts'
 import { Transcript } from '../core/transcript.ts'

@@ -2,7 +2,7 @@ import { createAgent, createSpawnTool } from 'libero'
 import { connectMcpServers } from 'libero/mcp'
 import { call, fakeClock, type Step, scripted, texts } from 'libero/testing'
 import { expect, onTestFinished, test } from 'vitest'
-import type { ChildPreset } from '../../src/core/fork.ts'
+import type { ChildPreset } from '../../src/core/children.ts'
 import { agentWith, eventually, faultServer, resultsOf, within } from './fixtures/fault-kit.ts'
 
 test.each(['crash-at-start', 'crash-on-list'])(

@@ -95,7 +95,7 @@ test('so it is when a tool does not care that its child was suspended', async ()
   const session = await createSession({ store, id: 's' })
   const wait = tool('wait', (_, ctx) => ctx.suspend('a question'), { replay: 'keyed' })
   const careless = tool('careless', async (_, ctx) => {
-    const child = await ctx.fork()
+    const child = await ctx.createChild()
     await child.run({ prompt: 'Go.' })
     return 'done'
   })

@@ -117,7 +117,7 @@ test('a run does not end before the children it gave up on have ended', async ()
   const clock = fakeClock()
   const { promise: childHasBegun, resolve: childBegins } = Promise.withResolvers<void>()
   const provider = scripted([call('1', 'delegate')], (_, signal) => endsLate(signal), 'fin')
-  const delegate = tool('delegate', async (_, ctx) => (await (await ctx.fork()).run({ prompt: 'look' })).text, {
+  const delegate = tool('delegate', async (_, ctx) => (await (await ctx.createChild()).run({ prompt: 'look' })).text, {
     timeoutMs: 100,
   })
   const agent = createAgent({ provider, clock, tools: { delegate } })

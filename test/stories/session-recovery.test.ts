@@ -451,9 +451,9 @@ test('a call that waits for its second child only is answered there', async () =
   const session = await createSession({ id: 's' })
   const wait = tool('wait', (_, ctx) => ctx.suspend('a question'))
   const two = tool('two', async (_, ctx) => {
-    const first = await ctx.fork()
+    const first = await ctx.createChild()
     await first.run({ prompt: 'One.' })
-    const second = await ctx.fork()
+    const second = await ctx.createChild()
     const { status } = await second.run({ prompt: 'Two.' })
     return status === 'suspended' ? ctx.suspend('its child waits') : 'done'
   })

@@ -79,8 +79,8 @@ describe('a message that says stop', () => {
     const { step, asked } = endless()
     const store = createMemoryStore()
     const session = await createSession({ store, id: 's' })
-    const ask = tool('ask', async (_, { fork }) => {
-      const child = await fork()
+    const ask = tool('ask', async (_, { createChild }) => {
+      const child = await createChild()
       return child.run({ prompt: 'dig' }).then(
         ({ text }) => text,
         (error) => `it ended: ${error.name}`,

@@ -100,10 +100,10 @@ describe('a suspended run', () => {
 describe('what a tool leaves behind', () => {
   test('ends with the call: a child that is not awaited is stopped, and none can be started later', async () => {
     const provider = scripted([call('1', 'leave')], (_, signal) => hangUntil(signal), 'fin')
-    let fork: (() => Promise<unknown>) | undefined
+    let createLater: (() => Promise<unknown>) | undefined
     const leave = tool('leave', async (_, ctx) => {
-      fork = () => ctx.fork()
-      const child = await ctx.fork()
+      createLater = () => ctx.createChild()
+      const child = await ctx.createChild()
       void child.run({ prompt: 'forever' }).catch(() => {})
       await new Promise((resolve) => setTimeout(resolve, 5)) // until it hangs
       return 'started'
@@ -111,14 +111,14 @@ describe('what a tool leaves behind', () => {
     const agent = createAgent({ provider, tools: { leave } })
     const stats = await agent.run({ prompt: 'go' })
     expect([stats.text, stats.children.map((child) => child.status)]).toEqual(['fin', ['aborted']])
-    await expect(fork!()).rejects.toThrow('leave is over')
+    await expect(createLater!()).rejects.toThrow('leave is over')
   })
 
   test('two children of one call are two', async () => {
     const provider = scripted([call('1', 'two')], 'a', 'b', 'fin')
     const two = tool('two', async (_, ctx) => {
-      const one = await (await ctx.fork()).run({ prompt: 'first' })
-      const other = await (await ctx.fork()).run({ prompt: 'second' })
+      const one = await (await ctx.createChild()).run({ prompt: 'first' })
+      const other = await (await ctx.createChild()).run({ prompt: 'second' })
       return `${one.text} ${other.text}`
     })
     const store = createMemoryStore()

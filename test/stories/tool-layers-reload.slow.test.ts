@@ -156,7 +156,7 @@ describe('a reload', () => {
     const seen: string[][] = []
     const delegate = tool('delegate', async (_, ctx) => {
       await layers.reload()
-      await (await ctx.fork()).run({ prompt: 'help' })
+      await (await ctx.createChild()).run({ prompt: 'help' })
       seen.push(events(at))
       return 'helped'
     })

@@ -72,6 +72,7 @@ export type ToolStep =
   | { readonly did: 'append'; readonly bodies: readonly EntryBody[] }
   | { readonly did: 'call'; readonly tool: string; readonly input: unknown }
   | { readonly did: 'progress'; readonly text: string }
+  /** Created a child agent. Recordings say `fork`. */
   | { readonly did: 'fork' }
 
 export type TapedResult =
@@ -108,11 +109,11 @@ export function observedContext(ctx: ToolContext, { mark, note, hold }: StepObse
       await mark({ did: 'call', tool, input: copyJson(input) })
       return ctx.call(tool, input)
     },
-    async fork(options) {
+    async createChild(options) {
       await mark({ did: 'fork' })
-      const forking = ctx.fork(options)
-      hold?.(forking)
-      return forking
+      const creating = ctx.createChild(options)
+      hold?.(creating)
+      return creating
     },
     progress(text) {
       note({ did: 'progress', text: String(text) })

@@ -1,4 +1,4 @@
-import { isChildOf } from '../../core/fork.ts'
+import { isChildOf } from '../../core/children.ts'
 import type { PendingCall, Session } from '../../core/store.ts'
 import { loadSession } from '../../sessions/session.ts'
 import { noteFromStates } from '../agent-instance.ts'

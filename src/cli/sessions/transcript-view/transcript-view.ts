@@ -1,5 +1,5 @@
+import { isChildOf } from '../../../core/children.ts'
 import { SessionNotFoundError } from '../../../core/errors.ts'
-import { isChildOf } from '../../../core/fork.ts'
 import type { CallOutcome, LogEntry } from '../../../core/log.ts'
 import type { SessionStore, SessionSummary } from '../../../core/store.ts'
 import type { SessionContentBlock, SessionTurn, ToolOutput } from '../../../core/turn.ts'

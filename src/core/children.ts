@@ -20,7 +20,7 @@ export interface ChildPreset {
   readonly [field: string]: unknown
 }
 
-export interface ForkOptions {
+export interface ChildOptions {
   readonly preset?: ChildPreset
   /** The child's task, for people. */
   readonly task?: string
@@ -46,7 +46,7 @@ export interface Lineage {
   readonly run: Run
 }
 
-interface ForkedAgent {
+interface ChildAgent {
   readonly log: Log
   readonly hooks: Hooks<HookContexts>
   readonly turns: readonly unknown[]
@@ -54,17 +54,21 @@ interface ForkedAgent {
   destroy(): Promise<void>
 }
 
-export interface ForkRequest {
+export interface ChildRequest {
   readonly run: Run
   readonly callId: string
   readonly cancellation: Cancellation
-  readonly options: ForkOptions | undefined
-  readonly createAgent: (lineage: Lineage, session: Session | undefined, preset: ChildPreset | undefined) => ForkedAgent
+  readonly options: ChildOptions | undefined
+  readonly assembleChild: (
+    lineage: Lineage,
+    session: Session | undefined,
+    preset: ChildPreset | undefined,
+  ) => ChildAgent
 }
 
 /** Creates a child for a call. It is named after the call, so that the call finds the same child again after a crash. */
-export async function forkAgent(request: ForkRequest): Promise<Child> {
-  const { run, callId, cancellation, options = {}, createAgent } = request
+export async function createChild(request: ChildRequest): Promise<Child> {
+  const { run, callId, cancellation, options = {}, assembleChild } = request
   const { task, preset, shareReadState } = options
   const depth = run.facts.depth + 1
   const session = await run.session?.child(callId)
@@ -72,7 +76,7 @@ export async function forkAgent(request: ForkRequest): Promise<Child> {
   const id = session?.id ?? `${run.id}/${callId}`
   const childInfo = { childId: id, depth, callId }
   const parent: ParentCall = { ...(run.session && { session: run.session.id }), runId: run.id, callId }
-  const agent = createAgent({ depth, parent, run }, session, preset)
+  const agent = assembleChild({ depth, parent, run }, session, preset)
   bubble(agent.hooks, run.hooks, childInfo)
   agent.hooks.hook(
     'agent:done',
