@@ -23,6 +23,7 @@ export interface SnapshotNote {
 export interface NotedSnapshot {
   readonly id: string
   readonly folder?: string
+  readonly ref?: string
 }
 
 export function snapshotEntry(note: SnapshotNote): EntryBody {

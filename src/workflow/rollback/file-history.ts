@@ -54,13 +54,13 @@ export class FileHistory {
   }
 
   /** Removes snapshots from the repositories in which they were taken. A folder that is gone is ignored. */
-  async remove(taken: readonly Pick<Snapshot, 'id' | 'folder'>[]): Promise<void> {
+  async remove(taken: readonly Pick<Snapshot, 'ref' | 'folder'>[]): Promise<void> {
     const { execution, clock } = this.#options
     const { handle } = await this.#open()
     const { createFileSnapshots, SnapshotsUnavailableError } = await import('./file-snapshots.ts')
     for (const [folder, list] of Map.groupBy(taken, (one) => one.folder ?? this.#options.folder)) {
       const snapshots = createFileSnapshots({ execution, handle, clock, ...(folder !== undefined && { folder }) })
-      await snapshots.remove(new Set(list.map(({ id }) => id))).catch((error) => {
+      await snapshots.remove(new Set(list.flatMap(({ ref }) => ref ?? []))).catch((error) => {
         if (!(error instanceof SnapshotsUnavailableError) && !isMissingFolder(error)) throw error
       })
     }

@@ -512,6 +512,17 @@ describe('snapshots', () => {
     await expect(files.plan({ ...first, id: '$(touch x)' }, first)).rejects.toThrow('this is no snapshot')
   })
 
+  test('ST21 are removed by their refs: equal ones that others took stay, and no other ref is touched', async () => {
+    const repo = repository({ a: '1' })
+    const { files } = await open(repo.root, { clock: fakeClock(1_700_000_000_000) })
+    const [mine, theirs] = [await taken(files), await taken(files)]
+    expect(mine.id).toBe(theirs.id) // the same files in the same second
+    const branch = repo.git('symbolic-ref', 'HEAD').trim()
+    await files.remove(new Set([mine.ref!, branch, 'refs/libero/snapshots/none']))
+    expect(repo.git('for-each-ref', '--format=%(refname)', 'refs/libero').trim()).toBe(theirs.ref)
+    expect(repo.git('rev-parse', branch).trim()).toMatch(/^[0-9a-f]{40}$/)
+  })
+
   test('survive as plain data, for another process', async () => {
     const repo = repository({ a: '1' })
     const before = await taken((await open(repo.root)).files)

@@ -42,7 +42,7 @@ export interface FileSnapshots {
    */
   rollback(options: RollbackOptions): Promise<RollbackResult>
   /** Removes snapshots from the repository; git removes their objects in time. Ignores those it does not have. */
-  remove(ids: ReadonlySet<string>): Promise<void>
+  remove(refs: ReadonlySet<string>): Promise<void>
 }
 
 /** The changes between `before` and `after` are undone. */
@@ -185,15 +185,10 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     }
   }
 
-  async function remove(ids: ReadonlySet<string>): Promise<void> {
-    const lines = (
-      await git.run("user for-each-ref --format='%(objectname) %(refname)' refs/libero/snapshots/\n")
-    ).split('\n')
-    const refs = lines.flatMap((line) => {
-      const [id = '', ref = ''] = line.split(' ')
-      return ids.has(id) ? [ref] : []
-    })
-    const input = refs.map((ref) => `delete ${ref}\n`).join('')
+  async function remove(refs: ReadonlySet<string>): Promise<void> {
+    // Only those that are listed here: a log that was imported may name any ref.
+    const found = (await git.run("user for-each-ref --format='%(refname)' refs/libero/snapshots/\n")).split('\n')
+    const input = found.flatMap((ref) => (refs.has(ref) ? [`delete ${ref}\n`] : [])).join('')
     if (input !== '') await git.run('user update-ref --stdin\n', { input })
   }
 
@@ -216,7 +211,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
         }
       }),
     rollback: (options) => serially(() => rollback(options)),
-    remove: (ids) => serially(() => remove(ids)),
+    remove: (refs) => serially(() => remove(refs)),
   }
 }
 

@@ -17,8 +17,9 @@ export interface Snapshot {
   /** The git tree of the files. Snapshots of equal files have the same tree. */
   readonly tree: string
   readonly takenAt: number
-  /** Where it was taken; absent in snapshots of earlier versions. */
+  /** Where it was taken, and the ref that keeps it; absent in snapshots of earlier versions. Equal commits may have two. */
   readonly folder?: string
+  readonly ref?: string
   /** The first files that are not in the snapshot. */
   readonly leftOut: readonly LeftOut[]
   readonly leftOutCount: number
@@ -83,6 +84,7 @@ async function attempt(git: GitRunner, options: TakeOptions, index: 'update' | '
     tree: tree!,
     takenAt: options.now,
     ...(folder && { folder }),
+    ref: refOf(options),
     leftOut: leftOut.slice(0, 20).map(([name, why]) => ({ path: shownName(name), why })),
     leftOutCount: leftOut.length,
   }
@@ -165,6 +167,10 @@ function sortOut({ cached, others, big }: Listing): Sorted {
 
 const byBytes = (a: GitName, b: GitName): number => (a < b ? -1 : Number(a > b))
 
+/** Sorted by time. */
+const refOf = ({ now, token }: Pick<TakeOptions, 'now' | 'token'>): string =>
+  `refs/libero/snapshots/${String(Math.floor(now)).padStart(14, '0')}-${token}`
+
 const writeScript = ({ token, keep, now }: TakeOptions): string => `
 index=$private/index.${token}
 given=$index.given
@@ -178,7 +184,7 @@ both=$(printf '040000 tree %s\\tfiles\\n100644 blob %s\\tmeta\\n' "$tree" "$meta
 export GIT_AUTHOR_NAME=libero GIT_AUTHOR_EMAIL=libero@localhost GIT_AUTHOR_DATE='@${Math.floor(now / 1000)} +0000'
 export GIT_COMMITTER_NAME=libero GIT_COMMITTER_EMAIL=libero@localhost GIT_COMMITTER_DATE="$GIT_AUTHOR_DATE"
 commit=$(printf 'files of a folder, to be able to go back to them\\n\\nfolder /%s\\n' "$prefix" | ours commit-tree "$both")
-user update-ref 'refs/libero/snapshots/${String(Math.floor(now)).padStart(14, '0')}-${token}' "$commit"
+user update-ref '${refOf({ now, token })}' "$commit"
 user for-each-ref --format='delete %(refname)' --sort=-refname refs/libero/snapshots/ | tail -n +${keep + 1} |
   user update-ref --stdin
 mv -f "$index" "$private/index"
