@@ -28,9 +28,5 @@ const withoutIndex: readonly string[] = [
 ]
 
 export const pendingCases: Readonly<Record<string, readonly string[]>> = {
-  sqlite: [
-    'ST15 a watcher for the inbox alone gets every message and no entry',
-    'ST05 a lease, a message and a blob need a session that is there, and make none',
-  ],
   jsonl: withoutIndex,
 }

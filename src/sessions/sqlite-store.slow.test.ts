@@ -2,7 +2,6 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { pendingCases } from '../../test/pending-store-cases.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { type ContractCase, storeContract } from '../testing/index.ts'
 import { entry, until, Watcher, write } from '../testing/store-contract-kit.ts'
@@ -21,7 +20,7 @@ describe.each(['FULL', 'NORMAL'] as const)('the SQLite store, synchronous %s', (
         files++
         return createSqliteStore({ path: path(), synchronous, clock })
       },
-      { again: (clock) => createSqliteStore({ path: path(), synchronous, clock }), pending: pendingCases.sqlite! },
+      { again: (clock) => createSqliteStore({ path: path(), synchronous, clock }) },
     ),
   )
 })

@@ -188,7 +188,10 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       async put(bytes) {
         const copy = new Uint8Array(bytes)
         const name = digestOf(copy)
-        await write(({ connection }) => putBlob(connection, id, name, copy))
+        await write(({ connection, rows }) => {
+          if (!rows.find(id)) throw new SessionNotFoundError(id) // prune would remove a blob without a session
+          putBlob(connection, id, name, copy)
+        })
         return name
       },
       get: (name) => read(({ connection, rows }) => findBlob(connection, id, name, rows.find(id))),
