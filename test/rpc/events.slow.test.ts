@@ -88,6 +88,18 @@ describe('libero run --events', () => {
     }
   })
 
+  test('E03 what is replayed is what was live, also an entry of more than 256 KiB', async () => {
+    const desk = openDesk(service.url)
+    service.play([{ say: 'long '.repeat(60_000) }])
+    const first = linesOf((await desk.libero(['--events', '--prompt', 'a'])).out)
+    const [{ session }] = first
+    const again = linesOf((await desk.libero(['--events', '--resume', session, '--after', '0'])).out)
+    const [live, replayed] = [durable(first), durable(again).slice(-durable(first).length)]
+    expect(replayed).toEqual(live)
+    expect(Math.max(...replayed.map((line) => JSON.stringify(line).length))).toBeGreaterThan(300_000)
+    expect(JSON.stringify(durable(again))).not.toContain('"spilled"')
+  })
+
   test('an approval is a request that the client answers', async () => {
     const desk = openDesk(service.url)
     service.play(makes, [{ say: 'Made.' }])
