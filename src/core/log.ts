@@ -235,8 +235,8 @@ function tell(listener: (entry: LogEntry) => void, entry: LogEntry): void {
 let handler: ((name: string) => void) | undefined
 
 /**
- * A place where a crash would hurt. Nothing happens here, except in crash tests, which kill the process at each such
- * place in turn. Entries that are about to be written, or were, become part of the name.
+ * A place at which crash tests kill the process, each of them in turn. Otherwise nothing happens here. The types of the
+ * entries that are about to be written, or were, become part of the name.
  */
 export function failpoint(name: string, entries?: readonly LogEntry[]): void {
   if (handler) handler(entries ? `${name}:${entries.map(({ type }) => type).join('+')}` : name)

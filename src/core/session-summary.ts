@@ -49,7 +49,7 @@ export interface SessionSummary extends SessionDetails {
   readonly bytes: number
   /** The number of the last checkpoint entry; reading may begin where it says. */
   readonly checkpoint?: number
-  /** How often its process died with other sessions aboard since the session last made progress. */
+  /** How often a process died that held this session and others, since this one last made progress: any of them may be the cause. */
   readonly suspicions?: number
 }
 

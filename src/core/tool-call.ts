@@ -211,16 +211,16 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
 }
 
 /**
- * When a call ends, its child agents may have left calls open, in this attempt or an earlier one: answers those. Nothing is
- * to be done if the call is suspended, if its children were cancelled, or if it never had children.
+ * Answers the calls that child agents of an ended call left open, in this attempt or an earlier one. Does nothing if the
+ * call is suspended, if its children were cancelled (they answer their own calls), or if it never had children.
  */
 async function closeChildCallsAfter(run: Run, context: CallContext, timer: CallTimer, error?: unknown): Promise<void> {
   const { hasChildren, attempt, callId } = context
   if (error instanceof Suspended) return // its children continue later
   const isCancelled = error instanceof TimeLimitError || timer.cancellation.isCancelled
-  const childrenAnswerThemselves = hasChildren && isCancelled
+  const childrenAnswerTheirCalls = hasChildren && isCancelled
   const neverHadChildren = !hasChildren && attempt === 1
-  if (childrenAnswerThemselves || neverHadChildren) return
+  if (childrenAnswerTheirCalls || neverHadChildren) return
   context.close()
   await closeChildCallsOf(run, [callId])
 }
