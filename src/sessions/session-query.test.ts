@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { SessionQuery, SessionSummary } from '../core/store.ts'
+import type { SessionQuery, SessionStore, SessionSummary } from '../core/store.ts'
+import { fakeClock } from '../testing/fake-clock.ts'
 import { createMemoryStore } from './memory-store.ts'
-import { allSessions, entriesInRange, pageOf, parseQuery } from './session-query.ts'
+import { createSession } from './session.ts'
+import { allSessions, entriesInRange, pageOf, pageWhere, parseQuery } from './session-query.ts'
 
 const summary = (id: string, more: Partial<SessionSummary> = {}): SessionSummary => ({
   ...{ id, head: 1, tags: [], status: 'idle', createdAt: 1, updatedAt: 1 },
@@ -111,4 +113,39 @@ test('ST06 a range is the slice of the entries that it names', () => {
       expect(entriesInRange(all.slice(first), given, first + 1)).toEqual(wanted)
     }),
   )
+})
+
+/** Sessions of which the last written are not wanted. */
+async function storeWith(wanted: number, others: number): Promise<{ store: SessionStore; calls: () => number }> {
+  const kept = createMemoryStore()
+  const clock = fakeClock(0)
+  for (let i = 0; i < wanted + others; i++) {
+    await clock.advance(1)
+    await (await createSession({ store: kept, id: i < wanted ? `own-${i}` : `other-${i}`, clock })).save()
+  }
+  let calls = 0
+  const list: SessionStore['list'] = (query) => {
+    calls++
+    return kept.list(query)
+  }
+  return { store: { ...kept, list }, calls: () => calls }
+}
+
+const isOwn = ({ id }: { readonly id: string }): boolean => id.startsWith('own-')
+
+test('ST02 a page is filled with wanted sessions, and many others cost few calls', async () => {
+  const { store, calls } = await storeWith(7, 1500)
+  const first = await pageWhere(store, { limit: 5 }, isOwn)
+  expect(first.sessions.map(({ id }) => id)).toEqual(['own-6', 'own-5', 'own-4', 'own-3', 'own-2'])
+  expect(calls()).toBeLessThan(5)
+  const second = await pageWhere(store, { limit: 5, cursor: first.next! }, isOwn)
+  expect(second).toMatchObject({ sessions: [{ id: 'own-1' }, { id: 'own-0' }] })
+  expect(second.next).toBeUndefined()
+})
+
+test('ST02 a page of wanted sessions alone costs one call, and the last one has no next', async () => {
+  const { store, calls } = await storeWith(5, 0)
+  expect((await pageWhere(store, { limit: 5 }, isOwn)).next).toBeUndefined()
+  expect((await pageWhere(store, { limit: 4 }, isOwn)).next).toBeDefined()
+  expect(calls()).toBe(2)
 })

@@ -150,8 +150,10 @@ export async function pageWhere(
   const { limit, order } = parseQuery(query)
   const sessions: SessionSummary[] = []
   let cursor = query.cursor
+  let size = limit
   do {
-    const page = await store.list({ ...query, ...(cursor !== undefined && { cursor }) })
+    const page = await store.list({ ...query, limit: size, ...(cursor !== undefined && { cursor }) })
+    size = maxLimit // many that are not wanted may follow
     for (const summary of page.sessions) {
       if (await isWanted(summary)) sessions.push(summary)
       if (sessions.length < limit) continue
