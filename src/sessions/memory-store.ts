@@ -38,10 +38,15 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
     return session
   }
 
-  /** A child is written under the lease of its root. */
+  /** A child is written under the lease of its root. Sessions that are each other's parents have none. */
   function rootOf(session: MemorySession): MemorySession {
-    const above = session.parent === undefined ? undefined : sessions.get(session.parent)
-    return above ? rootOf(above) : session
+    const seen = new Set<MemorySession>()
+    let root: MemorySession | undefined = session
+    while (root && !seen.has(root)) {
+      seen.add(root)
+      root = root.parent === undefined ? undefined : sessions.get(root.parent)
+    }
+    return [...seen].at(-1)!
   }
 
   function changed(session: MemorySession): void {
@@ -51,9 +56,10 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
   }
 
   function remove(id: string): void {
-    for (const child of index.childrenOf(id)) remove(child)
+    const children = index.childrenOf(id)
     sessions.delete(id)
     index.delete(id)
+    for (const child of children) remove(child)
   }
 
   /** Gives a fork the entries and blobs of its original. Both are immutable, so nothing is copied but references. */

@@ -89,6 +89,26 @@ export const existenceCases: Record<string, StoreCase> = {
     checkEqual(Array.from((await store.blobs('other').get(kept)) ?? []), Array.from(bytes), 'the blob of another')
   },
 
+  async 'ST21 sessions that are above each other are listed, and deleted together'(store) {
+    const { epoch } = await lease(store, 'a')
+    await store.append('a', [entry(1)], { epoch, head: 0 })
+    await store.append('b', [entry(1)], { epoch, head: 0, holder: 'a', parent: 'a' })
+    await store.append('a', [entry(2)], { epoch, head: 1, holder: 'a', parent: 'b' })
+    await write(store, 'other', 1)
+    for (const id of ['a', 'b']) checkEqual((await store.find(id))?.id, id, `the summary of ${id}`)
+    checkEqual(
+      (await store.list({ order: 'id' })).sessions.map(({ id }) => id),
+      ['a', 'b', 'other'],
+      'the list',
+    )
+    await store.delete('a')
+    checkEqual(
+      (await store.list()).sessions.map(({ id }) => id),
+      ['other'],
+      'the list afterwards',
+    )
+  },
+
   async 'ST20 the blobs of a session have names, and each can be deleted alone'(store) {
     for (const id of ['s', 't']) await lease(store, id)
     const blobs = store.blobs('s')

@@ -91,6 +91,19 @@ describe('the store contract catches, of existence', () => {
         'ST21 nothing of a deleted session is left, and a new one of its name begins from nothing',
         (good) => withBlobsApart(good),
       ],
+      'a store that looks for the root of a session without end': [
+        'ST21 sessions that are above each other are listed, and deleted together',
+        (good) => ({
+          ...good,
+          async find(id) {
+            for (let [at, steps] = [(await good.find(id))?.parent, 0]; at !== undefined; steps++) {
+              if (steps > 100) throw new RangeError('This does not end')
+              at = (await good.find(at))?.parent
+            }
+            return good.find(id)
+          },
+        }),
+      ],
       'a store with one place for all blobs': [
         'ST20 the blobs of a session have names, and each can be deleted alone',
         (good) => ({ ...good, blobs: () => good.blobs('s') }),

@@ -37,9 +37,14 @@ export class OpenSessions {
 
   /** Whether a session is held; a child by the lease of its root. */
   isHeld(id: string): boolean {
-    const parent = this.index.summaries.get(id)?.parent
-    if (parent !== undefined && parent !== id) return this.isHeld(parent)
-    return (this.leases.get(id)?.expires ?? 0) > this.#clock.now()
+    const seen = new Set<string>() // sessions may be each other's parents
+    let root = id
+    for (let parent: string | undefined = id; parent !== undefined && !seen.has(parent); ) {
+      seen.add(parent)
+      root = parent
+      parent = this.index.summaries.get(parent)?.parent
+    }
+    return (this.leases.get(root)?.expires ?? 0) > this.#clock.now()
   }
 
   /** Reads the index on first use, with the sessions that were open when their process ended. */
@@ -106,8 +111,9 @@ export class OpenSessions {
   }
 
   /** Children after their own children. */
-  #descendantsOf(id: string): string[] {
-    return this.index.summaries.childrenOf(id).flatMap((child) => [...this.#descendantsOf(child), child])
+  #descendantsOf(id: string, above: readonly string[] = [id]): string[] {
+    const children = this.index.summaries.childrenOf(id).filter((child) => !above.includes(child))
+    return children.flatMap((child) => [...this.#descendantsOf(child, [...above, child]), child])
   }
 
   #separate(fork: string): Promise<void> {
