@@ -92,6 +92,7 @@ export function createFileMapStore(
       : await files.recordOf(session, session.meta.head)
     await saveBlobs(files, session, blobs)
     const added = textOf(entries)
+    const size = blobs.reduce((sum, { bytes }) => sum + bytes.length, added.length)
     const base = original ?? session.meta.base
     failpoint('filemap.append.beforeTurns', entries)
     const log = await files.saveEntries(session, added, base)
@@ -100,7 +101,7 @@ export function createFileMapStore(
     const { epoch, owner } = leases.get(id) ?? session.meta
     await files.change(session, {
       head: head + entries.length,
-      record: recordAfter(before, whole, added.length),
+      record: recordAfter(before, whole, size),
       inbox: session.meta.inbox.filter(({ clientKey }) => !delivered.includes(clientKey)),
       base,
       ...(base && { isFork: true }),
