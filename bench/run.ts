@@ -8,6 +8,7 @@ import { edits, editsGoals } from './edits.ts'
 import { loop } from './loop.ts'
 import { mcp } from './mcp.ts'
 import type { Result } from './measure.ts'
+import { postgres } from './postgres.ts'
 import { redaction } from './redaction.ts'
 import { search } from './search.ts'
 import { sessions } from './sessions.ts'
@@ -22,6 +23,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   tools: { goals: 3, run: tools },
   search: { goals: 10, run: search },
   sessions: { goals: 13, run: sessions },
+  postgres: { goals: 5, run: postgres },
   redaction: { goals: 1, run: redaction },
   authority: { goals: 8, run: authority },
   disclosure: { goals: 2, run: disclosure },

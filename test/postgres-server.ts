@@ -37,8 +37,8 @@ export const noPostgres: string | undefined = whyNot()
 
 export const serverUser: ServerUser | undefined = user && scratch ? { user, scratch } : undefined
 
-/** Starts a server. Only where `noPostgres` says nothing. */
-export async function startPostgres(): Promise<PostgresServer> {
+/** Starts a server. Only where `noPostgres` says nothing. Commits do not wait for the disk, unless `fsync` is set. */
+export async function startPostgres({ fsync = false, connections = 60 } = {}): Promise<PostgresServer> {
   if (!user || !scratch) throw new Error(noPostgres)
   const folder = mkdtempSync(join(scratch, 'libero-postgres-'))
   const programs = programsFor(user, folder)
@@ -62,8 +62,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   async function launch(): Promise<ChildProcess> {
     // The shell outlives us for a moment, and takes the server and its folder along when we are gone without a word.
     const script = `
-      "$0" -D "$1" -p "$2" -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off \\
-        -c deadlock_timeout=500ms -c max_connections=60 < /dev/null &
+      "$0" -D "$1" -p "$2" -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=${fsync ? 'on' : 'off'} \\
+        -c deadlock_timeout=500ms -c max_connections=${connections} < /dev/null &
       server=$!
       word=
       read -r word
