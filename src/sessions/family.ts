@@ -14,8 +14,12 @@ export async function parentLeaseOf(store: SessionStore, id: string): Promise<Pa
   const parent = (await store.find(id))?.parent
   if (parent === undefined) return undefined
   let holder = parent
-  for (let above = await store.find(holder); above?.parent !== undefined; above = await store.find(holder))
+  const seen = new Set<string>() // two sessions may be parents of each other
+  for (let above = await store.find(holder); above?.parent !== undefined && !seen.has(holder); ) {
+    seen.add(holder)
     holder = above.parent
+    above = await store.find(holder)
+  }
   return { holder, parent }
 }
 

@@ -159,6 +159,23 @@ describe('ST20 retention', () => {
     expect(await store.blobs('b').names()).toHaveLength(1)
   })
 
+  test('sessions that are parents of each other are left alone', async () => {
+    await put('a', 9)
+    for (const [id, parent] of [
+      ['x/1', 'x/2'],
+      ['x/2', 'x/1'],
+    ] as const) {
+      const { epoch } = await store.lease(id, { owner: 'o', ttlMs: 1000, create: true })
+      const entry = { type: 'label', seq: 1, id, at: 0, text: 'x' } as const
+      await store.append(id, [entry], { epoch, head: 0, parent })
+      await store.lease(id, { owner: 'o', ttlMs: 0, epoch })
+      await store.blobs(id).put(new Uint8Array([1]))
+    }
+    await put('b', 0)
+    expect(await pruneSessions(store, { maxBytes: 1, clock })).toMatchObject({ sessions: [{ id: 'a' }] })
+    expect(await ids()).toEqual(['b', 'x/1', 'x/2'])
+  })
+
   test('wrong options are refused', async () => {
     await expect(prune({ maxAgeDays: 3 } as PruneOptions)).rejects.toThrow(
       'no option "maxAgeDays", did you mean "maxAgeMs"?',

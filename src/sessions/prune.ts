@@ -103,7 +103,11 @@ async function bytesBelow(store: SessionStore): Promise<ReadonlyMap<string, numb
   const below = new Map<string, number>()
   for (const [id, bytes] of sizes) {
     let root = parents.get(id)!
-    for (let above = parents.get(root); above !== undefined; above = parents.get(root)) root = above
+    const seen = new Set<string>() // an imported log may make two sessions parents of each other
+    for (let above = parents.get(root); above !== undefined && !seen.has(root); above = parents.get(root)) {
+      seen.add(root)
+      root = above
+    }
     below.set(root, (below.get(root) ?? 0) + bytes)
   }
   return below
