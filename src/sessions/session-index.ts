@@ -40,9 +40,11 @@ export class SessionIndex {
     }
     const before = this.#sessions.get(id)
     const [oldGroups, groups] = [before ? groupsOf(before) : [], groupsOf(session)]
-    const isMoved = before?.record.updatedAt !== record.updatedAt || before.record.createdAt !== record.createdAt
-    for (const group of oldGroups) if (isMoved || !groups.includes(group)) this.#remove(group, before!)
-    for (const group of groups) if (isMoved || !oldGroups.includes(group)) this.#add(group, session)
+    for (const group of oldGroups) if (!groups.includes(group)) this.#remove(group, before!)
+    for (const group of groups) {
+      if (oldGroups.includes(group)) this.#move(group, before!, session)
+      else this.#add(group, session)
+    }
     this.#sessions.set(id, session)
   }
 
@@ -93,33 +95,40 @@ export class SessionIndex {
     const choices = groupsFor(query).map((names) => names.flatMap((name) => this.#groups.get(name) ?? []))
     const size = (lists: readonly Lists[]): number => lists.reduce((sum, { id }) => sum + id.size, 0)
     const smallest = choices.reduce((best, lists) => (size(lists) < size(best) ? lists : best))
+    const { order, limit, prefix } = query
     const start = startOf(query)
-    const few = query.prefix === undefined ? undefined : this.#fewWithPrefix(query, size(smallest))
-    if (few) return few.filter((item) => !start || comparePositions(item, start, query.order) > 0)
-    return merged(
-      smallest.map((lists) => lists[query.order].after(start)),
-      query.order,
-    )
-  }
-
-  /** The sessions whose id begins with the prefix, if looking at them all costs less than looking through `size` others. */
-  #fewWithPrefix({ prefix = '', order, limit }: ParsedQuery, size: number): Position[] | undefined {
-    const most = order === 'id' ? size : Math.sqrt(size * (limit + 1))
-    const found: Position[] = []
-    const exact = this.#sessions.get(prefix)
-    if (exact) found.push(placeOf(exact, order))
-    for (const { id } of this.#groups.get(everything)!.id.after({ time: 0, id: prefix })) {
-      if (!id.startsWith(prefix)) break
-      if (found.length >= most) return undefined
-      found.push(placeOf(this.#sessions.get(id)!, order))
+    const all = this.#groups.get(everything)!.id
+    if (prefix !== undefined && order === 'id')
+      return merged(
+        smallest.map((lists) => withPrefix(lists.id, prefix, start)),
+        order,
+      )
+    // Looking at all that begin with the prefix may cost less than looking at the others until the page is full.
+    if (prefix !== undefined && countWithPrefix(all, prefix) ** 2 < size(smallest) * (limit + 1)) {
+      const found = Array.from(withPrefix(all, prefix), ({ id }) => placeOf(this.#sessions.get(id)!, order))
+      const following = found.filter((place) => !start || comparePositions(place, start, order) > 0)
+      return following.sort((a, b) => comparePositions(a, b, order))
     }
-    return found.sort((a, b) => comparePositions(a, b, order))
+    return merged(
+      smallest.map((lists) => lists[order].after(start)),
+      order,
+    )
   }
 
   #add(group: string, session: IndexedSession): void {
     const lists = this.#groups.get(group) ?? createLists()
     this.#groups.set(group, lists)
     for (const order of orders) lists[order].add(placeOf(session, order))
+  }
+
+  #move(group: string, before: IndexedSession, session: IndexedSession): void {
+    const lists = this.#groups.get(group)!
+    for (const order of orders) {
+      const [from, to] = [placeOf(before, order), placeOf(session, order)]
+      if (from.time === to.time) continue
+      lists[order].remove(from)
+      lists[order].add(to)
+    }
   }
 
   #remove(group: string, session: IndexedSession): void {
@@ -173,6 +182,22 @@ function groupsOfStatus(status: string): string[] {
   return status === 'interrupted'
     ? ['status interrupted', 'active working', 'active waiting']
     : [`status ${status}`, `active ${status}`]
+}
+
+/** The places of the ids that begin with a prefix, after `start`. */
+function* withPrefix(ids: SortedList<Position>, prefix: string, start?: Position): Generator<Position, void> {
+  const isBehind = start !== undefined && start.id >= prefix
+  for (const place of isBehind ? ids.after(start) : ids.from({ time: 0, id: prefix })) {
+    if (!place.id.startsWith(prefix)) return
+    yield place
+  }
+}
+
+function countWithPrefix(ids: SortedList<Position>, prefix: string): number {
+  const last = prefix.replace(/\uffff+$/, '')
+  const end = last && last.slice(0, -1) + String.fromCharCode(last.charCodeAt(last.length - 1) + 1)
+  const before = ids.countBefore({ time: 0, id: prefix })
+  return (end ? ids.countBefore({ time: 0, id: end }) : ids.size) - before
 }
 
 /** The place after which the first session of the page is: that of the cursor, or that of `updatedBefore`. */

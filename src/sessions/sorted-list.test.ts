@@ -20,6 +20,8 @@ test('a sorted list holds what was added and not removed, in order, and goes on 
       const sorted = [...model].sort((a, b) => a - b)
       expect([...list.after()]).toEqual(sorted)
       expect([...list.after(from)]).toEqual(sorted.filter((value) => value > from))
+      expect([...list.from(from)]).toEqual(sorted.filter((value) => value >= from))
+      expect(list.countBefore(from)).toBe(sorted.filter((value) => value < from).length)
       expect(list.size).toBe(model.size)
       for (const value of sorted) list.remove(value)
       expect([list.size, ...list.after()]).toEqual([0])

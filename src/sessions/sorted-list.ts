@@ -40,13 +40,26 @@ export class SortedList<Item> {
 
   /** The items that follow `item`, which need not be in the list; without it, all. The list must not change meanwhile. */
   *after(item?: Item): Generator<Item, void> {
-    let at = item === undefined ? 0 : this.#chunkFor(item)
-    let place = item === undefined ? 0 : this.#placeIn(this.#chunks[at] ?? [], item)
-    for (; at < this.#chunks.length; at++, place = 0) {
-      const chunk = this.#chunks[at]!
-      for (; place < chunk.length; place++)
-        if (item === undefined || this.#compare(chunk[place]!, item) > 0) yield chunk[place]!
-    }
+    if (item === undefined) yield* this.#from(0, 0)
+    else for (const other of this.from(item)) if (this.#compare(other, item) !== 0) yield other
+  }
+
+  /** The item and those that follow it. */
+  *from(item: Item): Generator<Item, void> {
+    const at = this.#chunkFor(item)
+    yield* this.#from(at, this.#placeIn(this.#chunks[at] ?? [], item))
+  }
+
+  *#from(at: number, place: number): Generator<Item, void> {
+    for (const [i, chunk] of this.#chunks.slice(at).entries())
+      for (let n = i === 0 ? place : 0; n < chunk.length; n++) yield chunk[n]!
+  }
+
+  /** How many items are before `item`, which need not be in the list. */
+  countBefore(item: Item): number {
+    const at = this.#chunkFor(item)
+    const before = this.#chunks.slice(0, at).reduce((sum, chunk) => sum + chunk.length, 0)
+    return before + this.#placeIn(this.#chunks[at] ?? [], item)
   }
 
   /** The first chunk whose last item is not before `item`. */
