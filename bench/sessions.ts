@@ -8,15 +8,24 @@ import { promisify } from 'node:util'
 import type { LogEntry } from '../src/core/log.ts'
 import type { SessionStore } from '../src/core/store.ts'
 import { createJsonlStore } from '../src/sessions/jsonl-store.ts'
+import { createMemoryStore } from '../src/sessions/memory-store.ts'
 import { loadSession } from '../src/sessions/session.ts'
 import { createSqliteStore } from '../src/sessions/sqlite-store.ts'
 import { compare, measure, type Result, wall } from './measure.ts'
+import { listRatios } from './session-lists.ts'
+import { lagUnderLoad } from './session-load.ts'
 
 /** What it costs to keep a session: appending, resuming, and having one open. */
 export async function sessions(): Promise<Result[]> {
   const folder = mkdtempSync(join(tmpdir(), 'libero-bench-'))
   try {
-    return [...(await appends(folder)), ...(await resumes(folder)), await idle(folder)]
+    return [
+      ...(await appends(folder)),
+      ...(await resumes(folder)),
+      await idle(folder),
+      ...(await load(folder)),
+      ...(await lists(folder)),
+    ]
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -42,21 +51,27 @@ async function appender(store: SessionStore): Promise<() => Promise<void>> {
   }
 }
 
-/** The least that makes an entry durable: the same text, in a transaction of its own, or a line and a sync. */
+/**
+ * The least that makes an entry durable, and its session the first of a list: the same text and a row with an index, in a
+ * transaction of its own; or a line and a sync.
+ */
 function sqliteFloor(path: string, synchronous: 'FULL' | 'NORMAL'): () => Promise<void> {
   const db = new DatabaseSync(path)
-  db.exec(
-    `PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; CREATE TABLE entry(seq INTEGER PRIMARY KEY, body TEXT)`,
-  )
-  const [begin, insert, commit] = [
+  db.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=${synchronous}; CREATE TABLE entry(seq INTEGER PRIMARY KEY, body TEXT);
+    CREATE TABLE session(id TEXT PRIMARY KEY, head INTEGER, updated REAL); CREATE INDEX latest ON session(updated);
+    INSERT INTO session VALUES('s', 0, 0)`)
+  const [begin, insert, update, commit] = [
     db.prepare('BEGIN IMMEDIATE'),
     db.prepare('INSERT INTO entry VALUES(?, ?)'),
+    db.prepare(`UPDATE session SET head = ?, updated = ? WHERE id = 's'`),
     db.prepare('COMMIT'),
   ]
   let seq = 0
   return async () => {
+    const entry = entryOf(++seq)
     begin.run()
-    insert.run(++seq, JSON.stringify(entryOf(seq)))
+    insert.run(seq, JSON.stringify(entry))
+    update.run(seq, entry.at)
     commit.run()
   }
 }
@@ -169,12 +184,39 @@ async function resumes(folder: string): Promise<Result[]> {
   return results
 }
 
+async function load(folder: string): Promise<Result[]> {
+  const stores = {
+    SQLite: createSqliteStore({ path: join(folder, 'load.db') }),
+    JSONL: createJsonlStore({ dir: join(folder, 'load') }),
+  }
+  const results: Result[] = []
+  for (const [name, store] of Object.entries(stores)) {
+    results.push(await lagUnderLoad(name, store))
+    await store.close?.()
+  }
+  return results
+}
+
+async function lists(folder: string): Promise<Result[]> {
+  const memory = new Map<string, SessionStore>()
+  const inMemory = (name: string): SessionStore => {
+    const store = memory.get(name) ?? createMemoryStore()
+    memory.set(name, store)
+    return store
+  }
+  return [
+    ...(await listRatios('SQLite', (name) => createSqliteStore({ path: join(folder, `list-${name}.db`) }))),
+    ...(await listRatios('JSONL', (name) => createJsonlStore({ dir: join(folder, `list-${name}`), sync: false }))),
+    ...(await listRatios('memory', inMemory, { isKept: false })),
+  ]
+}
+
 /** Sessions that are loaded and at rest, each with an agent, in a process of its own. */
 async function idle(folder: string): Promise<Result> {
   const path = join(folder, 'idle.db')
   const store = createSqliteStore({ path })
   for (let i = 0; i < 50; i++) {
-    const { epoch } = await store.lease(`s${i}`, { owner: 'bench', ttlMs: 1000 })
+    const { epoch } = await store.lease(`s${i}`, { owner: 'bench', ttlMs: 1000, create: true })
     await store.append(`s${i}`, turnEntries(100), { epoch, head: 0 })
     await store.lease(`s${i}`, { owner: 'bench', ttlMs: 0, epoch })
   }

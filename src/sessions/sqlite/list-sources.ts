@@ -34,7 +34,7 @@ export function sourcesOf(query: ParsedQuery, count: (source: ListSource) => num
 }
 
 /** Conditions that more sessions than this fulfil count as equally frequent. */
-export const maxCount = 1000
+export const maxCount = 300
 
 function allSources(query: ParsedQuery): ListSource[] {
   const indexes: ListIndex[] = query.parent === null ? ['roots'] : ['roots', 'nested']
