@@ -146,10 +146,11 @@ export class Connection extends CachedStatements {
     }
   }
 
-  async #sync(): Promise<void> {
+  async #sync(): Promise<boolean> {
     await this.#walSync?.sync()
     // A write is acknowledged only if the path still leads to the file that was written.
     if (fileIdentityAt(this.path) !== this.#identity) throw storeError('unavailable', this.path, moved)
+    return this.#walSync !== undefined
   }
 
   async #transaction<T>(begin: string, work: () => T): Promise<T> {

@@ -21,6 +21,7 @@ function notedSteps(notes: string[], sync = async (): Promise<void> => {}): Grou
       await new Promise((resolve) => setImmediate(resolve))
       await sync()
       notes.push('sync')
+      return true
     },
   }
 }

@@ -6,8 +6,8 @@ export interface GroupSteps {
   transaction(work: () => void): Promise<void>
   /** Runs a function in a part of the transaction that is undone if it throws. Throws if the whole transaction was undone. */
   part<T>(work: () => T): Outcome<T>
-  /** Makes what was committed durable. */
-  sync(): Promise<void>
+  /** Makes what was committed durable. Resolves with true if the event loop has turned meanwhile. */
+  sync(): Promise<boolean>
 }
 
 export type Outcome<T = unknown> = { readonly value: T } | { readonly error: unknown }
@@ -17,17 +17,19 @@ interface Waiting {
   readonly settle: (outcome: Outcome) => void
 }
 
-/** So long one group works, and so long callers go on after it, before the event loop turns. */
+/** So long a group works, or its callers go on, before the event loop turns. */
 const maxTurnMs = 10
 
 /**
  * Writes that arrive while others are being committed share the next transaction and its sync. If one of them is refused,
- * the others are written. The event loop turns between groups.
+ * the others are written. The event loop goes on turning, however many there are.
  */
 export class GroupWriter {
   readonly #steps: GroupSteps
   #waiting: Waiting[] = []
   #writing: Promise<void> | undefined
+  /** When the event loop last turned, as far as it is known here. */
+  #turnedAt = 0
 
   constructor(steps: GroupSteps) {
     this.#steps = steps
@@ -56,8 +58,8 @@ export class GroupWriter {
       this.#waiting = []
       const outcomes = await this.#writeGroup(group)
       this.#waiting = [...group.slice(outcomes.length), ...this.#waiting]
-      await settleAll(group, outcomes)
-      await nextTurn()
+      await this.#settleAll(group, outcomes)
+      await this.#turnInTime()
     }
     this.#writing = undefined
   }
@@ -70,7 +72,7 @@ export class GroupWriter {
         outcomes = this.#runInTime(group)
       })
       failpoint('sqlite.group.committed')
-      await this.#steps.sync()
+      if (await this.#steps.sync()) this.#turnedAt = performance.now()
       failpoint('sqlite.group.synced')
       return outcomes
     } catch (error) {
@@ -90,18 +92,19 @@ export class GroupWriter {
     }
     return outcomes
   }
-}
 
-/** Tells callers their outcomes, so many at a time that the event loop turns while they go on. */
-async function settleAll(group: readonly Waiting[], outcomes: readonly Outcome[]): Promise<void> {
-  let end = performance.now() + maxTurnMs
-  for (const [i, outcome] of outcomes.entries()) {
-    group[i]!.settle(outcome)
-    await undefined // the callers go on meanwhile, so that their time counts
-    if (performance.now() < end) continue
-    await nextTurn()
-    end = performance.now() + maxTurnMs
+  /** Tells callers their outcomes, so many at a time that the event loop turns while they go on. */
+  async #settleAll(group: readonly Waiting[], outcomes: readonly Outcome[]): Promise<void> {
+    for (const [i, outcome] of outcomes.entries()) {
+      group[i]!.settle(outcome)
+      await undefined // the callers go on meanwhile, so that their time counts
+      await this.#turnInTime()
+    }
+  }
+
+  async #turnInTime(): Promise<void> {
+    if (performance.now() < this.#turnedAt + maxTurnMs) return
+    await new Promise((resolve) => setImmediate(resolve))
+    this.#turnedAt = performance.now()
   }
 }
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
