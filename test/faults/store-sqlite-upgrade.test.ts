@@ -34,7 +34,7 @@ test('ST22 a process killed anywhere in the upgrade leaves the old file, and the
   )
   const points = Number((await counted.ended).out)
   expect(points).toBeGreaterThan(50)
-  for (let kill = 1; kill <= points; kill += 7) {
+  for (let kill = 1; kill <= points; kill += 11) {
     const path = olderFile(`killed-${kill}.db`)
     const child = runChild(
       `let n = 0
