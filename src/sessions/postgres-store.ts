@@ -159,7 +159,10 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     },
 
     async lease(id, { owner, ttlMs, epoch, takeOver = false, create = false, ofProcess = false }) {
-      if (epoch !== undefined && ttlMs === 0) looks.drop(epoch)
+      if (epoch !== undefined && ttlMs === 0) {
+        looks.drop(epoch)
+        records.forget(id)
+      }
       const isOwn = ofProcess && ttlMs > 0
       const values = [toId(id), toText(owner), ttlMs, epoch ?? null, takeOver, create, processId, isOwn, now()]
       const [row] = await tables.write(leaseSql(schema), values)

@@ -1,10 +1,11 @@
 import type { SessionPage, SessionSummary } from '../../core/store.ts'
+import { decodeText, encodeText, endOfPrefix } from '../ordered-text.ts'
 import { nextPage, type ParsedQuery } from '../session-query.ts'
 import { type SessionPresence, type SessionRecord, summaryOf } from '../session-record.ts'
 import type { Row } from './database.ts'
 import { facetsIn, statesOf } from './facets.ts'
 import { isHeld, timeOf } from './time.ts'
-import { decodeId, encodeId, endOfPrefix, parseStored, toId, toList } from './values.ts'
+import { parseStored, toId, toList } from './values.ts'
 
 /** Collects the values of a query of `page_2`. */
 class Values {
@@ -38,8 +39,8 @@ export const findSql = (schema: string): string =>
 
 export function summaryIn(row: Row): SessionSummary {
   return summaryOf(parseStored(row.record) as SessionRecord, {
-    id: decodeId(String(row.id)),
-    parent: row.parent === null ? undefined : decodeId(String(row.parent)),
+    id: decodeText(String(row.id)),
+    parent: row.parent === null ? undefined : decodeText(String(row.parent)),
     isHeld: row.held === true,
     mail: row.mail as SessionPresence['mail'],
   })
@@ -164,7 +165,7 @@ class Branches {
   #inPrefix(row: string): readonly string[] {
     const { prefix } = this.#query
     if (prefix === undefined) return []
-    const [from, to] = [encodeId(prefix), endOfPrefix(encodeId(prefix))].map((text) => this.#values.add(text))
+    const [from, to] = [encodeText(prefix), endOfPrefix(encodeText(prefix))].map((text) => this.#values.add(text))
     return [`${row}.id >= ${from} and ${row}.id < ${to}`]
   }
 

@@ -1,11 +1,12 @@
 import type { Clock } from '../../core/clock.ts'
 import { type LeaseLostError, leaseLost } from '../../core/errors.ts'
 import { failpoint } from '../../core/log.ts'
+import { decodeText, encodeText } from '../ordered-text.ts'
 import type { Row } from './database.ts'
 import { mailVersionSql } from './entries.ts'
 import type { PostgresTables } from './tables.ts'
 import { timeOf } from './time.ts'
-import { decodeId, encodeId, fromText, toList } from './values.ts'
+import { fromText, toList } from './values.ts'
 
 interface LooksOptions {
   readonly tables: PostgresTables
@@ -133,23 +134,23 @@ export class Looks {
     const { tables, now, processId, onWatchers } = this.#options
     if (this.#watchers.size > 0) onWatchers(true)
     const held = [...this.#held]
-    const watched = [...this.#watchers.keys()].map(encodeId)
+    const watched = [...this.#watchers.keys()].map(encodeText)
     if (held.length === 0 && watched.length === 0) return
     if (held.length === 0) return this.#wakeChanged(await tables.read(watchedSql(tables.schema), [toList(watched)]))
-    const ids = toList(held.map(([, { id }]) => encodeId(id)))
+    const ids = toList(held.map(([, { id }]) => encodeText(id)))
     const epochs = `{${held.map(([epoch]) => epoch)}}`
     const values = [toList(watched), now(), processId, ids, epochs]
     const rows = await tables.write(`${heldSql(tables.schema)} union all ${watchedSql(tables.schema)}`, values)
     failpoint('postgres.look.after')
     this.#wakeChanged(rows)
     for (const { kind, id, place, word } of rows)
-      if (kind === 'lost') this.lose(Number(place), leaseLost(decodeId(String(id)), fromText(String(word))))
+      if (kind === 'lost') this.lose(Number(place), leaseLost(decodeText(String(id)), fromText(String(word))))
   }
 
   #wakeChanged(rows: readonly Row[]): void {
     for (const { kind, id, place, word } of rows) {
       if (kind !== 'seen') continue
-      for (const watcher of this.#watchers.get(decodeId(String(id))) ?? [])
+      for (const watcher of this.#watchers.get(decodeText(String(id))) ?? [])
         if (word !== watcher.mail || (!watcher.inboxOnly && Number(place) > watcher.head)) watcher.wake()
     }
   }

@@ -1,10 +1,11 @@
 import { failpoint, type LogEntry } from '../../core/log.ts'
+import { encodeText } from '../ordered-text.ts'
 import { emptyRecord, recordAfter, type SessionRecord } from '../session-record.ts'
 import type { Query, Row } from './database.ts'
 import { facetsOf, stateOf } from './facets.ts'
 import { content } from './schema.ts'
 import { timeOf } from './time.ts'
-import { encodeId, fromText, parseStored, toList } from './values.ts'
+import { fromText, parseStored, toList } from './values.ts'
 
 /** So many rows are in memory at a time. */
 const pageSize = 200
@@ -42,8 +43,8 @@ async function migrateSession(query: Query, schema: string, row: Row): Promise<v
     const lost = { seq: Number(seq), id: String(id), at: record.updatedAt, type: 'lost' } as unknown as LogEntry
     record = recordAfter(record, [parsed(whole) ?? lost], whole.length)
   })
-  const id = encodeId(fromText(String(row.id)))
-  const parent = row.parent === null ? null : encodeId(fromText(String(row.parent)))
+  const id = encodeText(fromText(String(row.id)))
+  const parent = row.parent === null ? null : encodeText(fromText(String(row.parent)))
   const facets = record.head > 0 ? [...(await facetsOf(record)), parent === null ? 'root' : `parent:${parent}`] : []
   await query(
     `with added as (

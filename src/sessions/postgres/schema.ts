@@ -36,7 +36,7 @@ $setup$`
 export const lockOf = (name: string): string => `pg_advisory_xact_lock(hashtextextended('libero ${name}', 0))`
 
 /**
- * The tables and functions of format 2. Ids are encoded by `encodeId` and compared by their bytes. Bodies and records are
+ * The tables and functions of format 2. Ids are encoded by `encodeText` and compared by their bytes. Bodies and records are
  * text, because jsonb has no NUL, reorders keys and rewrites numbers.
  *
  * session: a row without an id was deleted, and is kept for the forks that share its entries up to `head`. The first

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { compareTexts } from '../../core/text.ts'
-import { decodeText, encodeText, endOfPrefix } from './stored-values.ts'
+import { compareTexts } from '../core/text.ts'
+import { decodeText, encodeText, endOfPrefix } from './ordered-text.ts'
 
 const units = ['\0', '\u0001', '\u0002', '"', 'a', 'b', '\ud7fe', '\ud7ff', '\ud800', '\udbff', '\udc00', '\udfff']
 const texts = [...units, '\ue000', '\uffff', '😀', ''].flatMap((first) => units.map((second) => first + second))
 
-test('a text is the same after it was encoded, and SQLite can store it', () => {
+test('a text is the same after it was encoded, and a database can store it', () => {
   for (const text of texts) {
     const encoded = encodeText(text)
     expect(decodeText(encoded)).toBe(text)
