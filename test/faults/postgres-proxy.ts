@@ -13,6 +13,8 @@ export interface PostgresProxy {
   readonly trips: number
   /** How many statements clients executed. */
   readonly statements: number
+  /** How many of them contain a text. */
+  executionsOf(text: string): number
   /** How many connections were cut on purpose. */
   readonly cuts: number
   /** Cuts at the `n`-th execution from now on of a statement that contains `text`. */
@@ -26,9 +28,15 @@ export async function startProxy(serverPort: number): Promise<PostgresProxy> {
   const sockets = new Set<Socket>()
   let planned: { text: string; left: number; where: Cut } | undefined
   let trips = 0
-  let statements = 0
+  const executions = new Map<string, number>()
   let cuts = 0
   let isRefusing = false
+
+  function executionsOf(text: string): number {
+    let sum = 0
+    for (const [statement, count] of executions) if (statement.includes(text)) sum += count
+    return sum
+  }
 
   /** Whether one of these statements is the one to cut at. */
   function isDue(executed: readonly string[]): boolean {
@@ -68,7 +76,7 @@ export async function startProxy(serverPort: number): Promise<PostgresProxy> {
       if (speaker === 'server') trips++
       speaker = 'client'
       const executed = statementsIn(bytes)
-      statements += executed.length
+      for (const statement of executed) executions.set(statement, (executions.get(statement) ?? 0) + 1)
       const where = isDue(executed) ? planned?.where : undefined
       if (where !== undefined) planned = undefined
       if (where === 'before') return cutOff()
@@ -92,8 +100,9 @@ export async function startProxy(serverPort: number): Promise<PostgresProxy> {
       return trips
     },
     get statements() {
-      return statements
+      return executionsOf('')
     },
+    executionsOf,
     get cuts() {
       return cuts
     },

@@ -189,6 +189,42 @@ withPostgres('the Postgres store', (kit) => {
       expect(await store.read('p/c')).toEqual([])
     })
 
+    test('a lease that is taken while the session is deleted is that of a new session, not of what a fork keeps', async () => {
+      const store = kit.openNew()
+      const { epoch } = await lease(store, 'o')
+      await store.append('o', [entry(1), entry(2)], { epoch, head: 0 })
+      await store.lease('o', { owner: 'ann', ttlMs: 0, epoch })
+      const fork = await lease(store, 'f')
+      await store.append('f', [entry(3)], { epoch: fork.epoch, head: 2, base: 'o' })
+      await store.send('o', item('k1', 'text'))
+      let both: Promise<[unknown, { head: number }]> | undefined
+      await kit.admin.begin(async (sql) => {
+        await sql`select 1 from ${sql(kit.schema)}.inbox for update`
+        const deleted = store.delete('o')
+        await waiting(1)
+        both = Promise.all([deleted, lease(store, 'o', 'bob')])
+        await waiting(2)
+      })
+      expect((await both!)[1].head).toBe(0)
+      expect(await store.read('f')).toEqual([entry(1), entry(2), entry(3)])
+      const leased = await kit.admin`select id from ${kit.admin(kit.schema)}.lease
+        left join ${kit.admin(kit.schema)}.session on key = session order by id`
+      expect(leased).toMatchObject([{ id: 'f' }, { id: 'o' }])
+    })
+
+    test('a message that is being sent while the only lease of its session is given back is kept', async () => {
+      const store = kit.openNew()
+      const { epoch } = await lease(store)
+      let released: Promise<unknown> | undefined
+      await kit.admin.begin(async (sql) => {
+        await store.send('s', item('k1', 'text'), { transaction: sql })
+        released = store.lease('s', { owner: 'ann', ttlMs: 0, epoch })
+        await waiting(1)
+      })
+      await released
+      expect((await store.lease('s', { owner: 'bob', ttlMs: hour })).inbox).toEqual([item('k1', 'text')])
+    })
+
     test('a statement that timed out is done again', async () => {
       await kit.openNew().list() // making the tables may take longer
       const store = kit.open({ url: `${kit.server.url()}?statement_timeout=100` })

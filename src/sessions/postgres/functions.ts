@@ -139,7 +139,7 @@ begin
     end if;
     select * into v_held from ${schema}.lease where session = v_key for update;
     if found then
-      select head, record into v_head, v_record from ${schema}.session where key = v_key for key share;
+      select head, record into v_head, v_record from ${schema}.session where key = v_key and id is not null for key share;
       exit when found;
       delete from ${schema}.lease where session = v_key; -- the session was deleted meanwhile
     elsif p_epoch is not null then
@@ -202,12 +202,13 @@ begin
     select coalesce('[' || string_agg(body, ',' order by place) || ']', '[]')
     from ${schema}.inbox where session = v_key and body is not null
   ), v_died, v_aboard;
-  if p_epoch is not null and p_ttl = 0 and v_head = 0 and not exists (
-    select 1 from ${schema}.inbox where session = v_key and body is not null
-  ) then
-    delete from ${schema}.inbox where session = v_key;
-    delete from ${schema}.blob where session = v_key;
-    delete from ${schema}.session where key = v_key and head = 0;
+  if p_epoch is not null and p_ttl = 0 and v_head = 0 then
+    perform 1 from ${schema}.session where key = v_key for update; -- a message that is being sent keeps the session
+    if not exists (select 1 from ${schema}.inbox where session = v_key and body is not null) then
+      delete from ${schema}.inbox where session = v_key;
+      delete from ${schema}.blob where session = v_key;
+      delete from ${schema}.session where key = v_key;
+    end if;
   end if;
 end
 $function$;`
