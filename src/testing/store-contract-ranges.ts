@@ -65,15 +65,16 @@ export async function checkRanges(store: SessionStore, id: string, all: readonly
   }
 }
 
+/** Ranges within a log of this length, at its ends, and beyond them. */
 function* ranges(length: number): Generator<EntryRange> {
-  for (const after of [undefined, 0, 1, Math.floor(length / 2), length - 1, length, length + 3])
-    for (const before of [undefined, 1, 3, length, length + 1, length + 9])
-      for (const limit of [undefined, 1, 2, length, 1000])
+  for (const after of [undefined, 1, Math.floor(length / 2), length])
+    for (const before of [undefined, 3, length + 1])
+      for (const limit of [undefined, 1, 2, 1000])
         for (const fromEnd of limit === undefined ? [undefined] : [undefined, true])
           yield {
-            ...(after !== undefined && { after: Math.max(0, after) }),
+            ...(after !== undefined && { after }),
             ...(before !== undefined && { before }),
-            ...(limit !== undefined && { limit: Math.max(1, limit) }),
+            ...(limit !== undefined && { limit }),
             ...(fromEnd && { fromEnd }),
           }
 }
