@@ -5,7 +5,11 @@ import { AgentError, codeOf, messageOf } from '../core/errors.ts'
 import { isMarkOfDeadProcess, processMark } from './process-identity.ts'
 
 /** Replaces a file in one step: a reader sees the old text or the new one, also after a crash. A link at `path` is replaced. */
-export async function writeFileAtomic(path: string, text: string, { mode = 0o600 } = {}): Promise<void> {
+export async function writeFileAtomic(
+  path: string,
+  text: string | AsyncIterable<string>,
+  { mode = 0o600 } = {},
+): Promise<void> {
   const folder = dirname(path)
   const temporary = `${path}.libero-${processMark()}.tmp`
   try {
@@ -39,7 +43,7 @@ export async function readTextIfThere(path: string): Promise<string | undefined>
   }
 }
 
-async function writeNew(path: string, text: string, mode: number): Promise<void> {
+async function writeNew(path: string, text: string | AsyncIterable<string>, mode: number): Promise<void> {
   const file = await open(path, 'wx', mode)
   try {
     await file.writeFile(text)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { writeLongSession } from '../../test/long-session.ts'
 import { StoreError } from '../core/errors.ts'
 import type { LogEntry } from '../core/log.ts'
 import type { SessionStore } from '../core/store.ts'
@@ -52,6 +53,53 @@ describe('an exported session', () => {
     const store = createMemoryStore()
     await importSession(store, exportSession(await filled, 's'))
     expect(await everything(store)).toEqual(await everything(await filled))
+  })
+
+  test('ST11 a long one is read in pages and written in parts, and opens from its checkpoint', async () => {
+    const [from, to] = [createMemoryStore(), createMemoryStore()]
+    await writeLongSession(from, 's', { turns: 20_000 })
+    const sizes = { read: 0, written: 0 }
+    const reading: SessionStore = {
+      ...from,
+      async read(...args) {
+        const entries = await from.read(...args)
+        sizes.read = Math.max(sizes.read, entries.length)
+        return entries
+      },
+    }
+    const writing: SessionStore = {
+      ...to,
+      append(id, entries, fence) {
+        sizes.written = Math.max(sizes.written, entries.length)
+        return to.append(id, entries, fence)
+      },
+    }
+    const { entries } = await importSession(writing, exportSession(reading, 's'))
+    expect(sizes).toEqual({ read: 200, written: 5000 })
+    expect(entries).toBe((await from.find('s'))!.head)
+    expect(await everything(to)).toEqual(await everything(from))
+    const [there, here] = [await loadSession(from, 's'), await loadSession(to, 's')]
+    expect([here.turnsBefore, here.turns]).toEqual([there.turnsBefore, there.turns])
+  })
+
+  test('gives the parent in the runs of a checkpoint the name that it has here', async () => {
+    const from = createMemoryStore()
+    const session = await createSession({ store: from, id: 's' })
+    await session.open()
+    await session.log.append({ type: 'label', text: 'parent' })
+    const child = await session.child('c')
+    const parent = { session: 's', runId: 'r', callId: 'c' }
+    await child.log.append({ type: 'run_started', runId: 'r1', model: 'm', parent })
+    for (let i = 0; i < 600; i++) await child.log.append({ type: 'label', text: 'more' })
+    await child.log.append(
+      { type: 'rewind', toSeq: 0 },
+      { type: 'run_ended', runId: 'r1', status: 'completed', stop: 'end' },
+    )
+    await session.release()
+    const to = createMemoryStore()
+    await importSession(to, exportSession(from, 's'), { id: 'new' })
+    expect((await to.find('new/c'))!.checkpoint).toBeDefined()
+    expect((await loadSession(to, 'new/c')).runs).toMatchObject([{ id: 'r1', parent: { session: 'new' } }])
   })
 
   test('can be cut into any pieces on the way', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { writeLongSession } from '../../test/long-session.ts'
 import type { SessionStore } from '../core/store.ts'
-import { createAgent, createMemoryStore, createSession } from '../index.ts'
+import { createAgent, createMemoryStore, createSession, loadSession } from '../index.ts'
 import { scripted, texts } from '../testing/index.ts'
 import { manifestOf, ResumeMismatchError, readManifest, resumeFromManifest, writeManifest } from './manifest.ts'
 
@@ -23,6 +24,15 @@ test('B051 a manifest with a foreign key is refused by its name, at the top and 
   const { storeId: _, ...without } = manifest
   expect(() => readManifest(without)).toThrow('"storeId" must be a text')
   expect(() => readManifest('{')).toThrow('is not valid JSON')
+})
+
+test('ST09 a manifest names all turns of a session, also those that are not loaded', async () => {
+  const store = named('a')
+  await writeLongSession(store, 's', { turns: 3000 })
+  const session = await loadSession(store, 's')
+  expect(session.turnsBefore).toBeGreaterThan(2000)
+  const { messages } = await manifestOf(session, { store, projectRoot: '/project', mode: 'ask' })
+  expect([messages.length, messages[0]?.turnId, messages.at(-1)?.turnId]).toEqual([3000, 't0', 't2999'])
 })
 
 test('B051 a session is resumed from the store that wrote it, and from no other', async () => {

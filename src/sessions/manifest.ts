@@ -46,13 +46,24 @@ export async function manifestOf(session: Session, options: ManifestOptions): Pr
     sessionId: session.id,
     projectRoot,
     mode,
-    messages: session.turns.map(({ id, role, createdAt }) => ({ turnId: id, role, createdAt })),
+    messages: await messagesOf(session),
     ...(smState && { smState }),
     storeId,
     createdAt: info.createdAt,
     updatedAt: info.updatedAt,
   }
   return checkManifest(manifest)
+}
+
+/** All turns, also those that are not loaded. */
+async function messagesOf(session: Session): Promise<SessionManifest['messages']> {
+  let page = await session.readTurns({ limit: 1000 })
+  const pages = [page.turns, session.turns]
+  while (page.next !== undefined) {
+    page = await session.readTurns({ before: page.next, limit: 1000 })
+    pages.unshift(page.turns)
+  }
+  return pages.flat().map(({ id, role, createdAt }) => ({ turnId: id, role, createdAt }))
 }
 
 /** The manifest as text, with sorted keys, so that equal manifests are equal texts. */

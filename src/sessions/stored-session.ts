@@ -40,9 +40,26 @@ export async function makeSession(
 
 /** Loads an existing session. */
 export async function readSession(store: SessionStore, id: string, options: SessionOptions): Promise<Session> {
+  const session = await readStored(store, id, options)
+  if (!session) throw new SessionNotFoundError(id)
+  return session
+}
+
+async function readStored(
+  store: SessionStore,
+  id: string,
+  options: SessionOptions,
+  parent?: StoredSession,
+): Promise<StoredSession | undefined> {
   const summary = await store.find(id)
-  if (!summary) throw new SessionNotFoundError(id)
-  return new StoredSession(store, id, await readHistory(store, summary), options)
+  if (!summary) return undefined
+  const history = await readHistory(store, summary)
+  try {
+    return new StoredSession(store, id, history, options, parent)
+  } catch (error) {
+    if (!history.checkpoint) throw error
+    return new StoredSession(store, id, { entries: await store.read(id) }, options, parent) // it is damaged
+  }
 }
 
 const turnsPerPage = 100
@@ -164,9 +181,8 @@ class StoredSession extends LeasedLog implements Session {
 
   /** A session as the store has it now; one without entries if there is none. */
   async #read(id: string, parent?: StoredSession): Promise<StoredSession> {
-    const summary = await this.store.find(id)
-    const history = summary ? await readHistory(this.store, summary) : { entries: [] }
-    return new StoredSession(this.store, id, history, this.options, parent)
+    const stored = await readStored(this.store, id, this.options, parent)
+    return stored ?? new StoredSession(this.store, id, { entries: [] }, this.options, parent)
   }
 
   async answer(callId: string, answer: PendingAnswer): Promise<void> {

@@ -49,12 +49,18 @@ export class WriteLease {
     lost.addEventListener('abort', end, { once: true })
   }
 
-  async release(): Promise<void> {
+  /** Stops renewing it. For a session that was deleted, with its lease. */
+  forget(): void {
     this.#stopRenewing?.()
     this.#stopRenewing = undefined
-    if (!this.#held) return
-    const { id, epoch } = this.#held
     this.#held = undefined
+  }
+
+  async release(): Promise<void> {
+    const held = this.#held
+    this.forget()
+    if (!held) return
+    const { id, epoch } = held
     const { store, owner } = this.#options
     await this.#renewing // a renewal that arrived after the release would hold the lease again
     failpoint('lease.release.before')

@@ -11,6 +11,8 @@ import { temporary } from '../temporary.ts'
 
 /** A session of 1,200 entries with a child of as many and a blob: more than one batch of anything. */
 const text = exportedText(1200)
+/** Its entries are written in three appends, those of its child in three more. */
+const longText = exportedText(12_000)
 const child = fileURLToPath(new URL('import-child.ts', import.meta.url))
 
 const kinds = [
@@ -36,6 +38,31 @@ describe.each(kinds)('R01 an import into %s', (kind, name, inAppend, beforeAppen
     await importSession(store, text)
     expect(await shownIn(store)).toEqual(['s'])
     expect((await store.list()).sessions.map(({ id, head }) => `${id} ${head}`).sort()).toEqual(['s 1200', 's/c 1200'])
+  })
+})
+
+describe.each(kinds)('R01 ST11 an import of a long session into %s', (kind, name, _, beforeAppend) => {
+  test.each([
+    ['when it has written a part of the session', 2],
+    ['when it has written a part of the child', 4],
+    ['when it has written all but the end', 6],
+  ])('that is killed %s leaves nothing in the list, and can be repeated', async (_, n) => {
+    const folder = await temporary('import-')
+    const file = join(folder, 'export.jsonl')
+    writeFileSync(file, longText)
+    const args = ['--conditions=libero-source', child, kind, join(folder, name), file, beforeAppend, String(n)]
+    const { signal, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    expect([signal, stderr]).toEqual(['SIGKILL', ''])
+    const store = await openStore(join(folder, name))
+    onTestFinished(() => store.close?.())
+    expect(await shownIn(store)).toEqual([])
+    await importSession(store, longText)
+    const { sessions } = await store.list({ order: 'id' })
+    expect(sessions.map(({ id, head }) => `${id} ${head}`)).toEqual(['s 12000', 's/c 12000'])
+    expect((await store.read('s', { after: 4998, limit: 5 })).map(({ seq }) => seq)).toEqual([
+      4999, 5000, 5001, 5002, 5003,
+    ])
+    expect(await store.blobs('s').names()).toHaveLength(1)
   })
 })
 

@@ -5,7 +5,7 @@ import { writeFileAtomic } from '../../platform/files.ts'
 import { createRedactor, type Redactor } from '../../platform/redact.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
-import type { Io } from '../io.ts'
+import type { Io, Output } from '../io.ts'
 import { findSession } from './find-session.ts'
 import { requireSessionId, type SessionArgs, withStore } from './open-store.ts'
 import { readTranscriptView } from './transcript-view/transcript-view.ts'
@@ -25,15 +25,41 @@ export async function exportOne({ values, words }: SessionArgs<ExportValues>, io
   if (path !== undefined && !values.force) refuseExisting(path, output!)
   const format = values.format ?? formats[extname(output ?? '').toLowerCase()] ?? 'md'
   const redactor = values['with-secrets'] ? undefined : createRedactor({ env: io.env })
-  const text = await withStore(io, async (store) =>
-    exportText(store, await findSession(store, idOrPrefix), format, redactor),
-  )
-  if (path === undefined) io.stdout.write(text)
-  else {
-    await writeFileAtomic(path, text)
-    io.err(`Wrote ${visibleName(output!)}`)
-  }
+  await withStore(io, async (store) => {
+    const text = joined(exportText(store, await findSession(store, idOrPrefix), format, redactor))
+    if (path === undefined) await writeAll(io.stdout, text)
+    else await writeFileAtomic(path, text)
+  })
+  if (path !== undefined) io.err(`Wrote ${visibleName(output!)}`)
   return exitCodes.done
+}
+
+/** Waits for the reader, so that the text is not held in memory. Ends when the reader is gone. */
+async function writeAll(stdout: Output, text: AsyncIterable<string>): Promise<void> {
+  for await (const piece of text) {
+    if (stdout.destroyed || stdout.errored) return
+    if (stdout.write(piece)) continue
+    await new Promise<void>((resolve) => {
+      const events = ['drain', 'close', 'error']
+      const done = (): void => {
+        for (const event of events) stdout.off(event, done)
+        resolve()
+      }
+      for (const event of events) stdout.on(event, done)
+    })
+  }
+}
+
+/** Joins short pieces: each is written by itself. */
+async function* joined(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
+  let text = ''
+  for await (const piece of pieces) {
+    text += piece
+    if (text.length < 64 * 1024) continue
+    yield text
+    text = ''
+  }
+  if (text !== '') yield text
 }
 
 const formats: Readonly<Record<string, string>> = {
@@ -51,30 +77,34 @@ function refuseExisting(path: string, name: string): void {
     throw new CliError(`${visibleName(name)} exists already; choose another name, or replace it with --force`)
 }
 
-async function exportText(store: SessionStore, id: string, format: string, redactor?: Redactor): Promise<string> {
-  if (format === 'jsonl') return exportLines(store, id, redactor)
+async function* exportText(
+  store: SessionStore,
+  id: string,
+  format: string,
+  redactor?: Redactor,
+): AsyncGenerator<string, void> {
+  if (format === 'jsonl') return yield* exportLines(store, id, redactor)
   const transcript = await readTranscriptView(store, id, redactor)
   if (format === 'html') {
     const { transcriptPage } = await import('./page/transcript-page.ts')
-    return transcriptPage(transcript, { isRedacted: redactor !== undefined })
-  }
-  return (await import('./markdown/transcript-markdown.ts')).transcriptMarkdown(transcript)
+    yield await transcriptPage(transcript, { isRedacted: redactor !== undefined })
+  } else yield await (await import('./markdown/transcript-markdown.ts')).transcriptMarkdown(transcript)
 }
 
 type Line = Readonly<Record<string, unknown>>
 
 /** A session as JSON Lines that can be imported again; the redactor removes secrets. */
-export async function exportLines(store: SessionStore, id: string, redactor?: Redactor): Promise<string> {
+export async function* exportLines(store: SessionStore, id: string, redactor?: Redactor): AsyncGenerator<string, void> {
   const { exportSession } = await import('../../sessions/export.ts')
-  const lines: string[] = []
-  for await (const line of exportSession(store, id)) lines.push(line)
-  if (!redactor) return lines.join('')
-  // One line at a time, because parsed lines take much more memory.
-  for (const line of lines) {
+  if (!redactor) return yield* exportSession(store, id)
+  // Read twice: a secret that is found in one place is removed from all.
+  const learn = (line: Line): void => redactor.learn(textOfBlob(line) ?? line)
+  for await (const line of exportSession(store, id)) learn(JSON.parse(line) as Line)
+  for await (const line of exportSession(store, id)) {
     const parsed = JSON.parse(line) as Line
-    redactor.learn(textOfBlob(parsed) ?? parsed)
+    learn(parsed) // it may be newer than what was read before
+    yield `${JSON.stringify(redacted(parsed, redactor))}\n`
   }
-  return lines.map((line) => `${JSON.stringify(redacted(JSON.parse(line) as Line, redactor))}\n`).join('')
 }
 
 /** A blob whose bytes change gets a new name when it is imported. */

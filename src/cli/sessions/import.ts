@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
-import { text as readAll } from 'node:stream/consumers'
 import { createIds } from '../../core/clock.ts'
 import { codeOf, messageOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
@@ -20,12 +19,14 @@ import { newSessionId } from './session-id.ts'
 export async function importOne({ values, words }: SessionArgs<{ readonly from?: string }>, io: Io): Promise<number> {
   const [file] = words
   if (file === undefined) throw new UsageError('sessions import needs a file, or - for stdin')
-  const text = await readInput(file, io)
   const shown = file === '-' ? 'what came from stdin' : visibleName(file)
-  const from = values.from ?? (await detectProgram(text, shown))
+  const input = await readInput(file, io, shown)
+  const from = values.from ?? (isOwn(input.beginning) ? 'libero' : undefined)
   const id = await withStore(io, async (store) => {
     try {
-      return from === 'libero' ? await importOwn(store, text, io) : await importForeign(store, text, from, io)
+      if (from === 'libero') return await importOwn(store, input, io)
+      const text = await allOf(input.text)
+      return await importForeign(store, text, from ?? (await detectProgram(text, shown)), io)
     } catch (error) {
       throw error instanceof CliError ? error : cannotImport(shown, fullyVisible(messageOf(error)), error)
     }
@@ -34,13 +35,41 @@ export async function importOne({ values, words }: SessionArgs<{ readonly from?:
   return exitCodes.done
 }
 
-async function readInput(file: string, { cwd, stdin }: Io): Promise<string> {
-  if (file === '-') return readAll(stdin)
+interface Input {
+  /** At least the first line, if it is not very long. */
+  readonly beginning: string
+  /** All of it, in pieces: a session may be larger than memory. */
+  readonly text: AsyncIterable<string>
+}
+
+async function readInput(file: string, { cwd, stdin }: Io, shown: string): Promise<Input> {
+  const stream = file === '-' ? stdin.setEncoding('utf8') : createReadStream(resolve(cwd, file), 'utf8')
+  const pieces: AsyncIterator<string> = stream[Symbol.asyncIterator]()
+  let beginning = ''
   try {
-    return await readFile(resolve(cwd, file), 'utf8')
+    for (let isOver = false; !isOver && beginning.length < longestHeader && !beginning.trimStart().includes('\n'); ) {
+      const { done = false, value = '' } = await pieces.next()
+      isOver = done
+      beginning += value
+    }
   } catch (error) {
-    throw cannotImport(visibleName(file), readProblems[codeOf(error) ?? ''] ?? fullyVisible(messageOf(error)), error)
+    if (file === '-') throw error
+    throw cannotImport(shown, readProblems[codeOf(error) ?? ''] ?? fullyVisible(messageOf(error)), error)
   }
+  return { beginning, text: following(beginning, pieces) }
+}
+
+const longestHeader = 100_000
+
+async function* following(beginning: string, pieces: AsyncIterator<string>): AsyncGenerator<string, void> {
+  yield beginning
+  yield* { [Symbol.asyncIterator]: () => pieces }
+}
+
+async function allOf(pieces: AsyncIterable<string>): Promise<string> {
+  let text = ''
+  for await (const piece of pieces) text += piece
+  return text
 }
 
 const readProblems: Readonly<Record<string, string>> = {
@@ -53,7 +82,6 @@ const cannotImport = (what: string, why: string, cause: unknown): CliError =>
   new CliError(`${what} cannot be imported: ${why}`, exitCodes.error, { cause })
 
 async function detectProgram(text: string, shown: string): Promise<string> {
-  if (isOwn(text)) return 'libero'
   const { detectTranscript } = await import('../../sessions/interop/detect-transcript.ts')
   let program: string | undefined
   try {
@@ -69,7 +97,7 @@ async function detectProgram(text: string, shown: string): Promise<string> {
 
 function isOwn(text: string): boolean {
   try {
-    const header: unknown = JSON.parse(firstLine(text.slice(0, 100_000)))
+    const header: unknown = JSON.parse(firstLine(text))
     return isRecord(header) && 'libero' in header
   } catch {
     return false
@@ -79,8 +107,8 @@ function isOwn(text: string): boolean {
 const firstLine = (text: string): string => text.trimStart().split('\n', 1)[0]!
 
 /** Keeps the id of the session, unless it is taken or hard to type. */
-async function importOwn(store: SessionStore, text: string, io: Io): Promise<string> {
-  const { id: name } = JSON.parse(firstLine(text)) as { id?: unknown }
+async function importOwn(store: SessionStore, { beginning, text }: Input, io: Io): Promise<string> {
+  const { id: name } = JSON.parse(firstLine(beginning)) as { id?: unknown }
   const isTaken = typeof name === 'string' && (await store.find(name)) !== undefined
   const isHardToType = typeof name === 'string' && name !== '' && !/^\w[\w.:@~-]{0,199}$/.test(name)
   const { id, tornAt } = await importSession(store, text, isTaken || isHardToType ? { id: newSessionId() } : {})

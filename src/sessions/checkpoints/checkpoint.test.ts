@@ -156,7 +156,7 @@ function viewOf(transcript: Transcript, loaded: readonly SessionTurn[]) {
     seqs: loaded.map(({ id }) => transcript.seqOf(id)),
     inbox: transcript.inbox,
     states: [...transcript.states],
-    touched: [...transcript.touched],
+    touched: [...new Map([...transcript.touched].map(([callId, file]) => [file.key, callId]))],
     ...{ runs: transcript.runs, labels: transcript.labels, parked: transcript.parked, crashes: transcript.crashes },
     ...{ activeRun: transcript.activeRun, compaction: transcript.compaction },
     is: [transcript.isAnswered, transcript.isInterrupted, transcript.checkpointFrom],

@@ -13,8 +13,8 @@ export const checkpointVersion = 1
 /** How many a checkpoint holds: the latest ones. Of files those count that the loaded turns do not name. */
 export const maxRuns = 50
 export const maxLabels = 1000
-export const maxFiles = 1000
-export const maxKeys = 2000
+export const maxFiles = 500
+export const maxKeys = 200
 
 /** A transcript without its turns, as plain JSON. */
 export interface TranscriptState {
@@ -70,10 +70,23 @@ export function readCheckpoint(entry: LogEntry | undefined): Checkpoint | undefi
 
 function isState(state: unknown): state is TranscriptState {
   if (!isRecord(state) || state.version !== checkpointVersion || !isRecord(state.shown)) return false
-  return lists.every((name) => Array.isArray(state[name])) && isFilter(state.olderKeys)
+  const areLists = Object.entries(lists).every(([name, isRight]) => {
+    const list = state[name]
+    return Array.isArray(list) && list.every(isRight)
+  })
+  return areLists && numbers.every((name) => Number.isInteger(state[name])) && isFilter(state.olderKeys)
 }
 
-const lists = ['kept', 'inbox', 'states', 'touched', 'runs', 'labels', 'clientKeys'] as const
+const lists: Readonly<Record<string, (item: unknown) => boolean>> = {
+  kept: (item) => isRecord(item) && isRecord(item.turn) && Array.isArray(item.turn.content),
+  inbox: (item) => isRecord(item) && Array.isArray(item.content),
+  states: (item) => Array.isArray(item) && typeof item[0] === 'string',
+  touched: (item) => Array.isArray(item) && isRecord(item[1]),
+  runs: (item) => isRecord(item) && typeof item.id === 'string',
+  labels: isRecord,
+  clientKeys: (item) => typeof item === 'string',
+}
+const numbers = ['turnsBefore', 'crashes', 'rewoundAt', 'earliestRewind']
 
 /** A program that removes secrets from an export may have changed it. */
 function isFilter(state: unknown): boolean {
@@ -180,10 +193,16 @@ function shownBefore({ parts: { shown } }: Transcript, from: number): Transcript
   return { ...(compaction && compaction.seq <= from && { compaction }), edits, hasInterrupted }
 }
 
-/** All files of the turns after entry `from`, and the latest of those before; others are forgotten. */
+/** All uses of files in the turns after entry `from`, and the last use of each file before; others are forgotten. */
 function filesOf({ parts: { touched } }: Transcript, from: number): TranscriptState['touched'] {
-  const older = [...touched.seqs].filter(([, seq]) => seq <= from)
-  for (const [callId] of older.slice(0, -maxFiles)) touched.forget(callId)
+  const older = [...touched.byCall].filter(([callId]) => touched.seqs.get(callId)! <= from)
+  const last = new Map<string, string>()
+  for (const [callId, { key }] of older) {
+    last.delete(key) // so that the order is that of the last uses
+    last.set(key, callId)
+  }
+  const kept = new Set([...last.values()].slice(-maxFiles))
+  for (const [callId] of older) if (!kept.has(callId)) touched.forget(callId)
   return [...touched.byCall].map(([callId, file]) => [callId, file, touched.seqs.get(callId)!] as const)
 }
 

@@ -1,8 +1,12 @@
-import { messageOf, StoreError } from '../../core/errors.ts'
-import type { LogEntry } from '../../core/log.ts'
-import type { Lease, SessionStore } from '../../core/store.ts'
+import { systemClock } from '../../core/clock.ts'
+import { LeaseLostError, messageOf, StoreError } from '../../core/errors.ts'
+import type { LogEntry, ParentCall } from '../../core/log.ts'
+import type { Fence, SessionStore } from '../../core/store.ts'
+import { readCheckpoint } from '../checkpoints/checkpoint.ts'
 import { descendantsOf } from '../family.ts'
-import { type ExportedSession, readExport, renameBlobs } from './read-export.ts'
+import { WriteLease } from '../write-lease.ts'
+import { type ExportPart, readExport } from './read-export.ts'
+import { SessionWriter } from './session-writer.ts'
 
 export interface ImportOptions {
   /** The id in this store. Default: the id in the export. */
@@ -24,44 +28,121 @@ const leaseMs = 30_000
  * Writes an export into a store, all or nothing, and never into an existing session. The entries stay unchanged,
  * including the keys of their calls, because external effects were done under these keys.
  *
- * The root session is written last, in one append. Until then it has no entries, so readers do not see it. If an import is
- * killed before that point, the next import of the same id removes what it left.
+ * It is read and written part by part, so that its size does not matter. The root session has no entries, so that readers
+ * do not see it, until one append at the end. If an import is killed before that point, the next import of the same id
+ * removes what it left.
  */
 export async function importSession(
   store: SessionStore,
   text: string | AsyncIterable<string>,
   options: ImportOptions = {},
 ): Promise<ImportedSession> {
-  const { sessions, tornAt } = await readExport(text)
-  const [root, ...children] = sessions
-  if (!root) throw new Error('The export is empty')
-  const { id = root.id } = options
-  const renamed = new Map(sessions.map((session) => [session.id, nameBelow(session.id, root.id, id)]))
-  const owner = `import#${crypto.randomUUID()}`
-  const { epoch } = await takeEmpty(store, id, [...renamed.values()], owner)
-  const renew = (ttlMs: number): Promise<unknown> => store.lease(id, { owner, ttlMs, epoch })
+  let importing: Import | undefined
   try {
-    for (const session of [...children, root]) {
-      const name = renamed.get(session.id) as string
-      const parent = session.parent === undefined ? undefined : renamed.get(session.parent)
-      // Blobs need a session that exists, and a child does not exist before its first entry.
-      const isEarly = parent !== undefined && session.blobs.size > 0
-      const early = isEarly ? await store.lease(name, { owner, ttlMs: leaseMs, create: true }) : undefined
-      const entries = await entriesFor(store, name, session, renamed)
-      await renew(leaseMs)
-      const guard = parent === undefined ? { epoch } : { epoch, holder: id, parent }
-      await store.append(name, entries, { ...guard, head: 0 })
-      if (early) await store.lease(name, { owner, ttlMs: 0, epoch: early.epoch })
+    let tornAt: number | undefined
+    for await (const part of readExport(text)) {
+      if (part.type === 'session') importing ??= await Import.begin(store, part.id, options.id ?? part.id)
+      if (part.type === 'end') tornAt = part.tornAt
+      else await importing!.add(part) // an export begins with a session
     }
+    return { ...(await importing!.end()), ...(tornAt !== undefined && { tornAt }) }
   } catch (error) {
-    throw await undone(store, id, error)
+    throw importing ? await importing.undo(error) : error
   }
-  await renew(0).catch(() => {}) // everything is written; a lease that is not released expires
-  return {
-    id,
-    children: children.map((session) => renamed.get(session.id) as string),
-    entries: sessions.reduce((sum, session) => sum + session.entries.length, 0),
-    ...(tornAt !== undefined && { tornAt }),
+}
+
+/** An import under way. It holds the lease of the root session. */
+class Import {
+  readonly #store: SessionStore
+  /** The root session: in the export, and here. */
+  readonly #origin: string
+  readonly #id: string
+  readonly #lease: WriteLease
+  /** The ids of the sessions here, by those in the export. */
+  readonly #names = new Map<string, string>()
+  #entries = 0
+  readonly #root: SessionWriter
+  #current: SessionWriter
+
+  constructor(store: SessionStore, origin: string, id: string, lease: WriteLease) {
+    this.#store = store
+    this.#origin = origin
+    this.#id = id
+    this.#lease = lease
+    // Most sessions fit into one append; the others are written here, and the root session then shares them.
+    const fence = () => this.#fence(id)
+    this.#root = this.#current = new SessionWriter({ store, id: `${id}/~import`, fence, blobsIn: id })
+  }
+
+  /** Takes the lease of a session without entries, and removes the rest of an import that was killed. */
+  static async begin(store: SessionStore, origin: string, id: string): Promise<Import> {
+    if (await store.find(id)) throw existing(id)
+    const owner = `import#${crypto.randomUUID()}`
+    const leftovers = await descendantsOf(store, id) // only an import writes children first
+    const lease = new WriteLease({ store, owner, ttlMs: leaseMs, clock: systemClock, onRenewed: () => {} })
+    const { head, inbox } = await lease.take(id, { create: true })
+    if (head > 0 || inbox.length > 0) {
+      await lease.release()
+      throw existing(id)
+    }
+    if (leftovers.length > 0) {
+      await store.delete(id)
+      lease.forget()
+      await lease.take(id, { create: true })
+    }
+    return new Import(store, origin, id, lease)
+  }
+
+  #fence(parent: string): Omit<Fence, 'head'> {
+    return { epoch: this.#lease.epoch!, holder: this.#id, parent }
+  }
+
+  async add(part: Exclude<ExportPart, { type: 'end' }>): Promise<void> {
+    if (part.type === 'session') return this.#beginSession(part)
+    if (part.type === 'blob') return this.#current.addBlob(part.name, part.bytes)
+    this.#entries++
+    await this.#current.add(renamed(part.entry, this.#names), part.size)
+  }
+
+  async #beginSession({ id, parent }: Extract<ExportPart, { type: 'session' }>): Promise<void> {
+    const name = nameBelow(id, this.#origin, this.#id)
+    this.#names.set(id, name)
+    if (parent === undefined) return
+    if (await this.#store.find(name)) throw existing(name)
+    await this.#endCurrent()
+    const fence = () => this.#fence(this.#names.get(parent)!)
+    this.#current = new SessionWriter({ store: this.#store, id: name, fence })
+  }
+
+  async #endCurrent(): Promise<void> {
+    if (this.#current !== this.#root) await this.#current.flush()
+  }
+
+  async end(): Promise<Omit<ImportedSession, 'tornAt'>> {
+    await this.#endCurrent()
+    const { head, waiting, id: base } = this.#root
+    const fence = { epoch: this.#lease.epoch!, head, ...(head > 0 && { base }) }
+    if (waiting.length > 0) await this.#store.append(this.#id, waiting, fence)
+    // Everything is written: what cannot be cleaned up does no harm.
+    if (head > 0) await this.#store.delete(base).catch(() => {})
+    await this.#lease.release()
+    return { id: this.#id, children: [...this.#names.values()].slice(1), entries: this.#entries }
+  }
+
+  /** Removes what a failed import wrote. If that fails too, the error says what is left. */
+  async undo(error: unknown): Promise<unknown> {
+    try {
+      // If it lost its lease, another writer has the session now.
+      if (!(error instanceof LeaseLostError)) await this.#store.delete(this.#id)
+      this.#lease.forget()
+      return error
+    } catch {
+      await this.#lease.release()
+      const code = error instanceof StoreError ? error.code : 'unavailable'
+      const advice =
+        'No session was imported. Parts of it, which no list shows, could not be removed; the next import of this session removes them'
+      return new StoreError(code, `${messageOf(error)}. ${advice}`, { cause: error })
+    }
   }
 }
 
@@ -71,62 +152,22 @@ function nameBelow(id: string, oldRoot: string, newRoot: string): string {
   return id.startsWith(`${oldRoot}/`) ? newRoot + id.slice(oldRoot.length) : `${newRoot}/${id}`
 }
 
-/** Takes the lease of a session without entries, and removes the rest of an import that was killed. */
-async function takeEmpty(store: SessionStore, id: string, ids: readonly string[], owner: string): Promise<Lease> {
-  const leftovers = await unfinished(store, id)
-  for (const wanted of ids) if (!leftovers.has(wanted) && (await store.find(wanted))) throw existing(wanted)
-  const request = { owner, ttlMs: leaseMs, create: true }
-  const acquired = await store.lease(id, request)
-  if (acquired.head > 0 || acquired.inbox.length > 0) {
-    await store.lease(id, { owner, ttlMs: 0, epoch: acquired.epoch })
-    throw existing(id)
-  }
-  if (leftovers.size === 0) return acquired
-  await store.delete(id)
-  return store.lease(id, request)
-}
-
-/** The rest of a killed import: a session without entries and its descendants. Only an import writes children first. */
-async function unfinished(store: SessionStore, id: string): Promise<Set<string>> {
-  if (await store.find(id)) return new Set()
-  return new Set((await descendantsOf(store, id)).map((session) => session.id))
-}
-
 const existing = (id: string): Error =>
   new Error(`Session "${id}" exists already; import it under another name with importSession(store, text, { id })`)
 
-/** Removes what a failed import wrote. If that fails too, the error says what is left. */
-async function undone(store: SessionStore, id: string, error: unknown): Promise<unknown> {
-  try {
-    await store.delete(id)
-    return error
-  } catch {
-    const code = error instanceof StoreError ? error.code : 'unavailable'
-    const advice =
-      'No session was imported. Parts of it, which no list shows, could not be removed; the next import of this session removes them'
-    return new StoreError(code, `${messageOf(error)}. ${advice}`, { cause: error })
-  }
+/** The runs of a child name their parent session: in their first entries, and in checkpoints. */
+function renamed(entry: LogEntry, names: ReadonlyMap<string, string>): LogEntry {
+  if (entry.type === 'run_started') return withRenamedParent(entry, names)
+  const checkpoint = readCheckpoint(entry)
+  if (!checkpoint || entry.type !== 'checkpoint') return entry
+  const runs = checkpoint.state.runs.map((run) => withRenamedParent(run, names))
+  return { ...entry, state: { ...checkpoint.state, runs } }
 }
 
-/** Stores the blobs before the entries that name them. */
-async function entriesFor(
-  store: SessionStore,
-  id: string,
-  { entries, blobs }: ExportedSession,
-  renamed: ReadonlyMap<string, string>,
-): Promise<readonly LogEntry[]> {
-  const names = new Map<string, string>()
-  for (const [name, bytes] of blobs) {
-    const here = await store.blobs(id).put(bytes)
-    if (here !== name) names.set(name, here)
-  }
-  const updated = entries.map((entry) => withRenamedParent(entry, renamed))
-  return names.size === 0 ? updated : updated.map((entry) => renameBlobs(entry, names))
-}
-
-/** The first entry of a child's run names its parent session. */
-function withRenamedParent(entry: LogEntry, renamed: ReadonlyMap<string, string>): LogEntry {
-  if (entry.type !== 'run_started' || entry.parent?.session === undefined) return entry
-  const session = renamed.get(entry.parent.session)
-  return session === undefined ? entry : { ...entry, parent: { ...entry.parent, session } }
+function withRenamedParent<Run extends { readonly parent?: ParentCall }>(
+  run: Run,
+  names: ReadonlyMap<string, string>,
+): Run {
+  const session = run.parent?.session === undefined ? undefined : names.get(run.parent.session)
+  return session === undefined ? run : { ...run, parent: { ...run.parent, session } }
 }

@@ -1,43 +1,40 @@
 import { show } from '../../core/behavior.ts'
 import { messageOf, StoreError } from '../../core/errors.ts'
+import { isRecord } from '../../core/is-record.ts'
 import type { LogEntry } from '../../core/log.ts'
 import { flawOf } from '../../core/plain-json.ts'
 import { Transcript } from '../../core/transcript.ts'
 import { fromBase64 } from '../bytes.ts'
 
-/** One session of an export. */
-export interface ExportedSession {
-  readonly id: string
-  readonly parent: string | undefined
-  readonly entries: LogEntry[]
-  readonly blobs: Map<string, Uint8Array>
-}
-
-interface ReadExport {
-  /** The root session, then its descendants, parents first. */
-  readonly sessions: readonly ExportedSession[]
-  /** The line at which the text was cut off, if it was. */
-  readonly tornAt: number | undefined
-}
+/** A part of an export, in the order of its lines. */
+export type ExportPart =
+  /** The root session first, then its descendants, parents first. The parts that follow belong to it. */
+  | { readonly type: 'session'; readonly id: string; readonly parent: string | undefined }
+  | { readonly type: 'blob'; readonly name: string; readonly bytes: Uint8Array }
+  | { readonly type: 'entry'; readonly entry: LogEntry; readonly size: number }
+  /** `tornAt` is the line at which the text was cut off, if it was. */
+  | { readonly type: 'end'; readonly tornAt: number | undefined }
 
 type Line = Readonly<Record<string, unknown>>
 
-/** Reads and checks a whole export before anything is written. Only its end may be missing, which is reported. */
-export async function readExport(text: string | AsyncIterable<string>): Promise<ReadExport> {
+/** Reads and checks an export line by line. Only its end may be missing, which is reported. */
+export async function* readExport(text: string | AsyncIterable<string>): AsyncGenerator<ExportPart, void> {
   const reader = new Reader()
   let number = 0
   let unreadable: number | undefined
   for await (const line of linesOf(text)) {
     number++
     if (unreadable !== undefined) throw corrupt(unreadable, 'it is not valid JSON, and more lines follow')
-    const parsed = line.trim() === '' ? undefined : parse(line)
+    if (line.trim() === '') continue
+    const parsed = parse(line)
+    if (parsed === undefined) throw corrupt(number, `it must be an object, got ${show(line)}`)
     if (parsed === null) unreadable = number
-    else if (parsed) reader.add(parsed, number)
-    else if (line.trim() !== '') throw corrupt(number, `it must be an object, got ${show(line)}`)
+    const part = parsed && reader.read(parsed, { number, size: line.length })
+    if (part) yield part
   }
-  if (reader.sessions.length === 0)
+  if (reader.ids.size === 0)
     throw corrupt(unreadable ?? Math.max(number, 1), 'there is no header; an export begins with {"libero":"session"}')
-  return { sessions: reader.sessions, tornAt: reader.isOver ? undefined : (unreadable ?? number + 1) }
+  yield { type: 'end', tornAt: reader.isOver ? undefined : (unreadable ?? number + 1) }
 }
 
 /** `null` if it is not JSON, `undefined` if it is JSON but not an object. */
@@ -48,60 +45,70 @@ function parse(line: string): Line | null | undefined {
   } catch {
     return null
   }
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Line) : undefined
+  return isRecord(value) ? value : undefined
 }
 
 const corrupt = (line: number, why: string): StoreError =>
   new StoreError('corrupt', `The export cannot be read at line ${line}: ${why}. Nothing was imported`)
 
-class Reader {
-  readonly sessions: ExportedSession[] = []
-  isOver = false
-  #wanted = 0
-  #transcript = new Transcript()
-  #ids = new Set<string>()
+/** So many entries are checked together: a transcript of all of them would take as much memory as the session. */
+const entriesPerCheck = 2000
 
-  add(line: Line, number: number): void {
+class Reader {
+  /** Those of the sessions so far. */
+  readonly ids = new Set<string>()
+  isOver = false
+  /** The session of the entries that follow: how many it has, and how many it should have. */
+  #session = { id: '', entries: 0, wanted: 0 }
+  #transcript = new Transcript()
+  #entryIds = new Set<string>()
+
+  /** Undefined for the end line. */
+  read(line: Line, { number, size }: { number: number; size: number }): ExportPart | undefined {
     if (this.isOver) throw corrupt(number, 'nothing may follow the end')
     const { libero } = line
-    if (this.sessions.length === 0 && libero !== 'session')
+    if (this.ids.size === 0 && libero !== 'session')
       throw corrupt(number, `an export begins with {"libero":"session"}, got ${show(line)}`)
-    if (libero === undefined) this.#addEntry(line, number)
-    else if (libero === 'session' || libero === 'child') this.#begin(line, number)
-    else if (libero === 'blob') this.#addBlob(line, number)
-    else if (libero === 'end') this.#end(line, number)
-    else throw corrupt(number, `there is no ${show(libero)} in an export`)
+    if (libero === undefined) return { type: 'entry', entry: this.#entry(line, number), size }
+    if (libero === 'session' || libero === 'child') return this.#begin(line, number)
+    if (libero === 'blob') return blobOf(line, number)
+    if (libero !== 'end') throw corrupt(number, `there is no ${show(libero)} in an export`)
+    this.#end(line, number)
+    return undefined
   }
 
-  #begin({ libero, version, id, parent, entries }: Line, number: number): void {
+  #begin({ libero, version, id, parent, entries }: Line, number: number): ExportPart {
     this.#checkWhole(number)
     if (typeof id !== 'string' || id === '') throw corrupt(number, `id must be a text, got ${show(id)}`)
     if (typeof entries !== 'number') throw corrupt(number, `entries must be a number, got ${show(entries)}`)
     if (libero === 'session') {
-      if (this.sessions.length > 0) throw corrupt(number, 'there is a second session; a child has {"libero":"child"}')
+      if (this.ids.size > 0) throw corrupt(number, 'there is a second session; a child has {"libero":"child"}')
       if (typeof version !== 'number') throw corrupt(number, `version must be a number, got ${show(version)}`)
       if (version > exportVersion)
         throw new StoreError(
           'newer',
           `The export has version ${version}, this Libero reads up to ${exportVersion}; use a newer one`,
         )
-    } else if (!this.sessions.some((session) => session.id === parent))
+    } else if (typeof parent !== 'string' || !this.ids.has(parent))
       throw corrupt(number, `its parent ${show(parent)} is not before it`)
-    if (this.sessions.some((session) => session.id === id)) throw corrupt(number, `session "${id}" is there twice`)
-    this.#wanted = entries
-    this.#transcript = new Transcript()
-    this.#ids = new Set()
-    const above = libero === 'child' && typeof parent === 'string' ? parent : undefined
-    this.sessions.push({ id, parent: above, entries: [], blobs: new Map() })
+    if (this.ids.has(id)) throw corrupt(number, `session "${id}" is there twice`)
+    this.ids.add(id)
+    this.#session = { id, entries: 0, wanted: entries }
+    this.#beginCheck()
+    return { type: 'session', id, parent: libero === 'child' ? (parent as string) : undefined }
   }
 
-  #addEntry(line: Line, number: number): void {
-    const { entries } = this.#session()
+  #beginCheck(): void {
+    this.#transcript = new Transcript()
+    this.#entryIds = new Set()
+  }
+
+  #entry(line: Line, number: number): LogEntry {
     const { seq, id, at, type } = line
-    const next = entries.length + 1
+    const next = this.#session.entries + 1
     if (seq !== next) throw corrupt(number, `its seq must be ${next}, got ${show(seq)}`)
     if (typeof id !== 'string' || id === '') throw corrupt(number, `its id must be a text, got ${show(id)}`)
-    if (this.#ids.has(id)) throw corrupt(number, `the id "${id}" is there twice`)
+    if (this.#entryIds.has(id)) throw corrupt(number, `the id "${id}" is there twice`)
     if (typeof at !== 'number') throw corrupt(number, `its time (at) must be a number, got ${show(at)}`)
     if (typeof type !== 'string' || type === '') throw corrupt(number, `its type must be a text, got ${show(type)}`)
     if (type === 'spilled') throw corrupt(number, 'an export holds entries whole, not the names of their blobs')
@@ -109,37 +116,35 @@ class Reader {
     if (flaw && flaw !== 'malformed text') throw corrupt(number, `its content cannot be kept: ${flaw}`)
     const wrong = wrongField(line)
     if (wrong) throw corrupt(number, `the entry of type "${type}" has no right ${wrong}`)
+    const entry = line as unknown as LogEntry
     try {
-      this.#transcript.apply(line as unknown as LogEntry)
+      this.#transcript.apply(entry)
     } catch (error) {
       throw corrupt(number, `the entry of type "${type}" makes no sense here: ${messageOf(error)}`)
     }
-    this.#ids.add(id)
-    entries.push(line as unknown as LogEntry)
-  }
-
-  #addBlob({ name, data }: Line, number: number): void {
-    const bytes = typeof data === 'string' ? fromBase64(data) : undefined
-    if (typeof name !== 'string' || !bytes) throw corrupt(number, 'a blob needs a name, and data in base64')
-    this.#session().blobs.set(name, bytes)
+    this.#entryIds.add(id)
+    this.#session.entries = next
+    if (next % entriesPerCheck === 0) this.#beginCheck()
+    return entry
   }
 
   #end({ sessions }: Line, number: number): void {
     this.#checkWhole(number)
-    if (sessions !== this.sessions.length)
-      throw corrupt(number, `it says there are ${show(sessions)} sessions, there are ${this.sessions.length}`)
+    if (sessions !== this.ids.size)
+      throw corrupt(number, `it says there are ${show(sessions)} sessions, there are ${this.ids.size}`)
     this.isOver = true
   }
 
   #checkWhole(number: number): void {
-    const last = this.sessions.at(-1)
-    if (last && last.entries.length !== this.#wanted)
-      throw corrupt(number, `session "${last.id}" has ${last.entries.length} entries, should have ${this.#wanted}`)
+    const { id, entries, wanted } = this.#session
+    if (entries !== wanted) throw corrupt(number, `session "${id}" has ${entries} entries, should have ${wanted}`)
   }
+}
 
-  #session(): ExportedSession {
-    return this.sessions.at(-1) as ExportedSession
-  }
+function blobOf({ name, data }: Line, number: number): ExportPart {
+  const bytes = typeof data === 'string' ? fromBase64(data) : undefined
+  if (typeof name !== 'string' || !bytes) throw corrupt(number, 'a blob needs a name, and data in base64')
+  return { type: 'blob', name, bytes }
 }
 
 /** The first required field that is missing or wrong in an entry of a known type. Entries of unknown types are kept. */
@@ -173,6 +178,7 @@ const needed: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   compaction: { toSeq: number, summary: blocks },
   context_edit: { turnId: text, block: number },
   rewind: { toSeq: number },
+  checkpoint: { from: number },
   label: { text },
 }
 
@@ -202,11 +208,16 @@ export function renameBlobs<T>(value: T, names: ReadonlyMap<string, string>): T 
 
 /** Splits text that comes in pieces into lines; the last one may lack its line end. */
 async function* linesOf(text: string | AsyncIterable<string>): AsyncGenerator<string> {
-  let rest = ''
+  let begun: string[] = []
   for await (const piece of typeof text === 'string' ? [text] : text) {
-    const lines = (rest + piece).split('\n')
-    rest = lines.pop() ?? ''
-    yield* lines
+    let at = 0
+    for (let end = piece.indexOf('\n'); end >= 0; end = piece.indexOf('\n', at)) {
+      yield begun.join('') + piece.slice(at, end)
+      begun = []
+      at = end + 1
+    }
+    begun.push(piece.slice(at))
   }
+  const rest = begun.join('')
   if (rest !== '') yield rest
 }
