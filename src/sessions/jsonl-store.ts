@@ -3,23 +3,25 @@ import { join, resolve } from 'node:path'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { SessionNotFoundError, StoreError } from '../core/errors.ts'
 import type { LogEntry } from '../core/log.ts'
-import type { BlobStore, EntryRange, SessionStore } from '../core/store.ts'
+import type { BlobStore, EntryRange, SessionStore, StoreChange } from '../core/store.ts'
+import { networkFileSystemOf } from '../platform/network-fs.ts'
 import { blobFiles } from './jsonl/blob-files.ts'
 import { findKeysSlowly } from './jsonl/delivered-keys.ts'
 import { refuseLink } from './jsonl/files.ts'
 import { withFolderLock } from './jsonl/folder-lock.ts'
-import { addMessage, syncInbox } from './jsonl/inbox-file.ts'
+import { addMessage, syncInbox, waitingMessages } from './jsonl/inbox-file.ts'
 import { createLeases } from './jsonl/leases.ts'
-import { createPoller, type ReadPosition, readLog } from './jsonl/log-reader.ts'
+import { type ReadPosition, readLog } from './jsonl/log-reader.ts'
 import { sessionExists } from './jsonl/session-existence.ts'
 import { deleteFolder, finishDeleting, folderNameOf } from './jsonl/session-folder.ts'
-import { listSessions } from './jsonl/session-list.ts'
 import { checkFolder, ensureStore, identityOf, restrictToOwner } from './jsonl/store-file.ts'
+import { Aspect } from './jsonl/summaries/save-rows.ts'
+import { StoreIndex } from './jsonl/summaries/store-index.ts'
 import { Turns } from './jsonl/turns.ts'
-import { readSummary } from './read-summaries.ts'
-import { pageOf } from './session-query.ts'
+import { WatchedSessions } from './jsonl/watched-sessions.ts'
+import { SharedPoller } from './shared-poller.ts'
 import { type SpillingStore, withSpill } from './spill.ts'
-import { ChangeListeners, watchByPolling } from './watch-by-polling.ts'
+import { watchByPolling } from './watch-by-polling.ts'
 
 export interface JsonlStoreOptions {
   /** The folder of the store; created if it is missing. */
@@ -36,8 +38,10 @@ export interface JsonlStoreOptions {
   readonly readMountTable?: () => string | undefined
 }
 
-/** How often a watcher polls for changes of other processes. */
+/** How often watchers look for changes of other processes. */
 const watchEveryMs = 100
+/** So many entries are given to a watcher at a time. */
+const maxWatchedEntries = 500
 /** For this many sessions the end of the last read is remembered. */
 const maxReadPositions = 256
 
@@ -49,10 +53,13 @@ const maxReadPositions = 256
 export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   const { clock = systemClock, sync = true } = options
   const dir = resolve(options.dir)
+  const storeInstanceId = randomUUID()
   const turns = new Turns()
-  const leases = createLeases({ dir, storeInstanceId: randomUUID(), clock, sync, turns, prepare })
+  const index = new StoreIndex({ dir, storeInstanceId, clock, identity: indexedIdentity })
+  const leases = createLeases({ dir, storeInstanceId, clock, sync, turns, index, prepare })
   const readPositions = new Map<string, ReadPosition>()
-  const listeners = new ChangeListeners()
+  const watched = new WatchedSessions(dir, storeInstanceId)
+  const poller = new SharedPoller({ clock, everyMs: watchEveryMs, look: async (ids) => watched.look(ids) })
   const closing = new AbortController()
   let preparing: Promise<void> | undefined
 
@@ -76,7 +83,17 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     checkFolder(dir, options)
     await ensureStore(dir)
     restrictToOwner(dir)
-    await finishDeleting(dir)
+    await finishDeleting(dir, onDelete)
+  }
+
+  /** Two processes could not share an index on a network file system. */
+  function indexedIdentity(): string | undefined {
+    return networkFileSystemOf(dir, options.readMountTable) === undefined ? identityOf(dir, 'current') : undefined
+  }
+
+  function onDelete(name: string): () => void {
+    const end = index.begin(name)
+    return () => end(Aspect.all)
   }
 
   async function prepareForWriting(): Promise<string> {
@@ -107,22 +124,21 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   }
 
   return withSpill({
-    async append(id, entries, fence, { blobs }) {
-      await leases.append(id, { entries, blobs }, fence)
-      listeners.notify(id)
+    async append(id, entries, fence, { whole, blobs }) {
+      await leases.append(id, { entries, whole, blobs }, fence)
+      poller.wake(id, 'entries')
     },
 
     read,
 
-    find: async (id) => readSummary({ read }, { id }),
+    async find(id) {
+      refuseClosed()
+      return index.find(id)
+    },
 
     async list(query) {
       refuseClosed()
-      const summaries = await Promise.all((await listSessions(dir)).map((session) => readSummary({ read }, session)))
-      return pageOf(
-        summaries.filter((summary) => summary !== undefined),
-        query,
-      )
+      return index.list(query)
     },
 
     async delete(id) {
@@ -131,9 +147,9 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
       refuseLink(folder)
       await leases.forget(id)
       // Under its lock, so that no process is taking it at the same time.
-      await withFolderLock(folder, () => deleteFolder(dir, folder))
+      await withFolderLock(folder, () => deleteFolder(dir, folder, onDelete))
       readPositions.delete(id)
-      listeners.notify(id)
+      poller.wake(id, 'inbox')
     },
 
     async lease(id, request) {
@@ -148,24 +164,28 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
       await turns.next()
       const { found, end } = await findKeysSlowly(folder, new Map([[item.clientKey, 0]]))
       if (found.size > 0) return
-      await withFolderLock(folder, async () => {
-        await leases.requireSession(id)
-        addMessage(folder, item, end)
-      })
+      const changed = index.begin(folderNameOf(id))
+      try {
+        await withFolderLock(folder, async () => {
+          await leases.requireSession(id)
+          addMessage(folder, item, end)
+        })
+      } finally {
+        changed(Aspect.mail)
+      }
       if (sync) await syncInbox(folder)
-      listeners.notify(id)
+      poller.wake(id, 'inbox')
     },
 
-    watch(id, { after = 0, signal }) {
-      const poll = createPoller(folderOf(id), (after) => read(id, { after }))
-      const ends = { signal, closing: closing.signal }
-      return watchByPolling(poll, {
-        after,
-        ...ends,
-        clock,
-        everyMs: watchEveryMs,
-        subscribe: (listener) => listeners.add(id, listener),
-      })
+    watch(id, { after = 0, signal, inboxOnly = false }) {
+      const poll = async (seen: number): Promise<StoreChange> => {
+        refuseLink(folderOf(id))
+        const entries = inboxOnly ? [] : await read(id, { after: seen, limit: maxWatchedEntries })
+        // After the log, so that a message that was delivered meanwhile is recognized.
+        return { entries, inbox: waitingMessages(folderOf(id)) }
+      }
+      const subscribe = (wake: () => void): (() => void) => poller.add(id, { wake, inboxOnly })
+      return watchByPolling(poll, { after, signal, closing: closing.signal, clock, subscribe })
     },
 
     blobs: blobsOf,
@@ -176,8 +196,10 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     },
 
     async close() {
+      if (closing.signal.aborted) return
       closing.abort()
       await leases.close()
+      await index.close()
     },
   } satisfies SpillingStore)
 }

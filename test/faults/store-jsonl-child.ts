@@ -53,6 +53,35 @@ const deeds: Record<string, () => Promise<void>> = {
     say(await outcome(store.append(id, [entry(head + 1, 'by bob')], { epoch, head })))
   },
 
+  /** Does everything that changes a list, and is killed at one of the failpoints; says how many it passed. */
+  async change() {
+    let passed = 0
+    onFailpoint(() => {
+      if (++passed === Number(rest[0])) process.kill(process.pid, 'SIGKILL')
+    })
+    const { epoch, head } = await store.lease('s', { owner: 'ann', ttlMs: minute, create: true })
+    const run = { type: 'run_started', runId: 'r', model: 'm', seq: head + 1, id: 'run', at: 7 } as const
+    await store.append('s', [run, { type: 'details', tags: ['t'], seq: head + 2, id: 'd', at: 8 }], { epoch, head })
+    await store.append('s/c', [entry(1)], { epoch, head: 0, holder: 's', parent: 's' })
+    await store.list()
+    await store.append('s/c', [entry(2)], { epoch, head: 1, holder: 's', parent: 's' })
+    const tagged = { type: 'details', tags: ['late'], seq: head + 3, id: 'e', at: 9 } as const
+    await Promise.all([store.append('s', [tagged], { epoch, head: head + 2 }), store.list({ kind: 'none' })])
+    const { epoch: forked } = await store.lease('f', { owner: 'ann', ttlMs: minute, create: true })
+    await store.append('f', [entry(3, 'x'.repeat(300_000))], { epoch: forked, head: 2, base: 's' })
+    await store.send('f', item('k', 'hello'))
+    await store.list()
+    const input = { type: 'input', mode: 'steer', clientKey: 'k', content: [], seq: 4, id: 'i', at: 9 } as const
+    await store.append('f', [input], { epoch: forked, head: 3 })
+    await store.lease('f', { owner: 'ann', ttlMs: 0, epoch: forked })
+    await store.delete('t')
+    await store.lease('u', { owner: 'ann', ttlMs: minute, takeOver: true })
+    await store.list()
+    await store.lease('only leased', { owner: 'ann', ttlMs: minute, create: true })
+    say(passed)
+    process.exit() // without giving back the leases
+  },
+
   /** Takes the lease and lives on with it. */
   async hold() {
     const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: minute, create: true })

@@ -75,6 +75,7 @@ describe('FD-14 a child that is written under its parent and as a session of its
       for (const text of ['late', 'later'])
         late.push(parent.append(id, [entry(2, text)], { ...fence, head: 1 }).catch((error) => error))
     })
+    await new Promise((resolve) => setTimeout(resolve, 5)) // a writer looks before it writes if it has not looked just now
     const { epoch: theirs } = await lease(own, 'p/c', 'bob')
     expect(await Promise.all(late)).toMatchObject([{ name: 'LeaseLostError' }, { name: 'StoreError', code: 'busy' }])
     await own.append(id, [entry(2)], { epoch: theirs, head: 1, ...(id !== 'p/c' && { holder: 'p/c', parent: 'p/c' }) })

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { thisProcess } from '../../src/platform/process-identity.ts'
 import { withFolderLock } from '../../src/sessions/jsonl/folder-lock.ts'
@@ -144,6 +145,13 @@ test('FD-13 the lock of a process that may or may not live expires after a minut
   await expect(withFolderLock(join(dir, 's'), () => 'held', 50)).rejects.toMatchObject({ code: 'busy' })
 })
 
+/** As if the machine had been started again since, after a power failure. */
+function bootAgain(dir: string): void {
+  const database = new DatabaseSync(join(dir, '.index/index.db'))
+  database.exec(`UPDATE facts SET value = 'before' WHERE name = 'boot'`)
+  database.close()
+}
+
 describe('FD-07 a log that was cut off', () => {
   const first = [entry(1), entry(2)]
   const lasts = { 'in an entry': [entry(3, 'größer 🎈')], 'in a batch': [entry(3), entry(4), entry(5)] }
@@ -166,6 +174,7 @@ describe('FD-07 a log that was cut off', () => {
         Buffer.concat([bytes, Buffer.from('\0\0\n')]),
       ]) {
         fs.writeFileSync(path, cut)
+        bootAgain(dir)
         const there = cut.length > bytes.length ? [...first, ...last] : first
         const again = createJsonlStore({ dir, sync: false })
         expect(await again.read('s')).toEqual(there)

@@ -20,9 +20,8 @@ export function blobFiles(folder: string, requireSession: () => Promise<unknown>
     },
 
     async get(name) {
-      if (!isBlobName(name)) return undefined
       refuseLink(folder)
-      return (await readBlob(blobs, name)) ?? readBlob(sharedBlobsPath(folder), name)
+      return readBlobOf(folder, name)
     },
 
     names: async () => namesIn(blobs).filter(isBlobName),
@@ -51,6 +50,12 @@ export async function putBlob(folder: string, bytes: Uint8Array): Promise<string
     throw storeErrorOf(cause, path, 'write')
   }
   return name
+}
+
+/** A blob of a session, or one that it shares with the session it was forked from. */
+export async function readBlobOf(folder: string, name: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (!isBlobName(name)) return undefined
+  return (await readBlob(blobsPath(folder), name)) ?? readBlob(sharedBlobsPath(folder), name)
 }
 
 async function readBlob(blobs: string, name: string): Promise<Uint8Array<ArrayBuffer> | undefined> {

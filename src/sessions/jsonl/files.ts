@@ -218,3 +218,9 @@ export const namesIn = (path: string): string[] =>
 export function fileIdentityAt(path: string): FileIdentity | undefined {
   return withReadErrors(path, () => unlessMissing(() => fs.lstatSync(path, { bigint: true })))
 }
+
+/** Differs after the file has changed; empty if it is missing. */
+export function changeStamp(path: string): string {
+  const info = withReadErrors(path, () => fs.statSync(path, { bigint: true, throwIfNoEntry: false }))
+  return info ? `${info.ino} ${info.size} ${info.mtimeNs}` : ''
+}

@@ -1,9 +1,10 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../../core/log.ts'
-import { isAlive, type ProcessIdentity, processState, thisProcess } from '../../platform/process-identity.ts'
+import { isAlive, type ProcessIdentity } from '../../platform/process-identity.ts'
 import { withReadErrors, withWriteErrors } from './file-errors.ts'
 import { openForReading, parseObject, readBytes, replaceFileUnsynced } from './files.ts'
+import { ProcessStates } from './process-states.ts'
 
 /**
  * `lease.json`: the process that may write a session. Read and changed under the lock of the folder, except for a renewal,
@@ -72,17 +73,10 @@ export function withoutClockJump(lease: LeaseRecord, now: number): LeaseRecord {
  * Whether it excludes others. The lease of a dead process never does, that of another living process on this machine always
  * does, whatever the clock says. The clock decides within this process, and if the state of the other one is unknown.
  */
-export function isHeld({ expires, process }: LeaseRecord, now: number): boolean {
+export function isHeld({ expires, process }: LeaseRecord, now: number, states = new ProcessStates()): boolean {
   if (expires === 0) return false
-  const state = process ? processState(process) : 'unknown'
-  if (state === 'dead') return false
-  const isCertain = state === 'alive' && process?.started !== ''
-  return (isCertain && !isThisProcess(process)) || expires > now
-}
-
-function isThisProcess(other: ProcessIdentity | undefined): boolean {
-  const { pid, started } = thisProcess()
-  return other?.pid === pid && other.started === started
+  const state = states.of(process)
+  return state === 'alive' || (state !== 'dead' && expires > now)
 }
 
 /** Whether a process may still have the log open and write to it, such as a paused one (SIGSTOP). */

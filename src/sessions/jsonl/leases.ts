@@ -11,19 +11,31 @@ import { syncFolder } from './files.ts'
 import { withFolderLock } from './folder-lock.ts'
 import { busy, type HeldLease, HeldLeases } from './held-leases.ts'
 import { compactInbox, hasNewlyDelivered, waitingMessages } from './inbox-file.ts'
-import { isHeld, mayStillWrite, readLease, renewLease, withoutClockJump, writeLease } from './lease-file.ts'
+import {
+  isHeld,
+  type LeaseRecord,
+  mayStillWrite,
+  readLease,
+  renewLease,
+  withoutClockJump,
+  writeLease,
+} from './lease-file.ts'
 import { finishReplacing, isBeingReplaced, replaceLog } from './log-file.ts'
 import type { LogWriter } from './log-writer.ts'
+import { ProcessStates, processIdOf } from './process-states.ts'
 import { isUnwritten, sessionExists } from './session-existence.ts'
 import {
   childrenOf,
   deleteFolder,
   folderNameOf,
   makeSessionFolder,
+  type OnDelete,
   readMeta,
   removeTemporaryFiles,
   writeBase,
 } from './session-folder.ts'
+import { Aspect } from './summaries/save-rows.ts'
+import type { StoreIndex } from './summaries/store-index.ts'
 import type { Turns } from './turns.ts'
 
 interface LeasesOptions {
@@ -33,12 +45,15 @@ interface LeasesOptions {
   readonly clock: Clock
   readonly sync: boolean
   readonly turns: Turns
+  readonly index: StoreIndex
   /** Creates and checks the store before the first lease. */
   readonly prepare: () => Promise<unknown>
 }
 
 interface Appended {
   readonly entries: readonly LogEntry[]
+  /** The entries as the caller gave them. */
+  readonly whole: readonly LogEntry[]
   /** Blobs that the entries name, which are written first. */
   readonly blobs: readonly { readonly bytes: Uint8Array }[]
 }
@@ -55,12 +70,22 @@ interface Leases {
 }
 
 /** Takes, renews and releases leases, and appends under them. */
-export function createLeases({ dir, storeInstanceId, clock, sync, turns, prepare }: LeasesOptions): Leases {
+export function createLeases({ dir, storeInstanceId, clock, sync, turns, index, prepare }: LeasesOptions): Leases {
   const held = new HeldLeases({ dir, storeInstanceId, sync })
   const underWay = new Set<Promise<unknown>>()
   let lastEpoch = 0 // over all sessions, so that a session that is deleted and created again fences off its old writer
 
   const folderOf = (id: string): string => join(dir, folderNameOf(id))
+
+  /** Changes a session under the lock of its folder. The index learns of its new lease and inbox. */
+  async function locked<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const end = index.begin(folderNameOf(id))
+    try {
+      return await withFolderLock(folderOf(id), work)
+    } finally {
+      end(Aspect.lease | Aspect.mail)
+    }
+  }
 
   async function tracked<T>(operation: Promise<T>): Promise<T> {
     underWay.add(operation)
@@ -84,13 +109,13 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, prepare
     await turns.next()
     if (create) await makeSessionFolder(dir, id)
     let isNew = false
-    const granted = await withFolderLock(folder, async () => {
+    const granted = await locked(id, async () => {
       // Again: it may have been deleted while this waited.
       if (create) await makeSessionFolder(dir, id)
       else await requireSession(id)
-      const { epoch, log } = await take(id, folder, request)
+      const { epoch, log, died } = await take(id, folder, request)
       isNew = log.size === 0
-      return { epoch, head: log.head, inbox: await compactInbox(folder) }
+      return { epoch, head: log.head, inbox: await compactInbox(folder), ...(died && { died }) }
     })
     if (isNew) await withWriteErrors(dir, () => Promise.all([syncFolder(dir), syncFolder(folder)]))
     return granted
@@ -98,11 +123,11 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, prepare
 
   async function requireSession(id: string): Promise<void> {
     if (sessionExists(folderOf(id), clock.now())) return
-    await deleteFolder(dir, folderOf(id))
+    await deleteFolder(dir, folderOf(id), unindexed)
     throw new SessionNotFoundError(id)
   }
 
-  async function take(id: string, folder: string, request: LeaseRequest): Promise<HeldLease> {
+  async function take(id: string, folder: string, request: LeaseRequest): Promise<HeldLease & Pick<Lease, 'died'>> {
     const { owner, ttlMs, takeOver = false } = request
     const current = readLease(folder)
     const now = clock.now()
@@ -111,6 +136,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, prepare
       if (corrected !== current) writeLease(folder, corrected)
       throw busy(id, current)
     }
+    const died = current && (await deathOf(current, now))
     await held.close(id)
     removeTemporaryFiles(folder)
     await held.closeAsChild(id) // the writer of its parent opens it again
@@ -134,8 +160,16 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, prepare
       await acquired.log.close()
       throw error
     }
-    if (wasChild || readMeta(folder)?.parent === undefined) return acquired
+    if (wasChild || readMeta(folder)?.parent === undefined) return { ...acquired, ...(died && { died }) }
     return take(id, folder, request) // it became a child meanwhile, and the writer of its parent did not see this lease
+  }
+
+  /** If the last holder died with the lease: its process, and how many sessions it had. */
+  async function deathOf({ expires, process }: LeaseRecord, now: number): Promise<Lease['died']> {
+    if (expires === 0 || !process) return undefined
+    const state = new ProcessStates().of(process)
+    if (state !== 'dead' && !(state === 'unknown' && expires <= now)) return undefined
+    return { processId: processIdOf(process), sessions: await index.leasesOfDead(process) }
   }
 
   /** Descendants are written under the lease of the root session, so their logs are replaced with it. */
@@ -158,7 +192,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, prepare
     const expires = clock.now() + ttlMs
     if (!mine || current.ttlMs !== ttlMs || expires < current.expires) {
       await turns.next()
-      return withFolderLock(folder, () => change(id, folder, request))
+      return locked(id, () => change(id, folder, request))
     }
     // Without a lock and without writing, because the writers of many sessions do it often.
     refuseReplaced(id, folder, mine)
@@ -176,7 +210,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, prepare
       await held.close(id) // what is being written is written before others may take the session
       writeLease(folder, { ...current, expires: 0 })
       const inbox = await compactInbox(folder)
-      if (inbox.length === 0 && isUnwritten(folder)) await deleteFolder(dir, folder)
+      if (inbox.length === 0 && isUnwritten(folder)) await deleteFolder(dir, folder, unindexed)
       return { epoch, head: mine?.log.head ?? 0, inbox }
     }
     refuseReplaced(id, folder, mine)
@@ -192,13 +226,23 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, prepare
     if (isBeingReplaced(folder) || mine?.log.isCurrent() === false) throw held.lost(id)
   }
 
-  async function append(id: string, { entries, blobs }: Appended, fence: Fence): Promise<void> {
-    const { head, holder = id } = fence
+  async function append(id: string, { entries, whole, blobs }: Appended, fence: Fence): Promise<void> {
+    const { head, holder = id, parent, base } = fence
     const lease = held.under(fence, holder)
     const log = holder === id ? lease.log : (lease.children.get(id) ?? (await openChild(id, fence)))
-    if (log.isEmpty) await begin(log, id, fence)
-    for (const { bytes } of blobs) await putBlob(folderOf(id), bytes)
-    await log.append(entries, head)
+    const name = folderNameOf(id)
+    const end = index.begin(name)
+    let aspects: number = Aspect.all // if it fails, it is unknown what is in the log
+    try {
+      if (log.isEmpty) await begin(log, id, fence)
+      if (!index.isPrepared(name, log)) await index.prepare(name, { id, parent, log, base })
+      for (const { bytes } of blobs) await putBlob(folderOf(id), bytes)
+      const lineBytes = await log.append(entries, head)
+      const blobBytes = blobs.reduce((sum, { bytes }) => sum + bytes.length, 0)
+      aspects = lineBytes > 0 ? index.append(name, { whole, lineBytes, blobBytes }) : 0
+    } finally {
+      end(aspects)
+    }
   }
 
   async function openChild(id: string, fence: Fence): Promise<LogWriter> {
@@ -233,6 +277,9 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, prepare
     },
   }
 }
+
+/** A session that was never written is not in the index. */
+const unindexed: OnDelete = () => () => {}
 
 /** The inbox, which is compacted if it has messages that were delivered since. */
 async function inboxOf(folder: string): Promise<readonly InboxItem[]> {

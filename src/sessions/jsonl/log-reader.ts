@@ -1,12 +1,10 @@
 import * as fs from 'node:fs'
-import { statSync } from 'node:fs'
 import { StoreError } from '../../core/errors.ts'
-import type { InboxItem, LogEntry } from '../../core/log.ts'
-import type { EntryRange, StoreChange } from '../../core/store.ts'
+import type { LogEntry } from '../../core/log.ts'
+import type { EntryRange } from '../../core/store.ts'
 import { openPart, type PlacedPart, partsOf, sharedEntries } from './base-parts.ts'
 import { withReadErrors } from './file-errors.ts'
-import { fileIdentityAt, refuseLink } from './files.ts'
-import { inboxPath, waitingMessages } from './inbox-file.ts'
+import { fileIdentityAt } from './files.ts'
 import { logPath, openLogForReading } from './log-file.ts'
 import { findEnd, findLine, type LinePosition, type OpenLines, readLines, withExactErrors } from './log-positions.ts'
 
@@ -127,31 +125,4 @@ function spanOf(
 function fileKey({ fd, path }: Pick<OpenLines, 'fd' | 'path'>): string {
   const { dev, ino, birthtimeNs } = withReadErrors(path, () => fs.fstatSync(fd, { bigint: true }))
   return `${dev} ${ino} ${birthtimeNs}`
-}
-
-/** Reads a session for a watcher. Files that have not changed since the last call are not opened. */
-export function createPoller(
-  folder: string,
-  read: (after: number) => Promise<readonly LogEntry[]>,
-): (after: number) => Promise<StoreChange | undefined> {
-  let lastLog: string | undefined
-  let lastInbox: string | undefined
-  let inbox: readonly InboxItem[] = []
-  return async (after) => {
-    const [log, messages] = [changeStamp(logPath(folder)), changeStamp(inboxPath(folder))]
-    if (log === lastLog && messages === lastInbox) return undefined
-    refuseLink(folder)
-    const entries = log === lastLog ? [] : await read(after)
-    // After the log, so that a message that was delivered meanwhile is recognized.
-    if (messages !== lastInbox || inbox.length > 0) inbox = waitingMessages(folder)
-    lastLog = log
-    lastInbox = messages
-    return { entries, inbox }
-  }
-}
-
-/** Differs after the file has changed; empty if it is missing. */
-function changeStamp(path: string): string {
-  const info = withReadErrors(path, () => statSync(path, { bigint: true, throwIfNoEntry: false }))
-  return info ? `${info.ino} ${info.size} ${info.mtimeNs}` : ''
 }

@@ -23,7 +23,7 @@ interface WriterOptions {
 interface Append {
   readonly entries: readonly LogEntry[]
   readonly head: number
-  readonly done: () => void
+  readonly done: (bytes: number) => void
   readonly failed: (error: unknown) => void
 }
 
@@ -35,6 +35,8 @@ const recheckAfterMs = 2
  */
 export class LogWriter {
   readonly path: string
+  /** Identifies the file over time: inodes are reused, so the time of creation is part of it. */
+  readonly identity: FileIdentity & { readonly birthtimeNs: bigint }
   /** The number of the last entry. */
   head = 0
   /** The size of the file up to that entry. */
@@ -43,7 +45,6 @@ export class LogWriter {
   #base: number
   readonly #options: WriterOptions
   readonly #fd: number
-  readonly #identity: FileIdentity
   readonly #waiting: Append[] = []
   #writing: Promise<void> | undefined
   #isWriting = false
@@ -61,8 +62,8 @@ export class LogWriter {
     this.path = logPath(options.folder)
     this.#base = sharedEntries(partsOf(options.folder))
     this.#fd = openForAppending(this.path)
-    const { dev, ino } = withReadErrors(this.path, () => fs.fstatSync(this.#fd, { bigint: true }))
-    this.#identity = { dev, ino }
+    const { dev, ino, birthtimeNs } = withReadErrors(this.path, () => fs.fstatSync(this.#fd, { bigint: true }))
+    this.identity = { dev, ino, birthtimeNs }
   }
 
   /** Finds the end of the log, and truncates a partial write of a crashed writer. Only the holder of the lease may do that. */
@@ -77,7 +78,7 @@ export class LogWriter {
   /** Whether the file at the path is still the one that is open. */
   isCurrent(): boolean {
     const now = fileIdentityAt(this.path)
-    return now?.ino === this.#identity.ino && now.dev === this.#identity.dev
+    return now?.ino === this.identity.ino && now.dev === this.identity.dev
   }
 
   /** Nothing is written, nor being written. */
@@ -95,7 +96,8 @@ export class LogWriter {
     return this.#isWriting
   }
 
-  append(entries: readonly LogEntry[], head: number): Promise<void> {
+  /** Resolves with the number of bytes that were written; 0 if the entries were there. */
+  append(entries: readonly LogEntry[], head: number): Promise<number> {
     return new Promise((done, failed) => {
       this.#waiting.push({ entries, head, done, failed })
       if (!this.#isWriting) this.#writing = this.#writeAll()
@@ -117,8 +119,8 @@ export class LogWriter {
       if (turn) await turn
       const group = this.#nextGroup()
       try {
-        if (group.length > 0) await this.#write(group)
-        for (const { done } of group) done()
+        const sizes = group.length > 0 ? await this.#write(group) : []
+        for (const [i, { done }] of group.entries()) done(sizes[i]!)
       } catch (error) {
         for (const { failed } of group) failed(error)
       } finally {
@@ -166,7 +168,7 @@ export class LogWriter {
       const stored = this.#storedAfter(head, entries.length)
       if (entries.some((entry, i) => stored[i]?.id !== entry.id))
         throw new LeaseLostError(`Session ${id} has moved on to entry ${this.head}, expected ${head}`)
-      done()
+      done(0)
     } catch (error) {
       failed(error)
     }
@@ -181,19 +183,22 @@ export class LogWriter {
     )
   }
 
-  async #write(group: readonly Append[]): Promise<void> {
+  /** Writes appends. Resolves with the size of each. */
+  async #write(group: readonly Append[]): Promise<number[]> {
     const { confirm } = this.#options
     // The check after the write decides. This earlier check stops a writer that was paused, before it appends to a log that
     // was moved meanwhile. It is skipped right after another check.
     if (performance.now() - this.#checkedAt > recheckAfterMs) confirm()
     const entries = group.length === 1 ? group[0]!.entries : group.flatMap((append) => append.entries)
-    const bytes = Buffer.from(group.map((append) => linesOf(append.entries)).join(''))
+    const pieces = group.map((append) => Buffer.from(linesOf(append.entries)))
+    const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
     if (this.#hasPartialWrite) this.#undo()
     await withWriteErrors(this.path, () => this.#writeBytes(bytes, entries))
     this.head += entries.length
     this.size += bytes.length
     confirm()
     this.#checkedAt = performance.now()
+    return pieces.map(({ length }) => length)
   }
 
   async #writeBytes(bytes: Buffer, entries: readonly LogEntry[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { failpoint } from '../../core/log.ts'
 import type { Fence } from '../../core/store.ts'
 import { withWriteErrors } from './file-errors.ts'
@@ -123,34 +123,43 @@ export function removeTemporaryFiles(folder: string): void {
 
 const trashName = '.deleted'
 
+/** Is told the name of each folder before it is deleted; the function that it returns is called afterwards. */
+export type OnDelete = (name: string) => () => void
+
 /**
  * Moves a session out of sight in one step, then deletes it and its children. Its folder lists its children, so that any
  * process can finish an interrupted deletion.
  */
-export async function deleteFolder(dir: string, folder: string): Promise<void> {
+export async function deleteFolder(dir: string, folder: string, onDelete: OnDelete): Promise<void> {
   await withWriteErrors(folder, async () => {
     const trash = join(dir, trashName)
     makeFolder(trash)
     const trashPath = join(trash, randomUUID())
     if (!fs.existsSync(folder)) return
-    fs.renameSync(folder, trashPath)
+    const deleted = onDelete(basename(folder))
+    try {
+      fs.renameSync(folder, trashPath)
+    } finally {
+      deleted()
+    }
     failpoint('jsonl.delete.afterRename')
     await syncFolder(dir)
-    await removeWithChildren(dir, trashPath)
+    await removeWithChildren(dir, trashPath, onDelete)
   })
 }
 
 /** Finishes deletions that were interrupted by a crash. */
-export async function finishDeleting(dir: string): Promise<void> {
+export async function finishDeleting(dir: string, onDelete: OnDelete): Promise<void> {
   const trash = join(dir, trashName)
-  for (const name of namesIn(trash)) await withWriteErrors(trash, () => removeWithChildren(dir, join(trash, name)))
+  for (const name of namesIn(trash))
+    await withWriteErrors(trash, () => removeWithChildren(dir, join(trash, name), onDelete))
 }
 
-async function removeWithChildren(dir: string, trashPath: string): Promise<void> {
+async function removeWithChildren(dir: string, trashPath: string, onDelete: OnDelete): Promise<void> {
   const children = join(trashPath, 'children')
   for (const name of namesIn(children)) {
     const child = join(dir, name)
-    if (readMeta(child)?.made === readText(join(children, name))) await deleteFolder(dir, child)
+    if (readMeta(child)?.made === readText(join(children, name))) await deleteFolder(dir, child, onDelete)
   }
   await rm(trashPath, { recursive: true, force: true })
 }

@@ -3,17 +3,6 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { withReadErrors } from './file-errors.ts'
 import { namesIn } from './files.ts'
-import { sessionIn } from './session-folder.ts'
-
-/** All sessions of the store. */
-export async function listSessions(dir: string): Promise<{ id: string; parent?: string }[]> {
-  const sessions: { id: string; parent?: string }[] = []
-  for await (const name of folderNamesIn(dir)) {
-    const session = sessionIn(join(dir, name), name)
-    if (session) sessions.push(session)
-  }
-  return sessions
-}
 
 /** The names of all folders of sessions. */
 export async function* folderNamesIn(dir: string): AsyncGenerator<string> {

@@ -31,9 +31,10 @@ export async function ensureStore(dir: string): Promise<string> {
   return storeFile.identity
 }
 
-/** The identity of an existing store. */
-export function identityOf(dir: string): string | undefined {
-  return readStoreFile(join(dir, 'store.json'))?.identity
+/** The identity of an existing store, of any format or of the current one. */
+export function identityOf(dir: string, which: 'any' | 'current' = 'any'): string | undefined {
+  const storeFile = readStoreFile(join(dir, 'store.json'))
+  return which === 'any' || storeFile?.format === format ? storeFile?.identity : undefined
 }
 
 function readStoreFile(path: string): StoreFile | undefined {

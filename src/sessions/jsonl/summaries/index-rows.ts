@@ -1,0 +1,124 @@
+import { emptyRecord, type SessionPresence, type SessionRecord } from '../../session-record.ts'
+import { saveRecord } from '../../sqlite/record-columns.ts'
+import type { Statements } from '../../sqlite/statements.ts'
+import { decodeText, encodeText, verifiedValue } from '../../sqlite/stored-values.ts'
+import type { LogState, MailState, SessionState } from './session-state.ts'
+
+/** A session in the index. Its id and parent are encoded by `encodeText`. */
+export interface IndexRow {
+  readonly key: number
+  readonly id: string
+  readonly parent: string | null
+  readonly head: number
+  /** Null in a row that is just being added. */
+  readonly record: string | null
+  readonly record_sum: number | null
+  readonly has_mail: number
+  readonly name: string
+  readonly size: number
+  readonly inbox: string
+  readonly opener: string | null
+  readonly revision: number
+}
+
+export const rowColumns =
+  'row.key, row.id, row.parent, row.head, row.record, row.record_sum, row.has_mail, row.name, row.size, row.inbox, row.opener, row.revision'
+
+/** The row of the folder with this name. */
+export function findRow(database: Statements, name: string): IndexRow | undefined {
+  return database.statement(findRowSql).get(name) as IndexRow | undefined
+}
+
+const findRowSql = `SELECT ${rowColumns} FROM sessions AS row WHERE row.name = ?`
+
+/** The row of the session with this encoded id. */
+export function findById(database: Statements, id: string): IndexRow | undefined {
+  return database.statement(findByIdSql).get(id) as IndexRow | undefined
+}
+
+const findByIdSql = `SELECT ${rowColumns} FROM sessions AS row WHERE row.id = ?`
+
+const mails: readonly SessionPresence['mail'][] = ['none', 'messages', 'answer']
+
+/** The record of a row. Undefined if it is damaged. */
+export function recordIn({ key, record, record_sum }: IndexRow): SessionRecord | undefined {
+  if (record === null || record_sum === null) return undefined
+  return verifiedValue({ body: record, sum: record_sum }, key) as SessionRecord | undefined
+}
+
+export const mailIn = ({ has_mail }: IndexRow): SessionPresence['mail'] => mails[has_mail] ?? 'none'
+
+/** What a row says. Undefined if it is damaged. */
+export function stateIn(row: IndexRow): SessionState | undefined {
+  const record = recordIn(row)
+  if (!record) return undefined
+  const { size, inbox, opener } = row
+  const parent = row.parent === null ? undefined : decodeText(row.parent)
+  return { id: decodeText(row.id), parent, record, size, inbox, opener, mail: mailIn(row) }
+}
+
+/** Creates the row of a session. Returns it. Requires a transaction. */
+export function addRow(
+  database: Statements,
+  name: string,
+  { id, parent }: Pick<SessionState, 'id' | 'parent'>,
+): IndexRow {
+  const encodedParent = parent === undefined ? null : encodeText(parent)
+  database
+    .statement('INSERT INTO sessions (id, parent, name) VALUES (?, ?, ?)')
+    .run(encodeText(id), encodedParent, name)
+  return findRow(database, name)!
+}
+
+/** Requires a transaction. */
+export function removeRow(database: Statements, name: string): void {
+  database.statement('DELETE FROM sessions WHERE name = ?').run(name)
+}
+
+/** Writes the record of a session. `before` is that of the row, if it is known. Requires a transaction. */
+export function saveLog(
+  database: Statements,
+  { key }: IndexRow,
+  { record, size }: LogState,
+  before: SessionRecord = emptyRecord,
+): void {
+  saveRecord(database, { key, before, after: record })
+  database.statement('UPDATE sessions SET size = ?, revision = revision + 1 WHERE key = ?').run(size, key)
+}
+
+/** Requires a transaction. */
+export function saveMail(database: Statements, { key, has_mail }: IndexRow, { mail, inbox }: MailState): void {
+  const value = mails.indexOf(mail)
+  // Apart, because SQLite writes every index that has a column of the statement.
+  if (value !== has_mail) database.statement('UPDATE sessions SET has_mail = ? WHERE key = ?').run(value, key)
+  database.statement('UPDATE sessions SET inbox = ?, revision = revision + 1 WHERE key = ?').run(inbox, key)
+}
+
+/** Requires a transaction. */
+export function saveOpener(database: Statements, { key, opener: before }: IndexRow, opener: string | null): void {
+  if (before === opener) return
+  database.statement('UPDATE sessions SET opener = ?, revision = revision + 1 WHERE key = ?').run(opener, key)
+}
+
+/** A child may get another parent. Requires a transaction. */
+export function saveParent(database: Statements, { key, parent: before }: IndexRow, parent: string | undefined): void {
+  const encoded = parent === undefined ? null : encodeText(parent)
+  if (before === encoded) return
+  database.statement('UPDATE sessions SET parent = ?, revision = revision + 1 WHERE key = ?').run(encoded, key)
+}
+
+/**
+ * How many sessions a dead process has the leases of. It is counted once, because others take them one after the other.
+ * Requires a transaction.
+ */
+export function countLeases(database: Statements, process: string): number {
+  const counted = database.statement('SELECT leases FROM deaths WHERE process = ?').get(process)
+  if (counted) return Number(counted.leases)
+  database.statement(forgetDeathsSql).run()
+  const { n } = database.statement('SELECT count(*) AS n FROM sessions WHERE opener = ?').get(process) ?? {}
+  database.statement('INSERT INTO deaths VALUES (?, ?)').run(process, Number(n))
+  return Number(n)
+}
+
+/** Of processes whose leases all belong to others now. */
+const forgetDeathsSql = 'DELETE FROM deaths WHERE process NOT IN (SELECT opener FROM sessions WHERE opener IS NOT NULL)'

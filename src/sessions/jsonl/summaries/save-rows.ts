@@ -1,0 +1,74 @@
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import type { IndexDatabase } from './index-database.ts'
+import { addRow, findRow, type IndexRow, recordIn, saveLog, saveMail, saveOpener, saveParent } from './index-rows.ts'
+import { isCurrent, type OwnSession, type OwnSessions } from './own-sessions.ts'
+import { refreshRow } from './refresh-row.ts'
+import { mailState, openerOf } from './session-state.ts'
+
+/** What may have changed of a session, as bits. */
+export const Aspect = {
+  /** The log, by appends of this store object that are in its record. */
+  log: 1,
+  /** Entries were appended that may take messages out of the inbox. */
+  delivered: 2,
+  mail: 4,
+  lease: 8,
+  /** Everything: the files have to be looked at. */
+  all: 16,
+} as const
+
+interface Unsaved {
+  readonly dir: string
+  /** Aspects by the name of the folder. */
+  readonly changes: ReadonlyMap<string, number>
+  readonly own: OwnSessions
+}
+
+/** So many rows are written at a time, so that the event loop is not blocked for long. */
+const maxRows = 64
+
+/** Writes the changes of this store object to the index. Throws if another process is writing. */
+export async function saveRows(database: IndexDatabase, { dir, changes, own }: Unsaved): Promise<void> {
+  const unclear: string[] = []
+  const rows = [...changes].filter(([, aspects]) => aspects !== 0)
+  for (let i = 0; i < rows.length; i += maxRows) {
+    if (i > 0) await setImmediate()
+    database.write(() => {
+      for (const [name, aspects] of rows.slice(i, i + maxRows))
+        if (aspects & Aspect.all || !saveRow(database, dir, name, aspects, own)) unclear.push(name)
+    })
+  }
+  for (const name of unclear) await refreshRow(database, dir, name)
+}
+
+/** Returns false if the files have to be looked at. */
+function saveRow(database: IndexDatabase, dir: string, name: string, aspects: number, own: OwnSessions): boolean {
+  const folder = join(dir, name)
+  let row = findRow(database, name)
+  if (aspects & Aspect.log) {
+    const session = own.get(name)
+    // In the transaction: another process may have taken or deleted the session since, and its row is the right one.
+    if (!session || !isCurrent(session, folder) || (row && row.head > session.record.head)) return false
+    row ??= addRow(database, name, session)
+    saveSession(database, row, name, session, own)
+  }
+  if (!row) return true // it has no entries
+  if (aspects & Aspect.mail || (aspects & Aspect.delivered && row.has_mail > 0))
+    saveMail(database, row, mailState(folder))
+  if (aspects & Aspect.lease) saveOpener(database, row, openerOf(folder))
+  return true
+}
+
+function saveSession(
+  database: IndexDatabase,
+  row: IndexRow,
+  name: string,
+  session: OwnSession,
+  own: OwnSessions,
+): void {
+  const { record, saved } = session
+  saveParent(database, row, session.parent)
+  saveLog(database, row, session, saved?.body === row.record ? saved.record : recordIn(row))
+  own.setSaved(name, { record, body: JSON.stringify(record) })
+}
