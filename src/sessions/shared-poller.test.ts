@@ -20,7 +20,7 @@ function pollerOf(stamps: Map<string, SessionStamp>) {
   return { clock, looks, woken, poller, add }
 }
 
-test('a thousand idle watchers cost five looks a second together, and none when they are gone', async () => {
+test('ST15 a thousand idle watchers cost five looks a second together, and none when they are gone', async () => {
   const { clock, looks, woken, add } = pollerOf(new Map())
   const removals = Array.from({ length: 1000 }, (_, i) => add(`s${i}`, `w${i}`))
   await clock.advance(1000)
