@@ -60,7 +60,7 @@ export function recordAfterPiece(
 }
 
 /** So many entries are read at a time. */
-export const pieceSize = 500
+export const pieceSize = 100
 
 function wholeEntries(database: Statements, row: SessionRow, stored: StoredEntries): StoredEntries {
   let { bytes } = stored
