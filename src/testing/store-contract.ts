@@ -17,7 +17,6 @@ export function storeContract(
   {
     clock: givenClock,
     again,
-    pending = [],
   }: {
     /** Advances time for a store that takes no clock. Default: the clock that `make` gets is advanced. */
     readonly clock?: { advance(ms: number): Promise<void> }
@@ -26,8 +25,6 @@ export function storeContract(
      * with `isOneProcess`, concurrent openers are not checked.
      */
     readonly again?: (clock: Clock) => SessionStore | Promise<SessionStore>
-    /** The names of cases that the store does not pass yet; they are left out. */
-    readonly pending?: readonly string[]
   } = {},
 ): ContractCase[] {
   const singleCases = Object.entries({
@@ -35,7 +32,7 @@ export function storeContract(
     ...{ ...existenceCases, ...summaryCases, ...pageCases, ...forkCases },
   })
   const sharedCases = again ? Object.entries(sharedStoreCases) : []
-  const cases = [
+  return [
     ...singleCases.map(([name, runCase]) => ({
       name,
       async run() {
@@ -59,5 +56,4 @@ export function storeContract(
       },
     })),
   ]
-  return cases.filter(({ name }) => !pending.includes(name))
 }
