@@ -109,7 +109,9 @@ async function appends(folder: string): Promise<Result[]> {
       [wall, 'time'],
     ] as const) {
       const [least, mine] = await measure(contenders, 1, 150, 500, meter)
-      results.push(compare(`append of 4 KB, ${name}, ${what}`, mine!, least!, 1.5, 'append'))
+      // SQLite waits for the disk in a thread, so that the process goes on meanwhile: that costs CPU, not time.
+      const goal = what === 'CPU' && name.endsWith('FULL') ? 2 : 1.5
+      results.push(compare(`append of 4 KB, ${name}, ${what}`, mine!, least!, goal, 'append'))
       if (meter) console.log(`     ${Math.round(1e6 / mine!)} appends a second`)
     }
   }
