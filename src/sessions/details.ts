@@ -1,4 +1,5 @@
 import { show } from '../core/behavior.ts'
+import { didYouMean } from '../core/nearest.ts'
 import type { SessionDetails } from '../core/store.ts'
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '' && value.length <= maxLength
@@ -25,6 +26,13 @@ export function checkDetails(maker: string, details: SessionDetails): void {
     if (value !== undefined && !isRight(value))
       throw new TypeError(`${maker}: ${name} must be ${wanted} of at most ${maxLength} characters, got ${show(value)}`)
   }
+}
+
+/** Throws if there is a name that no detail has. */
+export function checkNames(maker: string, details: object): void {
+  for (const name of Object.keys(details))
+    if (!detailNames.includes(name))
+      throw new TypeError(`${maker} has no detail "${name}"${didYouMean(name, detailNames)}`)
 }
 
 /** The details among other options, without those that are absent; undefined if there are none. */

@@ -1,5 +1,5 @@
 import type { SessionStore, SessionSummary } from '../core/store.ts'
-import { allSessions } from './session-query.ts'
+import { allSessions, eachSession, maxLimit } from './session-query.ts'
 
 /** The lease under which a child session is written. */
 export interface ParentLease {
@@ -23,16 +23,31 @@ export async function parentLeaseOf(store: SessionStore, id: string): Promise<Pa
   return { holder, parent }
 }
 
-/** The names of a session's own children. */
-export async function childNames(store: SessionStore, id: string): Promise<Set<string>> {
-  const prefix = `${id}/`
-  const children = await allSessions(store, { parent: id, prefix })
-  return new Set(children.map((child) => child.id.slice(prefix.length)))
+/** The names of a session's own children; undefined if there are very many. */
+export async function childNames(store: SessionStore, id: string): Promise<readonly string[] | undefined> {
+  const { sessions, next } = await store.list({ parent: id, limit: maxLimit })
+  return next === undefined ? sessions.map((child) => child.id.slice(id.length + 1)) : undefined
+}
+
+/** The names of a session's own children that begin with this. */
+export async function childNamesFrom(store: SessionStore, id: string, beginning: string): Promise<readonly string[]> {
+  const children = await allSessions(store, { parent: id, prefix: `${id}/${beginning}` })
+  return children.map((child) => child.id.slice(id.length + 1))
 }
 
 /** All descendants of a session, parents before their children. */
+export async function* eachDescendant(store: SessionStore, id: string): AsyncGenerator<SessionSummary, void> {
+  const seen = new Set([id]) // two sessions may be parents of each other
+  for (const parent of seen)
+    for await (const child of eachSession(store, { parent, order: 'id' })) {
+      if (seen.has(child.id)) continue
+      seen.add(child.id)
+      yield child
+    }
+}
+
 export async function descendantsOf(store: SessionStore, id: string): Promise<readonly SessionSummary[]> {
-  const descendants = await allSessions(store, { parent: id, order: 'id' })
-  for (const { id } of descendants) descendants.push(...(await allSessions(store, { parent: id, order: 'id' })))
+  const descendants: SessionSummary[] = []
+  for await (const descendant of eachDescendant(store, id)) descendants.push(descendant)
   return descendants
 }

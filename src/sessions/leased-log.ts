@@ -6,7 +6,7 @@ import type { Fence, SessionDetails, SessionStore } from '../core/store.ts'
 import { type History, logHistory } from './checkpoints/checkpoint.ts'
 import { checkpointAfter } from './checkpoints/write-checkpoint.ts'
 import { crashEntries, endLeftoverCommands, madeProgress } from './crash-recovery.ts'
-import { descendantsOf, type ParentLease, parentLeaseOf } from './family.ts'
+import { eachDescendant, type ParentLease, parentLeaseOf } from './family.ts'
 import { eachEntryBackwards, hasLoggedKey, readHistory } from './history.ts'
 import { WriteLease } from './write-lease.ts'
 
@@ -60,6 +60,8 @@ export abstract class LeasedLog {
   protected ownRun: string | undefined
   /** Nothing of this session is written yet. */
   isNew = false
+  /** If another process creates it first, this one goes on with it. */
+  mayExist = false
   /** Details to be written as the first entry of a new session. */
   details: SessionDetails | undefined
 
@@ -128,6 +130,7 @@ export abstract class LeasedLog {
   /** The entries that others wrote since. A new session must have none: another process may have created the same id. */
   async #readNew(): Promise<readonly LogEntry[]> {
     const entries = await this.store.read(this.id, { after: this.#head })
+    if (this.mayExist && entries.length > 0) this.isNew = false
     if (this.isNew && entries.length > 0)
       throw new SessionBusyError(
         `Session "${this.id}" exists already, another process created it first; use loadSession to go on with it`,
@@ -279,7 +282,7 @@ export abstract class LeasedLog {
   }
 
   async #haveChildrenProgressed(since: number): Promise<boolean> {
-    for (const { id, updatedAt } of await descendantsOf(this.store, this.id))
+    for await (const { id, updatedAt } of eachDescendant(this.store, this.id))
       if (updatedAt >= since && (await madeProgress(eachEntryBackwards(this.store, id), since))) return true
     return false
   }

@@ -32,8 +32,8 @@ export async function openSession(
 ): Promise<Session> {
   checkStore('openSession', store)
   checkSession('openSession', id, options)
-  const { makeSession, readSession } = await import('./stored-session.ts')
-  return (await store.find(id)) ? readSession(store, id, options) : makeSession(store, id, options)
+  const { openStored } = await import('./stored-session.ts')
+  return openStored(store, id, options)
 }
 
 const optionChecks: Record<keyof SessionOptions, (value: unknown) => boolean> = {

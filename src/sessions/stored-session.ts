@@ -15,9 +15,9 @@ import type {
 import { syntheticResult } from '../core/tool-result.ts'
 import type { Message } from '../core/turn.ts'
 import type { NumberedTurn } from '../core/turn-list.ts'
-import { checkDetails, detailsIn } from './details.ts'
+import { checkDetails, checkNames, detailsIn } from './details.ts'
 import { findEarlierTurn, readEarlierTurns } from './earlier-turns.ts'
-import { childNames, descendantsOf } from './family.ts'
+import { childNames, childNamesFrom, eachDescendant } from './family.ts'
 import { type ForkPoint, readForkPoint } from './fork-point.ts'
 import { eachEntry, readHistory } from './history.ts'
 import { LeasedLog, type SessionOptions } from './leased-log.ts'
@@ -32,9 +32,27 @@ export async function makeSession(
 ): Promise<Session> {
   checkDetails('createSession', options)
   if (await store.find(id)) throw new Error(`Session "${id}" exists already; use loadSession(store, "${id}")`)
+  return newSession(store, id, options)
+}
+
+function newSession(store: SessionStore, id: string, options: SessionOptions & SessionDetails): StoredSession {
   const session = new StoredSession(store, id, { entries: [] }, options)
   session.isNew = true
   session.details = detailsIn(options)
+  return session
+}
+
+/** Loads a session, or makes it if there is none. */
+export async function openStored(
+  store: SessionStore,
+  id: string,
+  options: SessionOptions & SessionDetails,
+): Promise<Session> {
+  checkDetails('openSession', options)
+  const stored = await readStored(store, id, options)
+  if (stored) return stored
+  const session = newSession(store, id, options)
+  session.mayExist = true
   return session
 }
 
@@ -66,8 +84,8 @@ const turnsPerPage = 100
 
 /** A session in a store. */
 class StoredSession extends LeasedLog implements Session {
-  /** The names of the children found in the store, valid as long as this lease excludes other writers. */
-  #foundChildren: { readonly epoch: number; readonly names: Promise<Set<string>> } | undefined
+  /** The names of the children in the store, valid as long as this lease excludes other writers. */
+  #foundChildren: { readonly epoch: number; readonly names: ReturnType<typeof childNames> } | undefined
   readonly #madeChildren = new Set<string>()
 
   get turns() {
@@ -102,7 +120,9 @@ class StoredSession extends LeasedLog implements Session {
 
   async setDetails(details: SessionDetails): Promise<void> {
     checkDetails('setDetails', details)
-    await this.whileOpen(() => this.log.append({ type: 'details', ...details }))
+    checkNames('setDetails', details)
+    const given = detailsIn(details)
+    if (given) await this.whileOpen(() => this.log.append({ type: 'details', ...given }))
   }
 
   async save(): Promise<void> {
@@ -136,13 +156,14 @@ class StoredSession extends LeasedLog implements Session {
   }
 
   async childrenOf(...callIds: readonly string[]): Promise<readonly string[]> {
-    const knownNames = await (this.canWrite() ? this.#knownChildren() : childNames(this.store, this.id))
-    const names = [...new Set([...knownNames, ...this.#madeChildren])]
+    const all = await (this.canWrite() ? this.#knownChildren() : childNames(this.store, this.id))
+    const found = all ?? (await Promise.all(callIds.map((one) => childNamesFrom(this.store, this.id, one)))).flat()
+    const names = [...new Set([...found, ...this.#madeChildren])]
     return names.filter((name) => callIds.some((callId) => isChildOf(name, callId)))
   }
 
-  /** Listed once per lease, because the store may hold many sessions. */
-  #knownChildren(): Promise<Set<string>> {
+  /** Listed once per lease. */
+  #knownChildren(): ReturnType<typeof childNames> {
     const { epoch } = this.fence()
     if (this.#foundChildren?.epoch === epoch) return this.#foundChildren.names
     const names = childNames(this.store, this.id)
@@ -159,7 +180,7 @@ class StoredSession extends LeasedLog implements Session {
 
   async *tree(): AsyncGenerator<SessionEntries, void> {
     yield this
-    for (const { id } of await descendantsOf(this.store, this.id))
+    for await (const { id } of eachDescendant(this.store, this.id))
       yield { id, entries: (range) => eachEntry(this.store, id, range) }
   }
 
@@ -168,15 +189,21 @@ class StoredSession extends LeasedLog implements Session {
   }
 
   async pendingInTree(): Promise<readonly (PendingCall & { readonly sessionId: string })[]> {
-    if (this.log.transcript.openCalls.length === 0) return [] // a child waits only while a call of this session waits for it
-    const children = await Promise.all((await descendantsOf(this.store, this.id)).map(({ id }) => this.#read(id)))
-    const waiting = [this, ...children].flatMap(({ id, pending }) =>
-      pending.map((call) => ({ ...call, sessionId: id })),
-    )
+    const waiting = await this.#pendingBelow()
     // A call that waits for its child, or for its second child (`call~2`), is answered in the child.
     const isAbove = (id: string): boolean =>
       waiting.some(({ sessionId }) => [`${id}/`, `${id}~`].some((prefix) => `${sessionId}/`.startsWith(prefix)))
     return waiting.filter(({ sessionId, callId }) => !isAbove(`${sessionId}/${callId}`))
+  }
+
+  /** A child waits only while a call of its parent waits for it. */
+  async #pendingBelow(): Promise<readonly (PendingCall & { readonly sessionId: string })[]> {
+    const open = this.log.transcript.openCalls.map(({ id }) => id)
+    if (open.length === 0) return []
+    const own = this.pending.map((call) => ({ ...call, sessionId: this.id }))
+    const names = await this.childrenOf(...open)
+    const below = names.map(async (name) => (await this.#read(`${this.id}/${name}`)).#pendingBelow())
+    return [...own, ...(await Promise.all(below)).flat()]
   }
 
   /** A session as the store has it now; one without entries if there is none. */

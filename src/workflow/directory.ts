@@ -1,10 +1,12 @@
 import { isChildOf } from '../core/children.ts'
-import type { LogEntry } from '../core/log.ts'
+import type { EntryOf, LogEntry } from '../core/log.ts'
 import type { SessionQuery, SessionStore, SessionSummary } from '../core/store.ts'
-import { Transcript } from '../core/transcript.ts'
+import type { Transcript } from '../core/transcript.ts'
 import { LogViews } from '../plugins/log-views.ts'
 import { yieldEntry } from '../plugins/yield-note.ts'
 import { agentTags } from '../sessions/agent-states.ts'
+import { replay } from '../sessions/checkpoints/checkpoint.ts'
+import { eachEntryBackwards, readHistory } from '../sessions/history.ts'
 import { eachSession, pageWhere } from '../sessions/session-query.ts'
 import { agentPrefix, type InstanceNote, readNote } from './agent-instance.ts'
 import type { AgentInstance, AgentSummary } from './definitions/definition.ts'
@@ -93,6 +95,18 @@ export class Directory {
   entries(id: string, after = 0): Promise<readonly LogEntry[]> {
     return this.#store.read(id, { after })
   }
+
+  /** The conversation of an agent as its log has it now, and when it was last written. */
+  async transcript(id: string): Promise<{ readonly transcript: Transcript; readonly updatedAt: number } | undefined> {
+    const session = await this.#store.find(id)
+    return session && { transcript: replay(await readHistory(this.#store, session)), updatedAt: session.updatedAt }
+  }
+
+  async lastResultOf(id: string, callId: string): Promise<EntryOf<'call_result'> | undefined> {
+    for await (const entry of eachEntryBackwards(this.#store, id))
+      if (entry.type === 'call_result' && entry.callId === callId) return entry
+    return undefined
+  }
 }
 
 const openKind = 'agent'
@@ -132,15 +146,11 @@ async function abandonedAt(
   const parent = entries.findLast((entry) => entry.type === 'run_started')?.parent
   if (parent?.session === undefined) return undefined
   const { session, callId } = parent
-  const parentEntries = await directory.entries(session)
-  const last = parentEntries.at(-1)
-  if (!last) return undefined
-  const transcript = new Transcript()
-  for (const entry of parentEntries) transcript.apply(entry)
-  const result = parentEntries.findLast((entry) => entry.type === 'call_result' && entry.callId === callId)
-  if (!transcript.openCalls.some(({ id }) => isChildOf(callId, id))) {
-    if (result?.type === 'call_result' && result.outcome === 'done') return undefined
-    return (result ?? last).at
+  const above = await directory.transcript(session)
+  if (!above) return undefined
+  if (!above.transcript.openCalls.some(({ id }) => isChildOf(callId, id))) {
+    const result = await directory.lastResultOf(session, callId)
+    return result?.outcome === 'done' ? undefined : (result?.at ?? above.updatedAt)
   }
   const instance = await directory.get(session)
   if (!instance) return undefined

@@ -2,6 +2,7 @@ import type { LogEntry } from '../../core/log.ts'
 import type { SessionStore } from '../../core/store.ts'
 import type { TurnUsage } from '../../core/turn.ts'
 import { type AgentStats, addUsage, noUsage } from '../../core/usage.ts'
+import { eachEntryBackwards } from '../../sessions/history.ts'
 import { allSessions } from '../../sessions/session-query.ts'
 
 /** A span of work: its start and its duration. */
@@ -16,8 +17,14 @@ export async function usageSince(
   agentId: string,
   { since, elapsed }: WorkSpan,
 ): Promise<AgentStats> {
-  const read = async (id: string): Promise<TurnUsage[]> =>
-    (await store.read(id)).filter(({ at }) => at >= since).flatMap(usageIn)
+  const read = async (id: string): Promise<TurnUsage[]> => {
+    const used: TurnUsage[] = []
+    for await (const entry of eachEntryBackwards(store, id)) {
+      if (entry.at < since) break
+      used.unshift(...usageIn(entry))
+    }
+    return used
+  }
   const children = await allSessions(store, { prefix: `${agentId}/` })
   const turnUsage = await read(agentId)
   const below = await Promise.all(children.map(({ id }) => read(id)))
