@@ -102,7 +102,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'lease without fence',
     patches: [
-      { file: append, find: 'advanceKnown(database, rows, append) ?? ', replace: '' },
+      { file: append, find: 'moveHeadIfKnown(database, rows, append) ?? ', replace: '' },
       { file: append, find: 'if (!holderRow?.epoch || holderRow.epoch !== epoch)', replace: 'if (!holderRow)' },
     ],
     scene: 'stopped',
@@ -123,8 +123,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'sessions/spill.ts',
-        find: 'await store.append(id, kept, fence, { whole: entries, blobs })',
-        replace: `await store.append(id, kept, fence, { whole: entries, blobs: [] })
+        find: 'await store.append(id, kept, fence, { originalEntries: entries, blobs })',
+        replace: `await store.append(id, kept, fence, { originalEntries: entries, blobs: [] })
         for (const { bytes } of blobs) await store.blobs(id).put(bytes)`,
       },
     ],
@@ -138,8 +138,8 @@ export const mutants: readonly Mutant[] = [
         find: 'else await this.#absorb(await this.#readNew())',
         replace: '',
       },
-      { file: append, find: 'advanceKnown(database, rows, append) ?? ', replace: '' },
-      { file: append, find: 'if (row.head !== head && !shared) {', replace: 'if (false) {' },
+      { file: append, find: 'moveHeadIfKnown(database, rows, append) ?? ', replace: '' },
+      { file: append, find: 'if (row.head !== head && !sharedRecord) {', replace: 'if (false) {' },
       { file: append, find: 'INSERT INTO entries', replace: 'INSERT OR REPLACE INTO entries' },
     ],
     scene: 'late',
@@ -166,9 +166,9 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: append,
-        find: 'return recordAfter(record, spilled.whole, bytes)',
-        replace: `const head = record.head + spilled.whole.length
-        return { ...recordAfter(record, spilled.whole.slice(0, -1), bytes), head }`,
+        find: 'return recordAfter(record, spilled.originalEntries, bytes)',
+        replace: `const head = record.head + spilled.originalEntries.length
+        return { ...recordAfter(record, spilled.originalEntries.slice(0, -1), bytes), head }`,
       },
     ],
     points: [['commit.after:turn', 2]],

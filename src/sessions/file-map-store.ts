@@ -84,7 +84,7 @@ export function createFileMapStore(
   async function write(
     session: CachedSession,
     entries: readonly LogEntry[],
-    { head, holder, parent, original, whole, blobs }: Fence & Spilled & { original: SessionMeta['base'] },
+    { head, holder, parent, original, originalEntries, blobs }: Fence & Spilled & { original: SessionMeta['base'] },
   ): Promise<void> {
     const { id } = session.meta
     const before = original
@@ -101,7 +101,7 @@ export function createFileMapStore(
     const { epoch, owner } = leases.get(id) ?? session.meta
     await files.change(session, {
       head: head + entries.length,
-      record: recordAfter(before, whole, size),
+      record: recordAfter(before, originalEntries, size),
       inbox: session.meta.inbox.filter(({ clientKey }) => !delivered.includes(clientKey)),
       base,
       ...(base && { isFork: true }),

@@ -14,10 +14,10 @@ import { createLeases } from './jsonl/leases.ts'
 import { type ReadPosition, readLog } from './jsonl/log-reader.ts'
 import { sessionExists } from './jsonl/session-existence.ts'
 import { deleteFolder, finishDeleting, folderNameOf } from './jsonl/session-folder.ts'
+import { StartPacer } from './jsonl/start-pacer.ts'
 import { checkFolder, ensureStore, identityOf, restrictToOwner } from './jsonl/store-file.ts'
 import { Aspect } from './jsonl/summaries/save-rows.ts'
 import { StoreIndex } from './jsonl/summaries/store-index.ts'
-import { Turns } from './jsonl/turns.ts'
 import { WatchedSessions } from './jsonl/watched-sessions.ts'
 import { SharedPoller } from './shared-poller.ts'
 import { type SpillingStore, withSpill } from './spill.ts'
@@ -54,9 +54,9 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   const { clock = systemClock, sync = true } = options
   const dir = resolve(options.dir)
   const storeInstanceId = randomUUID()
-  const turns = new Turns()
+  const pacer = new StartPacer()
   const index = new StoreIndex({ dir, storeInstanceId, clock, identity: indexedIdentity })
-  const leases = createLeases({ dir, storeInstanceId, clock, sync, turns, index, prepare })
+  const leases = createLeases({ dir, storeInstanceId, clock, sync, pacer, index, prepare })
   const readPositions = new Map<string, ReadPosition>()
   const watched = new WatchedSessions(dir, storeInstanceId)
   const poller = new SharedPoller({ clock, everyMs: watchEveryMs, look: async (ids) => watched.look(ids) })
@@ -124,8 +124,8 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   }
 
   return withSpill({
-    async append(id, entries, fence, { whole, blobs }) {
-      await leases.append(id, { entries, whole, blobs }, fence)
+    async append(id, entries, fence, { originalEntries, blobs }) {
+      await leases.append(id, { entries, originalEntries, blobs }, fence)
       poller.wake(id, 'entries')
     },
 
@@ -161,7 +161,7 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
       await prepareForWriting()
       const folder = folderOf(id)
       refuseMissing(id)
-      await turns.next()
+      await pacer.wait()
       const { found, end } = await findKeysSlowly(folder, new Map([[item.clientKey, 0]]))
       if (found.size > 0) return
       const changed = index.begin(folderNameOf(id))

@@ -19,8 +19,8 @@ export interface SpillingStore extends Omit<SessionStore, 'append'> {
 
 /** What a store gets with the entries of an append. */
 export interface Spilled {
-  /** The entries as the caller gave them, from which the summary is computed. */
-  readonly whole: readonly LogEntry[]
+  /** The entries as the caller gave them, with nothing in blobs. The summary is computed from them. */
+  readonly originalEntries: readonly LogEntry[]
   /** The blobs that the entries name. They must be durable before the entries are, or together with them. */
   readonly blobs: readonly SpilledBlob[]
 }
@@ -45,7 +45,7 @@ export function withSpill<Store extends SpillingStore>(
     async append(id: string, entries: readonly LogEntry[], fence: Fence) {
       const blobs: SpilledBlob[] = []
       const kept = entries.some(isLarge) ? await Promise.all(entries.map((entry) => spill(entry, blobs))) : entries
-      await store.append(id, kept, fence, { whole: entries, blobs })
+      await store.append(id, kept, fence, { originalEntries: entries, blobs })
     },
     read: async (id, range) => wholeEntries(store.blobs(id), id, await store.read(id, range)),
     async *watch(id, options) {

@@ -17,7 +17,7 @@ import { listSessions } from './sqlite/list-sessions.ts'
 import { readSpan, spanOf } from './sqlite/log-reader.ts'
 import { type OpenDatabase, openDatabase } from './sqlite/open-database.ts'
 import { Holders } from './sqlite/openers.ts'
-import { readInPieces, sharedLog } from './sqlite/pieces.ts'
+import { forkOriginOf, readInPieces } from './sqlite/pieces.ts'
 import { pieceSize } from './sqlite/records.ts'
 import { SessionRows } from './sqlite/session-rows.ts'
 import { stampsOf } from './sqlite/stamps.ts'
@@ -124,9 +124,9 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
     async append(id, entries, fence, spilled) {
       const bodies = entries.map((entry) => JSON.stringify(entry))
       failpoint('sqlite.append.begin', entries)
-      const shared = fence.base === undefined ? undefined : await sharedLog(read, fence.base, fence.head)
+      const origin = fence.base === undefined ? undefined : await forkOriginOf(read, fence.base, fence.head)
       const known = await write(({ connection, rows }) =>
-        appendEntries(connection, rows, { id, entries, bodies, spilled, fence, shared }),
+        appendEntries(connection, rows, { id, entries, bodies, spilled, fence, origin }),
       )
       if (known) opened?.rows.remember(id, known)
       failpoint('sqlite.append.afterCommit', entries)

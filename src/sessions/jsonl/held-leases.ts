@@ -131,10 +131,10 @@ export class HeldLeases {
   }
 
   /**
-   * Whether another process may write a child under the lease of a session above it. That is not so if this store holds the
-   * lease of the root and no session between was opened on its own.
+   * Whether another process may write a child under the lease of one of its ancestors. It cannot if this store holds the lease
+   * of the root and no other process opened a session between the two on its own.
    */
-  mayBeOpenAbove(id: string): boolean {
+  mayHaveWriterUnderAncestorLease(id: string): boolean {
     const [, parent, ...above] = lineageOf(this.#dir, id)
     const holder = above.at(-1) ?? parent
     if (parent === undefined || holder === undefined) return false

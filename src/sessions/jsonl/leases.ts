@@ -34,9 +34,9 @@ import {
   removeTemporaryFiles,
   writeBase,
 } from './session-folder.ts'
+import type { StartPacer } from './start-pacer.ts'
 import { Aspect } from './summaries/save-rows.ts'
 import type { StoreIndex } from './summaries/store-index.ts'
-import type { Turns } from './turns.ts'
 
 interface LeasesOptions {
   readonly dir: string
@@ -44,7 +44,7 @@ interface LeasesOptions {
   readonly storeInstanceId: string
   readonly clock: Clock
   readonly sync: boolean
-  readonly turns: Turns
+  readonly pacer: StartPacer
   readonly index: StoreIndex
   /** Creates and checks the store before the first lease. */
   readonly prepare: () => Promise<unknown>
@@ -53,7 +53,7 @@ interface LeasesOptions {
 interface Appended {
   readonly entries: readonly LogEntry[]
   /** The entries as the caller gave them. */
-  readonly whole: readonly LogEntry[]
+  readonly originalEntries: readonly LogEntry[]
   /** Blobs that the entries name, which are written first. */
   readonly blobs: readonly { readonly bytes: Uint8Array }[]
 }
@@ -70,7 +70,7 @@ interface Leases {
 }
 
 /** Takes, renews and releases leases, and appends under them. */
-export function createLeases({ dir, storeInstanceId, clock, sync, turns, index, prepare }: LeasesOptions): Leases {
+export function createLeases({ dir, storeInstanceId, clock, sync, pacer, index, prepare }: LeasesOptions): Leases {
   const held = new HeldLeases({ dir, storeInstanceId, sync })
   const underWay = new Set<Promise<unknown>>()
   let lastEpoch = 0 // over all sessions, so that a session that is deleted and created again fences off its old writer
@@ -98,15 +98,15 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, index, 
 
   function lease(id: string, request: LeaseRequest): Promise<Lease> {
     const { epoch } = request
-    return tracked(epoch === undefined ? takeLocked(id, request) : renew(id, { ...request, epoch }))
+    return tracked(epoch === undefined ? takeUnderLock(id, request) : renew(id, { ...request, epoch }))
   }
 
-  async function takeLocked(id: string, request: LeaseRequest): Promise<Lease> {
+  async function takeUnderLock(id: string, request: LeaseRequest): Promise<Lease> {
     await prepare()
     const { create = false } = request
     const folder = folderOf(id)
     if (!create && !sessionExists(folder, clock.now())) throw new SessionNotFoundError(id)
-    await turns.next()
+    await pacer.wait()
     if (create) await makeSessionFolder(dir, id)
     let isNew = false
     const granted = await locked(id, async () => {
@@ -142,7 +142,8 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, index, 
     await held.closeAsChild(id) // the writer of its parent opens it again
     const mayHaveWriter = current && current.opener !== storeInstanceId && mayStillWrite(current)
     const wasChild = readMeta(folder)?.parent !== undefined
-    if (mayHaveWriter || isBeingReplaced(folder) || (wasChild && held.mayBeOpenAbove(id))) await replaceTree(id)
+    if (mayHaveWriter || isBeingReplaced(folder) || (wasChild && held.mayHaveWriterUnderAncestorLease(id)))
+      await replaceTree(id)
     const epoch = (lastEpoch = Math.max(lastEpoch, current?.epoch ?? 0) + 1)
     const acquired = held.open(id, epoch)
     try {
@@ -191,8 +192,8 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, index, 
     const mine = held.get(id)
     const expires = clock.now() + ttlMs
     if (!mine || current.ttlMs !== ttlMs || expires < current.expires) {
-      await turns.next()
-      return locked(id, () => change(id, folder, request))
+      await pacer.wait()
+      return locked(id, () => renewOrReleaseUnderLock(id, folder, request))
     }
     // Without a lock and without writing, because the writers of many sessions do it often.
     refuseReplaced(id, folder, mine)
@@ -200,8 +201,12 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, index, 
     return { epoch, head: mine.log.head, inbox: await inboxOf(folder) }
   }
 
-  /** Changes or releases a lease under the lock of the folder. */
-  async function change(id: string, folder: string, request: LeaseRequest & { epoch: number }): Promise<Lease> {
+  /** Renews or releases a lease. Requires the lock of the folder. */
+  async function renewOrReleaseUnderLock(
+    id: string,
+    folder: string,
+    request: LeaseRequest & { epoch: number },
+  ): Promise<Lease> {
     const { ttlMs, epoch } = request
     const current = readLease(folder)
     if (current?.epoch !== epoch || current.opener !== storeInstanceId) throw held.lost(id)
@@ -226,7 +231,7 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, index, 
     if (isBeingReplaced(folder) || mine?.log.isCurrent() === false) throw held.lost(id)
   }
 
-  async function append(id: string, { entries, whole, blobs }: Appended, fence: Fence): Promise<void> {
+  async function append(id: string, { entries, originalEntries, blobs }: Appended, fence: Fence): Promise<void> {
     const { head, holder = id, parent, base } = fence
     const lease = held.under(fence, holder)
     const log = holder === id ? lease.log : (lease.children.get(id) ?? (await openChild(id, fence)))
@@ -234,12 +239,12 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, index, 
     const end = index.begin(name)
     let aspects: number = Aspect.all // if it fails, it is unknown what is in the log
     try {
-      if (log.isEmpty) await begin(log, id, fence)
+      if (log.isEmpty) await linkBase(log, id, fence)
       if (!index.isPrepared(name, log)) await index.prepare(name, { id, parent, log, base })
       for (const { bytes } of blobs) await putBlob(folderOf(id), bytes)
       const lineBytes = await log.append(entries, head)
       const blobBytes = blobs.reduce((sum, { bytes }) => sum + bytes.length, 0)
-      aspects = lineBytes > 0 ? index.append(name, { whole, lineBytes, blobBytes }) : 0
+      aspects = lineBytes > 0 ? index.append(name, { originalEntries, lineBytes, blobBytes }) : 0
     } finally {
       end(aspects)
     }
@@ -253,8 +258,8 @@ export function createLeases({ dir, storeInstanceId, clock, sync, turns, index, 
     return held.openChild(id, fence)
   }
 
-  /** The first append decides which entries a session shares. */
-  async function begin(log: LogWriter, id: string, { base, head }: Fence): Promise<void> {
+  /** Before the first entry: links the entries that a fork shares with its original. Any other session shares none. */
+  async function linkBase(log: LogWriter, id: string, { base, head }: Fence): Promise<void> {
     if (base !== undefined) await shareEntries({ dir, id, base, head })
     else await writeBase(folderOf(id), id, []) // a process may have died before the first entry of a fork
     log.beginAfter(base === undefined ? 0 : head)

@@ -48,7 +48,7 @@ export class LogWriter {
   readonly #waiting: Append[] = []
   #writing: Promise<void> | undefined
   #isWriting = false
-  /** Nothing more is written; the file is closed once that is so. */
+  /** No new append is accepted; the file is closed when the running write ends. */
   #isClosed = false
   #isFileClosed = false
   /** When the path was last checked to be this file. */
@@ -104,7 +104,7 @@ export class LogWriter {
     })
   }
 
-  /** Refuses appends that have not begun. Resolves when those that have are through, and the file is closed. */
+  /** Refuses appends that have not begun. Resolves when the others are written and the file is closed. */
   async close(): Promise<void> {
     this.#isClosed = true
     if (!this.#isWriting) this.#closeFile()
@@ -218,7 +218,10 @@ export class LogWriter {
     }
   }
 
-  /** A fork may share the file, and in it what is complete: then the next holder of the lease repairs the end. */
+  /**
+   * Removes a partial write. If a fork has a hard link to this file, the partial write is not truncated, because the fork may
+   * already share its complete lines. This writer stops, and the next holder of the lease repairs the end.
+   */
   #undo(): void {
     if (fs.fstatSync(this.#fd).nlink > 1) this.#isClosed = true
     else this.#truncate()

@@ -8,7 +8,7 @@ import { putBlob } from './blobs.ts'
 import { markDelivered } from './inbox.ts'
 import { readSpan } from './log-reader.ts'
 import { saveRecord } from './record-columns.ts'
-import { recordOf } from './records.ts'
+import { sessionRecordOf } from './records.ts'
 import type { KnownSession, SessionRow, SessionRows } from './session-rows.ts'
 import type { Statements } from './statements.ts'
 import { checksumOf, decodeText, encodeText, entryKey } from './stored-values.ts'
@@ -21,16 +21,16 @@ interface Append {
   readonly bodies: readonly string[]
   readonly spilled: Spilled
   readonly fence: Fence
-  /** For the first append of a fork: what it shares. */
-  readonly shared?: SharedLog | undefined
+  /** For the first append of a fork. */
+  readonly origin?: ForkOrigin | undefined
 }
 
-/** The first entries of a session that is forked. */
-export interface SharedLog {
-  /** The key of the session. */
-  readonly key: number
-  /** The record of these entries. */
-  readonly record: SessionRecord
+/** The session that is forked. */
+export interface ForkOrigin {
+  /** The key of its row. */
+  readonly originKey: number
+  /** The record of those of its entries that the fork shares. */
+  readonly recordAtFork: SessionRecord
 }
 
 /**
@@ -40,7 +40,7 @@ export interface SharedLog {
 export function appendEntries(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
   const { id, entries, bodies, spilled, fence } = append
   checkNumbers(append)
-  const known = advanceKnown(database, rows, append) ?? advance(database, rows, append)
+  const known = moveHeadIfKnown(database, rows, append) ?? moveHead(database, rows, append)
   if (!known) return undefined
   const { key } = known
   for (const { name, bytes } of spilled.blobs) putBlob(database, id, name, bytes)
@@ -60,18 +60,16 @@ function checkNumbers({ id, entries, fence: { head } }: Append): void {
     if (seq !== head + i + 1) throw new AgentError(`Entry ${seq} of session ${id} must have the number ${head + i + 1}`)
 }
 
-/**
- * Advances a session whose record is known, in one statement. Undefined if that is not possible or the fence does not match;
- * then `advance` decides.
- */
-function advanceKnown(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
+/** `moveHead` in one statement, for a session whose record is known. Undefined if that is not possible or the fence does not match. */
+function moveHeadIfKnown(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
   const { id, fence } = append
   const { epoch, head, holder = id } = fence
   const known = rows.known(id)
   if (known?.record.head !== head || epoch === 0 || holder !== id || append.entries.length === 0) return undefined
   const { key, record } = known
   const after = recordOfAppend(record, append)
-  // No two leases have the same epoch, so the key cannot have become that of another session.
+  // If the session was deleted, SQLite may have given its row key to another session. That one has another epoch, so the
+  // UPDATE changes no row.
   return saveRecord(database, { key, before: record, after, epoch }) ? { key, record: after } : undefined
 }
 
@@ -79,29 +77,29 @@ function recordOfAppend(record: SessionRecord, { bodies, spilled }: Append): Ses
   let bytes = 0
   for (const body of bodies) bytes += body.length
   for (const blob of spilled.blobs) bytes += blob.bytes.length
-  return recordAfter(record, spilled.whole, bytes)
+  return recordAfter(record, spilled.originalEntries, bytes)
 }
 
 /**
- * Advances a session. A child is written under the lease of another session, the holder. Returns undefined if the entries are
- * already stored.
+ * Checks the fence and saves head and record; the caller inserts the entries. A child is written under the lease of another
+ * session, the holder. Returns undefined if the entries are already stored.
  */
-function advance(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
+function moveHead(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
   const { id, fence } = append
   const { epoch, head, holder = id, parent } = fence
   const holderRow = rows.find(holder)
   if (!holderRow?.epoch || holderRow.epoch !== epoch) throw leaseTakenOver(holder, holderRow)
   const row = holder === id ? holderRow : rows.findOrCreate(id)
-  const shared = row.head === 0 ? shareBase(database, rows, row, append) : undefined
-  if (row.head !== head && !shared) {
+  const sharedRecord = row.head === 0 ? shareBase(database, rows, row, append) : undefined
+  if (row.head !== head && !sharedRecord) {
     if (areStored(database, row, append)) return undefined
     throw new LeaseLostError(`Session ${id} has moved on to entry ${row.head}, expected ${head}`)
   }
   if (append.entries.length === 0) return undefined
   if (parent !== undefined && row.parent !== encodeText(parent))
     database.statement('UPDATE sessions SET parent = ? WHERE key = ?').run(encodeText(parent), row.key)
-  const before = row.head === 0 ? emptyRecord : recordOf(database, row)
-  const after = recordOfAppend(shared ?? before, append)
+  const before = row.head === 0 ? emptyRecord : sessionRecordOf(database, row)
+  const after = recordOfAppend(sharedRecord ?? before, append)
   saveRecord(database, { key: row.key, before, after })
   return { key: row.key, record: after }
 }
@@ -113,13 +111,13 @@ function shareBase(
   fork: SessionRow,
   append: Append,
 ): SessionRecord | undefined {
-  const { shared, fence } = append
-  if (!shared || fence.base === undefined) return undefined
+  const { origin, fence } = append
+  if (!origin || fence.base === undefined) return undefined
   const base = rows.find(fence.base)
-  if (base?.key !== shared.key || base.head < fence.head) return undefined
+  if (base?.key !== origin.originKey || base.head < fence.head) return undefined
   shareEntries(database, fork, { row: base, head: fence.head })
   failpoint('sqlite.fork.shared')
-  return shared.record
+  return origin.recordAtFork
 }
 
 /** Whether the same append has succeeded before. */

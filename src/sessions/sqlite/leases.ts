@@ -3,7 +3,7 @@ import { failpoint } from '../../core/log.ts'
 import type { Lease, LeaseRequest } from '../../core/store.ts'
 import { leaseTakenOver } from './append.ts'
 import { readInbox } from './inbox.ts'
-import { dropIfUnwritten, Holders, listOpener, type Opener, removeUnused } from './openers.ts'
+import { dropIfUnwritten, Holders, insertOpener, type Opener, removeUnused } from './openers.ts'
 import type { SessionRow, SessionRows } from './session-rows.ts'
 import type { Statements } from './statements.ts'
 import { decodeText, encodeText } from './stored-values.ts'
@@ -34,7 +34,7 @@ export function lease(database: Statements, rows: SessionRows, call: LeaseCall):
 }
 
 function take(database: Statements, row: SessionRow, { now, opener, request: { owner, ttlMs } }: LeaseCall): number {
-  listOpener(database, opener) // a process of another container may have removed it
+  insertOpener(database, opener) // a process of another container may have removed it
   const epoch = Number(database.statement(nextEpochSql).get()?.value)
   database.statement(takeLeaseSql).run(epoch, encodeText(owner), now, endOf(now, ttlMs), ttlMs, opener.key, row.key)
   if (row.opener !== null) removeUnused(database, row.opener)

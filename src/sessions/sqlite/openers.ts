@@ -3,7 +3,7 @@ import { type ProcessIdentity, processState, thisProcess } from '../../platform/
 import type { SessionRow } from './session-rows.ts'
 import type { Statements } from './statements.ts'
 
-/** A store object of a process, which is listed in the database from its first write until it is closed. */
+/** A store object of a process. It has a row in the table `openers` from its first write until it is closed. */
 export interface Opener {
   readonly key: number
   /** The process as JSON. */
@@ -110,9 +110,9 @@ export function isAliveHere(process: unknown): boolean {
   return identity !== undefined && processState(identity) === 'alive'
 }
 
-/** Lists an opener, and notes the end of others. Requires a transaction. */
+/** Adds an opener to the table, and does what is left to do for those that ended. Requires a transaction. */
 export function registerOpener(database: Statements, own: Opener, ended: readonly number[]): void {
-  listOpener(database, own)
+  insertOpener(database, own)
   for (const key of ended) {
     const process = database.statement(processSql).get(key)?.process
     if (stateOf(process, own) === 'dead') {
@@ -124,8 +124,8 @@ export function registerOpener(database: Statements, own: Opener, ended: readonl
   }
 }
 
-/** Requires a transaction. */
-export function listOpener(database: Statements, { key, process }: Opener): void {
+/** Adds an opener to the table, unless it is there. Requires a transaction. */
+export function insertOpener(database: Statements, { key, process }: Opener): void {
   database.statement('INSERT INTO openers (key, process) VALUES (?, ?) ON CONFLICT DO NOTHING').run(key, process)
 }
 

@@ -1,9 +1,9 @@
 import type { LogEntry } from '../../core/log.ts'
 import type { EntryRange } from '../../core/store.ts'
 import { emptyRecord, type SessionRecord } from '../session-record.ts'
-import type { SharedLog } from './append.ts'
+import type { ForkOrigin } from './append.ts'
 import { readSpan, type Span, spanOf } from './log-reader.ts'
-import { pieceSize, recordAfterPiece, recordOf } from './records.ts'
+import { pieceSize, recordAfterPiece, sessionRecordOf } from './records.ts'
 import type { SessionRow, SessionRows } from './session-rows.ts'
 import type { Statements } from './statements.ts'
 
@@ -24,17 +24,17 @@ export async function readInPieces(read: Read, id: string, range: EntryRange): P
   return isRead ? entries : []
 }
 
-/** The first entries of a session that is forked. Undefined if it does not have so many. */
-export async function sharedLog(read: Read, id: string, head: number): Promise<SharedLog | undefined> {
+/** The session that is forked, with the record of its entries up to `head`. Undefined if it does not have so many. */
+export async function forkOriginOf(read: Read, id: string, head: number): Promise<ForkOrigin | undefined> {
   let key = 0
   let record: SessionRecord = emptyRecord
   const isRead = await eachPiece(read, id, (database, row) => {
     key = row.key
-    if (row.head === head) record = recordOf(database, row)
+    if (row.head === head) record = sessionRecordOf(database, row)
     else if (row.head > head) record = recordAfterPiece(database, row, record, head)
     return row.head <= head || record.head === head
   })
-  return isRead && record.head === head ? { key, record } : undefined
+  return isRead && record.head === head ? { originKey: key, recordAtFork: record } : undefined
 }
 
 /** Calls `work` in one transaction after the other until it returns true. Returns false if the session is not there any more. */

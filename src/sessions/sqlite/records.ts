@@ -9,16 +9,16 @@ import type { Statements } from './statements.ts'
 import { decodeText, entryKey, entryKeysEnd, verifiedValue } from './stored-values.ts'
 
 /** The record of a session. If it is damaged, it is computed from the log, which throws if that is damaged too. */
-export function recordOf(database: Statements, row: SessionRow): SessionRecord {
+export function sessionRecordOf(database: Statements, row: SessionRow): SessionRecord {
   const record = savedRecord(row)
   // An older version, in another container, may have appended since the file was upgraded.
   return record?.head === row.head ? record : recordOfLog(database, row)
 }
 
-/** As `recordOf`, for lists: they show a session that cannot be read. */
+/** As `sessionRecordOf`, for lists: they show a session that cannot be read. */
 export function recordToShow(database: Statements, row: SessionRow): SessionRecord {
   try {
-    return recordOf(database, row)
+    return sessionRecordOf(database, row)
   } catch (error) {
     const problem = problemOf(error, database.path)
     if (!(problem instanceof StoreError) || problem.code !== 'corrupt') throw error

@@ -15,7 +15,7 @@ export interface SessionRow {
   readonly record: string | null
   readonly record_sum: number | null
   readonly has_mail: number
-  /** The session that was forked, and how many of its entries are the first ones of this session. */
+  /** For a fork only: the key of its original, how many of the original's first entries it shares, and a checksum of the two. */
   readonly base: number | null
   readonly base_head: number | null
   readonly base_sum: number | null

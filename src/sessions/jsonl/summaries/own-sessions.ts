@@ -26,7 +26,7 @@ export interface NewSession extends Pick<OwnSession, 'id' | 'parent' | 'log'> {
 /** An append that was acknowledged. */
 export interface Appended {
   /** The entries as the caller gave them. */
-  readonly whole: readonly LogEntry[]
+  readonly originalEntries: readonly LogEntry[]
   /** The size of their lines, and of the blobs that they name. */
   readonly lineBytes: number
   readonly blobBytes: number
@@ -85,13 +85,13 @@ export class OwnSessions {
   }
 
   /** Adds an append to the record. Returns whether the session is known. */
-  add(name: string, { whole, lineBytes, blobBytes }: Appended): boolean {
+  add(name: string, { originalEntries, lineBytes, blobBytes }: Appended): boolean {
     const session = this.#sessions.get(name)
-    if (session?.record.head !== (whole[0]?.seq ?? 0) - 1) {
+    if (session?.record.head !== (originalEntries[0]?.seq ?? 0) - 1) {
       this.#sessions.delete(name)
       return false
     }
-    const record = recordAfter(session.record, whole, lineBytes + blobBytes)
+    const record = recordAfter(session.record, originalEntries, lineBytes + blobBytes)
     this.#sessions.set(name, { ...session, record, size: session.size + lineBytes })
     return true
   }
