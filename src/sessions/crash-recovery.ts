@@ -13,7 +13,7 @@ const maxCrashes = 3
  */
 export function crashEntries(
   transcript: Transcript,
-  { wasCutOff = false, sessionsAboard = 1, commandsOf }: CrashFacts = {},
+  { wasCutOff = false, sessionsOfDeadProcess = 1, commandsOf }: CrashFacts = {},
 ): EntryBody[] {
   const run = transcript.activeRun
   if (!run) return []
@@ -23,8 +23,8 @@ export function crashEntries(
   const results = lost.map(({ id }) => syntheticResult(id, 'unknown', commandsOf?.(id)))
   if (run.stopSeq !== undefined) return [...results, ...stoppedEntries(transcript, run.id, run.stopSeq, lost)]
   const stop = wasCutOff ? 'error' : 'crashed'
-  const isShared = !wasCutOff && sessionsAboard > 1
-  const shared = isShared && { sharedCrash: sessionsAboard }
+  const isShared = !wasCutOff && sessionsOfDeadProcess > 1
+  const shared = isShared && { sharedCrash: sessionsOfDeadProcess }
   const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop, ...shared }
   const crashes = transcript.crashes + 1
   if (wasCutOff || isShared || crashes < maxCrashes) return [...results, ended]
@@ -36,7 +36,7 @@ interface CrashFacts {
   /** The run ended because its store failed, in a process that still lives. */
   readonly wasCutOff?: boolean
   /** How many sessions the dead process held. Only a session that was alone is known to be the cause. */
-  readonly sessionsAboard?: number | undefined
+  readonly sessionsOfDeadProcess?: number | undefined
   readonly commandsOf?: CommandsOf | undefined
 }
 

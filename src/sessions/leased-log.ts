@@ -50,13 +50,14 @@ export abstract class LeasedLog {
   #isTaken = false
   /** Additions run one at a time. */
   #additions: Promise<unknown> = Promise.resolve()
-  /** How many sessions the last holder of the lease had when it died, if it did. */
-  #sessionsAboard: number | undefined
+  /** If the process that held the lease before died: how many leases it held then. */
+  #leasesOfDeadProcess: number | undefined
   /** Whether all entries of other writers are read; before that nothing may be appended. */
   #isReady = false
   #head = 0
-  protected mayBeParked = false
-  /** The run that the user of this object conducts itself. */
+  /** Set while `unpark()` opens the session. */
+  protected opensEvenIfParked = false
+  /** The id of a run that the caller recorded with `startRun()`; `recover()` must not treat it as crashed. */
   protected ownRun: string | undefined
   /** Nothing of this session is written yet. */
   isNew = false
@@ -111,19 +112,20 @@ export abstract class LeasedLog {
     const holder = this.#parentLease?.holder ?? this.id
     const how = { takeOver: this.#takesOver, create: this.log.head === 0 }
     const { inbox, died } = await this.#lease.take(holder, how)
-    this.#sessionsAboard = died?.sessions
+    this.#leasesOfDeadProcess = died?.sessions
     this.#takesOver = false // applies only once
     if (this.log.isBroken) await this.#reload()
     else await this.#absorb(await this.#readNew())
     this.#isReady = true
     if (this.isNew && this.details) await this.log.append({ type: 'details', ...this.details })
-    // A stop request counts for a run whose process died before it received it, but not for one that has ended.
+    // Stop requests are accepted before `recover()`, so they still apply to a run whose process died without seeing them. A
+    // run that has ended is not affected.
     if (!this.#parentLease) for (const item of inbox) if (item.mode === 'stop') await this.log.accept(item)
     await this.recover()
     if (this.#parentLease) await this.collectInbox()
     else for (const item of inbox) await this.log.accept(item)
     const { parked } = this.log.transcript
-    if (parked !== undefined && !this.mayBeParked)
+    if (parked !== undefined && !this.opensEvenIfParked)
       throw new SessionParkedError(`Session ${this.id} is parked: ${parked}. Call session.unpark() to try it again`)
   }
 
@@ -236,8 +238,8 @@ export abstract class LeasedLog {
   }
 
   /** A child is written under the lease of its root. */
-  #aboard(): number | undefined {
-    return this.#parent ? this.#parent.#aboard() : this.#sessionsAboard
+  #sessionsOfDeadProcess(): number | undefined {
+    return this.#parent ? this.#parent.#sessionsOfDeadProcess() : this.#leasesOfDeadProcess
   }
 
   async #reload(): Promise<void> {
@@ -272,7 +274,11 @@ export abstract class LeasedLog {
     const wasCutOff = cutOff.get(this.store)?.delete(run.id) ?? false
     // A run that was cut off in this process has ended its commands itself.
     const commandsOf = wasCutOff ? undefined : await endLeftoverCommands(transcript)
-    const entries = crashEntries(transcript, { wasCutOff, commandsOf, sessionsAboard: this.#aboard() })
+    const entries = crashEntries(transcript, {
+      wasCutOff,
+      commandsOf,
+      sessionsOfDeadProcess: this.#sessionsOfDeadProcess(),
+    })
     const isParking = entries.at(-1)?.type === 'parked'
     // Progress of its children counts like its own.
     if (isParking && (await this.#haveChildrenProgressed(run.startedAt))) entries.pop()

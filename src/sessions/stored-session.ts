@@ -226,11 +226,11 @@ class StoredSession extends LeasedLog implements Session {
   }
 
   async unpark(): Promise<void> {
-    this.mayBeParked = true
+    this.opensEvenIfParked = true
     try {
       await this.whileOpen(() => (this.parked === undefined ? undefined : this.log.append({ type: 'unparked' })))
     } finally {
-      this.mayBeParked = false
+      this.opensEvenIfParked = false
     }
   }
 
