@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { appendFileSync, closeSync, fsyncSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { appendFileSync, closeSync, fdatasync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -53,7 +53,7 @@ async function appender(store: SessionStore): Promise<() => Promise<void>> {
 
 /**
  * The least that makes an entry durable, and its session the first of a list: the same text and a row with an index, in a
- * transaction of its own; or a line and a sync.
+ * transaction of its own; or a line and a sync that does not block the event loop.
  */
 function sqliteFloor(path: string, synchronous: 'FULL' | 'NORMAL'): () => Promise<void> {
   const db = new DatabaseSync(path)
@@ -76,13 +76,15 @@ function sqliteFloor(path: string, synchronous: 'FULL' | 'NORMAL'): () => Promis
   }
 }
 
+const sync = promisify(fdatasync)
+
 function lineFloor(path: string, isSynced: boolean): () => Promise<void> {
   const file = openSync(path, 'a')
   process.once('exit', () => closeSync(file))
   let seq = 0
   return async () => {
     appendFileSync(file, `${JSON.stringify(entryOf(++seq))}\n`)
-    if (isSynced) fsyncSync(file)
+    if (isSynced) await sync(file)
   }
 }
 

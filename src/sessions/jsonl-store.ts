@@ -92,8 +92,8 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   }
 
   function onDelete(name: string): () => void {
-    const end = index.begin(name)
-    return () => end(Aspect.all)
+    index.begin(name)
+    return () => index.end(name, Aspect.all)
   }
 
   async function prepareForWriting(): Promise<string> {
@@ -164,14 +164,14 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
       await pacer.wait()
       const { found, end } = await findKeysSlowly(folder, new Map([[item.clientKey, 0]]))
       if (found.size > 0) return
-      const changed = index.begin(folderNameOf(id))
+      index.begin(folderNameOf(id))
       try {
         await withFolderLock(folder, async () => {
           await leases.requireSession(id)
           addMessage(folder, item, end)
         })
       } finally {
-        changed(Aspect.mail)
+        index.end(folderNameOf(id), Aspect.mail)
       }
       if (sync) await syncInbox(folder)
       poller.wake(id, 'inbox')

@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { LeaseLostError, leaseLost } from '../../core/errors.ts'
 import { failpoint, type LogEntry } from '../../core/log.ts'
 import { partsOf, sharedEntries } from './base-parts.ts'
-import { withReadErrors, withWriteErrors } from './file-errors.ts'
+import { storeErrorOf, withReadErrors, withWriteErrors } from './file-errors.ts'
 import { type FileIdentity, fileIdentityAt, openForAppending, syncData } from './files.ts'
 import { logPath } from './log-file.ts'
 import { linesOf } from './log-lines.ts'
@@ -96,12 +96,23 @@ export class LogWriter {
     return this.#isWriting
   }
 
-  /** Resolves with the number of bytes that were written; 0 if the entries were there. */
-  append(entries: readonly LogEntry[], head: number): Promise<number> {
+  /** Gives the number of bytes that were written; 0 if the entries were there. Without `sync` it waits for nothing. */
+  append(entries: readonly LogEntry[], head: number): number | Promise<number> {
+    if (!this.#options.sync) return this.#appendUnsynced(entries, head)
     return new Promise((done, failed) => {
       this.#waiting.push({ entries, head, done, failed })
       if (!this.#isWriting) this.#writing = this.#writeAll()
     })
+  }
+
+  #appendUnsynced(entries: readonly LogEntry[], head: number): number {
+    if (!this.#isNext(entries, head, this.head)) return this.#checkRepeated(entries, head)
+    checkNumbers(this.#options.id, entries, head)
+    const text = linesOf(entries)
+    const size = Buffer.byteLength(text)
+    this.#write(text, size, entries)
+    this.#finish(size, entries)
+    return size
   }
 
   /** Refuses appends that have not begun. Resolves when the others are written and the file is closed. */
@@ -113,22 +124,31 @@ export class LogWriter {
 
   async #writeAll(): Promise<void> {
     this.#isWriting = true
-    const { sync, slots } = this.#options
+    const { slots } = this.#options
     while (this.#waiting.length > 0) {
-      const turn = sync ? slots.enter() : undefined
+      const turn = slots.enter()
       if (turn) await turn
       const group = this.#nextGroup()
       try {
-        const sizes = group.length > 0 ? await this.#write(group) : []
-        for (const [i, { done }] of group.entries()) done(sizes[i]!)
+        if (group.length > 0) await this.#writeGroup(group)
       } catch (error) {
         for (const { failed } of group) failed(error)
-      } finally {
-        if (sync) slots.leave()
       }
+      slots.leave()
     }
     this.#isWriting = false
     if (this.#isClosed) this.#closeFile()
+  }
+
+  async #writeGroup(group: readonly Append[]): Promise<void> {
+    const entries = group.length === 1 ? group[0]!.entries : group.flatMap((append) => append.entries)
+    const texts = group.map((append) => linesOf(append.entries))
+    const sizes = texts.map((text) => Buffer.byteLength(text))
+    const size = sizes.reduce((sum, one) => sum + one, 0)
+    this.#write(texts.join(''), size, entries)
+    await this.#sync()
+    this.#finish(size, entries)
+    for (const [i, { done }] of group.entries()) done(sizes[i]!)
   }
 
   #closeFile(): void {
@@ -141,37 +161,34 @@ export class LogWriter {
     const group: Append[] = []
     let head = this.head
     for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
-      const isNext = next.head === head && next.entries.length > 0 && !this.#isClosed
+      const isNext = this.#isNext(next.entries, next.head, head)
       if (!isNext && group.length > 0) break // it is answered when these are written
       this.#waiting.shift()
-      if (isNext && this.#hasRightNumbers(next)) {
-        group.push(next)
-        head += next.entries.length
-      } else if (!isNext) this.#answer(next)
+      try {
+        if (isNext) checkNumbers(this.#options.id, next.entries, head)
+        else next.done(this.#checkRepeated(next.entries, next.head))
+      } catch (error) {
+        next.failed(error)
+        continue
+      }
+      if (!isNext) continue
+      group.push(next)
+      head += next.entries.length
     }
     return group
   }
 
-  #hasRightNumbers({ entries, head, failed }: Append): boolean {
-    const wrong = entries.find(({ seq }, i) => seq !== head + i + 1)
-    const { id } = this.#options
-    if (wrong)
-      failed(new RangeError(`Entry ${wrong.id} of session ${id} has seq ${wrong.seq}, but ${head} are written`))
-    return !wrong
+  #isNext(entries: readonly LogEntry[], head: number, current: number): boolean {
+    return head === current && entries.length > 0 && !this.#isClosed
   }
 
-  /** Repeating an append that succeeded is allowed; any other append at another head is not. */
-  #answer({ entries, head, done, failed }: Append): void {
+  /** Repeating an append that succeeded is allowed, and writes nothing; any other append at another head is not. */
+  #checkRepeated(entries: readonly LogEntry[], head: number): 0 {
     const { id } = this.#options
-    try {
-      if (this.#isClosed) throw leaseLost(id)
-      const stored = this.#storedAfter(head, entries.length)
-      if (entries.some((entry, i) => stored[i]?.id !== entry.id))
-        throw new LeaseLostError(`Session ${id} has moved on to entry ${this.head}, expected ${head}`)
-      done(0)
-    } catch (error) {
-      failed(error)
-    }
+    if (this.#isClosed) throw leaseLost(id)
+    const stored = this.#storedAfter(head, entries.length)
+    if (entries.every((entry, i) => stored[i]?.id === entry.id)) return 0
+    throw new LeaseLostError(`Session ${id} has moved on to entry ${this.head}, expected ${head}`)
   }
 
   #storedAfter(head: number, count: number): readonly LogEntry[] {
@@ -183,39 +200,48 @@ export class LogWriter {
     )
   }
 
-  /** Writes appends. Resolves with the size of each. */
-  async #write(group: readonly Append[]): Promise<number[]> {
-    const { confirm } = this.#options
-    // The check after the write decides. This earlier check stops a writer that was paused, before it appends to a log that
-    // was moved meanwhile. It is skipped right after another check.
-    if (performance.now() - this.#checkedAt > recheckAfterMs) confirm()
-    const entries = group.length === 1 ? group[0]!.entries : group.flatMap((append) => append.entries)
-    const pieces = group.map((append) => Buffer.from(linesOf(append.entries)))
-    const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+  /** Writes lines to the memory of the system, which takes microseconds. */
+  #write(text: string, size: number, entries: readonly LogEntry[]): void {
+    // The check at the end decides. This earlier check stops a writer that was paused, before it appends to a log that was
+    // moved meanwhile. It is skipped right after another check.
+    if (performance.now() - this.#checkedAt > recheckAfterMs) this.#options.confirm()
     if (this.#hasPartialWrite) this.#undo()
-    await withWriteErrors(this.path, () => this.#writeBytes(bytes, entries))
-    this.head += entries.length
-    this.size += bytes.length
-    confirm()
-    this.#checkedAt = performance.now()
-    return pieces.map(({ length }) => length)
-  }
-
-  async #writeBytes(bytes: Buffer, entries: readonly LogEntry[]): Promise<void> {
     try {
       failpoint('jsonl.append.beforeWrite', entries)
-      // To the memory of the system, which takes microseconds; the disk comes with the sync.
-      for (let done = 0; done < bytes.length; ) done += fs.writeSync(this.#fd, bytes, done)
+      writeText(this.#fd, text, size)
       failpoint('jsonl.append.afterWrite', entries)
-      if (this.#options.sync) await syncData(this.#fd)
+    } catch (error) {
+      throw this.#failure(error)
+    }
+  }
+
+  async #sync(): Promise<void> {
+    try {
+      await syncData(this.#fd)
+    } catch (error) {
+      throw this.#failure(error)
+    }
+  }
+
+  /** The lines are written; throws if another writer has the session. */
+  #finish(size: number, entries: readonly LogEntry[]): void {
+    try {
       failpoint('jsonl.append.afterSync', entries)
     } catch (error) {
-      this.#hasPartialWrite = true
-      try {
-        this.#undo()
-      } catch {} // the next append tries again
-      throw error
+      throw this.#failure(error)
     }
+    this.head += entries.length
+    this.size += size
+    this.#options.confirm()
+    this.#checkedAt = performance.now()
+  }
+
+  #failure(error: unknown): Error {
+    this.#hasPartialWrite = true
+    try {
+      this.#undo()
+    } catch {} // the next append tries again
+    return storeErrorOf(error, this.path, 'write')
   }
 
   /**
@@ -235,4 +261,17 @@ export class LogWriter {
   #lines() {
     return { fd: this.#fd, path: this.path, first: this.#base + 1 }
   }
+}
+
+function checkNumbers(id: string, entries: readonly LogEntry[], head: number): void {
+  for (const [i, entry] of entries.entries())
+    if (entry.seq !== head + i + 1)
+      throw new RangeError(`Entry ${entry.id} of session ${id} has seq ${entry.seq}, but ${head} are written`)
+}
+
+/** Writes a text as it is; a buffer of it is made only if the system takes just a part. */
+function writeText(fd: number, text: string, size: number): void {
+  let done = fs.writeSync(fd, text)
+  const bytes = done < size ? Buffer.from(text) : undefined
+  while (bytes && done < size) done += fs.writeSync(fd, bytes, done)
 }

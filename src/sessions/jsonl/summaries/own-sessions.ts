@@ -7,10 +7,13 @@ import type { LogWriter } from '../log-writer.ts'
 import { type LogState, lookAtSession, type MailState, recordOfBase } from './session-state.ts'
 
 /** What a store object knows of a session that it writes. */
-export interface OwnSession extends LogState {
+export interface OwnSession {
   readonly id: string
   readonly parent: string | undefined
   readonly log: LogWriter
+  record: SessionRecord
+  /** The size of the log up to the last entry of the record. */
+  size: number
   /** The record in the index, as far as this store wrote it. */
   saved?: { readonly record: SessionRecord; readonly body: string }
 }
@@ -91,8 +94,8 @@ export class OwnSessions {
       this.#sessions.delete(name)
       return false
     }
-    const record = recordAfter(session.record, originalEntries, lineBytes + blobBytes)
-    this.#sessions.set(name, { ...session, record, size: session.size + lineBytes })
+    session.record = recordAfter(session.record, originalEntries, lineBytes + blobBytes)
+    session.size += lineBytes
     return true
   }
 
