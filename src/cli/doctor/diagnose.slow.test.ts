@@ -177,7 +177,7 @@ describe('sessions', () => {
     mkdirSync(join(io.home, 'texts'), { recursive: true })
     writeFileSync(join(io.home, 'config.json'), '{"sessions": "texts"}')
     expect(await look(sessionStore, io)).toMatchObject({ state: 'ok', says: `${io.home}/texts, 0 sessions` })
-    expect(readdirSync(join(io.home, 'texts'))).toEqual(['store.json'])
+    expect(readdirSync(join(io.home, 'texts'))).toEqual(['.index', 'store.json'])
     writeFileSync(join(io.home, 'config.json'), '{"sessions": "config.json/texts/"}')
     expect(await look(sessionStore, io)).toMatchObject({ state: 'broken' })
   })
