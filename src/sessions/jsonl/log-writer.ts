@@ -206,6 +206,7 @@ export class LogWriter {
     // moved meanwhile. It is skipped right after another check.
     if (performance.now() - this.#checkedAt > recheckAfterMs) this.#options.confirm()
     if (this.#hasPartialWrite) this.#undo()
+    if (this.#isClosed) throw leaseLost(this.#options.id) // what follows a partial line would be unreadable
     try {
       failpoint('jsonl.append.beforeWrite', entries)
       writeText(this.#fd, text, size)
