@@ -42,8 +42,9 @@ export async function catchMutants({
   return results
 }
 
-async function catchOne({ name, points = [], scene }: Mutant, cache: string, seed: number): Promise<MutantResult> {
-  const settings = { kind: 'sqlite', cache, mutant: name } as const
+async function catchOne(mutant: Mutant, cache: string, seed: number): Promise<MutantResult> {
+  const { name, points = [], scene, kind = 'sqlite' } = mutant
+  const settings = { kind, cache, mutant: name }
   for (const [point, hit] of points) {
     const { found } = await crashAt({ name: point, hit }, settings)
     if (found[0]) return caught(name, 'the sweep', found[0])
@@ -55,7 +56,7 @@ async function catchOne({ name, points = [], scene }: Mutant, cache: string, see
     if (trial.found[0]) return caught(name, `the scene "${scene}"`, trial.found[0])
   }
   const random = await randomKills({
-    kinds: ['sqlite'],
+    kinds: [kind],
     kills: 60,
     seed,
     cache,

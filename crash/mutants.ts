@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { SceneName } from './scenes.ts'
+import type { StoreKind } from './stores.ts'
 
 /** A text in the sources and its replacement in a mutant. */
 export interface Patch {
@@ -11,6 +12,8 @@ export interface Patch {
 
 /** How a mutant is detected: by crashes at these points, or by a scene with several writers. */
 export interface Detection {
+  /** Default: sqlite. */
+  readonly kind?: StoreKind
   readonly points?: readonly (readonly [name: string, hit: number])[]
   readonly scene?: SceneName
 }
@@ -23,6 +26,7 @@ export interface Mutant extends Detection {
 const log = 'core/log.ts'
 const append = 'sessions/sqlite/append.ts'
 const session = 'sessions/leased-log.ts'
+const logWriter = 'sessions/jsonl/log-writer.ts'
 
 /** Known bugs of other programs. The harness must detect each of them; otherwise it proves nothing. */
 export const mutants: readonly Mutant[] = [
@@ -105,6 +109,25 @@ export const mutants: readonly Mutant[] = [
       { file: append, find: 'moveHeadIfKnown(database, rows, append) ?? ', replace: '' },
       { file: append, find: 'if (!holderRow?.epoch || holderRow.epoch !== epoch)', replace: 'if (!holderRow)' },
     ],
+    scene: 'stopped',
+  },
+  {
+    name: 'a late writer of JSONL is acknowledged',
+    patches: [
+      {
+        file: logWriter,
+        find: 'if (performance.now() - this.#checkedAt > recheckAfterMs) this.#options.confirm()',
+        replace: '',
+      },
+      { file: logWriter, find: '    this.#options.confirm()\n    this.#checkedAt', replace: '    this.#checkedAt' },
+    ],
+    kind: 'jsonl',
+    scene: 'stopped',
+  },
+  {
+    name: 'a log of JSONL that is taken over and not replaced',
+    patches: [{ file: 'sessions/jsonl/leases.ts', find: 'await replaceLog(folderOf(id))', replace: '' }],
+    kind: 'jsonl',
     scene: 'stopped',
   },
   {
