@@ -22,7 +22,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   wire: { goals: 8, run: wire },
   tools: { goals: 3, run: tools },
   search: { goals: 10, run: search },
-  sessions: { goals: 20, run: sessions },
+  sessions: { goals: 30, run: sessions },
   postgres: { goals: 5, run: postgres },
   redaction: { goals: 1, run: redaction },
   authority: { goals: 8, run: authority },

@@ -11,6 +11,7 @@ import { createJsonlStore } from '../src/sessions/jsonl-store.ts'
 import { createMemoryStore } from '../src/sessions/memory-store.ts'
 import { loadSession } from '../src/sessions/session.ts'
 import { createSqliteStore } from '../src/sessions/sqlite-store.ts'
+import { longSessions } from './long-sessions.ts'
 import { compare, measure, type Result, wall } from './measure.ts'
 import { listRatios } from './session-lists.ts'
 import { lagUnderLoad } from './session-load.ts'
@@ -25,6 +26,7 @@ export async function sessions(): Promise<Result[]> {
       await idle(folder),
       ...(await load(folder)),
       ...(await lists(folder)),
+      ...(await long(folder)),
     ]
   } finally {
     rmSync(folder, { recursive: true })
@@ -236,4 +238,12 @@ async function idle(folder: string): Promise<Result> {
   const result = { name: 'memory of an idle session of 100 turns, in MB', value, goal: 2, ok: value < 2 }
   console.log(`${result.ok ? 'ok  ' : 'MISS'} ${result.name.padEnd(52)} ${String(value).padStart(6)} (goal 2)`)
   return result
+}
+
+async function long(folder: string): Promise<Result[]> {
+  const [database, lines] = [join(folder, 'long.db'), join(folder, 'long')]
+  return [
+    ...(await longSessions('SQLite', database, createSqliteStore({ path: database }))),
+    ...(await longSessions('JSONL', lines, createJsonlStore({ dir: lines }))),
+  ]
 }

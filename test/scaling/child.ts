@@ -1,5 +1,6 @@
 import { echo, freeProvider, type Shape } from '../../bench/floor.ts'
-import { type AgentOptions, createAgent } from '../../src/index.ts'
+import { type AgentOptions, createAgent, createMemoryStore, loadSession } from '../../src/index.ts'
+import { writeLongSession } from '../long-session.ts'
 import { countBlocks } from './count-blocks.ts'
 
 /** Runs shapes in a process of its own and prints how much work the engine did for each. */
@@ -21,6 +22,12 @@ const one = { turns: 1, deltas: 0, calls: 0 }
 const heard = { 'stream:text': () => {} }
 const two = { turns: 2, deltas: 0, calls: 0 }
 
+async function sessionWork(): Promise<Record<'opening' | 'turnInSession', [number, number]>> {
+  await sessionOf(200) // everything is loaded
+  const [short, long] = [await sessionOf(200), await sessionOf(20_000)]
+  return { opening: [short.opening, long.opening], turnInSession: [short.turn, long.turn] }
+}
+
 async function perTurnOf(turns: number): Promise<{ early: number; late: number }> {
   const readings = new Map<number, number>()
   const agent = createAgent({ provider: freeProvider({ turns, deltas: 5, calls: 1 }), tools: { echo } })
@@ -29,6 +36,18 @@ async function perTurnOf(turns: number): Promise<{ early: number; late: number }
   })
   await agent.run({ prompt: 'go' })
   return { early: readings.get(50)!, late: readings.get(turns - 1)! }
+}
+
+/** Opening a session whose conversation was compacted, and one more turn in it. */
+async function sessionOf(turns: number): Promise<{ opening: number; turn: number }> {
+  const store = createMemoryStore()
+  await writeLongSession(store, 's', { turns })
+  blocks.read()
+  const session = await loadSession(store, 's')
+  const opening = blocks.read()
+  const agent = createAgent({ provider: freeProvider({ turns: 2, deltas: 5, calls: 1 }), tools: { echo }, session })
+  await agent.run({ prompt: 'go' })
+  return { opening, turn: blocks.read() }
 }
 
 await workOf({ turns: 3, deltas: 3, calls: 3 }) // everything is loaded and compiled now
@@ -47,6 +66,7 @@ console.log(
       await perUnit({ ...two, calls: 5 }, { ...two, calls: 50 }, 45),
     ],
     turn: Object.values(await perTurnOf(800)),
+    ...(await sessionWork()),
   }),
 )
 blocks.stop()

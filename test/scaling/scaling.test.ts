@@ -10,7 +10,7 @@ const tolerance = 1.2
 
 /** Laws that do not depend on the machine: executed blocks of the engine, not milliseconds. */
 describe('what a unit of work costs', () => {
-  let work: Record<'delta' | 'heardDelta' | 'call' | 'turn', [number, number]>
+  let work: Record<'delta' | 'heardDelta' | 'call' | 'turn' | 'opening' | 'turnInSession', [number, number]>
 
   beforeAll(async () => {
     const child = fileURLToPath(new URL('child.ts', import.meta.url))
@@ -36,6 +36,16 @@ describe('what a unit of work costs', () => {
   test('a turn costs the same at number 50 and at number 799 of a run', () => {
     expect(work.turn[0]).toBeGreaterThan(0)
     expect(work.turn[1]).toBeLessThan(work.turn[0] * tolerance)
+  })
+
+  test('ST08 R11 opening a compacted session costs no more with 20,000 turns than with 200', () => {
+    expect(work.opening[0]).toBeGreaterThan(0)
+    expect(work.opening[1]).toBeLessThan(work.opening[0] * tolerance)
+  })
+
+  test('ST08 R11 one more turn costs no more after 20,000 turns than after 200', () => {
+    expect(work.turnInSession[0]).toBeGreaterThan(0)
+    expect(work.turnInSession[1]).toBeLessThan(work.turnInSession[0] * tolerance)
   })
 
   test('a request carries the list of the session itself as long as no handler edits it', async () => {
