@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import postgres from 'postgres'
 import { describe, expect, test } from 'vitest'
 import { eventually, withPostgres } from '../../test/postgres-kit.ts'
+import { sampleOf } from '../../test/soak.ts'
 import { SessionBusyError } from '../core/errors.ts'
 import { fakeClock, storeContract } from '../testing/index.ts'
 import { bytes, entry, hour, input, item, lease, oddEntries, Watcher, write } from '../testing/store-contract-kit.ts'
@@ -24,7 +25,7 @@ withPostgres('the Postgres store', (kit) => {
       },
       { clock, again: (clock) => kit.open({ clock }) },
     )
-    for (const { name, run } of cases) test(name, run)
+    for (const { name, run } of sampleOf(cases, 45)) test(name, run)
   })
 
   test('a lease expires by the clock of the database server', async () => {
