@@ -98,7 +98,12 @@ describe('an exported session', () => {
     await session.release()
     const to = createMemoryStore()
     await importSession(to, exportSession(from, 's'), { id: 'new' })
-    expect((await to.find('new/c'))!.checkpoint).toBeDefined()
+    const { head, checkpoint } = (await to.find('new/c'))!
+    expect((await to.read('new/c', { after: checkpoint! - 1 }))[0]).toMatchObject({
+      seq: checkpoint,
+      type: 'checkpoint',
+    })
+    expect(checkpoint).toBeLessThanOrEqual(head)
     expect((await loadSession(to, 'new/c')).runs).toMatchObject([{ id: 'r1', parent: { session: 'new' } }])
   })
 

@@ -78,7 +78,7 @@ describe('ST20 retention', () => {
     await put('c', 9)
     expect(await prune({ maxAgeMs: day, tags: ['draft'], keepTags: ['keep', 'other'] })).toEqual(['a'])
     expect(await ids()).toEqual(['b', 'c'])
-    expect(await prune({ maxAgeMs: day, tenant: 'nobody' })).toEqual([])
+    expect(await prune({ maxAgeMs: day, tenant: 'unknown' })).toEqual([])
   })
 
   test('children go with their parent, and a child is never deleted alone', async () => {

@@ -178,7 +178,7 @@ async function variety(store: SessionStore): Promise<SessionSummary[]> {
       ...(n % 3 > 0 && { tags: ['a', 'b', 'c d'].slice(0, (n % 3) + (n % 2)) }),
       ...(n % 5 < 4 && { tenant: tenants[n % 5]! }),
       ...(n % 2 === 0 && { kind: n % 4 === 0 ? 'chat' : 'agent' }),
-      ...(n > 6 && { folder: n % 2 === 0 ? '/work/a' : '/work/a b' }),
+      ...(n > 6 && { folder: n % 2 === 0 ? '/projects/a' : '/projects/a b' }),
     })
   const { epoch } = await lease(store, 'even/0') // a run under way, with a child
   await store.append('even/0', [{ ...entryOf(3, started), at: 30_000 }], { epoch, head: 2 })
@@ -217,7 +217,7 @@ const filters: readonly SessionQuery[] = [
   { tenant: 'x\u0000' },
   { tenant: '' },
   { kind: 'chat' },
-  { folder: '/work/a' },
+  { folder: '/projects/a' },
   { parent: null },
   { parent: 'even/0' },
   { prefix: 'even/' },

@@ -127,7 +127,7 @@ describe('opening from a checkpoint', () => {
     log.add({ type: 'compaction', toSeq: log.entries.length, summary: text('so far') })
     log.checkpoint()
     const entry = log.entries.at(-1)!
-    expect(readCheckpoint(entry)).toBeDefined()
+    expect(readCheckpoint(entry)).toMatchObject({ seq: entry.seq })
     const state = { ...(entry as { state?: object }).state, ...change }
     expect(readCheckpoint({ ...entry, state } as LogEntry)).toBeUndefined()
   })

@@ -25,7 +25,7 @@ withPostgres('messages and notifications in Postgres', (kit) => {
     return heard.splice(0, heard.indexOf(`${kit.schema} ${last}`) + 1).slice(0, -1)
   }
 
-  test('ST14 appends notify nobody; a process tells which sessions it changed, once in 200 ms', async () => {
+  test('ST14 an append sends no notification; a process tells which sessions it changed, once in 200 ms', async () => {
     const clock = fakeClock()
     const store = kit.openNew({ clock })
     const epochs = [await write(store, 's', 1), await write(store, 't', 1)]
@@ -106,7 +106,7 @@ withPostgres('messages and notifications in Postgres', (kit) => {
     await kit.admin.begin(async (sql) => {
       await sql`insert into orders values ('o1')`
       await store.send('s', item('k1', 'order o1'), { transaction: sql })
-      // The transaction is open: nobody sees the message, and the writer does not wait for it.
+      // The transaction is open: no process sees the message, and the writer does not wait for it.
       await store.append('s', [entry(2)], { epoch, head: 1 })
       expect(await inboxOf(store)).toEqual([])
       expect((await settle(heard)).filter((line) => line.startsWith('libero_'))).toEqual([])
@@ -119,7 +119,7 @@ withPostgres('messages and notifications in Postgres', (kit) => {
     await watcher.stop()
   })
 
-  test('ST16 if the transaction is rolled back, nothing was sent and nobody is told', async () => {
+  test('ST16 if the transaction is rolled back, nothing was sent and no process is notified', async () => {
     const store = kit.openNew()
     await write(store, 's', 1)
     const heard = await notifications()

@@ -58,7 +58,7 @@ function bodiesOf(i: number): EntryBody[] {
     tags: i % 4 === 0 ? [] : [`t${i % 4}`, 'all'],
     ...(i % 2 === 0 && { tenant: `tenant ${i % 6}` }),
     ...(i % 3 === 0 && { kind: i % 9 === 0 ? '\ud800' : 'coder' }),
-    folder: `/work/${i % 8}`,
+    folder: `/projects/${i % 8}`,
   }
   return [details, ...runs[i % runs.length]!]
 }
@@ -75,14 +75,14 @@ const filters: readonly SessionQuery[] = [
   { tenant: 'tenant 2' },
   { kind: 'coder' },
   { kind: '\ud800' },
-  { folder: '/work/3' },
+  { folder: '/projects/3' },
   { parent: null },
   { parent: 's15' },
   { prefix: 's1' },
   { prefix: 's15/' },
   { updatedBefore: 1020 },
   { tenant: 'tenant 4', kind: 'coder', parent: null },
-  { attention: true, folder: '/work/1', prefix: 's' },
+  { attention: true, folder: '/projects/1', prefix: 's' },
   { tags: ['all'], status: 'idle', updatedBefore: 1040 },
 ]
 
