@@ -1,7 +1,7 @@
 import { decide } from '../src/authority/decide.ts'
 import { type AskedCall, prepareCall } from '../src/authority/prepare-call.ts'
 import { resolveSettings } from '../src/authority/rules/settings.ts'
-import { createShellReader } from '../src/authority/shell/shell-reader.ts'
+import { createShellReader } from '../src/shell/shell-reader.ts'
 import { createShellTool } from '../src/tools/shell.ts'
 import { writeFile } from '../src/tools/write-file.ts'
 import { authorityGaps } from './authority-gaps.ts'

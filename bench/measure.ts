@@ -79,3 +79,11 @@ export function compare(name: string, ours: number, floor: number, goal: number,
   )
   return result
 }
+
+/** Prints a number that has a limit of its own, and gives it back as a result. */
+export function atMost(name: string, value: number, goal: number): Result {
+  const rounded = Number(value.toFixed(1))
+  const ok = rounded <= goal
+  console.log(`${ok ? 'ok  ' : 'MISS'} ${name.padEnd(52)} ${rounded.toFixed(1).padStart(6)} (goal ${goal})`)
+  return { name, value: rounded, goal, ok }
+}

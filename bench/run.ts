@@ -2,17 +2,22 @@ import { writeFileSync } from 'node:fs'
 import { argumentsGoals, damagedArguments } from './arguments.ts'
 import { authority } from './authority.ts'
 import { browser } from './browser.ts'
+import { checkpoints } from './checkpoints.ts'
 import { cli } from './cli.ts'
 import { disclosure } from './disclosure.ts'
 import { edits, editsGoals } from './edits.ts'
+import { events } from './events.ts'
 import { loop } from './loop.ts'
 import { mcp } from './mcp.ts'
 import type { Result } from './measure.ts'
 import { postgres } from './postgres.ts'
 import { redaction } from './redaction.ts'
+import { sandbox } from './sandbox.ts'
 import { search } from './search.ts'
 import { sessions } from './sessions.ts'
 import { tools } from './tools.ts'
+import { tui, tuiGoals } from './tui.ts'
+import { view } from './view.ts'
 import { wire } from './wire.ts'
 import { workflow } from './workflow.ts'
 
@@ -28,11 +33,16 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   authority: { goals: 8, run: authority },
   disclosure: { goals: 2, run: disclosure },
   mcp: { goals: 3, run: mcp },
+  events: { goals: 4, run: events },
+  view: { goals: 3, run: view },
   workflow: { goals: 3, run: workflow },
+  checkpoints: { goals: 2, run: checkpoints },
   cli: { goals: 3, run: cli },
+  tui: { goals: tuiGoals, run: tui },
   arguments: { goals: Object.keys(argumentsGoals).length, run: damagedArguments },
   edits: { goals: Object.keys(editsGoals).length, run: edits },
-  browser: { goals: 2, run: browser },
+  sandbox: { goals: 5, run: sandbox },
+  browser: { goals: 4, run: browser },
 }
 
 console.log(

@@ -70,8 +70,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'core/tool-call.ts',
-        find: `const logging = replay !== 'pure' && `,
-        replace: `const logging = replay === 'keyed' && `,
+        find: `const logging = (replay !== 'pure' || gate.beforeTool) && `,
+        replace: `const logging = (replay === 'keyed' || gate.beforeTool) && `,
       },
     ],
     points: [['effect.after:send', 1]],
@@ -162,7 +162,7 @@ export const mutants: readonly Mutant[] = [
         replace: '',
       },
       { file: append, find: 'moveHeadIfKnown(database, rows, append) ?? ', replace: '' },
-      { file: append, find: 'if (row.head !== head && !sharedRecord) {', replace: 'if (false) {' },
+      { file: append, find: 'if (row.head !== head && !sharedSummary) {', replace: 'if (false) {' },
       { file: append, find: 'INSERT INTO entries', replace: 'INSERT OR REPLACE INTO entries' },
     ],
     scene: 'late',
@@ -189,9 +189,9 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: append,
-        find: 'return recordAfter(record, spilled.originalEntries, bytes)',
+        find: 'return applyEntries(summary, spilled.originalEntries, bytes)',
         replace: `const head = record.head + spilled.originalEntries.length
-        return { ...recordAfter(record, spilled.originalEntries.slice(0, -1), bytes), head }`,
+        return { ...applyEntries(summary, spilled.originalEntries.slice(0, -1), bytes), head }`,
       },
     ],
     points: [['commit.after:turn', 2]],
@@ -201,7 +201,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'sessions/sqlite/inbox.ts',
-        find: 'database.statement(lookForMailSql).run(session, session)',
+        find: 'database.statement(updateHasMailSql).run(session, session)',
         replace: 'key',
       },
     ],
@@ -211,7 +211,7 @@ export const mutants: readonly Mutant[] = [
     name: 'the clock before the process',
     patches: [
       {
-        file: 'sessions/sqlite/openers.ts',
+        file: 'sessions/sqlite/store-instances.ts',
         find: "return state === 'alive'",
         replace: "return state === 'alive' && expires > this.#now",
       },

@@ -1,5 +1,5 @@
 import type { SessionSummary } from '../src/core/store.ts'
-import { attentionOf, emptyRecord, recordAfter, type SessionRecord } from '../src/sessions/session-record.ts'
+import { applyEntries, attentionOf, emptySummary, type StoredSummary } from '../src/sessions/stored-summary.ts'
 import type { Evidence, Violation } from './evidence.ts'
 
 /**
@@ -28,11 +28,11 @@ function flawsOf(
   if (isQuiet ? head !== entries.length : !isPossible)
     return [i9(`the summary of ${session} has ${head} entries, its log ${entries.length}`)]
   if (head > entries.length) return []
-  const record = recordAfter(emptyRecord, entries.slice(0, head), 0)
+  const computed = applyEntries(emptySummary, entries.slice(0, head), 0)
   return compared.flatMap((field) =>
-    summary[field] === record[field]
+    summary[field] === computed[field]
       ? []
-      : [i9(`the ${field} of ${session} is ${summary[field]} in its summary, ${record[field]} by its log`)],
+      : [i9(`the ${field} of ${session} is ${summary[field]} in its summary, ${computed[field]} by its log`)],
   )
 }
 
@@ -43,8 +43,8 @@ function attentionFlaws({ isQuiet, sessions, summaries, attention, waiting }: Ev
   const mine = waiting.filter((message) => message.session === session)
   const isAnswer = mine.some(({ mode }) => mode === 'answer')
   const mail = isAnswer ? 'answer' : mine.length > 0 ? 'messages' : 'none'
-  const record: SessionRecord = recordAfter(emptyRecord, sessions[session] ?? [], 0)
-  const wanted = attentionOf(record, mail)
+  const computed: StoredSummary = applyEntries(emptySummary, sessions[session] ?? [], 0)
+  const wanted = attentionOf(computed, mail)
   const found = summaries[session]?.[1]?.attention
   if (found !== wanted) return [i9(`the summary of ${session} has the attention ${found}, should have ${wanted}`)]
   if (attention.includes(session) === (wanted !== undefined)) return []

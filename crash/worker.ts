@@ -4,7 +4,7 @@ import { createIds, systemClock } from '../src/core/clock.ts'
 import { LeaseLostError, messageOf, SessionBusyError, SessionParkedError, StoreError } from '../src/core/errors.ts'
 import { failpoint, type Log } from '../src/core/log.ts'
 import type { Session, SessionStore } from '../src/core/store.ts'
-import { createSession, loadSession } from '../src/sessions/session.ts'
+import { loadSession, openSession } from '../src/sessions/session.ts'
 import { digestOf } from './checker.ts'
 import type { Note } from './evidence.ts'
 import { listenToFailpoints } from './failpoints.ts'
@@ -48,7 +48,7 @@ async function runWorker(): Promise<number> {
 }
 
 async function work(store: SessionStore): Promise<number> {
-  const session = await openSession(store)
+  const session = await open(store)
   if (options.role === 'steer') {
     const clientKey = `steer-${writer}`
     await session.send({ mode: 'steer', clientKey, content: [{ type: 'text', text: `${writer} was here` }] })
@@ -60,16 +60,10 @@ async function work(store: SessionStore): Promise<number> {
   return run(session, store)
 }
 
-async function openSession(store: SessionStore): Promise<Session> {
+function open(store: SessionStore): Promise<Session> {
   const { takeOver = false, leaseMs = 30_000, skewMs = 0 } = options
   const clock = { ...systemClock, now: () => Date.now() + skewMs }
-  const how = { clock, owner: writer, leaseMs, takeOver, newId: createIds() }
-  const exists = async (): Promise<boolean> => (await store.read(sessionId)).length > 0
-  if (await exists()) return loadSession(store, sessionId, how)
-  return createSession({ store, id: sessionId, ...how }).catch(async (error) => {
-    if (await exists()) return loadSession(store, sessionId, how) // another process was faster
-    throw error
-  })
+  return openSession(store, sessionId, { clock, owner: writer, leaseMs, takeOver, newId: createIds() })
 }
 
 async function run(session: Session, store: SessionStore): Promise<number> {

@@ -31,7 +31,8 @@ async function tried(step: () => Promise<string | undefined | void>): Promise<st
 export async function bundleInto(dist: string): Promise<void> {
   const shared = await sharedWithBrowsers()
   const isBase = isOneOf(base)
-  const isOfPlugins = isOneOf(['plugins/'])
+  const isForScreens = isOneOf(['plugins/', 'view/'])
+  const isForCalls = isOneOf(['core/edit-outcomes']) // a part of both screens and runs, not of the root
   const bundle = await rolldown({
     cwd: root,
     input: { 'cli/main': './src/cli/main.ts', ...subpaths() },
@@ -49,7 +50,8 @@ export async function bundleInto(dist: string): Promise<void> {
     comments: false,
     codeSplitting: {
       groups: [
-        { name: 'base', test: (id) => (shared.has(id) && !isOfPlugins(id)) || isBase(id) },
+        { name: 'base', test: (id) => (shared.has(id) && !isForScreens(id) && !isForCalls(id)) || isBase(id) },
+        { name: 'calls', test: isForCalls },
         { name: 'browser', test: (id) => shared.has(id) },
         ...chunks.map(([name, modules]) => ({ name, test: isOneOf(modules) })),
       ],
@@ -116,6 +118,7 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
     ],
   ],
   ['loop', ['core/run-lifecycle']], // loaded by the first run
+  ['tui', ['tui/run-tui', 'cli/chat/run-chat', 'cli/run/run-task']], // draws before the engine is loaded
   [
     'platform',
     ['files', 'lock', 'digest', 'redact', 'source-files', 'canonical-json'].map((name) => `platform/${name}`),
@@ -138,7 +141,13 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
   ['toolset', ['presets/coding', 'extensions/read-tracking', 'extensions/summary-compaction']],
   ['authority', ['authority/authority', 'authority/trust/enter-project', 'authority/trust/trust-list']],
   ['call', ['authority/gate']], // loaded by the first call of a tool
-  ['run', ['cli/run/run-task']],
+  ['run', ['cli/run/run-at-terminal']],
+  ['chat', ['chat/create-chat', 'chat/commands/chat-commands', 'chat/submit-line', 'chat/complete']],
+  ['tui', ['tui/run-tui', 'cli/chat/run-chat']], // what the first screen needs
+  ['viewers', ['tui/viewers/', 'tui/views', 'tui/open-lists', 'tui/command-screen']],
+  ['agents', ['cli/agents/']],
+  ['chat-commands', ['chat/commands/']], // loaded by the first command
+  ['cli-chat-commands', ['cli/chat-commands/']],
 ]
 
 /** Whether a module is in a list of modules and folders. A listed name without a file is an error. */

@@ -32,7 +32,7 @@ works on a task in this folder, and asks before risky actions. In the repository
 - **stdout** gets only the answer, so that it can be piped: \`libero -q "…" > answer.md\`. A pipe gets the model's text turn by turn, when a turn is complete; it gets nothing of an attempt that broke off or of a turn that failed. With \`--json\` or \`--events\` it gets JSON lines.
 - **stderr** gets everything else: tools, diffs, questions, cost, notices, errors.
 - **stdin**, if it is not a terminal, is added to the task: \`git diff | libero "review this"\`.
-- Colours and live lines appear only on a terminal. Text from models, tools and files cannot move the cursor: control characters are made visible.
+- Colours and live lines appear only on a terminal. Text from models, tools and files cannot move the cursor or hide words: control characters are made visible, and so are bidi controls, tags, and zero-width characters and variation selectors where writing does not need them (in emoji, Persian or Hindi it does).
 
 ## Exit codes
 
@@ -51,11 +51,13 @@ An error is one message on stderr, with the next step. \`libero schedules run\` 
 | \`~/.libero/credentials.json\` | keys and logins, readable only by you; \`libero login\` |
 | \`~/.libero/trust.json\` | which projects you trust |
 | \`~/.libero/sessions.db\` | your sessions, agents and schedules; see [sessions](sessions.md) |
-| \`~/.libero/grants.json\` | permissions that you granted for a session, a project or for good |
+| \`~/.libero/grants.json\` | approvals that are kept for a session or a project; \`libero grants\` lists and revokes them |
+| \`~/.libero/used-answers\` | which approvals were used, so that none counts twice; deleted with its session |
 | \`~/.libero/audit\` | the tool calls of agents and who decided about them; \`libero audit\` |
 | \`~/.libero/agents/*.json\` | your own agent definitions; \`libero agents definitions\` |
 | \`~/.libero/AGENTS.md\` | your own instructions, in every run |
 | \`~/.libero/skills\`, \`~/.agents/skills\` | your [skills](skills.md) |
+| \`~/.libero/commands/*.md\` | your own [commands](terminal.md#own-commands) of the terminal |
 | \`~/.libero/tools\` | your [tools in files](layers.md) |
 | \`~/.libero/mcp/credentials.json\` | logins to [MCP servers](mcp.md), readable only by you; \`libero mcp login\` |
 | \`~/.libero/mcp/memory.json\` | stored facts about MCP servers: their protocol, and the tool definitions that you have seen |
@@ -70,5 +72,5 @@ An error is one message on stderr, with the next step. \`libero schedules run\` 
 1. \`bin/libero.js\` turns on the compile cache and loads \`dist/cli/main.js\` if it was built, else \`cli/main.ts\`, which passes the process as an \`Io\` (\`cli/io.ts\`); nothing below reads \`process\`.
 2. \`cli/libero.ts\` finds the command in \`cli/commands.ts\`, loads only that one, parses its flags (\`cli/parse.ts\`), and turns an error into a sentence and an exit code (\`cli/explain-failure.ts\`). Words that name no command are a task for \`run\`.
 3. \`cli/run/run-task.ts\` reads the task and opens a screen; \`cli/run/open-agent.ts\` adds a model (\`cli/models/choose-model.ts\`) and a session to what \`cli/assembly/assemble.ts\` made of flags and settings, and calls \`createAgent\`. Every command that runs an agent goes through \`assemble\`: the project if it is trusted, settings, rules, execution, servers, skills.
-4. The screen (\`cli/screen/screen.ts\`) follows the agent's events; questions go to \`cli/screen/person.ts\`, which has one dialog for each kind.
+4. The screen (\`tui/one-shot/screen.ts\`) follows the agent's events; questions go to \`tui/dialogs/person.ts\`, which has one dialog for each kind.
 5. With \`--events\` or \`--json\` there is no screen: \`rpc/event-server.ts\` writes events as they are, \`rpc/zot-projection.ts\` makes zot's frames. Both write through \`rpc/write-lines.ts\`, which makes the agent wait for a slow reader.`

@@ -20,7 +20,7 @@ export async function cliDocs(): Promise<string> {
     '## Environment variables',
     ['| variable | what it does |', '|---|---|', ...variables()].join('\n'),
     '## Settings',
-    'Settings are in `config.json` of your own folder, or in `.libero/config.json` of a project that you trust. A project can only make settings stricter: it may set `mode`, `ask`, `deny`, `"profile": "plan"`, `"sandbox": true`, smaller limits and `withoutTools`; other settings are left out with a warning, so that no project can redirect your keys or your traffic.',
+    'Settings are in `config.json` of your own folder, or in `.libero/config.json` of a project that you trust. A project can only make settings stricter: it may set `mode`, `ask`, `deny`, `"profile": "plan"`, `"sandbox": "required"`, smaller limits and `withoutTools`; other settings are left out with a warning, so that no project can redirect your keys or your traffic.',
     ['| key | what it is | values |', '|---|---|---|', ...settings()].join('\n'),
     'The schema is published with the package, for editors (`"$schema"`) and programs:',
     `\`\`\`ts\n${snippet}\n\`\`\``,

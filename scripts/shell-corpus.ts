@@ -1,13 +1,15 @@
 import { readFile } from 'node:fs/promises'
-import { explainLine } from '../src/authority/rules/explain.ts'
-import { createShellReader, type ShellReader } from '../src/authority/shell/shell-reader.ts'
+import { type Explanation, explainLine } from '../src/authority/rules/explain.ts'
+import type { SandboxSupport } from '../src/core/execution.ts'
+import { createShellReader, type ShellReader } from '../src/shell/shell-reader.ts'
 import { basePolicy } from './shell-corpus/base-policy.ts'
 
 const usage = 'usage: npm run shell-corpus -- <file with one {"row", "name", "cmd"} per line>'
 
 /**
- * Judges every line of a file of hostile shell lines under the base policy, in a clone that is not trusted, and names
- * those that would run without a question. Exits with 1 where there are such, with 2 where something could not be read.
+ * Judges every line of a file of hostile shell lines under the base policy and in plan, in a clone that is not trusted, and
+ * names those that would run without a question: without a sandbox, or in one that can change or reach something. Exits
+ * with 1 where there are such, with 2 where something could not be read.
  */
 async function main([file, ...rest]: readonly string[]): Promise<number> {
   if (file === undefined || rest.length > 0) return complain(usage)
@@ -63,7 +65,19 @@ function readPayload(line: string): Payload | string {
 
 async function isSilent(command: string, { read }: ShellReader): Promise<boolean> {
   const location = { root: '/clone/work', home: '/home/user', isTrusted: false }
-  return (await explainLine(command, { layers: { launch: basePolicy }, location }, read)).verdict === 'allow'
+  for (const launch of [basePolicy, { mode: 'plan' } as const]) {
+    const without = await explainLine(command, { layers: { launch }, location }, read)
+    const within = await explainLine(command, { layers: { launch }, location, sandbox }, read)
+    if (without.verdict === 'allow' || (within.verdict === 'allow' && !isHarmless(within.confinement))) return true
+  }
+  return false
+}
+
+const sandbox: SandboxSupport = { profiles: ['read-only', 'workspace-write'] }
+
+function isHarmless(place: Explanation['confinement']): boolean {
+  if (place === null || place === 'outside') return false
+  return place.profile === 'read-only' && place.home === 'empty' && place.reads.length + place.hosts.length === 0
 }
 
 /** On one line, in ASCII: a hostile line must not draw on the terminal of who reads about it. */

@@ -124,15 +124,21 @@ const isAuthority = (given: Authority | AuthorityOptions): given is Authority =>
 function lazyAuthorityFrom(load: () => Promise<Authority>, isOwned: boolean): LazyAuthority {
   let loading: Promise<readonly [Authority, Extension]> | undefined
   const loaded = (): Promise<readonly [Authority, Extension]> =>
-    (loading ??= load().then((authority) => [authority, authority.extension()] as const))
+    (loading ??= load().then((authority) => [authority, authority.extension({ isShared: !isOwned })] as const))
+  let extension: Extension | undefined
   return {
     load: async () => (await loaded())[0],
     interact: async (...asked) => (await loaded())[0].interact(...asked),
     extension: {
       name: 'authority',
+      async warmup(host) {
+        extension = (await loaded())[1]
+        await extension.warmup?.(host)
+      },
+      begin: (run) => extension?.begin?.(run) ?? [],
       start: async (run, hooks) => (await loaded())[1].start?.(run, hooks),
       // An authority that the embedder passed may serve other agents too.
-      dispose: async () => (isOwned ? (await loading)?.[0].close() : undefined),
+      dispose: async () => (await loading)?.[1].dispose?.(),
     },
   }
 }

@@ -7,13 +7,16 @@ export type { Cancellation } from './core/cancellation.ts'
 export type { Child, ChildPreset } from './core/children.ts'
 export type { Clock } from './core/clock.ts'
 export type { SchemaTool, TypedTool } from './core/define-tool.ts'
+export type { EditDecision, EditOutcome } from './core/edit-outcomes.ts'
 export type {
+  Confinement,
   ExecOptions,
   ExecResult,
   ExecutionContext,
   ExecutionHandle,
   FileInfo,
   OpenFile,
+  SandboxSupport,
   SpawnConfig,
   WriteFileOptions,
 } from './core/execution.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { type Breach, breachesOf, importsOf, type Rules, readSources, tokenise } from './import-graph.ts'
+import { type Breach, breachesOf, importsOf, loadedBy, type Rules, readSources, tokenise } from './import-graph.ts'
 
 /**
  * ARCHITECTURE.md, "Which folder may import which". From the bottom to the top; layers of one row stand side by side. Changing the architecture
@@ -10,15 +10,22 @@ import { type Breach, breachesOf, importsOf, type Rules, readSources, tokenise }
 const table: readonly (readonly [row: readonly string[], mayImport: readonly string[] | 'everything above'])[] = [
   [['core'], []],
   [['platform', 'events'], ['core']],
+  [['shell'], ['core', 'platform']],
+  [['view'], ['core', 'events']],
   [
-    ['auth', 'execution', 'sessions', 'tools', 'skills', 'authority', 'layers', 'extensions'],
+    ['auth', 'execution', 'sessions', 'skills', 'layers', 'extensions'],
     ['core', 'platform'],
+  ],
+  [
+    ['tools', 'authority'],
+    ['core', 'platform', 'shell'],
   ],
   [
     ['providers', 'mcp'],
     ['core', 'platform', 'auth'],
   ],
-  [['plugins'], ['core', 'platform', 'tools']],
+  [['snapshots'], ['core', 'platform', 'sessions']],
+  [['plugins'], ['core', 'platform', 'tools', 'view']],
   [['presets'], 'everything above'],
   [['create-agent.ts'], 'everything above'],
   [['types.ts'], 'everything above'],
@@ -26,9 +33,10 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
   [['testing'], ['core', 'platform', 'providers', 'sessions', 'execution']],
   [['workflow', 'chat'], 'everything above'],
   [
-    ['rpc', 'server', 'tui', 'acp'],
+    ['rpc', 'server', 'acp'],
     ['events', 'chat'],
   ],
+  [['tui'], ['core', 'platform', 'tools', 'authority', 'events', 'view', 'chat']],
   [['web'], ['events', 'chat/state', 'chat/reducer']],
   [['cli'], 'everything above'],
 ]
@@ -40,7 +48,7 @@ const rules: Rules = {
   layers: layersOf(table),
   rows: table.map(([row]) => row),
   core: { forbidden: ['process', 'Buffer', 'require', '__dirname', '__filename'] },
-  browser: ['chat/view-models.ts', 'events/index.ts'],
+  browser: ['chat/view-models.ts', 'events/index.ts', 'view/session-view.ts'],
   indexes: Object.values(exports).flatMap((target) => {
     const source = typeof target === 'object' && target !== null && 'libero-source' in target && target['libero-source']
     return typeof source === 'string' ? [source.replace(/^\.\/src\//, '')] : []
@@ -82,10 +90,10 @@ describe('a planted breach is found', () => {
       layer('testing/t.ts'),
     ],
     'the kit imports the product': ['testing/x.ts', `import { a } from '../create-agent.ts'`, layer('create-agent.ts')],
-    'a screen reaches past the chat': ['tui/x.ts', `import { a } from '../core/c.ts'`, layer('core/c.ts')],
+    'a screen reaches past the chat': ['tui/x.ts', `import { a } from '../sessions/s.ts'`, layer('sessions/s.ts')],
     'the web page loads the engine': ['web/x.ts', `import { a } from '../chat/engine.ts'`, layer('chat/engine.ts')],
     'a sibling is imported': [
-      'tools/x.ts',
+      'skills/x.ts',
       `import { a } from '../sessions/s.ts'`,
       { kind: 'sibling', detail: 'sessions/s.ts' },
     ],
@@ -228,6 +236,18 @@ test('E02 what a browser loads is followed to its end: no built-in, no package, 
     { kind: 'browser global', file: 'platform/late.ts', detail: 'process' },
   ])
   expect(rules.browser.filter((entry) => !sources.has(entry))).toEqual([])
+})
+
+test('SV16 the view of a session imports core and events alone, and all that shows a session may import it', () => {
+  expect(rules.layers.view).toEqual(['core', 'events'])
+  for (const layer of ['plugins', 'workflow', 'chat', 'cli']) expect(rules.layers[layer]).toContain('view')
+  const own = [...sources.keys()].filter((file) => file.startsWith('view/'))
+  expect(own.length).toBeGreaterThan(5)
+  for (const file of own) {
+    const { files, others } = loadedBy(file, sources)
+    expect([...files].filter((one) => !/^(?:view|events|core)\//.test(one))).toEqual([])
+    expect([...others]).toEqual([])
+  }
 })
 
 test('a circle that is closed by a type is none', () => {

@@ -1,11 +1,12 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import type { ExecOptions, ExecResult, ExecutionContext, ExecutionHandle } from '../src/core/execution.ts'
 import { type BubblewrapOptions, createBubblewrapContext } from '../src/execution/bubblewrap.ts'
+import { findProgram, installCommand } from './system-programs.ts'
 
 export const isRoot = process.getuid?.() === 0
 
@@ -16,22 +17,12 @@ if (unavailable) console.warn(`NOT TESTED, the bubblewrap context: ${unavailable
 /** For the name of a test suite. */
 export const skipped = unavailable ? ` (skipped: ${unavailable})` : ''
 
-/** A folder for one test file, which others may look into. */
-export const scratch = mkdtempSync(join(tmpdir(), 'libero-bubblewrap-test-'))
-chmodSync(scratch, 0o755)
-afterAll(() => rm(scratch, { recursive: true, force: true }))
-
 export interface TestPlace {
   readonly context: ExecutionContext
   readonly handle: ExecutionHandle
   readonly cwd: string
   run(command: string, options?: ExecOptions): Promise<ExecResult>
 }
-
-const open: TestPlace[] = []
-afterEach(async () => {
-  for (const { context, handle } of open.splice(0)) await context.destroy(handle)
-})
 
 /** A sandbox around an empty folder, taken down after the test. */
 export async function place(options: BubblewrapOptions = {}): Promise<TestPlace> {
@@ -44,11 +35,15 @@ export async function place(options: BubblewrapOptions = {}): Promise<TestPlace>
     cwd,
     run: (command: string, given?: ExecOptions) => context.exec(handle, command, given),
   }
-  open.push(made)
+  onTestFinished(() => context.destroy(handle))
   return made
 }
 
+/** An empty folder for one test. Other users may look into the folder around it, where nothing else is. */
 export function emptyFolder(name = 'w-'): string {
+  const scratch = mkdtempSync(join(tmpdir(), 'libero-bubblewrap-test-'))
+  chmodSync(scratch, 0o755)
+  onTestFinished(() => rm(scratch, { recursive: true, force: true }))
   return mkdtempSync(join(scratch, name))
 }
 
@@ -65,22 +60,9 @@ export function startingChildren(most: number): string {
 
 function whyNot(): string | undefined {
   if (process.platform !== 'linux') return 'it is for Linux only'
-  const install = 'apt-get install -y --no-install-recommends bubblewrap'
-  if (!isThere() && isRoot && process.env.CI) {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-    try {
-      execFileSync('sh', ['-c', `apt-get update && ${install}`], { env, stdio: 'ignore', timeout: 120_000 })
-    } catch {
-      // said below
-    }
-  }
-  if (!isThere()) return `bwrap is not installed; \`${install}\` installs it`
+  if (!findProgram('bwrap')) return `bwrap is not installed; \`${installCommand('bubblewrap')}\` installs it`
   // Not through our own code: when that is broken the tests must fail, not be skipped.
   const plain = ['--ro-bind', '/', '/', '--unshare-user', '--unshare-pid', '--unshare-net', '--proc', '/proc', 'true']
   const { status, stderr } = spawnSync('bwrap', plain, { encoding: 'utf8', timeout: 20_000 })
   return status === 0 ? undefined : `bwrap may not build a sandbox on this machine: ${stderr.trim()}`
-}
-
-function isThere(): boolean {
-  return ['/usr/bin', '/bin', '/usr/local/bin'].some((folder) => existsSync(`${folder}/bwrap`))
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { compileCache } from './compile-cache.ts'
+import { sampleOf } from './soak.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -103,6 +104,17 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     /^← Blocked: the active skill "stocktaking" allows only Read, .*write_file/,
   ],
   '14-ported-plugin.ts': ['roll: 4 of 6', 'You rolled a four.'],
+  '15-single-edits.ts': [
+    'May it? multi_edit with 2 edits',
+    'Edited app.ini: 1/2 applied · 1 denied',
+    'edit #1: applied',
+    'edit #2: denied: not in production',
+    'applied, denied',
+    'Then without debugging.',
+    'port = 8080',
+    'debug = false',
+  ],
+  '16-own-terminal.ts': ['libero waits for you:'],
   'wiki-agent.ts': [
     '← 1 page of "garden"',
     'input-required',
@@ -128,7 +140,7 @@ describe('examples', () => {
     expect(examples.sort()).toEqual(Object.keys(expected))
   })
 
-  test.concurrent.for(examples)('%s runs as it is', async (name) => {
+  test.concurrent.for(sampleOf(examples, 8))('%s runs as it is', async (name) => {
     const { code, stdout, stderr } = await run(`${scripts.example} examples/${name}`)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(firstMissing(stdout, expected[name]!), stdout).toBeUndefined()
@@ -152,7 +164,7 @@ describe('npm start', () => {
     const about: (string | RegExp)[] = [
       /^libero demo\b/,
       'you › Find the failing test and fix it, with `node --test`.',
-      /^✗ shell node --test +exit 1$/,
+      /^✗ shell node --test +exit 1 · \d+ lines · /,
       '? Allow edit?',
       /^✓ allowed once: edit src\/cart\.js \(answered by the demo/,
       '  -  return whole + rebate',
@@ -185,8 +197,11 @@ function run(command: string): Promise<{ code: number | string; stdout: string; 
   const [node, ...args] = command.split(' ')
   if (node !== 'node') throw new Error(`expected a node command, got ${command}`)
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: root, env: compileCache, timeout: 20_000 }, (error, stdout, stderr) =>
+    const options = { cwd: root, env: compileCache, timeout: 20_000 }
+    const child = execFile(process.execPath, args, options, (error, stdout, stderr) =>
       resolve({ code: error ? (error.code ?? String(error.signal)) : 0, stdout, stderr }),
     )
+    // An example that reads lines ends when there are no more.
+    child.stdin?.end()
   })
 }

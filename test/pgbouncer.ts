@@ -1,8 +1,9 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { freePort, noPostgres, type PostgresServer, serverUser } from './postgres-server.ts'
+import { findProgram, installCommand } from './system-programs.ts'
 
 /** A real PgBouncer in front of a server, in transaction mode: a client has a connection for one transaction. */
 export interface Pgbouncer {
@@ -16,7 +17,9 @@ export interface Pgbouncer {
 const env = { ...process.env, PATH: `${process.env.PATH}${delimiter}/usr/sbin` }
 
 /** Why no PgBouncer can run here, and what to do about it; undefined where one can. */
-export const noPgbouncer: string | undefined = noPostgres ?? whyNot()
+export const noPgbouncer: string | undefined =
+  noPostgres ??
+  (findProgram('pgbouncer') ? undefined : `pgbouncer is not installed; \`${installCommand('pgbouncer')}\` installs it`)
 
 export async function startPgbouncer(server: PostgresServer): Promise<Pgbouncer> {
   if (!serverUser) throw new Error(noPgbouncer)
@@ -72,21 +75,4 @@ function isOpen(port: number): Promise<boolean> {
     })
     socket.once('error', () => setTimeout(resolve, 20, false))
   })
-}
-
-function whyNot(): string | undefined {
-  const install = 'apt-get install -y --no-install-recommends pgbouncer'
-  if (!isThere() && process.getuid?.() === 0 && process.env.CI) {
-    const quietly = { ...env, DEBIAN_FRONTEND: 'noninteractive' }
-    try {
-      execFileSync('sh', ['-c', `apt-get update && ${install}`], { env: quietly, stdio: 'ignore', timeout: 120_000 })
-    } catch {
-      // said below
-    }
-  }
-  return isThere() ? undefined : `pgbouncer is not installed; \`${install}\` installs it`
-}
-
-function isThere(): boolean {
-  return spawnSync('pgbouncer', ['--version'], { env, timeout: 20_000 }).status === 0
 }

@@ -1,25 +1,29 @@
 import { type LookupFunction, Socket } from 'node:net'
 
-const fetch = globalThis.fetch
+const isHere = /^(localhost|127\.|::1$)/
+
+// Files that share a worker come here one after the other.
+if (globalThis.fetch.name !== 'fetchHere') stayHere()
 
 /** Tests talk to nobody but this machine: a request that leaves it is a bug in the test. */
-globalThis.fetch = (input, init) => {
-  const { hostname } = new URL(input instanceof Request ? input.url : input)
-  if (!['127.0.0.1', '[::1]', 'localhost'].includes(hostname))
-    throw new Error('No network in tests: inject a fetch of your own')
-  return fetch(input, init)
+function stayHere(): void {
+  const { fetch } = globalThis
+  globalThis.fetch = function fetchHere(input, init) {
+    const { hostname } = new URL(input instanceof Request ? input.url : input)
+    if (!['127.0.0.1', '[::1]', 'localhost'].includes(hostname))
+      throw new Error('No network in tests: inject a fetch of your own')
+    return fetch(input, init)
+  }
+
+  const { connect } = Socket.prototype
+  Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
+    const flat = args.flat()
+    const host = hostOf(flat)
+    if (host !== undefined && !isHere.test(host) && !keptHere(flat[0]))
+      throw new Error(`No network in tests: connect to ${host}`)
+    return Reflect.apply(connect, this, args) as Socket
+  } as typeof connect
 }
-
-const connect = Socket.prototype.connect
-Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
-  const flat = args.flat()
-  const host = hostOf(flat)
-  if (host !== undefined && !isHere.test(host) && !keptHere(flat[0]))
-    throw new Error(`No network in tests: connect to ${host}`)
-  return Reflect.apply(connect, this, args) as Socket
-} as typeof connect
-
-const isHere = /^(localhost|127\.|::1$)/
 
 /** A name may be connected to when the test itself says which address it has, and that one is here. */
 function keptHere(options: unknown): boolean {

@@ -1,3 +1,5 @@
+import { test } from 'vitest'
+
 /**
  * Long sweeps: `npm test` takes a part of each, another part each time; `npm run soak` takes them whole. A test that does
  * so names in its failure what it took.
@@ -15,4 +17,22 @@ export function sampleOf<Case>(cases: readonly Case[], count: number): readonly 
   const step = cases.length / count
   const start = Math.random() * step
   return Array.from({ length: count }, (_, i) => cases[Math.floor(start + i * step)]!)
+}
+
+/**
+ * A `test` for files that take long: of its tests `npm test` runs one in `count`, others each time, and the first of each id
+ * that names begin with, such as `A033 …` or `FM-19 …`; `npm run soak` runs all. What `test.for` lists is for `sampleOf`.
+ * A `describe` with fewer than `count` of them needs one that always runs: an `it` of vitest.
+ */
+export function testInTurns(count: number): typeof test {
+  const seen = new Set<string>()
+  let turn = Math.floor(Math.random() * count)
+  const isTaken = (name: unknown): boolean => {
+    const [start = ''] = /^(?:[A-Z]{1,3}-?\d{2,3}[ ,]+)*/.exec(String(name)) ?? []
+    const isNew = (start.match(/[^ ,]+/g) ?? []).filter((id) => !seen.has(id) && seen.add(id)).length > 0
+    return isSoak || isNew || turn++ % count === 0
+  }
+  return new Proxy(test, {
+    apply: (_, self, args) => (isTaken(args[0]) ? Reflect.apply(test, self, args) : undefined),
+  })
 }

@@ -2,11 +2,11 @@ import type { LogEntry } from '../src/core/log.ts'
 import type { EntryRange, SessionQuery, SessionStore, SessionSummary } from '../src/core/store.ts'
 import { createMemoryStore } from '../src/sessions/memory-store.ts'
 import { entriesInRange } from '../src/sessions/session-query.ts'
-import { emptyRecord, recordAfter, summaryOf } from '../src/sessions/session-record.ts'
 import { withSpill } from '../src/sessions/spill.ts'
+import { applyEntries, emptySummary, summaryOf } from '../src/sessions/stored-summary.ts'
 import { storeContract } from '../src/testing/index.ts'
 
-/** The contract for one memory store that several openers share, each behind the wrapper. */
+/** The contract for one memory store that several store instances share, each behind the wrapper. */
 export function contractOf(wrap: (good: SessionStore) => SessionStore) {
   let shared: SessionStore
   return storeContract(
@@ -54,7 +54,7 @@ export function forgetful(
     },
     async find(id) {
       const { isHeld = false } = (await good.find(id)) ?? {}
-      return summaryOf(recordAfter(emptyRecord, known.get(id) ?? [], 1), { id, isHeld, mail: 'none' })
+      return summaryOf(applyEntries(emptySummary, known.get(id) ?? [], 1), { id, isHeld, mail: 'none' })
     },
   }
 }

@@ -8,6 +8,8 @@ export const basePolicy = {
     'shell:cat',
     'shell:grep',
     'shell:rg',
+    'shell:fd',
+    'shell:fdfind',
     'shell:find',
     'shell:sed',
     'shell:sort',

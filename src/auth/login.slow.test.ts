@@ -84,7 +84,8 @@ describe('a request that does not belong to this login', () => {
     const url = await running.url
     const back = await redirectOf(url)
     const state = back.searchParams.get('state')!
-    for (const wrong of ['', 'x', `${state}x`, state.slice(1), `x${state.slice(1)}`, `${state.slice(1)}x`]) {
+    const other = state.startsWith('x') ? 'y' : 'x'
+    for (const wrong of ['', 'x', `${state}x`, state.slice(1), `${other}${state.slice(1)}`, `${state.slice(1)}!`]) {
       expect(await get(change(back, { state: wrong, code: 'code-of-the-attacker' }))).toMatchObject({ status: 400 })
       expect(await get(change(back, { state: wrong, error: 'access_denied' }))).toMatchObject({ status: 400 })
     }

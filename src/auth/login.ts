@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../core/clock.ts'
+import { isSameSecret } from '../platform/is-same-secret.ts'
 import {
   base64Url,
   type CallbackServer,
@@ -82,7 +83,7 @@ interface Expected {
 
 /** Ends the waiting with the answer of the authorization server. Returns false for parameters that do not belong to this login. */
 function acceptAnswer(params: URLSearchParams, { name, state, endpoints, answer }: Expected): boolean {
-  if (!isSame(params.get('state') ?? '', state)) return false
+  if (!isSameSecret(params.get('state') ?? '', state)) return false
   const [iss, error, code] = [params.get('iss'), params.get('error'), params.get('code')]
   if (iss !== null && endpoints.issuer !== undefined && iss !== endpoints.issuer)
     answer.reject(
@@ -95,14 +96,6 @@ function acceptAnswer(params: URLSearchParams, { name, state, endpoints, answer 
   else if (code) answer.resolve(code)
   else return false
   return true
-}
-
-/** Compares in constant time. */
-function isSame(a: string, b: string): boolean {
-  if (a.length !== b.length) return false
-  let difference = 0
-  for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i)
-  return difference === 0
 }
 
 function refusal(name: string, code: string): OAuthError {

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type AuthorizationServer, loopbackFetch, startAuthorizationServer } from '../../test/authorization-server.ts'
+import { rounds } from '../../test/soak.ts'
 import { LockTimeoutError, withLock } from '../platform/lock.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { type CredentialStore, createCredentialStore } from './credentials.ts'
@@ -283,7 +284,9 @@ describe('a token source with a store', () => {
   }
 })
 
-describe('20 processes that share a login', { timeout: 60_000 }, () => {
+const count = rounds(6, 20)
+
+describe(`${count} processes that share a login`, { timeout: 60_000 }, () => {
   const children: ChildProcess[] = []
 
   afterEach(() => {
@@ -293,16 +296,16 @@ describe('20 processes that share a login', { timeout: 60_000 }, () => {
   test('FP-35 all stay logged in, and each expiry costs one renewal', async () => {
     const start = Date.now()
     await store.set('x', { type: 'oauth', ...server.issue(start) })
-    const processes = await Promise.all(Array.from({ length: 20 }, startProcess))
+    const processes = await Promise.all(Array.from({ length: count }, startProcess))
     const everybody = (order: Order) => Promise.all(processes.map((ask) => ask(order)))
 
-    expect(await everybody({ now: start, method: 'current' })).toEqual(Array(20).fill(200))
+    expect(await everybody({ now: start, method: 'current' })).toEqual(Array(count).fill(200))
     expect(server.renewals).toBe(0)
     for (let expiry = 1; expiry <= 3; expiry++) {
-      expect(await everybody({ now: start + expiry * hour, method: 'current' })).toEqual(Array(20).fill(200))
+      expect(await everybody({ now: start + expiry * hour, method: 'current' })).toEqual(Array(count).fill(200))
       expect(server.renewals).toBe(expiry)
     }
-    expect(await everybody({ now: start + 3 * hour, method: 'refresh' })).toEqual(Array(20).fill(200))
+    expect(await everybody({ now: start + 3 * hour, method: 'refresh' })).toEqual(Array(count).fill(200))
     expect(server.renewals).toBe(4)
     expect(await readdir(folder)).toEqual(['credentials.json'])
   })

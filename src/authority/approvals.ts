@@ -1,28 +1,34 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Decision } from '../core/authority.ts'
+import { countEdits, isDenied } from '../core/edit-outcomes.ts'
 import { messageOf } from '../core/errors.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import { effectsOf, prepareCall } from '../core/prepared-call.ts'
 import type { Run } from '../core/run.ts'
 import { originOf, type ToolDef } from '../core/tool.ts'
 import { digestOfJson } from '../platform/canonical-json.ts'
+import { digestToApprove } from './approved-files.ts'
 import {
   type Answer,
   askPerson,
   denialBy,
-  isGenuine,
+  loggedAnswer,
   type Question,
   type QuestionedCall,
   reportInvalidAnswer,
   signatureOf,
+  whyInvalid,
 } from './ask-person.ts'
-import type { AuthorityParts } from './authority.ts'
-import { boundFiles, digestsOf, digestWithFiles } from './bound-files.ts'
-import { identityOf } from './grants/grants.ts'
-import { type ApprovePayload, approvePayload, batchPayload } from './interaction/consent.ts'
+import type { AuthorityOptions, AuthorityParts } from './authority.ts'
+import { boundFiles, digestsOf } from './bound-files.ts'
+import { grantedPlacement, type Placement } from './confinement.ts'
+import { coveredCalls } from './grants/covered-calls.ts'
+import { identityOf } from './grants/grant.ts'
+import { type ApprovePayload, approvePayload, batchPayload, choicesFor } from './interaction/consent.ts'
 import { permissionRequired } from './interaction/interaction-kinds.ts'
-import { asReadOnlyCall, type Previewed, previewCall, refusalByHooks } from './interaction/preview.ts'
+import { asReadOnlyCall, maskSecrets, type Previewed, previewCall, refusalByHooks } from './interaction/preview.ts'
 import type { JudgedCall } from './judged-call.ts'
+import { runsCommands } from './placement.ts'
 import type { Workspace } from './prepare-call.ts'
 
 type Gate = HookContexts['tool:gate']
@@ -61,7 +67,7 @@ interface Approved {
 /** Creates the function that asks about the calls of one run. */
 export function createApprovals(given: ApprovalsOptions): AskForApproval {
   const { parts, run, workspace, sessionId, prepare, judge } = given
-  const { options, interactions, grants, redactor } = parts
+  const { options, interactions, grants, redactor, used } = parts
   const { approvalTimeoutMs: timeoutMs } = options
   const { root, location } = workspace
   // With a state machine the stage judges each call when its turn has come, so calls are not asked about together.
@@ -69,8 +75,8 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
   const shown = {
     cwd: location?.handle.cwd ?? root,
     redactor,
-    projectGrants: options.projectGrants === true,
-    ...(location && location.execution.type !== 'process' && { sandbox: location.execution.type }),
+    projectGrants: options.projectGrants !== false && isIdentified(workspace, options),
+    ...(location && location.execution.type !== 'process' && { context: location.execution.type }),
   }
 
   return async ({ ctx, isDeferred, ...asked }) => {
@@ -78,11 +84,14 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
     const { approval: before } = ctx
     const isAnswered = before?.decision === 'allow' && before.digest === asked.digest
     if (isAnswered) {
-      if (isGenuine({ ...before, callId: ctx.callId }, key, sessionId)) return allowedBy(before.by)
-      await reportInvalidAnswer(run, ctx, before)
+      const edits = countEdits(asked.tool, ctx.input)
+      const reason = await whyInvalid({ ...before, callId: ctx.callId }, { run, key, used, sessionId, edits })
+      if (reason === undefined)
+        return answered(asked, loggedAnswer(before, choicesFor(asked.call, { ...shown, ...asked })), before.by)
+      await reportInvalidAnswer(run, ctx, before, reason)
     }
 
-    const previewed = await previewCall(asked.tool, asked.call, run, redactor)
+    const previewed = await previewCall(asked.tool, asked, run, redactor)
     const early = await denyEarly(ctx, asked, previewed)
     if (early) return { decision: early }
     const own = { ctx, ...asked, previewed }
@@ -94,7 +103,7 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
     const payload = { ...whole, kind, ...(isDeferred && stagePayload(asked.call.input)) }
     const calls = all.map((one, i) => aboutCall(one, each[i]!))
     const question: Question = { kind, calls, payload, ...(timeoutMs !== undefined && { timeoutMs }) }
-    const verdicts = await askPerson(question, { run, interactions, key, sessionId })
+    const verdicts = await askPerson(question, { run, interactions, key, used, sessionId })
     if (verdicts.status === 'left' && !run.session) return { decision: interactorLeft }
     if (verdicts.status !== 'answered') {
       const request = { ...permissionRequired(kind, verdicts.correlationId ?? run.newId()), payload }
@@ -103,11 +112,14 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
     }
     const { by, answers } = verdicts
     const rememberAll = async (): Promise<void> => {
-      for (const { call, ctx } of all) await remember(call, answers.get(ctx.callId), by)
+      for (const one of all) await remember(one, answers.get(one.ctx.callId), by)
     }
-    const answer = answers.get(ctx.callId)!
-    const verdict = answer.decision === 'allow' ? allowedBy(by) : { decision: denialBy(by, answer), approver: by }
-    return { ...verdict, remember: rememberAll }
+    return { ...answered(asked, answers.get(ctx.callId)!, by), remember: rememberAll }
+  }
+
+  function answered(asked: Pick<CallToApprove, 'call' | 'decision'>, answer: Answer, by: string): Approved {
+    if (answer.decision !== 'allow') return { decision: denialBy(by, answer), approver: by }
+    return { ...allowedBy(by, answer, asked), remember: () => remember(asked, answer, by) }
   }
 
   /** Denies a call that cannot work without asking, unless the error reveals files the model may not read without an approval. */
@@ -120,7 +132,8 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
     const mayRead = await judge(asReadOnlyCall(call), ctx.callId)
     if (mayRead.verdict !== 'allow') return undefined
     if (error !== undefined) {
-      ctx.result = { output: `Tool error: ${error}`, isError: true }
+      const begun = run.log.transcript.lastStartOf(ctx.callId) ? `\n${mayBeDone}` : ''
+      ctx.result = { output: `Tool error: ${error}${begun}`, isError: true }
       return { verdict: 'deny', by: 'preview', why: `it cannot work: ${error}`, code: 'CannotWork' }
     }
     const reason = await refusalByHooks(ctx, tool, run)
@@ -136,31 +149,38 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
       const call = await prepare(tool, sibling)
       const decision = await judge(call, sibling.callId)
       if (decision.verdict !== 'ask') continue
-      const digest = await digestWithFiles(tool, call, workspace)
-      const { preview } = await previewCall(tool, call, run, redactor)
+      const digest = await digestToApprove(tool, call, decision, workspace)
+      const { preview } = await previewCall(tool, { call, decision }, run, redactor)
       // A call that would fail now may work after the calls before it, so its error is not shown.
       asked.push({ ctx: sibling, tool, call, decision, digest, previewed: preview ? { preview } : {} })
     }
     return asked
   }
 
-  function payloadOf({ call, ctx, decision, digest, previewed }: PreviewedCall): ApprovePayload {
+  function payloadOf({ call, ctx, tool, decision, digest, previewed }: PreviewedCall): ApprovePayload {
     const { preview, wouldFail } = previewed
+    const edits = countEdits(tool, ctx.input)
     return approvePayload(call, {
       ...{ decision, callId: ctx.callId, digest, ...shown },
       ...(preview && { preview }),
+      ...(edits > 0 && { edits }),
       ...(wouldFail !== undefined && { wouldFail }),
+      hasRun: call.isOutside === true && parts.commandsRun.has(sessionId, call),
     })
   }
 
-  function aboutCall({ ctx, tool, decision, digest }: CallToApprove, { scopes }: ApprovePayload): QuestionedCall {
+  function aboutCall(
+    { ctx, tool, decision, digest }: CallToApprove,
+    { choices, edits = 0 }: ApprovePayload,
+  ): QuestionedCall {
     const { callId, name, input, parentCallId } = ctx
     return {
       callId,
       name,
       input,
       digest,
-      scopes,
+      choices,
+      edits,
       reason: decision.why,
       origin: originOf(tool),
       ...(parentCallId !== undefined && { parentCallId }),
@@ -171,17 +191,25 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
     return { stageExecutionId: options.stateMachine?.stageExecutionId ?? '', argsDigest: digestOfJson(input) }
   }
 
-  async function remember(call: JudgedCall, answer: Answer | undefined, by: string): Promise<void> {
+  async function remember(
+    { call, decision }: Pick<CallToApprove, 'call' | 'decision'>,
+    answer: Answer | undefined,
+    by: string,
+  ): Promise<void> {
     if (answer?.decision !== 'allow' || answer.scope === 'once') return
-    const { tool, key, origin } = call
+    const { tool, origin } = call
     const { scope, expiresAt } = answer
+    const { key, words } = coveredCalls(call)
+    const place = placeOf(answer, decision) ?? 'outside'
+    const within = runsCommands(call) ? grantedPlacement(place) : undefined
     const files = boundFiles(call)
     const grant = {
-      ...{ tool, key, origin: identityOf(origin), scope, grantedBy: by },
+      ...{ tool, key, covers: maskSecrets(words, redactor), origin: identityOf(origin), scope, grantedBy: by },
+      project: (await workspace.realRoot?.()) ?? root,
       ...(scope === 'session' && { sessionId }),
-      ...(scope === 'project' && { project: workspace.root }),
       ...(expiresAt !== undefined && { expiresAt }),
       ...(files.length > 0 && { bound: await digestsOf(files, workspace) }),
+      ...(within && { within }),
     }
     // The call itself is approved. If the grant cannot be stored, the person is asked again next time.
     await grants.add(grant).catch(async (error) => {
@@ -191,10 +219,24 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
   }
 }
 
-const allowedBy = (by: string): Approved => ({
-  decision: { verdict: 'allow', by: 'person', why: `${by} allowed it` },
-  approver: by,
-})
+function allowedBy(by: string, answer: Answer, { decision }: Pick<CallToApprove, 'decision'>): Approved {
+  const { edits } = answer
+  const confinement = placeOf(answer, decision)
+  const what = edits ? `${edits.length - edits.filter(isDenied).length} of its ${edits.length} edits` : 'it'
+  const why = `${by} allowed ${what}${confinement === 'outside' ? ' outside any sandbox' : ''}`
+  const extent = { ...(confinement && { confinement }), ...(edits && { edits }) }
+  return { decision: { verdict: 'allow', by: 'person', why, ...extent }, approver: by }
+}
+
+/** Where an allowed call runs its commands; undefined if the context has no sandbox, so that there is no choice. */
+function placeOf({ where }: Pick<Answer, 'where'>, { confinement }: Decision): Placement | undefined {
+  return confinement && (where ?? confinement)
+}
+
+/** Whether the folder tells this project from others: in a container, every project may lie in the same one. */
+function isIdentified({ location }: Workspace, { workspace }: AuthorityOptions): boolean {
+  return workspace?.root !== undefined || location?.execution.type === 'process'
+}
 
 const interactorLeft: Decision = {
   verdict: 'deny',
@@ -202,6 +244,9 @@ const interactorLeft: Decision = {
   why: 'the person who was asked has disconnected; request the call again when a person can be asked',
   code: 'NoInteractorAttached',
 }
+
+const mayBeDone =
+  'This call had begun before, in a process that died, so its change may have been made then. Read the file before you repeat it.'
 
 type OpenSibling = Pick<Gate, 'callId' | 'name' | 'input' | 'effects'> & { readonly tool: ToolDef }
 

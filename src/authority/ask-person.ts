@@ -1,10 +1,13 @@
-import type { Decision, ToolOrigin } from '../core/authority.ts'
+import type { ApprovalExtent, ApprovalScope, Decision, ToolOrigin } from '../core/authority.ts'
+import { denialsText, type EditDecision, isDenied } from '../core/edit-outcomes.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { EntryOf, WantedSignature } from '../core/log.ts'
 import type { Run } from '../core/run.ts'
 import type { AnswerKey } from './grants/answer-key.ts'
-import type { ApprovalScope } from './grants/grants.ts'
+import type { UsedAnswers } from './grants/used-answers.ts'
+import { type ApprovalOption, chosenOption } from './interaction/approval-options.ts'
 import type { InteractionOutcome, Interactions } from './interaction/interactions.ts'
+import { nextAttempt } from './use-answers.ts'
 
 type Gate = HookContexts['tool:gate']
 
@@ -24,8 +27,10 @@ export interface QuestionedCall {
   readonly input: Gate['input']
   readonly parentCallId?: string
   readonly origin: ToolOrigin
-  /** The scopes a person may choose. A wider one counts as `once`. */
-  readonly scopes: readonly ApprovalScope[]
+  /** What a person may choose. A scope that is not among it counts as `once`. */
+  readonly choices: readonly ApprovalOption[]
+  /** How many edits it has that can be decided about one by one. */
+  readonly edits: number
   readonly reason: string
 }
 
@@ -40,12 +45,17 @@ export interface Answer {
   readonly scope: ApprovalScope
   readonly expiresAt?: number
   readonly note?: string
+  /** Its commands run outside any sandbox. */
+  readonly where?: 'outside'
+  /** The decision about each edit, if some are denied. */
+  readonly edits?: readonly EditDecision[]
 }
 
 interface AskContext {
   readonly run: Run
   readonly interactions: Interactions
   readonly key: AnswerKey
+  readonly used: UsedAnswers
   readonly sessionId: string
 }
 
@@ -71,7 +81,7 @@ export async function askPerson(question: Question, asking: AskContext): Promise
     })
     here.catch(() => {}) // it rejects when the other answer came first
     const first = await Promise.race([here, elsewhere])
-    if ('entry' in first) return fromLog(first.entry)
+    if ('entry' in first) return fromLog(question, first.entry)
     if (first.status === 'unattended' || first.status === 'left') return first
     const verdicts = fromPerson(question, first as Answered)
     for (const call of question.calls) await logAnswer(asking, call, verdicts.by, verdicts.answers.get(call.callId)!)
@@ -103,9 +113,9 @@ export const signatureOf = ({ id }: AnswerKey): WantedSignature => (id === undef
 export function reportInvalidAnswer(
   { hooks }: Run,
   { callId, name }: Pick<QuestionedCall, 'callId' | 'name'>,
-  { by, mac }: Pick<EntryOf<'approval_answered'>, 'by' | 'mac'>,
+  { by }: Pick<EntryOf<'approval_answered'>, 'by'>,
+  reason: string,
 ): Promise<void> | void {
-  const reason = mac === undefined ? 'it is not signed' : 'it is not signed with the key of this authority'
   if (hooks.has('approval:invalid')) return hooks.tell('approval:invalid', { callId, name, by, reason })
 }
 
@@ -115,35 +125,76 @@ function answerFromElsewhere(
   asking: AskContext,
   signal: AbortSignal,
 ): Promise<{ entry: EntryOf<'approval_answered'> }> {
-  const { run, key, sessionId } = asking
+  const { run } = asking
   const { callId, digest } = about!
-  const askAgain = async (entry: EntryOf<'approval_answered'>): Promise<void> => {
-    await reportInvalidAnswer(run, about!, entry)
-    await logQuestion(asking, about!, payload)
-  }
   return new Promise((resolve, reject) => {
+    const receive = async (entry: EntryOf<'approval_answered'>): Promise<void> => {
+      const reason = await whyInvalid(entry, { ...asking, ...about! })
+      if (reason === undefined) return resolve({ entry })
+      await reportInvalidAnswer(run, about!, entry, reason)
+      await logQuestion(asking, about!, payload)
+    }
     const off = run.log.subscribe((entry) => {
       if (entry.type !== 'approval_answered' || entry.callId !== callId || entry.digest !== digest) return
-      if (isGenuine(entry, key, sessionId)) resolve({ entry })
-      else askAgain(entry).catch(reject)
+      receive(entry).catch(reject)
     })
     signal.addEventListener('abort', off, { once: true })
   })
 }
 
-/** Whether an answer in a log was signed with the key. A denial needs no signature. */
-export function isGenuine(
-  answer: Pick<EntryOf<'approval_answered'>, 'callId' | 'digest' | 'decision' | 'by' | 'mac'>,
-  key: AnswerKey,
-  sessionId: string,
-): boolean {
+/** Why an answer in a log does not count: an `allow` must be signed with the key, and lets its call through once. */
+export async function whyInvalid(
+  answer: StoredExtent & Pick<EntryOf<'approval_answered'>, 'callId' | 'digest' | 'decision' | 'by' | 'mac'>,
+  { run, key, used, sessionId, edits }: Omit<AskContext, 'interactions'> & Pick<QuestionedCall, 'edits'>,
+): Promise<string | undefined> {
   const { callId, digest, decision, by, mac } = answer
-  if (decision !== 'allow') return true
-  return mac !== undefined && key.verify({ sessionId, callId, digest, decision, by }, mac)
+  if (decision !== 'allow') return undefined
+  if (mac === undefined) return 'it is not signed'
+  if (!key.verify({ sessionId, callId, digest, decision, by, ...extentOf(answer) }, mac))
+    return 'it is not signed with the key of this authority'
+  if (answer.edits && answer.edits.length !== edits)
+    return `it decides about ${answer.edits.length} edits, and those of the call that can be decided about are ${edits}`
+  const isUsed = run.session && (await used.isUsed({ sessionId, mac, attempt: nextAttempt(run, callId) }))
+  return isUsed ? 'the call has already run by it' : undefined
 }
 
-function fromLog({ callId, decision, by }: EntryOf<'approval_answered'>): Verdicts {
-  return { status: 'answered', by, answers: new Map([[callId, { decision, scope: 'once' }]]) }
+/**
+ * How far an answer reaches, as it is signed and logged: where it says nothing it is for once, as it was asked, and all
+ * edits. An answer that denies an edit counts for its call only.
+ */
+export function extentOf({ scope = 'once', where, edits }: ApprovalExtent): StoredExtent {
+  const isPartial = edits?.some(isDenied) === true
+  return {
+    ...(scope !== 'once' && !isPartial && { scope }),
+    ...(where === 'outside' && { where }),
+    ...(isPartial && { edits }),
+  }
+}
+
+type StoredExtent = Pick<EntryOf<'approval_answered'>, 'scope' | 'where' | 'edits'>
+
+function fromLog({ calls }: Question, entry: EntryOf<'approval_answered'>): Verdicts {
+  const { callId, by } = entry
+  const { choices } = calls.find((call) => call.callId === callId)!
+  return { status: 'answered', by, answers: new Map([[callId, loggedAnswer(entry, choices)]]) }
+}
+
+/** An answer in the log, as far as it is offered. */
+export function loggedAnswer(
+  answer: StoredExtent & Pick<Answer, 'decision'>,
+  choices: readonly ApprovalOption[],
+): Answer {
+  const { decision } = answer
+  return decision === 'allow' ? allowing(choices, answer) : { decision, scope: 'once' }
+}
+
+function allowing(choices: readonly ApprovalOption[], wanted: ApprovalExtent): Answer {
+  const { edits } = extentOf(wanted)
+  if (edits?.every(isDenied)) return { decision: 'deny', scope: 'once', note: denialsText(edits) }
+  const chosen = chosenOption(choices, edits ? { ...wanted, scope: 'once' } : wanted)
+  if (!chosen) return { decision: 'deny', scope: 'once', note: 'it was allowed inside a sandbox, and there is none' }
+  const { scope, where } = chosen
+  return { decision: 'allow', scope, ...(where === 'outside' && { where }), ...(edits && { edits }) }
 }
 
 function fromPerson({ kind, calls }: Question, outcome: Answered): Verdicts & { status: 'answered' } {
@@ -154,40 +205,49 @@ function fromPerson({ kind, calls }: Question, outcome: Answered): Verdicts & { 
 
 type Answered = Extract<InteractionOutcome, { status: 'accepted' | 'rejected' | 'timeout' }>
 
-function answerFor(kind: Question['kind'], { callId, scopes }: QuestionedCall, outcome: Answered): Answer {
+function answerFor(kind: Question['kind'], { callId, choices }: QuestionedCall, outcome: Answered): Answer {
   if (outcome.status === 'timeout') return { decision: 'expired', scope: 'once', note: 'no answer came in time' }
   if (outcome.status === 'rejected') return { decision: 'deny', scope: 'once', note: outcome.reason }
   const { value } = outcome
   if (typeof value !== 'object' || value === null)
     return value === false
       ? { decision: 'deny', scope: 'once' }
-      : { decision: 'allow', scope: plainYes(kind, scopes, outcome.by) }
-  const { scope, expiresAt, note, calls } = value as Partial<PersonalAnswer>
-  const decision = calls ? calls[callId] : 'allow'
-  const offered = scope !== undefined && scopes.includes(scope)
+      : allowing(choices, { scope: plainYes(kind, outcome.by) })
+  const { expiresAt, note, calls, ...extent } = value as Partial<PersonalAnswer>
+  // A call that a batch answer does not name is denied.
+  const own: CallVerdict = calls ? callVerdict(calls[callId]) : { decision: 'allow' }
+  const said = own.note ?? note
+  if (own.decision !== 'allow') return { decision: 'deny', scope: 'once', ...(said !== undefined && { note: said }) }
   return {
-    // A call that a batch answer does not name is denied.
-    decision: decision === 'allow' ? 'allow' : 'deny',
-    scope: offered ? scope : 'once',
+    ...(said !== undefined && { note: said }),
+    ...allowing(choices, { ...extent, ...(own.edits && { edits: own.edits }) }),
     ...(typeof expiresAt === 'number' && { expiresAt }),
-    ...(typeof note === 'string' && { note }),
   }
 }
 
+const callVerdict = (verdict: 'allow' | 'deny' | CallVerdict = 'deny'): CallVerdict =>
+  typeof verdict === 'object' ? verdict : { decision: verdict }
+
 /** An answer without a scope counts for the session where that may be offered, but not in stages and not from `yolo`. */
-function plainYes(kind: Question['kind'], scopes: readonly ApprovalScope[], by: string | undefined): ApprovalScope {
-  return kind === 'Approve' && by !== 'yolo' && scopes.includes('session') ? 'session' : 'once'
+function plainYes(kind: Question['kind'], by: string | undefined): ApprovalScope {
+  return kind === 'Approve' && by !== 'yolo' ? 'session' : 'once'
 }
 
 /** What an interactor may answer to `Approve`, besides `true` (for the session) and `false`. Without a scope: once. */
-export interface PersonalAnswer {
-  readonly scope?: ApprovalScope
+export interface PersonalAnswer extends ApprovalExtent {
   /** When a grant ends, in milliseconds since 1970. */
   readonly expiresAt?: number
   /** For the model. */
   readonly note?: string
   /** In a prompt about several calls: the decision by call id. A missing call is denied. */
-  readonly calls?: Readonly<Record<string, 'allow' | 'deny'>>
+  readonly calls?: Readonly<Record<string, 'allow' | 'deny' | CallVerdict>>
+}
+
+/** The decision about one call of several. */
+export interface CallVerdict extends Pick<ApprovalExtent, 'edits'> {
+  readonly decision: 'allow' | 'deny'
+  /** For the model. Default: that of the whole answer. */
+  readonly note?: string
 }
 
 /** Writes the signed answer to the log, so that a crash does not repeat the question. */
@@ -201,9 +261,13 @@ async function logAnswer(
   const { decision } = answer
   const known = run.log.transcript.approvals.get(callId)
   if (known?.type !== 'approval_requested' || known.digest !== digest) return
-  const mac = decision === 'allow' && { mac: key.sign({ sessionId, callId, digest, decision, by }) }
+  const extent = extentOf(answer)
+  const signed = decision === 'allow' && {
+    ...extent,
+    mac: key.sign({ sessionId, callId, digest, decision, by, ...extent }),
+  }
   const said = answer.note ? { note: [{ type: 'text' as const, text: answer.note }] } : {}
-  await run.log.append({ type: 'approval_answered', callId, digest, decision, by, ...mac, ...said })
+  await run.log.append({ type: 'approval_answered', callId, digest, decision, by, ...signed, ...said })
 }
 
 /** The decision for a denied or unanswered call. */

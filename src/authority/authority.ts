@@ -2,18 +2,25 @@ import { homedir } from 'node:os'
 import type { AuditRecord, AuditSink, Decision } from '../core/authority.ts'
 import type { Clock } from '../core/clock.ts'
 import { createIds, systemClock } from '../core/clock.ts'
-import { CodedError } from '../core/errors.ts'
+import type { SandboxSupport } from '../core/execution.ts'
 import type { Interact, InteractionResponse } from '../core/interaction.ts'
 import type { Extension } from '../core/run.ts'
 import type { Session } from '../core/store.ts'
 import { Suspended } from '../core/tool-context.ts'
 import { createRedactor, type Redactor } from '../platform/redact.ts'
+import { createShellReader, type ShellReader } from '../shell/shell-reader.ts'
+import { answerSession, type SessionAnswer } from './answer-session.ts'
 import { checkOptions } from './check-options.ts'
-import { decide, type StageVerdict } from './decide.ts'
+import { type CommandsRun, createCommandsRun } from './commands-run.ts'
+import { narrower } from './confinement.ts'
+import { decide } from './decide.ts'
+import type { StageVerdict } from './decision-context.ts'
 import { authorityExtension } from './extension.ts'
-import { type AnswerKey, answerKeyFor, requireKey } from './grants/answer-key.ts'
+import { type AnswerKey, answerKeyFor } from './grants/answer-key.ts'
 import { createGrantFile } from './grants/grant-file.ts'
+import { type GrantPlace, grantIdentity } from './grants/grant-identity.ts'
 import { createGrants, type Grants } from './grants/grants.ts'
+import { createUsedAnswers, type UsedAnswers } from './grants/used-answers.ts'
 import { createInteractions, type Interactions } from './interaction/interactions.ts'
 import type { Interactor } from './interaction/interactor-queue.ts'
 import type { JudgedCall } from './judged-call.ts'
@@ -27,7 +34,7 @@ import {
   type SettingsLayers,
   type ToolRule,
 } from './rules/settings.ts'
-import { createShellReader, type ShellReader } from './shell/shell-reader.ts'
+import { createModeSetter } from './set-mode.ts'
 import type { StateMachine } from './stages/state-machine.ts'
 import { createTimeLimits, type TimeLimits } from './time-limits.ts'
 
@@ -42,13 +49,13 @@ export interface AuthorityOptions extends AuthoritySettings {
   readonly stateMachine?: StateMachine
   readonly audit?: AuditSink
   /**
-   * The user's own folder, such as `~/.libero`. Stores grants and the key that signs answers. Without it both end with
-   * the process.
+   * The user's own folder, such as `~/.libero`. Stores grants, the key that signs answers, and which answers were used.
+   * Without it these end with the process.
    */
   readonly home?: string
   /** Signs answers instead of the key in `home`. Use the same secret on every machine that may answer. */
   readonly answerSecret?: Uint8Array
-  /** Whether approvals may be given for a whole project. Default false. */
+  /** Whether approvals may be kept for a project. Default true. */
   readonly projectGrants?: boolean
   /** Default: the folder in which the agent's tools run, untrusted. */
   readonly workspace?: { readonly root?: string; readonly isTrusted?: boolean | (() => boolean) }
@@ -74,6 +81,7 @@ export type Guard = (
 
 /** Decides about tool calls. One authority serves an agent and all its children; several agents may share one. */
 export interface Authority {
+  /** As it is now; `setMode` changes it. */
   readonly mode: SecurityMode
   /** Settings that were ignored, with the reason. */
   readonly warnings: readonly string[]
@@ -90,31 +98,38 @@ export interface Authority {
    * be looser, so only the host program should call it. The mode `plan` stays `plan`.
    */
   setToolRules(tools: Readonly<Record<string, ToolRule>>): void
+  /**
+   * Changes the mode from the next judged call on, also in running agents, children and authorities that were narrowed
+   * from this one; it widens neither their own modes nor their tools. Only the host program should call it, for a person.
+   * The change is recorded in the audit: a stricter mode counts at once, a looser one only when the record is written.
+   */
+  setMode(mode: SecurityMode, change: ModeChange): Promise<void>
   /** An authority for a child, under further rules or those of another authority: what both allow is allowed. */
   narrow(by: (AuthoritySettings & Pick<AuthorityOptions, 'guards'>) | Authority): Authority
   attach(interactor: Interactor | Interactor['present']): () => void
   /** Answers a call that waits in a session, from any process. The answer is signed. */
   answer(session: Session, callId: string, answer: SessionAnswer): Promise<void>
   readonly interact: Interact
-  extension(): Extension
+  /** `isShared`: the authority serves other agents too, so it stays open when this one is destroyed. */
+  extension(use?: { readonly isShared?: boolean }): Extension
   close(): Promise<void>
 }
 
-/** The answer to a call that waits in a session. */
-export interface SessionAnswer {
-  readonly decision: 'allow' | 'deny'
-  readonly by?: string
-  /** For the model. */
-  readonly note?: string
+/** The circumstances of `setMode`, for the audit. */
+export interface ModeChange {
+  /** Who changes it: the name of a person or a program. */
+  readonly by: string
+  readonly sessionId?: string
+  /** `yolo` is refused without it, so that no program comes to it by going through the modes. */
+  readonly allowYolo?: true
 }
 
 /** The sessions, project and stage of a call, for grants and state machines. */
-export interface CallScope {
+export interface CallScope extends GrantPlace {
   readonly callId: string
-  /** The session of the call, then its parents. */
-  readonly sessionIds: readonly string[]
-  readonly project: string
   readonly stage?: StageVerdict
+  /** The sandboxes of the execution context. */
+  readonly sandbox?: SandboxSupport
 }
 
 /** What the gate and the extension share. */
@@ -126,10 +141,15 @@ export interface AuthorityParts {
   readonly reader: ShellReader
   readonly interactions: Interactions
   readonly grants: Grants
+  /** The answers by which calls have run. */
+  readonly used: UsedAnswers
   key(): Promise<AnswerKey>
   ready(): Promise<void>
   /** Time limits from rules, for tools that declare none. */
   readonly limits: TimeLimits
+  readonly commandsRun: CommandsRun
+  /** Called before the mode becomes `yolo`. */
+  readonly beforeYolo: Set<() => Promise<void>>
 }
 
 /** Creates an authority. Throws on invalid settings. */
@@ -138,7 +158,7 @@ export function createAuthority(options: AuthorityOptions = {}): Authority {
 }
 
 function partsOf(options: AuthorityOptions): AuthorityParts {
-  const { clock = systemClock, newId = createIds(), audit = noAudit, home, projectGrants = false } = options
+  const { clock = systemClock, newId = createIds(), audit = noAudit, home, projectGrants = true } = options
   // Interaction events may be lost; decisions are awaited elsewhere.
   const note = (record: AuditRecord): void => void Promise.resolve(audit.write(record)).catch(() => {})
   const interactions = createInteractions({
@@ -163,9 +183,12 @@ function partsOf(options: AuthorityOptions): AuthorityParts {
     reader: createShellReader(),
     interactions,
     grants,
+    used: createUsedAnswers(home),
     key: () => (key ??= answerKeyFor(options)),
     ready: () => grants.load(),
     limits: createTimeLimits(() => ({})),
+    commandsRun: createCommandsRun(),
+    beforeYolo: new Set(),
   }
 }
 
@@ -174,8 +197,7 @@ const noAudit: AuditSink = { write() {} }
 function build(options: AuthorityOptions, shared: AuthorityParts, above: readonly Authority[]): Authority {
   checkOptions(options)
   const settings = resolveSettings({ ...options.layers, launch: settingsIn(options) })
-  let { rules } = settings
-  const { mode } = settings
+  let { rules, mode } = settings
   const { interactions, grants } = shared
   const { guards = [] } = options
   const protectionOf = protections(options)
@@ -187,19 +209,31 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
       mode,
       rules: current,
       ...(asker && { root: asker.project, protect: protectionOf(asker.project) }),
+      ...(options.home !== undefined && { own: [options.home] }),
       // `yolo` answers are not from a person, so calls that a person must approve are denied.
       floor: options.floor ?? (interactions.whoAnswers('Approve') === 'yolo' ? 'deny' : 'ask'),
       patterns: rule && (await patternsIn(call, rule)),
       ...(asker?.stage && { stage: asker.stage }),
-      grant: () => asker && grants.find({ ...call, ...asker }),
+      ...(asker?.sandbox && { sandbox: asker.sandbox }),
+      grant: (wanted) => asker && grants.find(grantIdentity(call, asker, wanted)),
     })
     for (const other of above) decision = stricter(await other.judge(call, asker), decision)
     return decision
   }
 
+  const setMode = createModeSetter(shared, {
+    get: () => mode,
+    set: (wanted) => {
+      mode = wanted
+    },
+  })
+
   const parts: AuthorityParts = { ...shared, limits: createTimeLimits(() => rules.tools, { above: shared.limits }) }
   const authority: Authority = {
-    mode,
+    get mode() {
+      return mode
+    },
+    setMode,
     warnings: settings.warnings,
     interactions,
     grants,
@@ -221,19 +255,7 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
       return build({ ...own, ...settingsIn(more) }, parts, [authority])
     },
     attach: (interactor) => interactions.attach(interactor),
-    async answer(session, callId, { decision, by = 'user', note }) {
-      const pending = session.pending.find((one) => one.callId === callId)
-      if (pending?.decision)
-        throw new CodedError(
-          'Session/InteractionAlreadyAnswered',
-          `call "${callId}" was answered before with "${pending.decision}"; the first answer counts`,
-        )
-      const digest = pending?.digest ?? ''
-      const key = await shared.key()
-      if (decision === 'allow') requireKey(callId, key, pending)
-      const mac = decision === 'allow' && { mac: key.sign({ sessionId: session.id, callId, digest, decision, by }) }
-      await session.answer(callId, { decision, by, ...mac, ...(note !== undefined && { content: note }) })
-    },
+    answer: async (session, callId, answer) => answerSession(session, callId, answer, await shared.key()),
     async interact(request, signal, asking) {
       const outcome = await interactions.interact(request, { signal })
       if (outcome.status !== 'unattended' && outcome.status !== 'left') return outcome as InteractionResponse
@@ -242,7 +264,7 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
         return { status: 'rejected', reason: 'no person can be asked any more' }
       throw new Suspended('permission-required')
     },
-    extension: () => authorityExtension(authority, parts),
+    extension: (use) => authorityExtension(authority, parts, use),
     async close() {
       await parts.reader.close()
     },
@@ -275,9 +297,14 @@ function settingsIn(options: AuthorityOptions): AuthoritySettings {
 
 const strictness = { allow: 0, ask: 1, deny: 2 }
 
-/** The stricter decision. Of two equal ones the one based on a grant: the gate still has to check it. */
+/**
+ * The stricter decision, with what both reach. Of two equal ones the one based on a grant: the gate still has to check it.
+ */
 function stricter(one: Decision, other: Decision): Decision {
   const difference = strictness[other.verdict] - strictness[one.verdict]
-  if (difference === 0) return other.by === 'grant' ? other : one
-  return difference > 0 ? other : one
+  const isOther = difference > 0 || (difference === 0 && other.by === 'grant')
+  const { confinement: own, ...decision } = isOther ? other : one
+  const confinement =
+    decision.verdict === 'deny' ? undefined : narrower(own, isOther ? one.confinement : other.confinement)
+  return confinement ? { ...decision, confinement } : decision
 }

@@ -1,15 +1,18 @@
 import { describe, expect, test, vi } from 'vitest'
 import {
+  bothProfiles,
   command,
   effectCall,
   fileCall,
   judged,
   line,
   shown,
+  strict,
   under,
   underLayers,
 } from '../../test/authority/call-kit.ts'
-import { type DecisionContext, decide } from './decide.ts'
+import { decide } from './decide.ts'
+import type { DecisionContext } from './decision-context.ts'
 import type { JudgedCall } from './judged-call.ts'
 import type { AuthoritySettings } from './rules/settings.ts'
 
@@ -178,9 +181,12 @@ describe('plan is read-only, by effects and not by names', () => {
     ['something that runs', effectCall('exec'), 'deny plan'],
     ['a line that only reads', line([ls]), 'allow mode-gate'],
     ['a line that changes something', line([ls, command('rm x', { table: 'none' })]), 'deny plan'],
-    ['a line that hides something', line([ls], { obstacles: ['a substitution'] }), 'deny plan'],
+    ['a line that reads by a substitution', line([ls], { obstacles: ['a substitution'] }), 'allow mode-gate'],
     ['a line that was not read whole', line([ls], { isWhole: false }), 'deny plan'],
-    ['a line with a nested command', line([command('ls', { isNested: true })]), 'deny plan'],
+    ['a line that reads in a loop', line([command('ls', { isNested: true })]), 'allow mode-gate'],
+    ['a line that writes in a loop', line([command('rm x', { table: 'none', isNested: true })]), 'deny plan'],
+    ['a line that runs code to check it', line([command('tsc', { table: 'none', inside: 'checks' })]), 'deny plan'],
+    ['a line that asks to leave the sandbox', { ...line([ls]), isOutside: true }, 'deny plan'],
     [
       'a line that reads elsewhere',
       line([command('ls', { effects: [{ effect: 'fs.read', target: '/etc', isOutside: true }] })]),
@@ -198,11 +204,24 @@ describe('plan is read-only, by effects and not by names', () => {
     if (expected.startsWith('deny')) expect(shown(call, wide)).toBe(expected)
   })
 
-  test('a project that chooses plan does not exempt lines from an approval', () => {
-    expect(shown(line([ls]), underLayers({ project: { mode: 'plan' } }))).toBe('ask mode-gate')
-    expect(shown(line([ls]), underLayers({ global: { mode: 'plan' }, project: { mode: 'plan' } }))).toBe(
-      'allow mode-gate',
-    )
+  test('without a sandbox only a strict line runs, and every other is refused', () => {
+    const without = under({ mode: 'plan' }, { sandbox: { profiles: [], why: 'bubblewrap is missing' } })
+    expect(decide(line([ls]), without)).toMatchObject({
+      ...{ verdict: 'deny', by: 'plan', why: expect.stringContaining('there is no sandbox: bubblewrap is missing') },
+    })
+    expect(decide(strict(line([ls])), without)).toEqual({
+      ...{ verdict: 'allow', by: 'mode-gate', why: 'it only reads inside the workspace' },
+    })
+    const elsewhere = command('ls', { effects: [{ effect: 'fs.read', target: '/etc', isOutside: true }] })
+    expect(shown(strict(line([elsewhere])), without)).toBe('ask mode-gate')
+  })
+
+  test('a project that chooses plan exempts no line from an approval', () => {
+    for (const sandbox of [bothProfiles, { profiles: [] }])
+      for (const call of [line([ls]), strict(line([ls])), line([command('make', { table: 'none' })])]) {
+        const [ask, plan] = [under({}, { sandbox }), underLayers({ project: { mode: 'plan' } }, { sandbox })]
+        if (decide(call, plan).verdict === 'allow') expect(decide(call, plan)).toEqual(decide(call, ask))
+      }
   })
 })
 
@@ -217,7 +236,25 @@ describe('the mode asks about what changes something or leaves the workspace', (
     ],
     ['a read and more', effectCall('fs.read', 'net'), 'ask mode-gate'],
     ['a question to a person', effectCall('ask'), 'allow mode-gate'],
-    ['a line that only reads', line([command('ls')]), 'ask mode-gate'],
+    ['a line that only reads', line([command('ls')]), 'allow mode-gate'],
+    ['a line that checks', line([command('tsc', { table: 'none', inside: 'checks' })]), 'allow mode-gate'],
+    ['a line that does more', line([command('ls'), command('make', { table: 'none' })]), 'ask mode-gate'],
+    [
+      'a line that reads outside',
+      line([command('ls', { effects: [{ effect: 'fs.read', target: '/etc', isOutside: true }] })]),
+      'ask mode-gate',
+    ],
+    [
+      'a line that reads what only the shell knows',
+      line([command('ls', { effects: [{ effect: 'fs.read', isOutside: true }] })]),
+      'allow mode-gate',
+    ],
+    ['a line of a tool of the project', { ...line([command('ls')]), origin: { layer: 'project' } }, 'ask mode-gate'],
+    [
+      'a line of a tool that does more',
+      { ...line([command('ls')]), effects: [{ effect: 'exec' }, { effect: 'unknown' }] },
+      'ask mode-gate',
+    ],
     [
       'a line that needs no permission',
       line([command('cd src', { table: 'neutral' }), command('pwd', { table: 'neutral' })]),
@@ -233,6 +270,7 @@ describe('the mode asks about what changes something or leaves the workspace', (
   test('reads too, if they should be', () => {
     expect(shown(fileCall('fs.read', 'a'), under({ workspaceReads: 'ask' }))).toBe('ask mode-gate')
     expect(shown(fileCall('fs.read', 'a'), under({ workspaceReads: 'ask', mode: 'yolo' }))).toBe('allow mode-gate')
+    expect(shown(line([command('ls')]), under({ workspaceReads: 'ask' }))).toBe('ask mode-gate')
   })
 })
 
@@ -242,7 +280,7 @@ describe('the floor', () => {
     const redirect = command('echo x', {
       effects: [{ effect: 'fs.write', target: '/home/me/.bashrc', isOutside: true }],
     })
-    expect(decide(line([redirect]), yolo)).toMatchObject({
+    expect(decide(line([redirect]), { ...yolo, sandbox: { profiles: [] } })).toMatchObject({
       verdict: 'ask',
       by: 'floor',
       why: expect.stringContaining('.bashrc'),
@@ -254,9 +292,27 @@ describe('the floor', () => {
   })
 
   test('irreparable damage needs an approval', () => {
-    expect(decide(line([command('rm -rf /')], { catastrophe: 'removes everything' }), yolo)).toMatchObject({
-      ...{ verdict: 'ask', by: 'floor', why: expect.stringContaining('removes everything') },
-    })
+    const remove = line([command('rm -rf /')], { catastrophe: 'removes everything' })
+    for (const context of [yolo, { ...yolo, sandbox: { profiles: [] } }])
+      expect(decide(remove, context)).toMatchObject({
+        ...{ verdict: 'ask', by: 'floor', why: expect.stringContaining('removes everything') },
+      })
+  })
+
+  test('in yolo a sandbox protects what a line names, except the workspace', () => {
+    const erase = line([command('mkfs x')], { catastrophe: 'erases a disk', isHarmlessInside: true })
+    const redirect = line([command('echo x', { effects: [{ effect: 'fs.write', target: '.git/config' }] })])
+    for (const call of [erase, redirect]) {
+      expect(decide(call, yolo)).toMatchObject({
+        ...{
+          verdict: 'allow',
+          confinement: { profile: 'workspace-write', hosts: 'any', home: 'readable', writes: [] },
+        },
+      })
+      expect(shown(call, { ...yolo, sandbox: { profiles: ['read-only'] } })).toBe('ask floor')
+      expect(shown({ ...call, isOutside: true }, yolo)).toBe('ask floor')
+      expect(shown(call, under({ mode: 'ask', allow: ['shell', 'fs.write'] }))).toBe('ask floor')
+    }
   })
 
   test('SH-49 a line that could not be parsed needs an approval if a rule denies something', () => {

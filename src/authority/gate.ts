@@ -1,13 +1,21 @@
 import type { Decision } from '../core/authority.ts'
+import { narrowerEdits } from '../core/edit-outcomes.ts'
 import { CodedError, messageOf, printable } from '../core/errors.ts'
+import type { SandboxSupport } from '../core/execution.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
+import { once } from '../core/waiting.ts'
+import type { FileLocation } from '../platform/files-of.ts'
+import { plannedWriteWith } from '../platform/planned-writes.ts'
 import { createApprovals } from './approvals.ts'
+import { digestToApprove } from './approved-files.ts'
 import type { Authority, AuthorityParts, CallScope } from './authority.ts'
-import { digestsOf, digestWithFiles } from './bound-files.ts'
-import { isSameGrant } from './grants/grants.ts'
+import { digestsOf } from './bound-files.ts'
+import { isSameGrant } from './grants/grant.ts'
+import { grantIdentity } from './grants/grant-identity.ts'
 import type { JudgedCall } from './judged-call.ts'
+import { mayRunCommands, runsCommands } from './placement.ts'
 import { linksOf, prepareCall, type Workspace } from './prepare-call.ts'
 
 type Gate = HookContexts['tool:gate']
@@ -18,6 +26,8 @@ export interface Judged {
   readonly decision: Decision
   readonly approver?: string
   readonly failure?: CodedError
+  /** Rejects if what a person approved has changed since. */
+  readonly checkAgain?: () => Promise<void>
 }
 
 /** The gate of one run: decides about each call, asks a person where needed, then blocks, halts or passes it. */
@@ -31,14 +41,18 @@ export function createGate(
   const sessionIds = sessionChain(run)
   const prepare = (tool: ToolDef, { input, effects }: Pick<Gate, 'input' | 'effects'>): Promise<JudgedCall> =>
     prepareCall({ tool, input, effects }, workspace, reader.read)
-  const askerOf = (callId: string): CallScope => ({ callId, sessionIds, project: workspace.root })
+  const askerOf = async (callId: string, call: JudgedCall): Promise<CallScope> => {
+    const { root: project, realRoot } = workspace
+    const asker = { callId, sessionIds, project, realProject: (await realRoot?.()) ?? project }
+    return mayRunCommands(call) ? { ...asker, sandbox: await workspace.sandbox() } : asker
+  }
   const askForApproval = createApprovals({
     parts,
     run,
     workspace,
     sessionId: sessionIds[0],
     prepare,
-    judge: (call, id) => authority.judge(call, askerOf(id)),
+    judge: async (call, id) => authority.judge(call, await askerOf(id, call)),
   })
 
   return async (ctx) => {
@@ -46,7 +60,15 @@ export function createGate(
     // The tool will not run; the pipeline answers such a call.
     if (!tool || ctx.rejected !== undefined) return undefined
     const judged = await judge(ctx, tool)
-    const { verdict, by, why, code = 'ApprovalDenied' } = judged.decision
+    const { verdict, by, why, code = 'ApprovalDenied', confinement, edits } = judged.decision
+    // Edits that a hook denied stay denied. Those of an earlier answer do too, unless the person has answered again.
+    if (verdict === 'allow' && by === 'person')
+      Object.assign(ctx, {
+        editDecisions: narrowerEdits(ctx.editDecisions === ctx.approval?.edits ? undefined : ctx.editDecisions, edits),
+      })
+    if (verdict === 'allow' && typeof confinement === 'object') ctx.confinement = confinement
+    if (judged.call) parts.commandsRun.add(sessionIds[0], judged.call, judged.decision)
+    if (verdict === 'allow' && judged.checkAgain) ctx.beforeCommands = judged.checkAgain
     if (verdict !== 'deny' || by === 'hook' || by === 'preview') return judged
     ctx.block = true
     ctx.reason = judged.failure?.message ?? `ToolTerminal/${code}: ${why}`
@@ -72,13 +94,16 @@ export function createGate(
     const { callId } = ctx
     const proposal = { tool: call.tool, proposalId: callId, input: call.input }
     const stage = call.gated ? await options.stateMachine?.judge(proposal) : undefined
-    const asker: CallScope = { ...askerOf(callId), ...(stage && { stage }) }
+    const asker: CallScope = { ...(await askerOf(callId, call)), ...(stage && { stage }) }
     // If the files changed while the person was deciding, the person is asked about the new content.
     for (let round = 0; round < maxApprovalRounds; round++) {
       const decision = await currentDecision(call, asker)
       // If a hook answered instead of the tool, the tool does not run, and no approval is needed.
       if (decision.verdict !== 'ask' || ctx.result !== undefined) return { call, decision }
-      const digest = await digestWithFiles(tool, call, workspace)
+      const begun = run.log.transcript.lastStartOf(callId)
+      const written = begun && plannedWriteWith(run.log, begun.key)
+      const currentDigest = (): Promise<string> => digestToApprove(tool, call, decision, workspace, written)
+      const digest = await currentDigest()
       const { remember, ...approved } = await askForApproval({
         ctx,
         tool,
@@ -88,11 +113,15 @@ export function createGate(
         isDeferred: stage?.verdict === 'defer',
       })
       const isAllowed = approved.decision.verdict === 'allow'
-      if (isAllowed && digest !== (await digestWithFiles(tool, call, workspace))) continue
+      if (isAllowed && digest !== (await currentDigest())) continue
       await remember?.()
       if (!isAllowed) return { call, ...approved }
       const again = await authority.judge(call, asker)
-      return again.verdict === 'deny' ? { call, decision: again } : { call, ...approved }
+      if (again.verdict === 'deny') return { call, decision: again }
+      const checkAgain = async (): Promise<void> => {
+        if (digest !== (await currentDigest())) throw new CodedError('ToolTerminal/ApprovalOutdated', changedSince)
+      }
+      return { call, ...approved, checkAgain }
     }
     return { call, decision: outdated }
   }
@@ -102,13 +131,14 @@ export function createGate(
     const decision = await authority.judge(call, asker)
     if (decision.by !== 'grant') return decision
     await grants.load() // another process may have revoked it
-    const grant = grants.find({ ...call, ...asker })
+    const wanted = runsCommands(call) ? (decision.confinement ?? 'outside') : undefined
+    const grant = grants.find(grantIdentity(call, asker, wanted))
     if (!grant) return authority.judge(call, asker)
     if (!grant.bound) return decision
     const now = await digestsOf(Object.keys(grant.bound), workspace)
     if (Object.entries(grant.bound).every(([path, digest]) => now[path] === digest)) return decision
     await grants.revoke((one) => isSameGrant(one, grant))
-    return authority.judge(call, asker)
+    return currentDecision(call, asker) // by another grant, perhaps, whose files may have changed too
   }
 
   /** Guards may refuse an allowed call, whatever allowed it. */
@@ -137,6 +167,9 @@ const outdated: Decision = {
   code: 'ApprovalOutdated',
 }
 
+const changedSince =
+  'a file that the command runs or reads has changed since it was approved, so nothing was run; request the call again'
+
 async function tryGuard(guard: () => unknown): Promise<string | undefined> {
   try {
     const refusal = await guard()
@@ -146,7 +179,9 @@ async function tryGuard(guard: () => unknown): Promise<string | undefined> {
   }
 }
 
-function workspaceOf({ host: { execution, handle } }: Run, { options }: AuthorityParts): Workspace {
+type RunWorkspace = Workspace & Required<Pick<Workspace, 'sandbox'>>
+
+function workspaceOf({ host: { execution, handle } }: Run, { options }: AuthorityParts): RunWorkspace {
   const { root = handle?.cwd ?? '/', isTrusted = false } = options.workspace ?? {}
   let real: Promise<string> | undefined
   const location = execution && handle && { execution, handle }
@@ -160,7 +195,16 @@ function workspaceOf({ host: { execution, handle } }: Run, { options }: Authorit
       return typeof isTrusted === 'function' ? isTrusted() : isTrusted
     },
     ...(location && { location }),
+    sandbox: once(() => findSandbox(location)),
   }
+}
+
+/** The sandboxes of the execution context. One that cannot be tried is none. */
+async function findSandbox(location: FileLocation | undefined): Promise<SandboxSupport> {
+  if (!location) return { profiles: [], why: 'the agent has no execution context' }
+  const { execution, handle } = location
+  if (!execution.sandbox) return { profiles: [], why: `the execution context "${execution.type}" has none` }
+  return execution.sandbox(handle).catch((error) => ({ profiles: [], why: messageOf(error) }))
 }
 
 /** The session of a run, then its parents. */

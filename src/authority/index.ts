@@ -2,12 +2,14 @@
 
 export type { AuditRecord, AuditSink, Decision } from '../core/authority.ts'
 export type { Clock } from '../core/clock.ts'
+export type { SandboxSupport } from '../core/execution.ts'
 export type { Interact } from '../core/interaction.ts'
+export type { ShellLocation } from '../shell/shell-location.ts'
 export { createMemoryAudit, teeAudit } from './audit/audit.ts'
 export { createFileAudit, type FileAuditOptions } from './audit/audit-file.ts'
 export { verifyAudit } from './audit/verify-audit.ts'
 export { type Authority, type AuthorityOptions, createAuthority, type Guard } from './authority.ts'
-export type { DecisionContext } from './decide.ts'
+export type { DecisionContext } from './decision-context.ts'
 export type { Interactor, Prompt } from './interaction/interactor-queue.ts'
 export type { JudgedCall } from './judged-call.ts'
 export { type Explanation, explain, explainCommand } from './rules/explain.ts'
@@ -18,7 +20,6 @@ export {
   resolveSettings,
   type SettingsLayers,
 } from './rules/settings.ts'
-export type { ShellLocation } from './shell/shell-location.ts'
 export type { Stage, Stages } from './stages/stages.ts'
 export { createStateMachine, type StateMachine } from './stages/state-machine.ts'
 export { type EnterOptions, enterProject, trustByDigest } from './trust/enter-project.ts'

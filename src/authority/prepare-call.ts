@@ -8,15 +8,19 @@ import type { CommandLine, Effect, ToolOrigin } from '../core/authority.ts'
 import { show } from '../core/behavior.ts'
 import { isThenable } from '../core/cancellation.ts'
 import { CodedError, messageOf } from '../core/errors.ts'
+import type { SandboxSupport } from '../core/execution.ts'
 import { type FileAccess, type FileTouch, originOf, type ToolDef } from '../core/tool.ts'
 import { digestOfJson } from '../platform/canonical-json.ts'
 import type { FileLocation } from '../platform/files-of.ts'
-import type { EffectFact, JudgedCall, ShellFacts } from './judged-call.ts'
-import { isShellGlob } from './rules/wildcard.ts'
-import type { ShellReading } from './shell/reading.ts'
-import { shellFacts } from './shell/shell-facts.ts'
-import { shellKey } from './shell/shell-key.ts'
-import { type WorkspacePath, workspacePath } from './shell/shell-location.ts'
+import { hostIn } from '../platform/host-name.ts'
+import { isShellGlob } from '../platform/wildcard.ts'
+import type { ShellReading } from '../shell/reading.ts'
+import { shellFacts } from '../shell/shell-facts.ts'
+import { type WorkspacePath, workspacePath } from '../shell/shell-location.ts'
+import { whyNotStrict } from '../shell/strict-table.ts'
+import { type EffectFact, type JudgedCall, type ShellFacts, strictness } from './judged-call.ts'
+import { shellKey } from './shell-key.ts'
+import { whyNotPlainFiles } from './strict-files.ts'
 
 /** The workspace that calls act on. */
 export interface Workspace {
@@ -26,6 +30,8 @@ export interface Workspace {
   readonly isTrusted: boolean
   /** The execution context. Absent if the agent has none. */
   readonly location?: FileLocation
+  /** The sandboxes of the execution context. Default: none. */
+  readonly sandbox?: () => Promise<SandboxSupport>
 }
 
 /** A call as the model requested it. */
@@ -61,13 +67,28 @@ export async function prepareCall(
     input,
     key,
     effects: await factsOf(tool, input, key, new Set([...effects, ...undeclared(tool, origin)]), workspace, shell),
-    ...(shell && { shell }),
+    ...(shell && { shell, cwd, strict: await strictnessOf(shell, cwd, workspace) }),
+    ...(line?.isOutside === true && { isOutside: true as const }),
     ...(origin.isChanged && { changedDescription: tool.spec.description }),
     digest: digestOfJson({ tool: name, origin, input, cwd, place: workspace.location?.execution.type ?? '' }),
   })
 }
 
 const hugeLine = 65_536
+
+/** What a line is without a sandbox. One that hides the files of the user leaves only the words to be judged. */
+async function strictnessOf(
+  shell: ShellFacts,
+  cwd: string,
+  workspace: Workspace,
+): Promise<NonNullable<JudgedCall['strict']>> {
+  const { root, realRoot, location, sandbox } = workspace
+  const why = whyNotStrict(shell)
+  const isConfined = why === undefined && ((await sandbox?.())?.profiles ?? []).length > 0
+  if (why !== undefined || isConfined) return strictness(why)
+  if (location?.execution.type !== 'process') return strictness('its files cannot be examined from here')
+  return strictness(await whyNotPlainFiles(shell.commands[0]!, { cwd, realRoot: (await realRoot?.()) ?? root }))
+}
 
 /** Whether a tool comes from a project or a server. */
 export const isForeign = ({ layer }: ToolOrigin): boolean => layer === 'project' || layer === 'mcp'
@@ -126,7 +147,7 @@ const maxResolvedPaths = 32
 
 function netFacts(tool: ToolDef, input: AskedCall['input']): EffectFact[] {
   const hosts = hostsOf(tool, input)
-  return hosts.length > 0 ? hosts.map((target) => ({ effect: 'net', target })) : [{ effect: 'net' }]
+  return hosts.length > 0 ? hosts.map((host) => ({ effect: 'net', target: hostIn(host) })) : [{ effect: 'net' }]
 }
 
 /** Each path as written and, if a link leads elsewhere, its real path. */
@@ -225,8 +246,8 @@ function declaredBy(
 }
 
 function isCommandLine(value: unknown): boolean {
-  const { command, cwd = '' } = (value ?? {}) as Partial<CommandLine>
-  return isText(command) && isText(cwd)
+  const { command, cwd = '', isOutside = false } = (value ?? {}) as Partial<CommandLine>
+  return isText(command) && isText(cwd) && typeof isOutside === 'boolean'
 }
 
 const areTouches = (value: unknown): boolean =>

@@ -11,7 +11,13 @@ import {
 } from './approval-card.ts'
 import { expireCard, withdrawCard } from './card-status.ts'
 
-const payloadOf = (callId: string, tool: string, scopes: readonly string[] = ['once', 'session', 'always']) => ({
+const choices = [
+  { scope: 'once', where: 'inside', words: 'once, inside' },
+  { scope: 'once', where: 'outside', words: 'once, outside' },
+  { scope: 'session', where: 'inside', words: 'in this session: every `touch`, inside' },
+  { scope: 'project', where: 'inside', words: 'always: every `touch`, inside' },
+]
+const payloadOf = (callId: string, tool: string) => ({
   kind: 'Approve',
   toolId: tool,
   approvalKey: 'k',
@@ -19,7 +25,7 @@ const payloadOf = (callId: string, tool: string, scopes: readonly string[] = ['o
   call: { callId, tool, origin: { layer: 'bundled' }, effects: [] },
   consent: { title: `Allow ${tool}?`, lines: [`tool: ${tool}`, 'asked because: nothing allows it'] },
   digest: 'D',
-  scopes,
+  choices,
 })
 
 const one = approvalOfPrompt({ correlationId: 'q', payload: payloadOf('c1', 'shell'), expiresAt: 5 })
@@ -29,7 +35,7 @@ const batch = approvalOfPrompt({
     kind: 'Approve',
     toolId: 'shell, edit',
     calls: [payloadOf('c1', 'shell'), payloadOf('c2', 'edit')],
-    scopes: ['once'],
+    choices: choices.slice(0, 1),
   },
 })
 const waiting: PendingCall = {
@@ -56,14 +62,20 @@ describe('the content of a card', () => {
       isDisabled: false,
       title: 'Allow shell?',
       calls: [{ callId: 'c1', tool: 'shell', reason: '', lines: ['tool: shell', 'asked because: nothing allows it'] }],
-      choices: ['allow', 'allow-session', 'allow-always', 'deny'],
+      choices: ['allow', 'allow-outside', 'allow-session', 'allow-project', 'deny'],
+      words: {
+        allow: 'once, inside',
+        'allow-outside': 'once, outside',
+        'allow-session': 'in this session: every `touch`, inside',
+        'allow-project': 'always: every `touch`, inside',
+      },
       expiresAt: 5,
     })
   })
 
-  test('of a pending call: parameters and reason, allow and deny', () => {
+  test('of a pending call: parameters, reason and choices', () => {
     const card = approvalOfPending(waiting)
-    expect(card).toMatchObject({ id: 'c1', title: 'Allow write_file?', choices: ['allow', 'deny'] })
+    expect(card).toMatchObject({ id: 'c1', title: 'Allow write_file?', choices: one.choices, words: one.words })
     expect(card.calls).toEqual([
       {
         callId: 'c1',
@@ -74,7 +86,7 @@ describe('the content of a card', () => {
       },
     ])
     const { request: _, ...bare } = waiting
-    expect(approvalOfPending(bare).calls[0]?.lines).toEqual([])
+    expect(approvalOfPending(bare)).toMatchObject({ calls: [{ lines: [] }], choices: ['allow', 'deny'], words: {} })
     expect(() => approvalOfPending([])).toThrow('approvalOfPending needs at least one call that waits, got none')
   })
 
@@ -102,13 +114,19 @@ describe('the content of a card', () => {
   test('of an incomplete or invalid prompt', () => {
     const bare = approvalOfPrompt({
       correlationId: 'q',
-      payload: { calls: 3, scopes: 'always', toolId: 'x'.repeat(500) },
+      payload: { calls: 3, choices: [{ scope: 'project' }, 'session', null], toolId: 'x'.repeat(500) },
     })
     expect(bare.choices).toEqual(['allow', 'deny'])
     expect(bare.title.length).toBeLessThan(120)
     expect(bare.calls).toHaveLength(1)
     const described = approvalOfPrompt({ correlationId: 'q', payload: { calls: [], description: 'a\nb' } })
     expect(described.calls).toEqual([{ callId: 'q', tool: 'a tool that is not named', reason: '', lines: ['a', 'b'] }])
+  })
+
+  test('that can only run outside offers one way to allow it once', () => {
+    const only = [{ scope: 'once', where: 'outside', words: 'once, outside' }]
+    const card = approvalOfPrompt({ correlationId: 'q', payload: { ...payloadOf('c1', 'shell'), choices: only } })
+    expect([card.choices, card.words]).toEqual([['allow', 'deny'], { allow: 'once, outside' }])
   })
 
   test('calls that wait for a text answer are distinguished', () => {
@@ -120,10 +138,11 @@ describe('the content of a card', () => {
 
 describe('D044 an approval', () => {
   test.each([
-    ['allow', 'once'],
-    ['allow-session', 'session'],
-    ['allow-always', 'always'],
-  ] as const)('D044 %s is answered once, and closed after that', (choice, scope) => {
+    ['allow', { scope: 'once' }],
+    ['allow-outside', { scope: 'once', where: 'outside' }],
+    ['allow-session', { scope: 'session' }],
+    ['allow-project', { scope: 'project' }],
+  ] as const)('D044 %s is answered once, and closed after that', (choice, extent) => {
     const first = answerApproval(one, choice)
     if (!first.isAccepted) throw new Error(first.reason)
     expect(first.card).toMatchObject({
@@ -131,7 +150,8 @@ describe('D044 an approval', () => {
       isDisabled: true,
       answer: { choice, calls: { c1: 'allow' } },
     })
-    expect(approvalResponse(first.answer)).toEqual({ status: 'accepted', value: { scope } })
+    expect(approvalResponse(first.answer)).toEqual({ status: 'accepted', value: extent })
+    expect(approvalPendingAnswers(first.answer)).toEqual([['c1', { decision: 'allow', ...extent }]])
     expect(answerApproval(first.card, 'deny')).toEqual({
       isAccepted: false,
       card: first.card,
@@ -177,11 +197,11 @@ describe('D044 an approval', () => {
   })
 
   test('accepts only the offered choices, and stays open otherwise', () => {
-    const outcome = answerApproval(batch, 'allow-always')
+    const outcome = answerApproval(batch, 'allow-project')
     expect(outcome).toEqual({
       isAccepted: false,
       card: batch,
-      reason: '"allow-always" is not offered here; choose one of allow, deny.',
+      reason: '"allow-project" is not offered here; choose one of allow, deny.',
     })
     expect(answerApproval(batch, 'allow', { except: ['c9'] })).toMatchObject({
       reason: 'There is no call "c9" here; except names calls of this card: c1, c2.',
@@ -196,7 +216,7 @@ describe('D044 an approval', () => {
       value: { scope: 'once', calls: { c1: 'allow', c2: 'deny' } },
     })
     expect(approvalPendingAnswers(outcome.answer)).toEqual([
-      ['c1', { decision: 'allow' }],
+      ['c1', { decision: 'allow', scope: 'once' }],
       ['c2', { decision: 'deny' }],
     ])
   })
@@ -212,13 +232,39 @@ describe('D044 an approval', () => {
     }
   })
 
+  test('HK07 may decide about each edit of a call, and about all of them', () => {
+    const edits = [{ decision: 'allow' }, { decision: 'deny', note: 'no' }] as const
+    const payload = { ...payloadOf('c1', 'multi_edit'), edits: 2 }
+    const cards = {
+      one: approvalOfPrompt({ correlationId: 'q', payload }),
+      batch: approvalOfPrompt({ correlationId: 'q', payload: { calls: [payload, payloadOf('c2', 'edit')], choices } }),
+    }
+    const responses = Object.values(cards).map((card) => {
+      const outcome = answerApproval(card, 'allow', { edits: { c1: edits } })
+      if (!outcome.isAccepted) throw new Error(outcome.reason)
+      expect(approvalPendingAnswers(outcome.answer)[0]).toEqual(['c1', { decision: 'allow', scope: 'once', edits }])
+      return approvalResponse(outcome.answer)
+    })
+    expect(responses).toEqual([
+      { status: 'accepted', value: { scope: 'once', edits } },
+      { status: 'accepted', value: { scope: 'once', calls: { c1: { decision: 'allow', edits }, c2: 'allow' } } },
+    ])
+    expect(readAnswer('Approve', responses[0], payload)).toEqual(responses[0])
+    expect(answerApproval(cards.one, 'allow', { edits: { c1: edits.slice(1) } })).toMatchObject({
+      reason: '"c1" has 2 edits; decide about each of them.',
+    })
+    expect(answerApproval(cards.batch, 'allow', { edits: { c2: edits } })).toMatchObject({ isAccepted: false })
+    const none = answerApproval(cards.one, 'allow', { edits: { c1: [edits[1], edits[1]] } })
+    expect(none.isAccepted && approvalResponse(none.answer)).toMatchObject({ status: 'rejected' })
+  })
+
   test('gives answers that the authority reads', () => {
     for (const card of [one, batch])
       for (const choice of card.choices) {
         const outcome = answerApproval(card, choice, { note: 'n' })
         if (!outcome.isAccepted) throw new Error(outcome.reason)
         const response = approvalResponse(outcome.answer)
-        expect(readAnswer('Approve', response)).toEqual(response)
+        expect(readAnswer('Approve', response, {})).toEqual(response)
       }
   })
 })

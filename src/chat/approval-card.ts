@@ -1,5 +1,6 @@
-import type { ApprovalScope } from '../authority/grants/grants.ts'
-import type { InteractionResponse } from '../core/interaction.ts'
+import type { ApprovalExtent } from '../core/authority.ts'
+import { areEditDecisions, type EditDecision, isDenied } from '../core/edit-outcomes.ts'
+import { type InteractionResponse, questionAbout } from '../core/interaction.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { PendingAnswer, PendingCall } from '../core/store.ts'
 import { cutText } from '../core/text.ts'
@@ -13,6 +14,8 @@ export interface ApprovalCard extends Card {
   readonly calls: readonly ApprovalCall[]
   /** The buttons, in their order. */
   readonly choices: readonly ApprovalChoice[]
+  /** What each choice allows, in the words of the authority. */
+  readonly words: Readonly<Partial<Record<ApprovalChoice, string>>>
   /** When it expires, in ms since the epoch, if known. */
   readonly expiresAt?: number
   /** Set when it is answered. */
@@ -30,15 +33,20 @@ export interface ApprovalCall {
   readonly lines: readonly string[]
   /** The file changes that the call would make, if its tool has a preview. */
   readonly preview?: ToolPreview
+  /** How many edits it has, if they can be decided about one by one; `preview` has what each would change. */
+  readonly edits?: number
 }
 
-export type ApprovalChoice = 'allow' | 'allow-session' | 'allow-project' | 'allow-always' | 'deny'
+/** `allow`: once, inside the sandbox where there is one. */
+export type ApprovalChoice = 'allow' | 'allow-outside' | 'allow-session' | 'allow-project' | 'deny'
 
 export interface ApprovalAnswer {
   readonly choice: ApprovalChoice
   /** For the model. */
   readonly note?: string
   readonly calls: Readonly<Record<string, 'allow' | 'deny'>>
+  /** The decisions about single edits, by call. */
+  readonly edits?: Readonly<Record<string, readonly EditDecision[]>>
 }
 
 /** The card of a prompt of kind `Approve` or `grantStageTool`, for one call or for several, as an interactor receives it. */
@@ -55,7 +63,7 @@ export function approvalOfPrompt({
   const each = list.length > 0 ? list : [payload]
   // A call without an id gets an unknown one, so that it is never allowed by mistake.
   const calls = each.map((one, i) => callOf(one, each.length > 1 ? `${correlationId}/${i + 1}` : correlationId))
-  return cardOf(correlationId, calls, { scopes: payload.scopes, ...(expiresAt !== undefined && { expiresAt }) })
+  return cardOf(correlationId, calls, { offers: [payload.choices], ...(expiresAt !== undefined && { expiresAt }) })
 }
 
 /** The card of one or more calls that wait in a session (`session.pending`). */
@@ -63,11 +71,12 @@ export function approvalOfPending(pending: PendingCall | readonly PendingCall[])
   const list: readonly PendingCall[] = Array.isArray(pending) ? pending : [pending as PendingCall]
   if (list.length === 0)
     throw new TypeError('approvalOfPending needs at least one call that waits, got none; show no card')
-  const calls = list.map(({ callId, name, input, reason, request }) => {
-    const payload = payloadFor(callId, request)
+  const payloads = list.map(({ callId, request }) => questionAbout(request, callId))
+  const calls = list.map(({ callId, name, input, reason }, i) => {
+    const payload = payloads[i]!
     return { callId, tool: name, reason, parameters: input, lines: linesOf(payload), ...previewOf(payload) }
   })
-  const card = cardOf(list[0]!.callId, calls, {})
+  const card = cardOf(list[0]!.callId, calls, { offers: payloads.map(({ choices }) => choices) })
   if (list.some(({ decision }) => decision === undefined)) return card
   return closeCard(card, list.every(({ decision }) => decision === 'expired') ? 'expired' : 'answered')
 }
@@ -79,12 +88,16 @@ export function isPendingApproval({ callId, digest, request }: PendingCall): boo
 
 /**
  * Accepts the answer of a person, once. A choice that is not offered is refused, and the card stays open. The note is for
- * the model; `except` has the ids of calls to deny while the others are allowed.
+ * the model; `except` has the ids of calls to deny while the others are allowed, `edits` the decisions about single edits.
  */
 export function answerApproval(
   card: ApprovalCard,
   choice: ApprovalChoice,
-  { note, except = [] }: { readonly note?: string; readonly except?: readonly string[] } = {},
+  {
+    note,
+    except = [],
+    edits = {},
+  }: Pick<ApprovalAnswer, 'note' | 'edits'> & { readonly except?: readonly string[] } = {},
 ): CardOutcome<ApprovalCard> {
   const refused = (reason: string) => ({ isAccepted: false, card, reason }) as const
   const closed = closedReason(card)
@@ -96,55 +109,87 @@ export function answerApproval(
     return refused(
       `There is no call "${cutText(unknown, 100)}" here; except names calls of this card: ${card.calls.map(({ callId }) => callId).join(', ')}.`,
     )
-  const isDenied = (callId: string): boolean => choice === 'deny' || except.includes(callId)
+  const wrong = whyEditsWrong(edits, card.calls)
+  if (wrong !== undefined) return refused(wrong)
+  const isRefused = (callId: string): boolean =>
+    choice === 'deny' || except.includes(callId) || edits[callId]?.every(isDenied) === true
   const calls = Object.fromEntries(
-    card.calls.map(({ callId }) => [callId, isDenied(callId) ? 'deny' : 'allow'] as const),
+    card.calls.map(({ callId }) => [callId, isRefused(callId) ? 'deny' : 'allow'] as const),
   )
+  const decided = Object.entries(edits).filter(([callId]) => calls[callId] === 'allow')
   const answer: ApprovalAnswer = Object.freeze({
     choice,
     calls,
+    ...(decided.length > 0 && { edits: Object.fromEntries(decided) }),
     ...(note !== undefined && note.trim() !== '' && { note }),
   })
   return { isAccepted: true, answer, card: closeCard({ ...card, answer }, 'answered') }
 }
 
+function whyEditsWrong(
+  edits: NonNullable<ApprovalAnswer['edits']>,
+  calls: readonly ApprovalCall[],
+): string | undefined {
+  for (const [id, decisions] of Object.entries(edits)) {
+    const count = calls.find(({ callId }) => callId === id)?.edits ?? 0
+    if (count === 0) return `The edits of "${cutText(id, 100)}" cannot be decided about one by one.`
+    if (!areEditDecisions(decisions) || decisions.length !== count)
+      return `"${cutText(id, 100)}" has ${count} edits; decide about each of them.`
+  }
+  return undefined
+}
+
 /** The argument for `respond` of a prompt, or for `interactions.answer`. */
-export function approvalResponse({ choice, calls, note }: ApprovalAnswer): InteractionResponse {
+export function approvalResponse({ choice, calls, edits = {}, note }: ApprovalAnswer): InteractionResponse {
   if (choice === 'deny') return { status: 'rejected', reason: note ?? 'declined' }
   const isBatch = Object.keys(calls).length > 1
   const isAllDenied = Object.values(calls).every((decision) => decision === 'deny')
   if (isAllDenied) return { status: 'rejected', reason: note ?? 'declined' }
-  const value = { scope: scopeOf[choice], ...(isBatch && { calls }), ...(note !== undefined && { note }) }
-  return { status: 'accepted', value }
+  const value = { ...extentOf[choice], ...(isBatch ? { calls: withEdits(calls, edits) } : editsOfFirst(edits)) }
+  return { status: 'accepted', value: { ...value, ...(note !== undefined && { note }) } }
+}
+
+function withEdits(calls: ApprovalAnswer['calls'], edits: NonNullable<ApprovalAnswer['edits']>): object {
+  const verdicts = Object.entries(calls).map(([id, decision]) => [
+    id,
+    edits[id] ? { decision, edits: edits[id] } : decision,
+  ])
+  return Object.fromEntries(verdicts)
+}
+
+function editsOfFirst(edits: NonNullable<ApprovalAnswer['edits']>): Pick<ApprovalExtent, 'edits'> {
+  const [first] = Object.values(edits)
+  return first ? { edits: first } : {}
 }
 
 /** The arguments for `session.answer`, for each call. An `allow` counts only if the host signs it. */
 export function approvalPendingAnswers({
+  choice,
   calls,
+  edits = {},
   note,
 }: ApprovalAnswer): readonly (readonly [callId: string, answer: PendingAnswer])[] {
-  return Object.entries(calls).map(([callId, decision]) => [
-    callId,
-    { decision, ...(note !== undefined && { content: note }) },
-  ])
+  return Object.entries(calls).map(([callId, decision]) => {
+    const only = edits[callId] && { edits: edits[callId] }
+    const extent = choice !== 'deny' && decision === 'allow' && { ...extentOf[choice], ...only }
+    return [callId, { decision, ...extent, ...(note !== undefined && { content: note }) }]
+  })
 }
 
-const scopeOf: Readonly<Record<Exclude<ApprovalChoice, 'deny'>, ApprovalScope>> = {
-  allow: 'once',
-  'allow-session': 'session',
-  'allow-project': 'project',
-  'allow-always': 'always',
-}
+const extentOf = {
+  allow: { scope: 'once' },
+  'allow-outside': { scope: 'once', where: 'outside' },
+  'allow-session': { scope: 'session' },
+  'allow-project': { scope: 'project' },
+} as const satisfies Record<Exclude<ApprovalChoice, 'deny'>, ApprovalExtent>
 
 function cardOf(
   id: string,
   calls: readonly ApprovalCall[],
-  { scopes, expiresAt }: { readonly scopes?: unknown; readonly expiresAt?: number },
+  { offers, expiresAt }: { readonly offers: readonly unknown[]; readonly expiresAt?: number },
 ): ApprovalCard {
-  const offered: readonly unknown[] = Array.isArray(scopes) ? scopes : []
-  const wider = (['allow-session', 'allow-project', 'allow-always'] as const).filter((choice) =>
-    offered.includes(scopeOf[choice]),
-  )
+  const words = offeredWords(offers)
+  const wider = (['allow-outside', 'allow-session', 'allow-project'] as const).filter((choice) => words[choice])
   return Object.freeze({
     id,
     status: 'open',
@@ -152,8 +197,22 @@ function cardOf(
     title: calls.length === 1 ? `Allow ${cutText(calls[0]!.tool, 100)}?` : `Allow these ${calls.length} calls?`,
     calls: Object.freeze(calls),
     choices: Object.freeze(['allow', ...wider, 'deny'] as const),
+    words: Object.freeze(words),
     ...(expiresAt !== undefined && { expiresAt }),
   })
+}
+
+/** The words of each choice that all calls have. */
+function offeredWords(offers: readonly unknown[]): Partial<Record<ApprovalChoice, string>> {
+  const each = offers.map((offer) => (Array.isArray(offer) ? offer.filter(isRecord) : []))
+  const words = Object.entries(extentOf).flatMap(([choice, wanted]: [string, ApprovalExtent]) => {
+    const fits = ({ scope, where }: Readonly<Record<string, unknown>>): boolean =>
+      scope === wanted.scope && (wanted.where === undefined || where === wanted.where)
+    const found = each.map((offer) => textOf(offer.find(fits)?.words))
+    return found.includes(undefined) ? [] : [[choice, [...new Set(found)].join('; ')]]
+  })
+  const isOnlyOutside = each.every((offer) => offer.every(({ where }) => where === 'outside'))
+  return Object.fromEntries(isOnlyOutside ? words.filter(([choice]) => choice !== 'allow-outside') : words)
 }
 
 /** The payload may come from another machine, so nothing in it is trusted. */
@@ -170,18 +229,10 @@ function callOf(payload: Readonly<Record<string, unknown>>, fallbackId: string):
   }
 }
 
-function previewOf(payload: Readonly<Record<string, unknown>>): { readonly preview?: ToolPreview } {
+function previewOf(payload: Readonly<Record<string, unknown>>): Pick<ApprovalCall, 'preview' | 'edits'> {
   const preview = parsePreview(payload.preview)
-  return preview ? { preview } : {}
-}
-
-/** The part of a request for one call. The request of a halted run is wrapped once more. */
-function payloadFor(callId: string, request: unknown): Readonly<Record<string, unknown>> {
-  if (!isRecord(request)) return {}
-  const payload = isRecord(request.payload) ? request.payload : request
-  const calls: readonly unknown[] = Array.isArray(payload.calls) ? payload.calls : []
-  const own = calls.find((one) => isRecord(one) && isRecord(one.call) && one.call.callId === callId)
-  return isRecord(own) ? own : payload
+  const { edits } = payload
+  return { ...(preview && { preview }), ...(typeof edits === 'number' && { edits }) }
 }
 
 function linesOf({ consent, description }: Readonly<Record<string, unknown>>): readonly string[] {

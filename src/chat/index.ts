@@ -1,6 +1,19 @@
-/** `libero/chat`: view models for programs that show an agent. */
+/** `libero/chat`: the engine of a chat, its commands, and view models for programs that show an agent. */
 
+export type { ProjectEntry } from '../authority/trust/project-entry.ts'
+export type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
+export { type WorkInRun, workInRun } from '../extensions/work-in-run.ts'
 export type { McpCredentialStore } from '../mcp/oauth/credential-store.ts'
 export { createFileMcpCredentialStore } from '../mcp/oauth/file-credential-store.ts'
 export { BUILD_AGENT, build, PLAN_AGENT, plan } from '../presets/coding.ts'
+export type * from './chat.ts'
+export type * from './command.ts'
+export { chatCommands } from './commands/chat-commands.ts'
+export { skillCommands } from './commands/skill.ts'
+export { type CompletionSources, type Completions, completionsFor } from './complete.ts'
+export { createChat } from './create-chat.ts'
+export { type CustomCommands, loadCustomCommands } from './custom-commands.ts'
+export type { FuzzyIndex } from './fuzzy-match.ts'
+export { submitLine } from './submit-line.ts'
 export * from './view-models.ts'
+export { type WorkspaceFiles, workspaceFiles } from './workspace-files.ts'

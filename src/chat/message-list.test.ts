@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { recordings } from '../../test/view/recorded-runs.ts'
 import type { AgentInstanceMessage } from '../plugins/message.ts'
+import { emptyView, foldEvent } from '../view/session-view.ts'
 import { createMessageList, isFaded } from './message-list.ts'
 
 const said = (id: string, more: Partial<AgentInstanceMessage> = {}): AgentInstanceMessage => ({
@@ -193,5 +195,40 @@ describe('a faded message', () => {
     list.apply(said('third'))
     expect(faded()).toEqual(['call', 'r1', 'r2', 'r3', 'second'])
     expect(list.isFaded('none')).toBe(false)
+  })
+})
+
+describe('the messages of a session', () => {
+  test.each(Object.entries(recordings))('SV12 are those of its view, live and on a replay: %s', async (_, recorded) => {
+    const list = createMessageList()
+    let view = emptyView
+    for (const event of await recorded()) {
+      view = foldEvent(view, event)
+      list.show(view)
+      if (!event.durable) continue
+      const replayed = createMessageList()
+      replayed.show(view)
+      expect(list.turns).toEqual(replayed.turns)
+    }
+    const rows = [...view.rows].filter((row) => row.kind === 'message' || row.kind === 'answer')
+    expect(list.ids).toEqual(expect.arrayContaining(rows.map(({ id }) => id)))
+    const { turns } = list
+    list.show(view)
+    expect(list.turns).toBe(turns)
+  })
+
+  test('SV12 an answer streams as one message, and is shown again when the model call is tried again', async () => {
+    const list = createMessageList()
+    const texts = new Set<string>()
+    let view = emptyView
+    for (const event of await recordings['a service that breaks off, then fails for good']!()) {
+      view = foldEvent(view, event)
+      list.show(view)
+      const last = list.turns[0]?.messages.at(-1)
+      if (last) texts.add(`${last.role} ${last.content}`)
+    }
+    expect([...texts]).toEqual([
+      ...['user One.', 'assistant Half an ans', 'assistant A whole ', 'assistant A whole answer.'],
+    ])
   })
 })

@@ -1,5 +1,7 @@
 import { isRecord } from '../core/is-record.ts'
 import type { AgentInstanceMessage, MessageCall } from '../plugins/message.ts'
+import { messagesOfRow } from '../plugins/row-messages.ts'
+import { emptyView, type SessionView } from '../view/session-view.ts'
 
 /** A message of a person and all messages after it. Messages before the first one form a turn without `user`. */
 export interface ChatTurn {
@@ -14,6 +16,8 @@ export interface ChatTurn {
 export interface MessageList {
   /** Adds a message, or replaces the one with its id. Returns false if nothing changed. */
   apply(message: AgentInstanceMessage): boolean
+  /** Shows the messages of a session, as its view has them: those that it had before and has not now are removed. */
+  show(view: SessionView, agentId?: string): void
   /** Returns false if there is none. Later stream updates do not add it again. */
   remove(id: string): boolean
   /** The person cancelled: streamed messages stay unchanged until their final form arrives. */
@@ -78,7 +82,27 @@ export function createMessageList(): MessageList {
     return !result || isFinalAnswer(result) || !isFaded(result, answeredSince(result))
   }
 
-  return {
+  let shown: SessionView['rows'] = emptyView.rows
+  /** Unlike `remove`: the answer may be streamed once more, under the same id. */
+  const drop = (id: string): boolean => {
+    if (!messages.delete(id)) return false
+    ids = answeredBefore = undefined
+    return (hasStaleTurns = true)
+  }
+
+  const list: MessageList = {
+    show({ rows }, agentId = 'session') {
+      const before = shown
+      shown = rows
+      const changed = rows.changesSince(before)
+      // Results may come in another order than their calls.
+      const now = changed.flatMap((at) => messagesOfRow(rows, at)).sort((a, b) => a.seq - b.seq)
+      const known = new Set(now.map(({ message }) => message.id))
+      for (let at = rows.length; at < before.length; at++) changed.push(at)
+      for (const { message } of changed.flatMap((at) => messagesOfRow(before, at)))
+        if (!known.has(message.id)) drop(message.id)
+      for (const { message } of now) list.apply({ agentId, ...message })
+    },
     apply(message) {
       const { id } = message
       const known = messages.get(id)
@@ -98,10 +122,7 @@ export function createMessageList(): MessageList {
     },
     remove(id) {
       closed.add(id)
-      if (!messages.delete(id)) return false
-      ids = answeredBefore = undefined
-      hasStaleTurns = true
-      return true
+      return drop(id)
     },
     cancel() {
       for (const message of messages.values()) if (isStreamed(message)) closed.add(message.id)
@@ -123,6 +144,7 @@ export function createMessageList(): MessageList {
       return calls.length > 0 ? !calls.some(isToSend) : isFaded(message, answeredSince(message))
     },
   }
+  return list
 }
 
 /** Whether the next model call leaves out a message, after `answeredSince` answers. */

@@ -1,9 +1,23 @@
 /** View models for any screen, independent of Node. */
 
+export {
+  type EditDecision,
+  type EditOutcome,
+  injectOutcomesIntoInput,
+  parseEditOutcomesFromResult,
+} from '../core/edit-outcomes.ts'
 export type { InteractionResponse } from '../core/interaction.ts'
+export type { LogEntry } from '../core/log.ts'
 export type { PendingAnswer, PendingCall } from '../core/store.ts'
+export type { GapEvent } from '../events/event-queue.ts'
+export type { AgentEvent } from '../events/events.ts'
+export type { SnapshotEvent } from '../events/live-feed.ts'
 export type { AgentInstanceMessage } from '../plugins/message.ts'
 export type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
+export type { PersistentList } from '../view/persistent-list.ts'
+export type { Row } from '../view/rows.ts'
+export { emptyView, foldEntries, foldEvent, type SessionView } from '../view/session-view.ts'
+export { createViewHistory, type ViewHistory } from '../view/view-history.ts'
 export {
   type ApprovalAnswer,
   type ApprovalCard,

@@ -72,6 +72,14 @@ interface Example {
 }
 
 /** Types `run` by the flags of the command. */
-export function defineCommand<const F extends Flags>(command: Command<F>): Command {
-  return command as unknown as Command
+export function defineCommand<const F extends Flags>(command: Command<F>): Command
+export function defineCommand(command: Command): Command {
+  return command
 }
+
+/** The flag `--edits` of the commands that answer a call. */
+export const editsFlag = {
+  type: 'string',
+  value: 'numbers',
+  says: 'Allow only these edits of the call, such as 1,3; the others are denied, with the note',
+} as const

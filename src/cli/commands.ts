@@ -5,9 +5,11 @@ export const commands: readonly CommandEntry[] = [
   entry('run', 'Work on a task (what `libero "task"` does)', () => import('./commands/run.ts')),
   entry(
     'sessions',
-    'List, show, resume, name, fork, export, import and delete sessions',
+    'List, show, resume, rewind, name, fork, export, import and delete sessions',
     () => import('./commands/sessions.ts'),
   ),
+  entry('attach', 'Join a session that another process on this machine runs', () => import('./commands/attach.ts')),
+  entry('undo', 'Undo the last message of a session and the file changes for it', () => import('./commands/undo.ts')),
   entry(
     'agents',
     'Create persistent agents, send them messages, answer and watch them',
@@ -25,6 +27,12 @@ export const commands: readonly CommandEntry[] = [
     'trust',
     'Decide whether to trust a project’s tools, skills, servers, settings and instructions',
     () => import('./commands/trust.ts'),
+  ),
+  entry('grants', 'List and revoke the approvals that are kept', () => import('./commands/grants.ts')),
+  entry(
+    'sandbox',
+    'Show what commands can read, write and reach in this folder',
+    () => import('./commands/sandbox.ts'),
   ),
   entry('policy', 'Explain the decision about a command, or test rules', () => import('./commands/policy.ts')),
   entry(

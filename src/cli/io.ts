@@ -1,15 +1,13 @@
-import type { Readable, Writable } from 'node:stream'
+import type { Output, TerminalStreams } from '../tui/terminal/output.ts'
 
 /** A command's access to the outside world; tests replace it. */
-export interface Io {
-  readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown }
+export interface Io extends TerminalStreams {
   /** stdin is known to be empty, as `/dev/null` is, without opening it. */
   readonly isStdinEmpty?: boolean
   /** For the answer only. */
   readonly stdout: Output
   /** For everything else: progress, questions, notices, errors. */
   readonly stderr: Output
-  readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   /** The user's own folder: `$LIBERO_HOME`, else `~/.libero`. */
   readonly home: string
@@ -28,5 +26,5 @@ export interface Io {
   err(line: string): void
 }
 
-export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number }
+export type { Output }
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'

@@ -2,13 +2,11 @@ import { visibleName } from '../platform/visible-text.ts'
 import type { Io } from './io.ts'
 /** JSON in which characters that a terminal would obey or hide are escaped. */
 export function jsonText(value: unknown): string {
-  return JSON.stringify(value, null, 2).replace(
-    unseen,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return JSON.stringify(value, null, 2).replace(unseen, (sign) => sign.split('').map(escaped).join(''))
 }
 
-const unseen = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
+const unseen = /[\u007f-\u009f\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}\p{Zp}\ufff9-\ufffb]/gu
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** The beginning of a text, for one line of a list. */
 export function shortLine(text: string): string {

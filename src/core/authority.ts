@@ -1,3 +1,6 @@
+import type { EditDecision } from './edit-outcomes.ts'
+import type { Confinement } from './execution.ts'
+
 /** What a call does, as its tool declares it. The authority decides by effects, not by tool names. */
 export type Effect =
   | 'fs.read'
@@ -28,6 +31,8 @@ export interface CommandLine {
   readonly command: string
   /** As in the input. Default: the agent's working directory. */
   readonly cwd?: string
+  /** The call asks to run it outside any sandbox. */
+  readonly isOutside?: boolean
 }
 
 export type Verdict = 'allow' | 'ask' | 'deny'
@@ -43,6 +48,7 @@ export type DecidedBy =
   | 'allow-rule'
   | 'grant'
   | 'mode-gate'
+  | 'sandbox'
   | 'floor'
   | 'preview'
   | 'guard'
@@ -58,6 +64,29 @@ export interface Decision {
   readonly why: string
   /** For denials, such as `ApprovalDenied`. */
   readonly code?: string
+  /**
+   * What the commands of an allowed call can reach; of a call that is asked about, what they could if it is allowed
+   * inside. `outside`: they run with all rights of the user. Absent where the context has no sandbox.
+   */
+  readonly confinement?: Confinement | 'outside'
+  /** Of an allowed call some of whose edits a person denied: the decision about each. */
+  readonly edits?: readonly EditDecision[]
+}
+
+/** How long an approval counts: for one call, in a session, in a project. What counts in all projects is a rule. */
+export type ApprovalScope = 'once' | 'session' | 'project'
+
+/** In the sandbox that the question names, or outside of it with all rights of the user. */
+export type ApprovalPlace = 'inside' | 'outside'
+
+/** How far an approval reaches. */
+export interface ApprovalExtent {
+  /** Default `once`. */
+  readonly scope?: ApprovalScope
+  /** Default: inside, where there is a sandbox. */
+  readonly where?: ApprovalPlace
+  /** The decision about each edit of the call. Default: all are allowed. If one is denied, the approval counts once. */
+  readonly edits?: readonly EditDecision[]
 }
 
 /** One line of the audit. */

@@ -102,10 +102,8 @@ export const defaultBehavior = {
 
 /** Each field is taken from the last layer that defines it. */
 export function resolveBehavior(...layers: (Behavior | undefined)[]): ResolvedBehavior {
-  const resolved: Record<string, unknown> = { ...defaultBehavior }
-  for (const layer of layers)
-    for (const [field, value] of Object.entries(layer ?? {})) if (value !== undefined) resolved[field] = value
-  return resolved as unknown as ResolvedBehavior
+  const given = layers.flatMap((layer) => Object.entries(layer ?? {})).filter(([, value]) => value !== undefined)
+  return Object.assign<ResolvedBehavior, Behavior>({ ...defaultBehavior }, Object.fromEntries(given))
 }
 
 /** Throws on an unknown field or an invalid value; the message says what would be valid. */

@@ -24,6 +24,38 @@ export interface ExecutionContext {
   stat?(handle: ExecutionHandle, path: string): Promise<FileInfo>
   /** For reading a part of a file, or its bytes. Only regular files can be opened. */
   openFile?(handle: ExecutionHandle, path: string): Promise<OpenFile>
+  /** Which sandboxes commands can be run in, found out by trying. Without it the context has none. */
+  sandbox?(handle: ExecutionHandle): Promise<SandboxSupport>
+}
+
+/**
+ * The sandboxes for commands. `read-only`: nothing can be written, the home folder is empty, there is no network.
+ * `workspace-write`: the workspace can be written too, except its protected paths.
+ */
+export type SandboxProfile = 'read-only' | 'workspace-write'
+
+/** What a command can reach: decided by the authority, enforced by the execution context. */
+export interface Confinement {
+  readonly profile: SandboxProfile
+  /** What it can read outside the workspace. These paths are absolute, with links resolved. */
+  readonly reads: readonly string[]
+  /** What it can write outside the workspace; nothing in `read-only`. */
+  readonly writes: readonly string[]
+  /** What it cannot read although it could otherwise; a star stands for any characters, slashes too. */
+  readonly hidden: readonly string[]
+  /** The hosts that it can connect to; `any` for the network of this machine. */
+  readonly hosts: readonly string[] | 'any'
+  /** The home folder: empty, or readable except for its secrets. */
+  readonly home: 'empty' | 'readable'
+}
+
+/** The sandboxes of an execution context. */
+export interface SandboxSupport {
+  readonly profiles: readonly SandboxProfile[]
+  /** What enforces them, such as `bubblewrap`. */
+  readonly by?: string
+  /** Why there is none, in words for a person. */
+  readonly why?: string
 }
 
 export interface ExecutionCapabilities {
@@ -61,6 +93,10 @@ export interface ExecOptions {
   readonly onOutput?: (text: string, from: 'stdout' | 'stderr') => void
   /** The call that starts the command. After a crash, the next process that opens the session finds the command by it and ends it. */
   readonly call?: { readonly runId: string; readonly callId: string }
+  /** Absolute paths of programs and files that the tool itself brings along: the command can read them in a sandbox too. */
+  readonly programs?: readonly string[]
+  /** A context that cannot enforce it rejects with the code `ENOSANDBOX`, before anything starts. Default: none. */
+  readonly confinement?: Confinement
 }
 
 export interface ExecResult {
@@ -75,6 +111,8 @@ export interface ExecResult {
   readonly timedOut?: boolean
   /** Command lines of the processes that it left running and that were ended. */
   readonly leftRunning?: readonly string[]
+  /** The sandbox that it ran in, and what of its failure the sandbox may have caused: words for the model. */
+  readonly sandbox?: { readonly profile: SandboxProfile; readonly hint?: string }
 }
 
 export interface WriteFileOptions {
@@ -100,6 +138,47 @@ export interface OpenFile {
   /** Up to `length` bytes from `position`; fewer only at the end. */
   read(position: number, length: number): Promise<Uint8Array>
   close(): Promise<void>
+}
+
+/** The same context, whose commands are all confined. */
+export function confinedExecution(execution: ExecutionContext, confinement: Confinement): ExecutionContext {
+  return withExec(execution, async (handle, command, options) => {
+    if (!execution.sandbox) throw noSandbox(execution.type, confinement.profile)
+    return execution.exec(handle, command, { ...options, confinement })
+  })
+}
+
+/** The same context, in which `check` is awaited before the first command; if it rejects, no command starts. */
+export function checkedExecution(execution: ExecutionContext, check: () => Promise<void>): ExecutionContext {
+  let checked: Promise<void> | undefined
+  return withExec(execution, async (handle, command, options) => {
+    await (checked ??= check())
+    return execution.exec(handle, command, options)
+  })
+}
+
+function withExec(execution: ExecutionContext, exec: ExecutionContext['exec']): ExecutionContext {
+  const { stat, openFile, sandbox } = execution
+  return {
+    type: execution.type,
+    capabilities: execution.capabilities,
+    spawn: (config) => execution.spawn(config),
+    exec,
+    readFile: (handle, path) => execution.readFile(handle, path),
+    writeFile: (handle, path, content, options) => execution.writeFile(handle, path, content, options),
+    listFiles: (handle, path) => execution.listFiles(handle, path),
+    destroy: (handle) => execution.destroy(handle),
+    ...(stat && { stat: (handle, path) => stat.call(execution, handle, path) }),
+    ...(openFile && { openFile: (handle, path) => openFile.call(execution, handle, path) }),
+    ...(sandbox && { sandbox: (handle) => sandbox.call(execution, handle) }),
+  }
+}
+
+/** The error of a context that cannot enforce a confinement. */
+export function noSandbox(type: string, profile: SandboxProfile, why?: string): Error & { code: 'ENOSANDBOX' } {
+  const reason = why === undefined ? '' : `: ${why}`
+  const message = `The command was not run: it must run in the sandbox ${profile}, which the execution context "${type}" does not have${reason}`
+  return Object.assign(new Error(message), { code: 'ENOSANDBOX' as const })
 }
 
 /** An absolute path without `.` and `..` in an execution context. These are POSIX paths on every machine. */

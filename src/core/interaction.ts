@@ -1,3 +1,5 @@
+import { isRecord } from './is-record.ts'
+
 /** The kinds of questions to a person, with their payloads. `payload.kind` repeats the kind. */
 export interface InteractionPayloads {
   Ask: { readonly prompt: string }
@@ -30,3 +32,12 @@ export type Interact = (
   /** Whether the call that asks can be left open and answered later. */
   asking?: { readonly isDurable: boolean },
 ) => Promise<InteractionResponse>
+
+/** The part of a request that is about one call. A halted run wraps the payload once more; a question may be about several. */
+export function questionAbout(request: unknown, callId: string): Readonly<Record<string, unknown>> {
+  if (!isRecord(request)) return {}
+  const payload = isRecord(request.payload) ? request.payload : request
+  const calls: readonly unknown[] = Array.isArray(payload.calls) ? payload.calls : []
+  const own = calls.find((one) => isRecord(one) && isRecord(one.call) && one.call.callId === callId)
+  return isRecord(own) ? own : payload
+}

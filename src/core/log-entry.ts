@@ -1,4 +1,5 @@
-import type { ToolOrigin } from './authority.ts'
+import type { ApprovalScope, ToolOrigin } from './authority.ts'
+import type { EditDecision } from './edit-outcomes.ts'
 import type { Meta } from './meta.ts'
 import type { StopReason } from './provider.ts'
 import type { SessionDetails } from './session-summary.ts'
@@ -7,6 +8,9 @@ import type { SessionContentBlock, SessionTurn, ToolOutput, TurnUsage } from './
 
 /** An entry of a session's log. `seq` starts at 1 and has no gaps. */
 export type LogEntry = { readonly seq: number; readonly id: string; readonly at: number } & EntryBody
+
+/** An entry of any type, of a later version too. */
+export type AnyEntry = Pick<LogEntry, 'seq' | 'id' | 'at'> & { readonly type: string }
 
 /** Entries of unknown types are kept and ignored. */
 export type EntryBody =
@@ -21,6 +25,8 @@ export type EntryBody =
       readonly meta?: Meta
       /** Identifies the process that runs it, among all that use the store. */
       readonly processId?: string
+      /** Why commands ran without a question and without a sandbox. */
+      readonly unconfined?: string
     }
   /** What embedders and people set about the session. A detail that is absent stays as it was. */
   | ({ readonly type: 'details' } & SessionDetails)
@@ -80,6 +86,12 @@ export type EntryBody =
       readonly digest: string
       readonly decision: 'allow' | 'deny' | 'expired'
       readonly by: string
+      /** How long an `allow` counts. Default `once`. */
+      readonly scope?: ApprovalScope
+      /** Its commands run outside any sandbox. Absent: inside the one that the question names, if it names one. */
+      readonly where?: 'outside'
+      /** The decision about each edit of the call, if some were denied. */
+      readonly edits?: readonly EditDecision[]
       readonly mac?: string
       /** The message that came with the answer. */
       readonly note?: readonly SessionContentBlock[]
@@ -155,6 +167,9 @@ export interface CallAnswer {
   /** Identifies what was approved; an answer with another digest does not count. */
   readonly digest?: string
   readonly by?: string
+  readonly scope?: ApprovalScope
+  readonly where?: 'outside'
+  readonly edits?: readonly EditDecision[]
   readonly mac?: string
 }
 

@@ -217,10 +217,11 @@ export class Log {
 function entryOf({ clientKey, mode, content, answer, meta: given }: InboxItem): EntryBody {
   const meta = given && { meta: given }
   if (!answer) return { type: 'input', mode, clientKey, content, ...meta }
-  const { callId, decision, digest = callId, by = 'somebody', mac } = answer
+  const { callId, decision, digest = callId, by = 'somebody', scope, where, edits, mac } = answer
   if (!decision) return { type: 'input', mode, clientKey, content, callId, ...meta }
   const note = content.length > 0 && { note: content }
-  return { type: 'approval_answered', callId, digest, decision, by, clientKey, ...note, ...(mac && { mac }), ...meta }
+  const signed = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }), ...(mac && { mac }) }
+  return { type: 'approval_answered', callId, digest, decision, by, clientKey, ...note, ...signed, ...meta }
 }
 
 /** A failing listener must not make a committed append fail. */

@@ -18,8 +18,8 @@ interface LoopEnd {
  */
 export async function runLoop(run: Run): Promise<LoopEnd> {
   const { transcript } = run.log
-  const needsReply = transcript.turns.length > 0 && !transcript.isAnswered
-  if (needsReply) await deliverWaiting(run)
+  if (run.result.isDone) return completed(run)
+  if (transcript.turns.length > 0 && !transcript.isAnswered) await deliverWaiting(run)
   else if (!(await deliverNext(run, beforeFirstStep))) return completed(run)
   let step: StepOutcome
   do {
@@ -66,9 +66,8 @@ async function takeStep(run: Run): Promise<StepOutcome> {
   if (suspended !== undefined) return { turnId, isModelDone: false, suspended }
 
   const resultTurn = run.log.transcript.turns.at(-1)!
-  if (run.hooks.has('tool-results:after')) {
+  if (run.hooks.has('tool-results:after'))
     await run.hooks.tell('tool-results:after', { turnId, assistantTurn: turn, resultTurn })
-  }
   await tellTurns(run, resultTurn)
   return { turnId, isModelDone: false }
 }

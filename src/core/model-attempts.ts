@@ -20,7 +20,7 @@ import {
   shownName,
 } from './provider.ts'
 import { CallIds, normalizeReply, type Reply } from './reply.ts'
-import type { Run } from './run.ts'
+import type { OpenReply, Run } from './run.ts'
 import { originOf } from './tool.ts'
 import type { TurnUsage } from './turn.ts'
 import { normalizeUsage, promptUsageOf, recordUsage } from './usage.ts'
@@ -44,7 +44,7 @@ export async function requestReply(run: Run, request: ModelRequest, draft: Draft
       const schemaOf = (tool: string) => run.tools.get(tool)?.spec.inputSchema
       reply = normalizeReply(streamed, { model: request.model, ids: draft.ids, schemaOf })
     } catch (cause) {
-      draft.discard('failed attempt', (cause as { usage?: unknown } | null)?.usage, request.model)
+      draft.recordDiscardedUsage('failed attempt', (cause as { usage?: unknown } | null)?.usage, request.model)
       const error = classifyFailure(run, cause)
       const mayTryAgain = error instanceof AgentProviderError && error.retryable && draft.hasContent && !wasCut
       if (!mayTryAgain) throw error
@@ -53,7 +53,7 @@ export async function requestReply(run: Run, request: ModelRequest, draft: Draft
       continue
     }
     if (reply.content.length > 0) return reply
-    draft.discard('empty reply', reply.usage, request.model)
+    draft.recordDiscardedUsage('empty reply', reply.usage, request.model)
     if (reply.stop === 'refusal') throw providerError(run, 'the model refused to answer', { providerCode: 'refusal' })
     if (reply.stop === 'length' && reply.usage.output === 0)
       throw providerError(run, 'there is no room left for an answer', { kind: 'context_exceeded', retryable: false })
@@ -64,12 +64,21 @@ export async function requestReply(run: Run, request: ModelRequest, draft: Draft
   }
 }
 
+interface StreamedCall {
+  readonly callId: string
+  readonly name: string
+  args: string
+}
+
+const noCalls: StreamedCall[] = []
+
 /** The reply as it is streamed. Its text becomes a turn only if the reply is interrupted and not retried. */
-export class Draft {
+export class Draft implements OpenReply {
   text = ''
   thinking = ''
   /** The argument texts of all calls. */
   args = ''
+  calls = noCalls
   /** The usage that the service reported when it accepted the request. */
   promptUsage: TurnUsage | undefined
   attempt = 1
@@ -77,7 +86,7 @@ export class Draft {
   /** The present attempt has streamed something. */
   hasContent = false
   /** Usage of empty replies and failed attempts. Logged after streaming, so that a failing log is not taken for a provider error. */
-  readonly discarded: { readonly cause: string; readonly usage: TurnUsage }[] = []
+  readonly discardedUsage: { readonly cause: string; readonly usage: TurnUsage }[] = []
   readonly turnId: string
   readonly ids: CallIds
   readonly #run: Run
@@ -92,9 +101,21 @@ export class Draft {
     this.ids = new CallIds((id) => run.log.transcript.mayHaveCall(id), run.newId)
   }
 
-  discard(cause: string, usage: unknown, model: string): void {
+  addCall(callId: string, name: string): void {
+    if (this.calls === noCalls) this.calls = []
+    this.calls.push({ callId, name, args: '' })
+  }
+
+  addArgs(callId: string, delta: string): void {
+    this.args += delta
+    const last = this.calls.at(-1)
+    const call = last?.callId === callId ? last : this.calls.findLast((one) => one.callId === callId)
+    if (call) call.args += delta
+  }
+
+  recordDiscardedUsage(cause: string, usage: unknown, model: string): void {
     this.#hasReportedUsage = typeof usage === 'object' && usage !== null
-    if (this.#hasReportedUsage) this.discarded.push({ cause, usage: normalizeUsage(usage as object, model) })
+    if (this.#hasReportedUsage) this.discardedUsage.push({ cause, usage: normalizeUsage(usage as object, model) })
   }
 
   /** Whether the usage of the present attempt is already in the totals: the error reported it, or the limits extension counted it. */
@@ -102,8 +123,9 @@ export class Draft {
     return this.#hasReportedUsage || this.#run.progress.turnUsage.length > this.#usageCountAtStart
   }
 
-  async logDiscarded(): Promise<void> {
-    for (const { cause, usage } of this.discarded.splice(0)) await recordUsage(this.#run, this.turnId, cause, usage)
+  async logDiscardedUsage(): Promise<void> {
+    for (const { cause, usage } of this.discardedUsage.splice(0))
+      await recordUsage(this.#run, this.turnId, cause, usage)
   }
 
   /** Forgets what the last attempt streamed, and tells listeners that it is void. */
@@ -117,6 +139,7 @@ export class Draft {
     delayMs?: number
   }): MaybePromise<void> {
     this.text = this.thinking = this.args = ''
+    this.calls = noCalls
     this.promptUsage = undefined
     this.attempt = attempt
     this.hasContent = this.#hasReportedUsage = false
@@ -181,13 +204,14 @@ function handleEvent(
       if (!hooks.has('stream:thinking')) return
       return hooks.tell('stream:thinking', { turnId, delta: event.delta, text: draft.thinking, attempt })
     case 'tool_args':
-      if (typeof event.delta === 'string') draft.args += event.delta
+      if (typeof event.delta === 'string') draft.addArgs(draft.ids.of(event.id), event.delta)
       if (!hooks.has('stream:tool:args')) return
       return hooks.tell('stream:tool:args', { turnId, callId: draft.ids.of(event.id), delta: deltaOf(event) })
     case 'tool_start': {
       run.progress.firstTokenAt ??= run.clock.now()
       draft.isStarted = draft.hasContent = true
       const callId = draft.ids.begin(event.id)
+      draft.addCall(callId, event.name)
       if (!hooks.has('stream:tool:start')) return
       const displayName = shownName(run.provider, event.name)
       const tool = run.tools.get(event.name)

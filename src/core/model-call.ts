@@ -17,6 +17,7 @@ export function askModel(run: Run): Promise<SessionTurn> {
   const turnNumber = ++run.progress.turnNumber
   const request = buildRequest(run, turnId)
   const draft = new Draft(run, turnId)
+  run.progress.openReply = draft
   return run.hooks.isWrapped('model')
     ? sendWrapped(run, turnNumber, request, draft)
     : sendRequest(run, turnNumber, request, draft)
@@ -84,7 +85,7 @@ async function sendRequest(
   } catch (cause) {
     throw await failTurn(run, turnNumber, request, draft, cause)
   }
-  if (draft.discarded.length > 0) await draft.logDiscarded()
+  if (draft.discardedUsage.length > 0) await draft.logDiscardedUsage()
   return logReply(run, turnNumber, request, draft, reply)
 }
 
@@ -143,7 +144,7 @@ async function failTurn(
   const error = classifyFailure(run, cause)
   if (error instanceof AgentBudgetError && !draft.isStarted) run.progress.turnNumber-- // the request was never sent
   const interrupted = await logInterrupted(run, request, draft)
-  await draft.logDiscarded()
+  await draft.logDiscardedUsage()
   const { counts } = run.tools
   counts.refresh()
   await run.hooks.tell('turn:after', {

@@ -37,11 +37,14 @@ function validate(call: ToolCallBlock, tool: ToolDef | undefined): ValidationRes
   if (call.unreadable !== undefined)
     return { valid: false, error: `the arguments could not be read: ${call.unreadable}. Send one JSON object` }
   if (!tool) return { valid: true, input: call.input }
+  if (tool.countEdits && '_outcomes' in call.input) return { valid: false, error: outcomesGiven }
   const result = validateToolArgs(call.input, tool.spec.inputSchema, call.raw)
   if (!result.valid) return result
   const checked = !wasRepaired(call) ? result : { ...result, coercions: [jsonRepair, ...(result.coercions ?? [])] }
   return tool.check ? { ...checked, ...runToolCheck(tool, checked.input) } : checked
 }
+
+const outcomesGiven = '"_outcomes" comes from the person who decides about the edits; leave it out'
 
 /** The tool's own check. If it throws, the input is rejected. */
 function runToolCheck(tool: ToolDef, input: Record<string, unknown>): ToolCheck | undefined {

@@ -176,15 +176,16 @@ async function logRunStart(run: Run, plan: RunPlan, start: RunStart): Promise<()
   if (!prompt && transcript.turns.length === 0 && transcript.inbox.length === 0)
     throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')
 
-  const { agent, parent, meta } = run.facts
+  const states = plan.extensions.flatMap((extension) => extension.begin?.(run) ?? [])
+  const { agent, parent, meta, unconfined } = run.facts
   const processId = run.session?.processId
   const labels = {
     ...(agent !== undefined && { agent }),
     ...(parent && { parent }),
     ...(meta && { meta }),
     ...(processId !== undefined && { processId }),
+    ...(unconfined !== undefined && { unconfined }),
   }
-  const states = plan.extensions.flatMap((extension) => extension.begin?.(run) ?? [])
   const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...labels }, ...states]
   const waiting = prompt ? run.inbox.fromEarlierRuns() : []
   const before = transcript.turns.length

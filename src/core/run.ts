@@ -108,6 +108,8 @@ export interface RunProgress {
   usage: TurnUsage
   readonly turnUsage: TurnUsage[]
   firstTokenAt: number | undefined
+  /** The reply that is being streamed. */
+  openReply: OpenReply | undefined
   /** Turns in a row in which no call had readable arguments. */
   unreadableTurns: number
   /** What the run waits for before it ends: children at work, late writes. */
@@ -116,9 +118,20 @@ export interface RunProgress {
   isOver: boolean
 }
 
+/** What was streamed of a reply so far, in its present attempt. */
+export interface OpenReply {
+  readonly turnId: string
+  readonly attempt: number
+  readonly text: string
+  readonly thinking: string
+  readonly calls: readonly { readonly callId: string; readonly name: string; readonly args: string }[]
+}
+
 /** How a run ends. */
 interface RunResult {
   stopReason: string
+  /** An extension did the work of this run when it started: the model is not asked. */
+  isDone?: true
   /** The answer, if it is not the last text of the model: for instance a tool result that ended the run. */
   text: string
   /** The structured answer. */
@@ -137,6 +150,8 @@ export interface RunFacts {
   readonly parent?: ParentCall
   /** Sent along with the message: its sender, a trace, a reply address. */
   readonly meta?: Meta
+  /** Why commands run without a question and without a sandbox, in words for a person. Absent if they do not. */
+  readonly unconfined?: string
 }
 
 /**
@@ -231,6 +246,7 @@ export function newRun(options: RunOptions, cancellation: Cancellation, dependen
       usage: noUsage,
       turnUsage: [],
       firstTokenAt: undefined,
+      openReply: undefined,
       unreadableTurns: 0,
       pending: new Set(),
       isOver: false,

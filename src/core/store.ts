@@ -1,3 +1,5 @@
+import type { ApprovalScope } from './authority.ts'
+import type { EditDecision } from './edit-outcomes.ts'
 import type { LeaseLostError } from './errors.ts'
 import type { InboxItem, Log, LogEntry, WantedSignature } from './log.ts'
 import type { Meta } from './meta.ts'
@@ -10,6 +12,8 @@ export type * from './session-summary.ts'
 /** A log that outlives the process, with the operations that agents and embedders use. */
 export interface Session {
   readonly id: string
+  /** Where it is stored. Absent for a session of an embedder's own. */
+  readonly store?: SessionStore
   /** Identifies this process in the log, among all that use the store. */
   readonly processId?: string
   readonly log: Log
@@ -111,7 +115,10 @@ export interface SessionStore {
    * with SessionNotFoundError if there is no such session.
    */
   send(sessionId: string, item: InboxItem): Promise<void>
-  /** Yields the entries after `after` and the messages of the inbox: first those that exist, then each change. */
+  /**
+   * Yields the entries after `after` and the messages of the inbox: first those that exist, then each change. Unless
+   * `inboxOnly` is set, rejects with SessionNotFoundError when the session is deleted, or has no entry `after`.
+   */
   watch(sessionId: string, options: WatchOptions): AsyncIterable<StoreChange>
   /** Stores large outputs, which are written before the entry that refers to them. */
   blobs(sessionId: string): BlobStore
@@ -211,6 +218,12 @@ export interface PendingAnswer {
   readonly decision?: 'allow' | 'deny'
   readonly content?: string | readonly SessionContentBlock[]
   readonly by?: string
+  /** For an approval: how long it counts. Default `once`. */
+  readonly scope?: ApprovalScope
+  /** For an approval: its commands run outside any sandbox. */
+  readonly where?: 'outside'
+  /** For an approval: the decision about each edit of the call. Default: all are allowed. */
+  readonly edits?: readonly EditDecision[]
   readonly mac?: string
   /** The sender, a trace, a reply address. At most 8 KiB of JSON. */
   readonly meta?: Meta

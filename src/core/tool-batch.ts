@@ -1,5 +1,5 @@
 import { CallTimer } from './call-timer.ts'
-import { Cancellation, isLeaving } from './cancellation.ts'
+import { Cancellation, isLeaving, isThenable, orCancelled } from './cancellation.ts'
 import { AgentProviderError } from './errors.ts'
 import { type PreparedCall, prepareCall } from './prepared-call.ts'
 import type { Run } from './run.ts'
@@ -7,9 +7,9 @@ import { closeChildCallsIfStarted, executeCall, SiblingFailed } from './tool-cal
 import { type GateResult, gateCall } from './tool-gate.ts'
 import {
   abortedResult,
-  answerCall,
   type CallResult,
   interruptedText,
+  logResult,
   runStoppedText,
   suspendedResult,
   syntheticText,
@@ -23,7 +23,7 @@ import type { MaybePromise } from './waiting.ts'
  */
 export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string | undefined> {
   const calls = run.log.transcript.openCalls.map((call) => prepareCall(run, turn.id, call))
-  for (const wave of wavesOf(calls)) {
+  for (const wave of await wavesOf(run, calls)) {
     refreshCounts(run)
     const { suspended } = wave.length === 1 ? await runAlone(run, wave[0]!) : await runWave(run, wave)
     if (suspended !== undefined && !run.cancellation.isCancelled) return suspended
@@ -37,11 +37,13 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
   return undefined
 }
 
-function wavesOf(calls: readonly PreparedCall[]): PreparedCall[][] {
+async function wavesOf(run: Run, calls: readonly PreparedCall[]): Promise<PreparedCall[][]> {
+  if (calls.length < 2) return calls.map((call) => [call])
+  const answers = calls.map((call) => isConcurrencySafe(run, call))
   const waves: PreparedCall[][] = []
   let mayJoin = false
-  for (const call of calls) {
-    const isSafe = isConcurrencySafe(call)
+  for (const [i, call] of calls.entries()) {
+    const isSafe = await answers[i]!
     if (mayJoin && isSafe) waves.at(-1)!.push(call)
     else waves.push([call])
     mayJoin = isSafe
@@ -49,10 +51,13 @@ function wavesOf(calls: readonly PreparedCall[]): PreparedCall[][] {
   return waves
 }
 
-function isConcurrencySafe({ tool, callInfo }: PreparedCall): boolean {
+/** Asks the tool. One that throws, or does not answer before the run is cancelled, means no. */
+function isConcurrencySafe({ cancellation }: Run, { tool, callInfo }: PreparedCall): MaybePromise<boolean> {
   const safe = tool?.isConcurrencySafe ?? false
   try {
-    return typeof safe === 'function' ? Boolean(safe(callInfo.input)) : safe
+    const answer: unknown = typeof safe === 'function' ? safe(callInfo.input) : safe
+    if (!isThenable(answer)) return Boolean(answer)
+    return orCancelled(Promise.resolve(answer), cancellation).then(Boolean, () => false)
   } catch {
     return false
   }
@@ -151,8 +156,8 @@ function answerWithoutRunning(run: Run, { call }: PreparedCall, interruption: In
   const start = run.log.transcript.lastStartOf(call.id)
   const text = start && outcome === 'aborted' ? interruptedText(runStoppedText, start) : interruption.text
   const answering = closeChildCallsIfStarted(run, call.id)
-  if (!answering) return answerCall(run, call, text, outcome)
-  return answering.then(() => answerCall(run, call, text, outcome))
+  if (!answering) return logResult(run, call, text, outcome)
+  return answering.then(() => logResult(run, call, text, outcome))
 }
 
 /** Ends the run if the model repeatedly writes unreadable arguments although each result tells it why. */

@@ -1,5 +1,6 @@
 import { CallTimer, TimeLimitError } from './call-timer.ts'
 import { isLeaving, isThenable, waitCancelled } from './cancellation.ts'
+import { injectOutcomesIntoInput } from './edit-outcomes.ts'
 import { LeaseLostError, messageOf, printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { didYouMean } from './nearest.ts'
@@ -11,14 +12,14 @@ import { CallContext, type CallNested, Suspended } from './tool-context.ts'
 import { type GateResult, gateCall } from './tool-gate.ts'
 import type { ToolHookContext } from './tool-hooks.ts'
 import {
-  answerCall,
   type CallResult,
-  finishCall,
   interruptedText,
+  logResult,
   type NormalizedResult,
   normalizeHandlerResult,
   normalizeResult,
   processLeftText,
+  runResultHooksAndLog,
   runStoppedText,
   suspendedResult,
   syntheticText,
@@ -57,22 +58,33 @@ async function executeUnwrapped(
   const { hooks } = run
   if (!willRun(prepared, gate)) await closeChildCallsIfStarted(run, call.id)
   if (gate.block)
-    return answerCall(run, call, `Blocked: ${printable(gate.reason) || 'this call is not allowed'}`, 'blocked')
-  if (gate.result !== undefined) return finishCall(run, callInfo, normalizeHandlerResult(gate.result), 'substituted')
+    return logResult(run, call, `Blocked: ${printable(gate.reason) || 'this call is not allowed'}`, 'blocked')
+  if (gate.result !== undefined)
+    return runResultHooksAndLog(run, callInfo, normalizeHandlerResult(gate.result), 'substituted')
   if (!tool) return answerUnknown(run, prepared)
   if (!validation.valid) {
     await hooks.tell('validation:reject', { ...callInfo, error: validation.error })
-    return answerCall(run, call, `Validation error: ${validation.error}`, 'invalid')
+    return logResult(run, call, `Validation error: ${validation.error}`, 'invalid')
   }
   const coercions = validation.coercions && { coercions: validation.coercions }
   if (coercions) await hooks.tell('validation:coerce', { ...callInfo, ...coercions })
 
   const start = nextStart(run, call)
   const { replay = 'opaque', timeoutMs = defaultTimeoutMs } = tool
-  // The start is logged before the tool can have effects. A pure call has none and needs no entry.
-  const logging = replay !== 'pure' && logCallStart(run, call, tool, start)
+  // The start is logged before the tool can have effects. A pure call has none, so it needs no entry, unless `beforeTool` is
+  // set: it records that a person's approval was used, and that must come after a logged start.
+  const logging = (replay !== 'pure' || gate.beforeTool) && logCallStart(run, call, tool, start)
   if (logging) await logging
-  const context = new CallContext(run, callInfo, timer, start, executeNested)
+  try {
+    await gate.beforeTool?.()
+  } catch (error) {
+    return answerFailure(run, prepared, error, timer)
+  }
+  const context = new CallContext(run, callInfo, timer, start, {
+    callNested: executeNested,
+    confinement: gate.confinement,
+    beforeCommands: gate.beforeCommands,
+  })
   if (tool.before || hooks.has('tool:before')) {
     const extra = await extraFieldsFor(tool, callInfo, context, timeoutMs)
     const runToolCounts = run.tools.counts.snapshot
@@ -85,7 +97,12 @@ async function executeUnwrapped(
   let result: NormalizedResult
   try {
     // Nothing but the tool runs in this block: a log that cannot be written must not be taken for a tool error.
-    const work = tool.execute(prepared.parsed ?? copyJson(callInfo.input), context)
+    const given = prepared.parsed ?? copyJson(callInfo.input)
+    // `_outcomes` are decisions (allow or deny), not `EditOutcome`s.
+    const work = tool.execute(
+      gate.editDecisions ? injectOutcomesIntoInput(given as object, gate.editDecisions) : given,
+      context,
+    )
     result = normalizeResult(isThenable(work) ? await timer.wait(work, timeoutMs, context) : work)
   } catch (error) {
     await closeChildCallsAfter(run, context, timer, error)
@@ -94,7 +111,7 @@ async function executeUnwrapped(
     context.close()
   }
   if (context.hasSuspendedChild || context.attempt > 1) await closeChildCallsAfter(run, context, timer)
-  return finishCall(run, callInfo, result, 'done')
+  return runResultHooksAndLog(run, callInfo, result, 'done')
 }
 
 /** A call that starts again keeps its key. */
@@ -135,11 +152,11 @@ async function answerUnknown(run: Run, { call, callInfo }: PreparedCall): Promis
   const unknown: HookContexts['tool:unknown'] = { ...callInfo, suppressError: false }
   await run.hooks.ask('tool:unknown', unknown)
   if (unknown.suppressError)
-    return answerCall(run, call, normalizeHandlerResult(unknown.result ?? text).output, 'unknown_tool', false)
+    return logResult(run, call, normalizeHandlerResult(unknown.result ?? text).output, 'unknown_tool', false)
   const failed: HookContexts['tool:error'] = { ...callInfo, error: new Error(text) }
   await run.hooks.ask('tool:error', failed)
   const answer = unknown.result ?? failed.result ?? text
-  return answerCall(run, call, normalizeHandlerResult(answer).output, 'unknown_tool')
+  return logResult(run, call, normalizeHandlerResult(answer).output, 'unknown_tool')
 }
 
 /** The model reads the error of a failed tool. A cancelled call is answered; a suspended one stays open. */
@@ -165,20 +182,20 @@ async function answerFailure(
       ? [reason.message, reason.message]
       : [runStoppedText, syntheticText.aborted]
     const text = context ? interruptedText(why, tool ?? {}, context.outputSoFar) : textIfNotBegun
-    return answerCall(run, call, text, hasSiblingFailed ? 'cancelled' : 'aborted')
+    return logResult(run, call, text, hasSiblingFailed ? 'cancelled' : 'aborted')
   }
   const failed: HookContexts['tool:error'] = { ...callInfo, error }
   await run.hooks.ask('tool:error', failed)
   const output =
     failed.result === undefined ? `Tool error: ${messageOf(error)}` : normalizeHandlerResult(failed.result).output
-  return finishCall(run, callInfo, { output, isError: true }, isTimeout ? 'timeout' : 'error')
+  return runResultHooksAndLog(run, callInfo, { output, isError: true }, isTimeout ? 'timeout' : 'error')
 }
 
 /** A call that the next process cannot repeat gets a result; any other stays open and runs again there. */
 function leaveCall(run: Run, { call, tool }: PreparedCall, context: CallContext | undefined): MaybePromise<CallResult> {
   const { replay = 'opaque' } = tool ?? {}
   if (!context || replay !== 'opaque') return suspendedResult({})
-  return answerCall(run, call, interruptedText(processLeftText, { replay }, context.outputSoFar), 'unknown')
+  return logResult(run, call, interruptedText(processLeftText, { replay }, context.outputSoFar), 'unknown')
 }
 
 /** The reason for which the calls beside a failed one are cancelled. */
@@ -198,7 +215,7 @@ const executeNested: CallNested = async (run, { turnId, callId }, call, context)
   if (earlierResult) return { output: earlierResult.output, isError: earlierResult.isError ?? false }
   const prepared = prepareCall(run, turnId, call, callId)
   if (transcript.isUnderWay(call.id) && transcript.lastStartOf(call.id)?.replay === 'opaque')
-    return answerCall(run, call, syntheticText.unknown, 'unknown')
+    return logResult(run, call, syntheticText.unknown, 'unknown')
   const gate = await context.timer.pausedFor(gateCall(run, prepared, context.nestedCancellation))
   if (!gate) return { output: syntheticText.aborted, isError: true }
   if (gate.halt && !gate.block) return suspendedResult(gate.halt)

@@ -1,7 +1,13 @@
 import type { ResolvedBehavior } from './behavior.ts'
 import { CallTimer } from './call-timer.ts'
 import { Cancellation } from './cancellation.ts'
-import type { ExecutionContext, ExecutionHandle } from './execution.ts'
+import {
+  type Confinement,
+  checkedExecution,
+  confinedExecution,
+  type ExecutionContext,
+  type ExecutionHandle,
+} from './execution.ts'
 import type { Interact } from './interaction.ts'
 import type { Log } from './log.ts'
 import type { Run } from './run.ts'
@@ -27,6 +33,13 @@ export type CallNested = (
   context: CallContext,
 ) => Promise<CallResult>
 
+/** What the gate binds the commands of a call to. */
+interface CallBinding {
+  readonly callNested: CallNested
+  readonly confinement?: Confinement | undefined
+  readonly beforeCommands?: (() => Promise<void>) | undefined
+}
+
 /** The context that `execute` of a tool gets. */
 export class CallContext implements ToolContext {
   readonly callId: string
@@ -36,6 +49,9 @@ export class CallContext implements ToolContext {
   readonly #run: Run
   readonly #callInfo: ToolHookContext
   readonly #callNested: CallNested
+  readonly #confinement: Confinement | undefined
+  readonly #beforeCommands: (() => Promise<void>) | undefined
+  #execution: ExecutionContext | undefined
   hasChildren = false
   hasSuspendedChild = false
   #readSoFar: (() => string) | undefined
@@ -54,11 +70,13 @@ export class CallContext implements ToolContext {
     callInfo: ToolHookContext,
     timer: CallTimer,
     start: { key: string; attempt: number },
-    callNested: CallNested,
+    { callNested, confinement, beforeCommands }: CallBinding,
   ) {
     this.#run = run
     this.#callInfo = callInfo
     this.#callNested = callNested
+    this.#confinement = confinement
+    this.#beforeCommands = beforeCommands
     this.timer = timer
     this.callId = callInfo.callId
     this.turnId = callInfo.turnId
@@ -101,7 +119,14 @@ export class CallContext implements ToolContext {
     return this.#run.session
   }
   get execution(): ExecutionContext {
-    return required(this.#run.host.execution)
+    const { execution } = this.#run.host
+    if (!this.#confinement && !this.#beforeCommands) return required(execution)
+    this.#execution ??= this.#bound(required(execution))
+    return this.#execution
+  }
+  #bound(execution: ExecutionContext): ExecutionContext {
+    const checked = this.#beforeCommands ? checkedExecution(execution, this.#beforeCommands) : execution
+    return this.#confinement ? confinedExecution(checked, this.#confinement) : checked
   }
   get handle(): ExecutionHandle {
     return required(this.#run.host.handle)

@@ -1,4 +1,6 @@
 import { type Cancellation, orCancelled } from './cancellation.ts'
+import { countEdits, readEditDecisions } from './edit-outcomes.ts'
+import { messageOf } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { effectsOf, type PreparedCall } from './prepared-call.ts'
 import type { Run } from './run.ts'
@@ -37,7 +39,8 @@ async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellat
   const denied = approval?.decision === 'deny' && { block: true, reason: denialBy(approval) }
   const rejected = validation.valid ? undefined : validation.error
   const fixedFields = { ...callInfo, tool, runToolCounts, effects, rejected, ...(approval && { approval }) }
-  const gate: GateResult = { ...fixedFields, block: false, reason: '', ...denied }
+  const narrowed = approval?.decision === 'allow' && approval.edits && { editDecisions: approval.edits }
+  const gate: GateResult = { ...fixedFields, block: false, reason: '', ...denied, ...narrowed }
   // Read-only, so that no handler can change what the next one sees.
   for (const field in fixedFields) Object.defineProperty(gate, field, { writable: false, configurable: false })
   // A halted call stays halted if the handler that halted it is gone.
@@ -49,18 +52,33 @@ async function askGate(run: Run, prepared: PreparedCall, cancellation: Cancellat
     return undefined
   }
   if (denied) Object.assign(gate, { block: true, reason: gate.reason || denied.reason }) // no handler can undo a denial
+  if (gate.editDecisions && !gate.block) Object.assign(gate, checkedEdits(gate, tool, callInfo))
   if (gate.block) return gate
   if (gate.halt) await requestApproval(run, callInfo, tool, gate.halt)
   else run.tools.counts.add(call.name)
   return gate
 }
 
+/** The decisions about the edits of a call. A call that cannot respect them is blocked: some edits are denied. */
+function checkedEdits(
+  { editDecisions }: GateResult,
+  tool: ToolDef | undefined,
+  { input }: ToolHookContext,
+): Partial<Pick<GateResult, 'editDecisions' | 'block' | 'reason'>> {
+  try {
+    return { editDecisions: readEditDecisions(editDecisions, countEdits(tool, input)) }
+  } catch (error) {
+    return { block: true, reason: `some of its edits were denied, and it cannot leave them out: ${messageOf(error)}` }
+  }
+}
+
 /** The answer to the approval request of a call, if there is one. */
 function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
   const entry = log.transcript.approvals.get(id)
   if (entry?.type !== 'approval_answered') return undefined
-  const { decision, digest, by, mac, note } = entry
-  return { decision, digest, by, ...(mac !== undefined && { mac }), ...(note && { note }) }
+  const { decision, digest, by, scope, where, edits, mac, note } = entry
+  const extent = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }) }
+  return { decision, digest, by, ...extent, ...(mac !== undefined && { mac }), ...(note && { note }) }
 }
 
 /**

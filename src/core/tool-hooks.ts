@@ -1,4 +1,6 @@
-import type { Decision, Effect, ToolOrigin } from './authority.ts'
+import type { ApprovalScope, Decision, Effect, ToolOrigin } from './authority.ts'
+import type { EditDecision } from './edit-outcomes.ts'
+import type { Confinement } from './execution.ts'
 import type { WantedSignature } from './log.ts'
 import type { Counts, OfTurn } from './model-hooks.ts'
 import type { ToolDef } from './tool.ts'
@@ -34,11 +36,14 @@ export interface Halt {
   readonly signature?: WantedSignature
 }
 
-/** The answer to a halt. */
+/** The answer to a halt: the fields of its `approval_answered` entry. `edits` are the decisions about single edits. */
 export interface Approval {
   readonly decision: 'allow' | 'deny' | 'expired'
   readonly digest: string
   readonly by: string
+  readonly scope?: ApprovalScope
+  readonly where?: 'outside'
+  readonly edits?: readonly EditDecision[]
   readonly mac?: string
   readonly note?: readonly SessionContentBlock[]
 }
@@ -55,6 +60,14 @@ export interface ToolHooks {
       readonly rejected: string | undefined
       /** The answer to the halt of this call, if there is one. No handler can override a denial. */
       readonly approval?: Approval
+      /** The decision about each edit of the call, if some are denied. The tool gets it as `_outcomes` in its input. */
+      editDecisions?: readonly EditDecision[]
+      /** Every command that the tool runs by `ctx.execution` is confined so. Set by the authority. */
+      confinement?: Confinement
+      /** Awaited after the start of the call was logged and before the tool runs; if it rejects, the tool does not run. */
+      beforeTool?: () => Promise<void>
+      /** Awaited before the first of these commands; if it rejects, none starts. Set by the authority. */
+      beforeCommands?: () => Promise<void>
       /** Ends the run before this call and the others of its wave start. They stay open until the log has an answer. */
       halt?: Halt
     }

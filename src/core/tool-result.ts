@@ -25,18 +25,18 @@ export function suspendedResult({ reason }: { readonly reason?: unknown }): Call
 }
 
 /** For a call that ran, or whose result a gate substituted: runs `tool:transform`, logs the result, then runs `tool:after`. */
-export function finishCall(
+export function runResultHooksAndLog(
   run: Run,
   callInfo: ToolHookContext,
   result: NormalizedResult,
   outcome: CallOutcome,
 ): MaybePromise<CallResult> {
   const { hooks } = run
-  if (hooks.has('tool:transform') || hooks.has('tool:after')) return finishWithHooks(run, callInfo, result, outcome)
-  return logResult(run, callInfo.callId, result, outcome)
+  if (hooks.has('tool:transform') || hooks.has('tool:after')) return logBetweenHooks(run, callInfo, result, outcome)
+  return appendResult(run, callInfo.callId, result, outcome)
 }
 
-async function finishWithHooks(
+async function logBetweenHooks(
   run: Run,
   callInfo: ToolHookContext,
   original: NormalizedResult,
@@ -58,7 +58,7 @@ async function finishWithHooks(
   const { output } = changed
   const isError = Boolean(transform.isError) || (changed !== original && changed.isError)
   const details = !('isWithheld' in transform) && ownDetails // set by `Hooks` if a handler of `tool:transform` failed
-  const result = await logResult(run, callInfo.callId, { output, isError, ...details }, outcome)
+  const result = await appendResult(run, callInfo.callId, { output, isError, ...details }, outcome)
   const outputBytes = toolOutputByteLength(output)
   const runToolCounts = run.tools.counts.snapshot
   await hooks.tell('tool:after', { ...callInfo, result: output, isError, outputBytes, runToolCounts, ...details })
@@ -66,17 +66,22 @@ async function finishWithHooks(
 }
 
 /** Only logs a result, without `tool:transform` and `tool:after`: for a call that did not run, or was stopped while it ran. */
-export function answerCall(
+export function logResult(
   run: Run,
   call: ToolCallBlock,
   output: ToolOutput,
   outcome: CallOutcome,
   isError = true,
 ): MaybePromise<CallResult> {
-  return logResult(run, call.id, { output, isError }, outcome)
+  return appendResult(run, call.id, { output, isError }, outcome)
 }
 
-function logResult(run: Run, callId: string, result: NormalizedResult, outcome: CallOutcome): MaybePromise<CallResult> {
+function appendResult(
+  run: Run,
+  callId: string,
+  result: NormalizedResult,
+  outcome: CallOutcome,
+): MaybePromise<CallResult> {
   const { output, isError, details } = result
   const entry: EntryBody = { type: 'call_result', callId, output, outcome }
   if (isError) Object.assign(entry, { isError })

@@ -27,8 +27,8 @@ export interface ToolDef<Input = any> {
   readonly spec: ToolSpec
   /** The model reads a thrown error as the result. */
   execute(input: Input, ctx: ToolContext): ToolResult | Promise<ToolResult>
-  /** May run concurrently with neighbouring calls. Default false. */
-  readonly isConcurrencySafe?: boolean | ((input: Input) => boolean)
+  /** May run concurrently with neighbouring calls; asked only if there are any. Default false. */
+  readonly isConcurrencySafe?: boolean | ((input: Input) => boolean | Promise<boolean>)
   /** Default `opaque`: the call never runs again. */
   readonly replay?: ReplayClass
   readonly effects?: readonly Effect[] | ((input: Input) => readonly Effect[])
@@ -42,6 +42,11 @@ export interface ToolDef<Input = any> {
   readonly gated?: boolean
   /** The key under which an approval of this call is remembered. Must depend on the input only. */
   readonly deriveApprovalKey?: (input: Input) => string
+  /**
+   * How many edits a call makes that a person may allow or deny one by one. If some are denied, `execute` gets the
+   * decisions as `_outcomes` in its input, makes the others, and tells of each.
+   */
+  readonly countEdits?: (input: Input) => number
   /** Default 30,000; 0 means no limit. */
   readonly timeoutMs?: number
   /** For the model only; the output is not checked. */
@@ -208,7 +213,12 @@ export interface FilePreview {
   readonly diff?: string
   /** The number of lines cut off the end of the diff. */
   readonly moreLines?: number
+  /** What each edit of the call would change, one after the other, if a person may decide about each. */
+  readonly edits?: readonly EditPreview[]
 }
+
+/** The change that one edit of a call would make, on the result of those before it. */
+export type EditPreview = Pick<FilePreview, 'added' | 'removed' | 'diff' | 'moreLines'>
 
 /** Checks the preview in an approval request; `undefined` if there is none. */
 export function parsePreview(preview: unknown): ToolPreview | undefined {
@@ -223,10 +233,18 @@ function parseFilePreview({
   removed,
   diff,
   moreLines,
+  edits,
 }: Readonly<Record<string, unknown>>): FilePreview {
   return {
     path: String(path),
     change: change === 'create' || change === 'replace' ? change : 'edit',
+    ...parseChange({ added, removed, diff, moreLines }),
+    ...(Array.isArray(edits) && { edits: edits.map((one) => parseChange(isRecord(one) ? one : {})) }),
+  }
+}
+
+function parseChange({ added, removed, diff, moreLines }: Readonly<Record<string, unknown>>): EditPreview {
+  return {
     ...(typeof added === 'number' && { added }),
     ...(typeof removed === 'number' && { removed }),
     ...(typeof diff === 'string' && { diff }),

@@ -108,6 +108,7 @@ const declarations: Record<string, readonly [isRight: (value: unknown) => boolea
   commandLine: [isFunction, 'a function of the input'],
   reaches: [isFunction, 'a function of the input'],
   deriveApprovalKey: [isFunction, 'a function of the input'],
+  countEdits: [isFunction, 'a function of the input'],
   timeoutMs: [isCount, 'a number of milliseconds, 0 for none'],
   cancelsSiblings: [isFlag, 'true or false'],
   maxDepth: [isCount, 'a number of levels'],

@@ -121,7 +121,10 @@ function followTree({ log, hooks }: Followed, show: Emit<ChildEvent['event']>, e
 }
 
 /** Durable events come from the log, provisional ones from hooks. */
-function followOne({ log, hooks }: Followed, emit: (event: DurableEvent | ProvisionalEvent) => void): (() => void)[] {
+export function followOne(
+  { log, hooks }: Followed,
+  emit: (event: DurableEvent | ProvisionalEvent) => void,
+): (() => void)[] {
   let n = 0
   const show = (event: Provisional): void => emit({ durable: false, after: log.head, n: ++n, ...event })
   return [

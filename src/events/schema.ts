@@ -1,4 +1,6 @@
-import type { Decision, ToolOrigin, Verdict } from '../core/authority.ts'
+import type { ApprovalScope, Decision, ToolOrigin, Verdict } from '../core/authority.ts'
+import type { EditDecision } from '../core/edit-outcomes.ts'
+import type { Confinement, SandboxProfile } from '../core/execution.ts'
 import type {
   CallOutcome,
   EntryBody,
@@ -10,6 +12,7 @@ import type {
   WantedSignature,
 } from '../core/log.ts'
 import type { StopReason } from '../core/provider.ts'
+import type { OpenReply } from '../core/run.ts'
 import type { JsonSchema, ReplayClass } from '../core/tool.ts'
 import type {
   DocumentBlock,
@@ -22,7 +25,9 @@ import type {
   ToolResultBlock,
   TurnUsage,
 } from '../core/turn.ts'
+import type { GapEvent } from './event-queue.ts'
 import { type ChildEvent, type DurableEvent, eventVersion, type Provisional, type ProvisionalEvent } from './events.ts'
+import type { SnapshotEvent } from './live-feed.ts'
 
 type Absent = Record<never, never>
 type OptionalKey<T> = { [Key in keyof T]-?: Absent extends Pick<T, Key> ? Key : never }[keyof T]
@@ -64,7 +69,7 @@ type BodyOf<Type extends EntryBody['type']> = Omit<Extract<EntryBody, { type: Ty
 const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
   run_started: object<BodyOf<'run_started'>>(
     { runId: text, model: text },
-    { agent: text, parent: ref('parent'), meta: record, processId: text },
+    { agent: text, parent: ref('parent'), meta: record, processId: text, unconfined: text },
   ),
   details: object<BodyOf<'details'>>({}, { title: text, tags: listOf(text), tenant: text, kind: text, folder: text }),
   input: object<BodyOf<'input'>>(
@@ -98,7 +103,15 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
   ),
   approval_answered: object<BodyOf<'approval_answered'>>(
     { callId: text, digest: text, decision: oneOf({ allow: true, deny: true, expired: true }), by: text },
-    { mac: text, note: blocks, clientKey: text, meta: record },
+    {
+      scope: oneOf<ApprovalScope>({ once: true, session: true, project: true }),
+      where: only('outside'),
+      edits: listOf(ref('edit')),
+      mac: text,
+      note: blocks,
+      clientKey: text,
+      meta: record,
+    },
   ),
   usage: object<BodyOf<'usage'>>({ runId: text, cause: text, usage: ref('usage') }),
   state: object<BodyOf<'state'>>({ owner: text, value: anything }),
@@ -185,14 +198,14 @@ const provisional = union('provisional', moment, provisionalFields)
 const content = union('block', {}, blockFields)
 
 /**
- * The shape of an `AgentEvent`, as JSON Schema (draft 2020-12). Fields that it does not name are allowed, and so are
+ * The shape of an `AgentEvent` and of a `SessionEvent`, as JSON Schema (draft 2020-12). Fields that it does not name are allowed, and so are
  * entries of types that it does not know: a later version may add both.
  */
 export const eventSchema: JsonSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   $id: `urn:libero:event:${eventVersion}`,
   title: 'Libero event',
-  anyOf: [ref('durable'), ref('provisional'), ref('child')],
+  anyOf: ['durable', 'provisional', 'child', 'snapshot', 'gap'].map(ref),
   $defs: {
     durable: object<DurableEvent>({ durable: only(true), seq: ordinal, entry: ref('entry') }),
     provisional: anyOf(provisional.names),
@@ -202,6 +215,19 @@ export const eventSchema: JsonSchema = {
       child: object<ChildEvent['child']>({ id: text, depth: ordinal }),
       event: { anyOf: [ref('durable'), ref('provisional')] },
     }),
+    snapshot: object<SnapshotEvent>({
+      durable: only(false),
+      type: only('snapshot'),
+      after: index,
+      reply: object<OpenReply>({
+        turnId: text,
+        attempt: ordinal,
+        text,
+        thinking: text,
+        calls: listOf(object<OpenReply['calls'][number]>({ callId: text, name: text, args: text })),
+      }),
+    }),
+    gap: object<GapEvent>({ durable: only(false), type: only('gap'), after: index, lost: ordinal }),
     ...provisional.defs,
 
     entry: anyOf([...entries.names, 'entry_of_a_later_version']),
@@ -230,8 +256,22 @@ export const eventSchema: JsonSchema = {
     ),
     decision: object<Decision>(
       { verdict: oneOf<Verdict>({ allow: true, ask: true, deny: true }), by: text, why: text },
-      { rule: text, code: text },
+      {
+        rule: text,
+        code: text,
+        confinement: { anyOf: [ref('confinement'), only('outside')] },
+        edits: listOf(ref('edit')),
+      },
     ),
+    edit: object<EditDecision>({ decision: oneOf({ allow: true, deny: true }) }, { note: text }),
+    confinement: object<Confinement>({
+      profile: oneOf<SandboxProfile>({ 'read-only': true, 'workspace-write': true }),
+      reads: listOf(text),
+      writes: listOf(text),
+      hidden: listOf(text),
+      hosts: { anyOf: [listOf(text), only('any')] },
+      home: oneOf<Confinement['home']>({ empty: true, readable: true }),
+    }),
     parent: object<ParentCall>({ runId: text, callId: text }, { session: text }),
     mode: oneOf<InputMode>({ prompt: true, steer: true, followUp: true, answer: true, stop: true }),
     stop: oneOf<StopReason>({ end: true, tool_use: true, length: true, refusal: true, other: true }),

@@ -1,32 +1,29 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { nobodyCanRunNode } from '../../test/as-nobody.ts'
-import {
-  begun,
-  emptyFolder,
-  isRoot,
-  place,
-  scratch,
-  skipped,
-  startingChildren,
-  unavailable,
-} from '../../test/bubblewrap-kit.ts'
+import { begun, emptyFolder, isRoot, place, skipped, startingChildren, unavailable } from '../../test/bubblewrap-kit.ts'
+import { sampleOf, testInTurns } from '../../test/soak.ts'
 import { executionContract } from '../testing/index.ts'
 import { checkProcessLimit } from './bubblewrap/check.ts'
 import { privateFoldersRoot as privatePlacesOfAll } from './bubblewrap/private-folder.ts'
 import { createBubblewrapContext } from './bubblewrap.ts'
+
+// Most of them start sandboxes.
+const test = testInTurns(2)
 
 const child = fileURLToPath(new URL('../../test/bubblewrap-child.ts', import.meta.url))
 const hasPerl = spawnSync('perl', ['-e', '1']).status === 0
 const childArgs = ['--conditions=libero-source', child]
 
 describe.skipIf(unavailable)(`the bubblewrap context keeps the contract${skipped}`, () => {
-  for (const one of executionContract(() => createBubblewrapContext({ cwd: emptyFolder() })))
-    test(`A226 ${one.name}`, one.run)
+  const scratch = mkdtempSync(join(tmpdir(), 'libero-bubblewrap-contract-'))
+  afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+  const cases = executionContract(() => createBubblewrapContext({ cwd: mkdtempSync(join(scratch, 'w-')) }))
+  for (const one of sampleOf(cases, 15)) it(`A226 ${one.name}`, one.run)
 })
 
 describe.skipIf(unavailable)(`a sandbox and what it leaves behind${skipped}`, () => {
@@ -246,7 +243,9 @@ describe('when the sandbox cannot be set up', () => {
     const { platform } = process
     Object.defineProperty(process, 'platform', { value: 'darwin' })
     try {
-      await expect(createBubblewrapContext({ cwd: scratch }).spawn()).rejects.toThrow(/Linux only.*darwin.*Docker/)
+      await expect(createBubblewrapContext({ cwd: emptyFolder() }).spawn()).rejects.toThrow(
+        /Linux only.*darwin.*Docker/,
+      )
     } finally {
       Object.defineProperty(process, 'platform', { value: platform })
     }
@@ -286,8 +285,7 @@ function privatePlaces(pid = process.pid): string[] {
 }
 
 function scratchFor(name: string): string {
-  const folder = join(scratch, name)
-  mkdirSync(folder, { recursive: true })
+  const folder = emptyFolder(name)
   chmodSync(folder, 0o777)
   return folder
 }

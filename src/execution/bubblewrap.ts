@@ -1,13 +1,25 @@
 import { existsSync, lstatSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
-import { codeOf } from '../core/errors.ts'
-import { type ExecutionContext, type ExecutionHandle, type FileInfo, resolvePosix } from '../core/execution.ts'
+import { codeOf, messageOf } from '../core/errors.ts'
+import {
+  type Confinement,
+  type ExecOptions,
+  type ExecutionContext,
+  type ExecutionHandle,
+  type FileInfo,
+  noSandbox,
+  resolvePosix,
+} from '../core/execution.ts'
+import { matchesHostRule } from '../platform/addresses.ts'
 import { checkProcessLimit, findBubblewrap, setupProblem } from './bubblewrap/check.ts'
+import type { EgressProxyOptions } from './bubblewrap/egress-proxy.ts'
 import { createSandboxHandle, type SandboxHandle } from './bubblewrap/handle.ts'
 import { type BubblewrapOptions, checkEnv, checkOptions, defaultProcesses } from './bubblewrap/options.ts'
 import { createPlaceholders, hasPlaceholderMark } from './bubblewrap/placeholders.ts'
 import { isInside, mayBePlaceholder } from './bubblewrap/protected-paths.ts'
+import { createFactFinder, type FactFinder } from './confinement/facts.ts'
+import { commandScope } from './confinement/scoped-commands.ts'
 import { fileError, realPathOf, resolveRoots } from './files/confined-path.ts'
 import { type ShellFiles, shellFiles } from './files/shell-files.ts'
 
@@ -22,6 +34,7 @@ export type { CommandLimits } from './commands/command-shell.ts'
 export function createBubblewrapContext(options: BubblewrapOptions = {}): ExecutionContext {
   checkOptions(options)
   const { network = false, env, inheritEnv = [], readOnly = [], hidden, onEgress } = options
+  const networkOption = typeof network === 'object' ? { ...network, ...(onEgress && { onEgress }) } : network
   const placeholders = createPlaceholders()
   const handles = new Map<string, HandleState>()
   let isTested = false
@@ -31,6 +44,15 @@ export function createBubblewrapContext(options: BubblewrapOptions = {}): Execut
     const state = handles.get(id)
     if (!state || state.ending) throw new Error(`The execution handle ${id} was destroyed; spawn another one`)
     return state
+  }
+
+  /** What a confined command sees and reaches: what the context would let it, at most. */
+  async function scopeFor({ roots, facts, env }: HandleState, confinement: Confinement, given: ExecOptions) {
+    const outside = confinement.writes.find((path) => !roots.some((root) => isInside(root, path)))
+    if (outside !== undefined) throw new Error(`${outside} is outside of the folders that commands can write`)
+    const visible = { ...confinement, reads: [...confinement.reads, ...readOnly] }
+    const scope = await commandScope(visible, given, { inheritEnv, env, home: homedir() }, facts)
+    return { ...scope, network: commonNetwork(scope.network, networkOption) }
   }
 
   const isPlaceholder = (path: string): boolean =>
@@ -59,7 +81,7 @@ export function createBubblewrapContext(options: BubblewrapOptions = {}): Execut
           .filter((path) => existsSync(path)),
         hidden,
         temporaryAt: temporaryFolders(),
-        network: typeof network === 'object' ? { ...network, ...(onEgress && { onEgress }) } : network,
+        network: networkOption,
         env: [env, config.env],
         inheritEnv,
         limits: processes === 0 ? limits : { ...limits, processes },
@@ -68,14 +90,23 @@ export function createBubblewrapContext(options: BubblewrapOptions = {}): Execut
       if (!isTested) await testSandbox(sandbox)
       isTested = true
       const handle = { id: `bubblewrap-${++n}`, type: 'bubblewrap', cwd }
-      handles.set(handle.id, { sandbox, roots, cwd, id: handle.id })
+      const facts = createFactFinder({ cwd, roots, home: homedir(), env: [env, config.env] })
+      handles.set(handle.id, { sandbox, roots, cwd, id: handle.id, facts, env: [env, config.env] })
       return handle
     },
 
     async exec(handle, command, given = {}) {
       checkEnv(given.env)
-      return stateOf(handle).sandbox.run(command, given)
+      const { confinement, ...rest } = given
+      const state = stateOf(handle)
+      if (!confinement) return state.sandbox.run(command, rest)
+      const { profile } = confinement
+      const scope = await scopeFor(state, confinement, rest).catch((error) => {
+        throw noSandbox('bubblewrap', profile, messageOf(error))
+      })
+      return { ...(await state.sandbox.run(command, rest, scope)), sandbox: { profile } }
     },
+    sandbox: async () => ({ profiles: ['read-only', 'workspace-write'], by: 'bubblewrap' }),
 
     readFile: async (handle, path) => filesOf(stateOf(handle), false).readFile(handle.cwd, path),
     async writeFile(handle, path, content, how) {
@@ -113,7 +144,23 @@ interface HandleState {
   readonly sandbox: SandboxHandle
   readonly roots: readonly string[]
   readonly cwd: string
+  readonly facts: FactFinder
+  readonly env: readonly (Readonly<Record<string, string>> | undefined)[]
   ending?: Promise<void>
+}
+
+type Network = boolean | EgressProxyOptions
+
+/** The hosts that both allow. */
+function commonNetwork(asked: Network, own: Network): Network {
+  if (asked === false || own === true) return asked
+  if (asked === true || own === false) return own
+  const isAllowed = (host: string): boolean => {
+    const [, name = host, port] = /^(.*):(\d+)$/.exec(host) ?? []
+    return own.allow.includes(host) || matchesHostRule(name, Number(port ?? 443), own.allow)
+  }
+  const allow = asked.allow.filter(isAllowed)
+  return { ...own, allow }
 }
 
 /** File operations run as scripts in the same sandbox, so that one policy covers all. */

@@ -3,10 +3,14 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Docker from 'dockerode'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { startFakeDocker } from '../../test/oracles/fake-docker.ts'
+import { sampleOf, testInTurns } from '../../test/soak.ts'
 import { executionContract } from '../testing/index.ts'
 import { createDockerContext, type DockerContextOptions } from './docker.ts'
+
+// Each of them starts processes.
+const test = testInTurns(2)
 
 const scratch = mkdtempSync(join(tmpdir(), 'libero-docker-test-'))
 const onLinux = process.platform === 'linux'
@@ -21,7 +25,11 @@ afterAll(async () => {
 const skipped = onLinux ? '' : ' (skipped: its containers need /proc)'
 
 describe.skipIf(!onLinux)(`the Docker context over an engine that runs local processes${skipped}`, () => {
-  for (const one of executionContract(() => make())) test(`A226 ${one.name}`, one.run)
+  for (const one of sampleOf(
+    executionContract(() => make()),
+    15,
+  ))
+    it(`A226 ${one.name}`, one.run)
 
   test('a container is made as asked, and cannot do more than it should', async () => {
     const cwd = mkdtempSync(join(scratch, 'w-'))
@@ -224,7 +232,7 @@ const image = process.env.LIBERO_TEST_IMAGE ?? 'alpine'
 const missing = await whyNoRealEngine()
 
 describe.skipIf(missing !== undefined)(`the Docker context over the engine of this machine${missing ?? ''}`, () => {
-  for (const one of executionContract(() => createDockerContext({ image, pull: 'never' }))) test(one.name, one.run)
+  for (const one of executionContract(() => createDockerContext({ image, pull: 'never' }))) it(one.name, one.run)
 })
 
 function make(options: Partial<DockerContextOptions> = {}) {

@@ -1,4 +1,5 @@
 import { type ExecutionContext, type ExecutionHandle, resolvePosix } from '../core/execution.ts'
+import { runOnSeparateMachine } from './confinement/separate-machine.ts'
 import { type DockerClient, type DockerContainer, dockerClient } from './docker/client.ts'
 import {
   containerPlanner,
@@ -64,11 +65,14 @@ export function createDockerContext(options: DockerContextOptions): ExecutionCon
       return { id, type: 'docker', cwd: plan.cwd }
     },
 
-    async exec(handle, command, { cwd = '.', env, ...others } = {}) {
+    async exec(handle, command, { cwd = '.', env, confinement, ...others } = {}) {
       const state = stateOf(handle)
       const at = resolvePosix(handle.cwd, cwd)
-      return execInContainer(state, command, { ...others, cwd: at, env: { ...state.env, ...env } })
+      return runOnSeparateMachine('docker', confinement, () =>
+        execInContainer(state, command, { ...others, cwd: at, env: { ...state.env, ...env } }),
+      )
     },
+    sandbox: async () => ({ profiles: ['workspace-write'], by: 'docker' }),
 
     readFile: async (handle, path) => stateOf(handle).files.readFile(handle.cwd, path),
     writeFile: async (handle, path, content, how) => stateOf(handle).files.writeFile(handle.cwd, path, content, how),

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { createProcessContext, type ProcessContextOptions } from './process.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-process-options-'))
@@ -21,6 +21,8 @@ const bad: Record<string, [options: unknown, says: RegExp]> = {
   'a variable that is no text': [{ env: { A: 1 } }, /env\.A must be a string/],
   'a variable with a NUL': [{ env: { A: 'secret\0' } }, /"A" cannot be set/],
   'a variable without a name': [{ env: { '': 'x' } }, /cannot be set/],
+  'an added path that is relative': [{ sandboxPaths: { read: ['data'] } }, /sandboxPaths\.read must be a list of abs/],
+  'an added path of no kind': [{ sandboxPaths: { write: ['/x'] } }, /unknown field of sandboxPaths "write"; there are/],
   'options that are none': ['/tmp', /options must be an object/],
 }
 test.each(Object.entries(bad))('%s is refused', (_, [options, says]) => {
@@ -34,6 +36,18 @@ test('no value of a variable is shown when it is refused', async () => {
   const context = createProcessContext({ cwd: folder })
   await expect(context.spawn({ env: { 'A=': 'x' } })).rejects.toThrow(TypeError)
   await expect(context.exec(await context.spawn(), 'true', { env: { A: 'x\0' } })).rejects.toThrow(TypeError)
+})
+
+test('SB10 on Windows there is no sandbox, with the reason, and required fails', async () => {
+  vi.stubGlobal('process', Object.create(process, { platform: { value: 'win32' } }))
+  try {
+    const context = createProcessContext({ cwd: folder })
+    const why = 'Windows has no sandbox for commands; use WSL or Docker'
+    expect(await context.sandbox?.(await context.spawn())).toEqual({ profiles: [], why })
+    await expect(createProcessContext({ cwd: folder, sandbox: 'required' }).spawn()).rejects.toThrow(why)
+  } finally {
+    vi.unstubAllGlobals()
+  }
 })
 
 test('it says what it can do', () => {

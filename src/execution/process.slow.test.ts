@@ -33,7 +33,7 @@ test('FT-10 a command that ignores SIGTERM is killed two seconds later, and what
 
 test('FT-10 what is slow to end with its command is not called left behind', async () => {
   const [context, handle] = await place()
-  const command = `(trap 'sleep 0.5; echo tidied; exit' TERM; while :; do sleep 0.01; done) & sleep 72`
+  const command = `(trap 'trap "" TERM; sleep 0.5; echo tidied; exit' TERM; while :; do sleep 0.01; done) & sleep 72`
   const result = await context.exec(handle, command, { timeout: 300 })
   expect(result).toMatchObject({ stdout: 'tidied\n', exitCode: null, signal: 'SIGTERM', timedOut: true })
   expect(result.leftRunning).toBeUndefined()

@@ -1,6 +1,7 @@
-import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
+import type { Confinement, ExecutionContext, ExecutionHandle, SandboxSupport } from '../core/execution.ts'
 import type { CommandLimits } from './commands/command-shell.ts'
 import type { Commands } from './commands/commands.ts'
+import type { ConfinedCommands } from './confinement/engine.ts'
 import type { ConfinedFiles } from './files/confined-files.ts'
 
 export interface ProcessContextOptions {
@@ -13,12 +14,26 @@ export interface ProcessContextOptions {
   /** The folders whose files may be read and written. Commands are not restricted. Default: the cwd of the handle. */
   readonly roots?: readonly string[] | 'any'
   readonly limits?: CommandLimits
+  /**
+   * Whether commands can be confined, as an authority decides it: `auto` if this system can, `off` never. With `required`,
+   * `spawn` fails where it cannot. A command that nothing confines runs as ever. Default: `auto`.
+   */
+  readonly sandbox?: 'auto' | 'required' | 'off'
+  /**
+   * What confined commands reach beside what the authority decided, as absolute paths: `read`, files and folders that they can
+   * read; `caches`, folders that they can also write in `workspace-write`. Never the home folder or one that contains it.
+   */
+  readonly sandboxPaths?: { readonly read?: readonly string[]; readonly caches?: readonly string[] }
 }
 
-/** Tools run on this machine as this user, without isolation. Commands get no secrets in their environment, and leave no processes running. */
+/**
+ * Tools run on this machine as this user. Only commands with a confinement run in a sandbox; others are not isolated.
+ * Commands get no secrets in their environment, and leave no processes running.
+ */
 export function createProcessContext(options: ProcessContextOptions = {}): ExecutionContext {
   checkOptions(options)
-  const { cwd, env, inheritEnv = [], roots, limits } = options
+  const { cwd, env, inheritEnv = [], roots, limits, sandbox = 'auto', sandboxPaths } = options
+  const folders = typeof roots === 'object' ? roots : []
   const handles = new Map<string, HandleState>()
   let n = 0
 
@@ -33,11 +48,29 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
       // Resolves the real paths of the roots before a command could replace one by a link.
       await filesOf(state)
       const { createCommands } = await import('./commands/commands.ts')
-      return createCommands({ cwd: state.cwd, env: [env, state.env], inheritEnv, limits })
+      return createCommands({ cwd: state.cwd, roots: folders, env: [env, state.env], inheritEnv, limits })
     } catch (error) {
       delete state.commands // may work the next time, for instance after a shortage of descriptors
       throw error
     }
+  }
+
+  async function confinedOf(state: HandleState): Promise<ConfinedCommands> {
+    await filesOf(state) // as above
+    state.confined ??= import('./confinement/engine.ts').then(({ createConfinedCommands }) => {
+      const added = sandboxPaths && { added: sandboxPaths }
+      return createConfinedCommands({
+        ...{ cwd: state.cwd, roots: folders, env: [env, state.env], inheritEnv, limits },
+        ...added,
+      })
+    })
+    return state.confined
+  }
+
+  async function supportOf(state: HandleState): Promise<SandboxSupport> {
+    if (sandbox === 'off') return { profiles: [], why: switchedOff }
+    if (onWindows()) return { profiles: [], why: noSandboxOnWindows }
+    return (await confinedOf(state)).support()
   }
 
   function filesOf(state: HandleState): Promise<ConfinedFiles> {
@@ -63,7 +96,9 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
     async spawn(config = {}) {
       checkEnv(config.env)
       const handle = { id: `process-${++n}`, type: 'process', cwd: await folder(cwd, config.cwd) }
-      handles.set(handle.id, { cwd: handle.cwd, env: config.env })
+      const state = { cwd: handle.cwd, env: config.env }
+      if (sandbox === 'required') requireSandbox(await supportOf(state))
+      handles.set(handle.id, state)
       return handle
     },
 
@@ -71,6 +106,9 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
       const state = stateOf(handle)
       if (onWindows()) throw new Error(noShell)
       checkEnv(options.env)
+      const { confinement } = options
+      if (confinement && sandbox === 'off') throw await refusedOutside(confinement)
+      if (confinement) return (await confinedOf(state)).run(command, confinement, options)
       state.commands ??= openCommands(state)
       return (await state.commands).run(command, options)
     },
@@ -82,13 +120,12 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
     stat: (handle, path) => withFiles(handle, (files, at) => files.stat(at, path)),
     openFile: (handle, path) => withFiles(handle, (files, at) => files.openFile(at, path)),
 
+    sandbox: async (handle) => supportOf(stateOf(handle)),
+
     async destroy({ id }) {
       const state = handles.get(id)
       if (!state) return
-      state.ending ??= Promise.resolve(state.commands).then(
-        (commands) => commands?.end(),
-        () => {}, // no command could be started
-      )
+      state.ending ??= endAll(state)
       await state.ending
       handles.delete(id)
     },
@@ -99,9 +136,35 @@ interface HandleState {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>> | undefined
   commands?: Promise<Commands>
+  confined?: Promise<ConfinedCommands>
   files?: Promise<ConfinedFiles>
   ending?: Promise<void>
 }
+
+async function endAll({ commands, confined }: HandleState): Promise<void> {
+  const opened = await Promise.allSettled([commands, confined])
+  // Those that could not be opened have no commands to end.
+  await Promise.all(opened.map((one) => one.status === 'fulfilled' && one.value?.end()))
+}
+
+function requireSandbox({ profiles, why }: SandboxSupport): void {
+  if (profiles.length > 0) return
+  throw Object.assign(
+    new Error(`Commands must run in a sandbox (\`sandbox: 'required'\`), and there is none: ${why}`),
+    {
+      code: 'ENOSANDBOX',
+    },
+  )
+}
+
+const switchedOff = 'it was switched off'
+
+async function refusedOutside({ profile }: Confinement): Promise<Error> {
+  const { noSandbox } = await import('../core/execution.ts')
+  return noSandbox('process', profile, switchedOff)
+}
+
+const noSandboxOnWindows = 'Windows has no sandbox for commands; use WSL or Docker'
 
 const noShell =
   'Commands need a POSIX shell, and Windows has none; run this program in WSL, or use a Docker execution context'
@@ -115,43 +178,22 @@ async function folder(...parts: (string | undefined)[]): Promise<string> {
   return resolve(...parts.filter((part) => part !== undefined))
 }
 
-const known = ['cwd', 'env', 'inheritEnv', 'roots', 'limits']
-const knownLimits = ['processes', 'memoryMb', 'fileSizeMb']
+const known = ['cwd', 'env', 'inheritEnv', 'roots', 'limits', 'sandbox', 'sandboxPaths']
 
 function checkOptions(options: ProcessContextOptions): void {
   checkNames('option', options, known)
-  const { cwd, env, inheritEnv, roots, limits } = options
+  const { cwd, env, inheritEnv, roots, limits, sandbox, sandboxPaths = {} } = options
   if (cwd !== undefined && !isTexts([cwd])) throw refusal('cwd', 'the path of a folder')
   checkEnv(env)
   if (inheritEnv !== undefined && !isTexts(inheritEnv)) throw refusal('inheritEnv', 'a list of names')
   if (roots !== undefined && roots !== 'any' && !(isTexts(roots) && roots.every(isAbsolute)))
     throw refusal('roots', "a list of absolute paths, or 'any'")
-  if (limits === undefined) return
-  checkNames('limit', limits, knownLimits)
-  for (const [name, limit] of Object.entries(limits))
-    if (!Number.isSafeInteger(limit) || limit < 1) throw refusal(`limits.${name}`, 'a whole number above 0')
-}
-
-function checkNames(what: string, given: unknown, names: readonly string[]): void {
-  if (typeof given !== 'object' || given === null) throw refusal(`${what}s`, 'an object')
-  const unknown = Object.keys(given).find((name) => !names.includes(name))
-  if (unknown) throw new TypeError(`createProcessContext: unknown ${what} "${unknown}"; there are ${names.join(', ')}`)
-}
-
-function checkEnv(env: unknown): void {
-  if (env === undefined) return
-  if (typeof env !== 'object' || env === null) throw refusal('env', 'an object of strings')
-  for (const [name, value] of Object.entries(env)) {
-    if (typeof value !== 'string') throw refusal(`env.${name}`, 'a string')
-    if (/[=\0]|^$/.test(name) || value.includes('\0'))
-      throw new TypeError(
-        `The environment variable ${JSON.stringify(name)} cannot be set: it has a "=" or a NUL, or no name`,
-      )
-  }
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')
+  if (sandbox !== undefined && !['auto', 'required', 'off'].includes(sandbox))
+    throw refusal('sandbox', "'auto', 'required' or 'off'")
+  checkNames('field of sandboxPaths', sandboxPaths, ['read', 'caches'])
+  for (const [name, paths] of Object.entries(sandboxPaths))
+    if (!isTexts(paths) || !paths.every(isAbsolute)) throw refusal(`sandboxPaths.${name}`, 'a list of absolute paths')
+  checkLimits(limits)
 }
 
 function isAbsolute(path: string): boolean {
@@ -159,6 +201,46 @@ function isAbsolute(path: string): boolean {
 }
 
 /** Does not show the value, which may be a secret. */
-function refusal(name: string, wanted: string): TypeError {
-  return new TypeError(`createProcessContext: ${name} must be ${wanted}`)
+
+/** The checks that the options of execution contexts share. An error has no values in it: they may be secrets. */
+export function optionChecks(maker: string) {
+  const refusal = (name: string, wanted: string): TypeError => new TypeError(`${maker}: ${name} must be ${wanted}`)
+
+  function checkNames(what: string, given: unknown, names: readonly string[]): void {
+    if (typeof given !== 'object' || given === null) throw refusal(`${what}s`, 'an object')
+    const unknown = Object.keys(given).find((name) => !names.includes(name))
+    if (unknown) throw new TypeError(`${maker}: unknown ${what} "${unknown}"; there are ${names.join(', ')}`)
+  }
+
+  return {
+    refusal,
+    checkNames,
+    /** Also for the variables of a spawn or a command. */
+    checkEnv(env: unknown): void {
+      if (env === undefined) return
+      if (typeof env !== 'object' || env === null) throw refusal('env', 'an object of strings')
+      for (const [name, value] of Object.entries(env)) {
+        if (typeof value !== 'string') throw refusal(`env.${name}`, 'a string')
+        if (/[=\0]|^$/.test(name) || value.includes('\0'))
+          throw new TypeError(
+            `The environment variable ${JSON.stringify(name)} cannot be set: it has a "=" or a NUL, or no name`,
+          )
+      }
+    },
+    /** `least` has the smallest value of limits that may be 0. */
+    checkLimits(limits: object | undefined, least: Readonly<Record<string, number>> = {}): void {
+      if (limits === undefined) return
+      checkNames('limit', limits, ['processes', 'memoryMb', 'fileSizeMb'])
+      for (const [name, limit] of Object.entries(limits))
+        if (!Number.isSafeInteger(limit) || limit < (least[name] ?? 1))
+          throw refusal(`limits.${name}`, 'a whole number above 0')
+    },
+  }
 }
+
+/** Whether a value is a list of texts that are not empty. */
+export function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')
+}
+
+const { refusal, checkNames, checkEnv, checkLimits } = optionChecks('createProcessContext')

@@ -61,9 +61,12 @@ export function createSandboxContext(
     async exec(handle, command, options = {}) {
       const state = stateOf(handle)
       if (!shell) throw new Error('This sandbox has no shell and runs no commands')
-      const { execInSandbox } = await import('./sandbox/exec.ts')
-      return execInSandbox(state, command, options)
+      const { confinement, ...others } = options
+      const { execInSandbox, runOnSeparateMachine } = await loadExec()
+      return runOnSeparateMachine('sandbox', confinement, () => execInSandbox(state, command, others))
     },
+    sandbox: async () =>
+      shell ? { profiles: ['workspace-write'], by: 'sandbox' } : { profiles: [], why: 'it runs no commands' },
 
     readFile: async (handle, path) => stateOf(handle).files.readFile(path),
     writeFile: async (handle, path, content, how) => stateOf(handle).files.writeFile(path, content, how),
@@ -101,6 +104,11 @@ async function load() {
     import('../core/execution.ts'),
   ])
   return { ...files, ...asking, ...paths }
+}
+
+async function loadExec() {
+  const [exec, machine] = await Promise.all([import('./sandbox/exec.ts'), import('./confinement/separate-machine.ts')])
+  return { ...exec, ...machine }
 }
 
 interface HandleState extends RunningSandbox {

@@ -8,6 +8,7 @@ import { shownMessages } from './compaction/compact.ts'
 import { asBytes, limitsOf } from './compaction/limits.ts'
 import { sizeOfAll } from './compaction/sizes.ts'
 import { passagesOf, summarise } from './compaction/summarise.ts'
+import { type WorkInRun, workInRun } from './work-in-run.ts'
 
 /** An extension that summarises a conversation on request, whatever its size. */
 export interface CompactNow extends Extension {
@@ -22,36 +23,22 @@ export interface CompactNow extends Extension {
 const keptMessages = 4
 
 export function compactNow(): CompactNow {
-  let wanted: Task | undefined
-  return {
-    name: 'compact-now',
-    async start(run) {
-      const task = wanted
-      wanted = undefined
-      if (!task) return
-      task.summary = await compactRun(run)
-      run.progress.turnNumber++ // with `maxTurns: 1` the run ends here: the summary was its only model call
-    },
-    async compact(agent, options = {}) {
-      cutOf(turnsOf(agent))
-      const task: Task = { summary: '' }
-      wanted = task
-      try {
-        await agent.run({ ...options, behavior: { maxTurns: 1 } })
-      } finally {
-        wanted = undefined
-      }
-      return task.summary
-    },
-  }
+  const { do: doInRun, ...extension } = workInRun('compact-now')
+  return { ...extension, compact: (agent, options) => compactWith({ do: doInRun }, agent, options) }
+}
+
+/** The same with an extension that the agent has already. */
+export async function compactWith(
+  work: Pick<WorkInRun, 'do'>,
+  agent: Agent,
+  options?: Pick<RunOptions, 'model' | 'signal'>,
+): Promise<string> {
+  cutOf(turnsOf(agent))
+  return work.do(agent, compactRun, options)
 }
 
 /** The beginning of the message with the summary. */
 const summaryHeading = '## Context Summary (compacted)'
-
-interface Task {
-  summary: string
-}
 
 const turnsOf = ({ log, meta }: Agent): readonly ShownTurn[] => log.transcript.shownTurns(meta.name)
 

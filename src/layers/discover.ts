@@ -3,7 +3,7 @@ import { basename, extname, join, resolve } from 'node:path'
 import type { ToolOrigin } from '../core/authority.ts'
 import { show } from '../core/behavior.ts'
 import { codeOf, messageOf } from '../core/errors.ts'
-import { isRecord } from '../core/is-record.ts'
+import { checkedAs, isRecord } from '../core/is-record.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { isWithin, readInside, readingBudget, type SourceFiles, sourceFiles } from '../platform/source-files.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
@@ -116,10 +116,11 @@ async function readManifest(
   for (const field of ['configSchema', 'config'])
     if (manifest[field] !== undefined && !isRecord(manifest[field]))
       throw new Error(`"${field}" in its tool.json must be an object, got ${show(manifest[field])}`)
-  const { main } = manifest as unknown as Manifest
+  const checked = checkedAs<Manifest>(manifest)
+  const { main } = checked
   if (!isWithin(folder, resolve(folder, main)))
     throw new Error(`"main" in its tool.json leads out of its folder: ${show(main)}`)
-  return { manifest: manifest as unknown as Manifest, digest: file.digest }
+  return { manifest: checked, digest: file.digest }
 }
 
 function parse(text: string): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { show } from '../core/behavior.ts'
 import { CodedError } from '../core/errors.ts'
-import { isRecord } from '../core/is-record.ts'
+import { checkedAs, isRecord } from '../core/is-record.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { copyJson, deepFreeze } from '../core/turn.ts'
 import type { StateSlot, ToolContract, ToolLifecycle } from './contract.ts'
@@ -24,7 +24,7 @@ export function validateContract(value: unknown, where: string): ToolContract {
     // Bound to the value, because a tool may be an instance of a class.
     contract[field] = typeof taken === 'function' ? taken.bind(value) : taken
   }
-  return Object.freeze(contract) as unknown as ToolContract
+  return checkedAs<ToolContract>(Object.freeze(contract))
 }
 
 interface Field {

@@ -2,10 +2,9 @@ import type { Client } from '@modelcontextprotocol/client'
 import type { Clock } from '../core/clock.ts'
 import type { ToolContext, ToolResult } from '../core/tool.ts'
 import { orAborted } from '../core/waiting.ts'
-import { visibleText } from '../platform/visible-text.ts'
 import { createCallDeadline } from './call-deadline.ts'
 import { defaultCallTimeout, defaultLongestCall, type McpServerConfig } from './config.ts'
-import { redactFailure, toErrorText } from './error-text.ts'
+import { shortText, toErrorText } from './error-text.ts'
 import { isAnswer, isSessionGone, isUnreadable } from './failures.ts'
 import { asHeaderRefused, asLoginRequired } from './oauth/login-required.ts'
 import { toToolResult } from './results/to-tool-result.ts'
@@ -66,7 +65,7 @@ export async function callTool(
     try {
       const result = await send(client, tool, input, ctx, options, limit)
       link.succeeded()
-      return redactFailure(toToolResult(result, { server, tool }), secrets)
+      return toToolResult(result, { server, tool, secrets })
     } catch (error) {
       ctx.signal.throwIfAborted()
       if (limit.exceeded !== undefined)
@@ -110,7 +109,7 @@ async function send(
   tool: string,
   input: Input,
   ctx: ToolContext,
-  { config, clock, requests }: CallOptions,
+  { config, clock, requests, secrets }: CallOptions,
   limit: { exceeded?: string },
 ): Promise<unknown> {
   const { callTimeout: silentMs = defaultCallTimeout, longestCall: totalMs = defaultLongestCall } = config
@@ -136,7 +135,7 @@ async function send(
         onprogress({ progress, total, message }) {
           deadline.restart()
           const count = total === undefined ? `${progress}` : `${progress}/${total}`
-          ctx.progress(message === undefined ? count : `${count} ${visibleText(message).slice(0, 500)}`)
+          ctx.progress(message === undefined ? count : `${count} ${shortText(message, 500, secrets)}`)
         },
       },
     )

@@ -2,16 +2,22 @@ import type { ElicitRequestFormParams, ElicitResult } from '@modelcontextprotoco
 import type { Interact, InteractionResponse } from '../core/interaction.ts'
 import { isRecord } from '../core/is-record.ts'
 import { fullyVisible, visibleText } from '../platform/visible-text.ts'
+import { refuseSecretAnswer, refuseSecretForm } from './secret-form.ts'
 
 type Value = string | number | boolean | string[]
 
-/** Asks a person the fields of a server's form, one at a time. Any failure counts as no consent. */
+/**
+ * Asks a person the fields of a server's form, one at a time. Any failure counts as no consent. Throws a
+ * `SecretFormError` for a form that asks for a secret.
+ */
 export async function answerForm(
   server: string,
-  { message, requestedSchema }: ElicitRequestFormParams,
+  params: ElicitRequestFormParams,
   interact: Interact,
   signal: AbortSignal,
 ): Promise<ElicitResult> {
+  const { message, requestedSchema } = params
+  refuseSecretForm(params)
   const fields = Object.entries(requestedSchema.properties ?? {})
   if (fields.length > mostFields) return { action: 'decline' }
   const content: Record<string, Value> = Object.create(null)
@@ -26,6 +32,7 @@ export async function answerForm(
       const answer = await askField(interact, head, field, signal)
       if (answer.status !== 'accepted') return refusal(answer)
       const read = field.read(answer.value)
+      refuseSecretAnswer(name, read)
       if (read !== undefined) content[name] = read
       if (read !== undefined || (!isRequired && isEmpty(answer.value))) break
     }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { secretsOf, toErrorText } from './error-text.ts'
+import { secretsOf, shortText, toErrorText } from './error-text.ts'
 
 test('MC-19 secrets are redacted in an error, by their form and by the configuration', () => {
   const echoed = new Error('denied: Authorization: Bearer abcdefghijklmnop123; you sent hunter2-canary as X-Key')
@@ -11,6 +11,16 @@ test('MC-19 secrets are redacted in an error, by their form and by the configura
 test('MC-19 a secret of any length is redacted, also in our own errors', () => {
   const long = Array.from({ length: 60_000 }, (_, i) => String.fromCharCode(33 + ((i * 7919) % 90))).join('')
   expect(toErrorText(new Error(`you sent ${long}!`), [long, 'hunter2-canary'])).toBe('you sent [REDACTED:1]!')
+})
+
+test('S14 a secret is not shown in part, wherever a text is cut', () => {
+  const key = `sk-ant-${'a1B2'.repeat(8)}`
+  for (let most = 1; most < 70; most++) {
+    const text = shortText(`my own-word and ${key}, and so on`, most, ['own-word'])
+    expect(text.length).toBeLessThanOrEqual(most)
+    expect(text).toMatch(/^m?y? ?(\[[^ ]*)? ?(and)?a?n? ?(\[[^ ]*)?( |$)/)
+    expect(text).not.toMatch(/own|sk-/)
+  }
 })
 
 test('MC-19 escapes and hidden characters are made visible', () => {

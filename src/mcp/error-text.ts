@@ -1,9 +1,8 @@
 import { messageOf, printable } from '../core/errors.ts'
-import { createRedactor } from '../platform/redact.ts'
-import { fullyVisible } from '../platform/visible-text.ts'
+import { createRedactor, redactedStart } from '../platform/redact.ts'
+import { fullyVisible, visibleText } from '../platform/visible-text.ts'
 import type { McpServerConfig } from './config.ts'
 import { cutBytes } from './definitions/untrusted-data.ts'
-import type { McpToolResult } from './results/to-tool-result.ts'
 
 const mostRead = 64 * 1024
 const mostShown = 2048
@@ -11,9 +10,14 @@ const mostShown = 2048
 /** The text of an error of a server, for models, people and logs: short, without secrets and hidden characters. */
 export function toErrorText(error: unknown, secrets: readonly string[] = []): string {
   const known = secrets.filter((secret) => secret.length >= 4)
-  const said = printable(messageOf(error)).slice(0, mostRead).replace(fromLibrary, '')
-  const text = createRedactor({ secrets: known }).text(said)
+  const said = printable(messageOf(error)).replace(fromLibrary, '')
+  const text = redactedStart(createRedactor({ secrets: known }), said, mostRead)
   return cutBytes(fullyVisible(text, { lines: 'kept' }), mostShown) || 'it gave no reason'
+}
+
+/** The beginning of a text of a server, for people: without secrets and control characters. */
+export function shortText(text: string, most: number, secrets: readonly string[]): string {
+  return visibleText(redactedStart(createRedactor({ secrets }), text, most)).slice(0, most)
 }
 
 /** A prefix of the SDK that means nothing to a person. */
@@ -45,16 +49,4 @@ function decoded(text: string): string {
   } catch {
     return text
   }
-}
-
-/** Redacts an error result: a server that fails may repeat its credentials. */
-export function redactFailure(result: McpToolResult, secrets: readonly string[]): McpToolResult {
-  if (!result.isError) return result
-  const redactor = createRedactor({ secrets })
-  const { output, details } = result
-  const shown =
-    typeof output === 'string'
-      ? redactor.text(output)
-      : output.map((part) => (part.type === 'text' ? { ...part, text: redactor.text(part.text) } : part))
-  return { ...result, output: shown, ...(details !== undefined && { details: redactor.json(details) }) }
 }

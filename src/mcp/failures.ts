@@ -1,11 +1,12 @@
 import { AgentError, messageOf } from '../core/errors.ts'
+import { AgentClosedError } from './agent-closed-error.ts'
 import { toErrorText } from './error-text.ts'
 import { statusOf } from './http/http-transport.ts'
 import { asLoginRequired, McpHeaderRefusedError } from './oauth/login-required.ts'
 
 /** An error without the secrets that a server may have repeated, also in its cause. */
 export function withoutSecrets(error: unknown, server: string, secrets: readonly string[]): Error {
-  if (error instanceof McpHeaderRefusedError) return error
+  if (error instanceof McpHeaderRefusedError || error instanceof AgentClosedError) return error
   return asLoginRequired(error, server) ?? new AgentError(toErrorText(error, secrets))
 }
 

@@ -2,6 +2,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import type { ExtensionHost } from '../core/run.ts'
 import { orAborted } from '../core/waiting.ts'
 import { atMost } from '../platform/at-most.ts'
+import { AgentClosedError } from './agent-closed-error.ts'
 import { callTool } from './call-tool.ts'
 import { defaultBootstrapTimeout, type McpServerConfig } from './config.ts'
 import type { McpServer } from './connections.ts'
@@ -125,7 +126,7 @@ export class ServerConnection {
   async close(): Promise<void> {
     this.state = 'closed'
     this.tools.clear()
-    this.#closing.abort(new Error('the agent is going away'))
+    this.#closing.abort(new AgentClosedError())
     this.#retries.cancel()
     this.#refresh.stop()
     await this.#opening?.catch(() => {})

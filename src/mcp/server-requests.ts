@@ -2,10 +2,12 @@ import { pathToFileURL } from 'node:url'
 import type { Client, ClientCapabilities, ElicitRequest, ElicitResult } from '@modelcontextprotocol/client'
 import type { Interact } from '../core/interaction.ts'
 import type { ExtensionHost } from '../core/run.ts'
-import { visibleText } from '../platform/visible-text.ts'
 import type { CallDeadline } from './call-deadline.ts'
 import type { McpServerConfig } from './config.ts'
 import { answerForm, answerUrl } from './elicitation.ts'
+import { secretsOf, shortText } from './error-text.ts'
+import { loadSdk } from './load-sdk.ts'
+import { SecretFormError } from './secret-form.ts'
 
 /** A call under way, to which a request of its server may belong. */
 export interface OpenCall {
@@ -15,10 +17,8 @@ export interface OpenCall {
 }
 
 /** Answers the requests of a server: elicitation and roots. It also receives its log. `sampling` is not offered. */
-export function createRequestHandlers(
-  { name, transport }: McpServerConfig,
-  { hooks, interact, openExecution }: ExtensionHost,
-) {
+export function createRequestHandlers(config: McpServerConfig, { hooks, interact, openExecution }: ExtensionHost) {
+  const { name, transport } = config
   const calls = new Set<OpenCall>()
 
   async function elicit({ params }: ElicitRequest, signal: AbortSignal): Promise<ElicitResult> {
@@ -30,7 +30,8 @@ export function createRequestHandlers(
     try {
       if (params.mode === 'url') return await answerUrl(name, params, ask, until)
       return await answerForm(name, params, ask, until)
-    } catch {
+    } catch (error) {
+      if (error instanceof SecretFormError) throw await invalidRequest(error)
       return { action: 'cancel' } // no person could be asked, or the call was aborted
     } finally {
       for (const resume of resumes) resume()
@@ -44,7 +45,11 @@ export function createRequestHandlers(
     return [{ uri: pathToFileURL(here.handle.cwd).href, name: 'workspace' }]
   }
 
-  const log = createLog((level, text) => void hooks.tell('mcp:log', { name, transport, level, text }))
+  const secrets = secretsOf(config)
+  const log = createLog((level, data) => {
+    const text = shortText(textOf(data), mostLogged, secrets)
+    void hooks.tell('mcp:log', { name, transport, level, text })
+  })
 
   return {
     calls,
@@ -74,16 +79,24 @@ export function createRequestHandlers(
   }
 }
 
+/** The error tells the server why; a `decline` would read as the decision of the person. */
+async function invalidRequest({ message }: Error): Promise<Error> {
+  const { ProtocolError, ProtocolErrorCode } = await loadSdk()
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message)
+}
+
 /** Further log messages within the second are dropped. */
 const mostLogsPerSecond = 20
 
-function createLog(tell: (level: string, text: string) => void): (level: string, data: unknown) => void {
+const mostLogged = 2000
+
+function createLog(tell: (level: string, data: unknown) => void): (level: string, data: unknown) => void {
   let second = 0
   let count = 0
   return (level, data) => {
     const now = Math.floor(performance.now() / 1000)
     if (now !== second) [second, count] = [now, 0]
-    if (count++ < mostLogsPerSecond) tell(level, visibleText(textOf(data)).slice(0, 2000))
+    if (count++ < mostLogsPerSecond) tell(level, data)
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isPublicAddress } from './addresses.ts'
+import { isPublicAddress, permittedAddresses } from './addresses.ts'
 
 describe('an address on the internet', () => {
   test.each(['1.1.1.1', '8.8.8.8', '93.184.216.34', '172.15.255.255', '172.32.0.1', '100.63.255.255', '192.169.0.1'])(
@@ -48,4 +48,25 @@ describe('an address that is not on the public internet', () => {
   test.each(['', 'localhost', 'example.com', '1.2.3', '999.1.1.1', ':::'])('no address at all: "%s"', (text) =>
     expect(isPublicAddress(text)).toBe(false),
   )
+})
+
+describe('the addresses of a name', () => {
+  test.each([
+    [['1.1.1.1', '10.0.0.7'], []],
+    [['10.0.0.7', '1.1.1.1'], []],
+    [['2606:4700:4700::1111', '::1'], []],
+    [['1.1.1.1', '::ffff:127.0.0.1'], []],
+    [['1.1.1.1', 'no address'], []],
+    [['127.0.0.1'], []],
+    [[], []],
+    [
+      ['1.1.1.1', '2606:4700:4700::1111'],
+      ['1.1.1.1', '2606:4700:4700::1111'],
+    ],
+    [['64:ff9b::101:101', '1.1.1.1'], ['1.1.1.1']],
+    [['64:ff9b::7f00:1', '1.1.1.1'], ['1.1.1.1']],
+    [['64:ff9b::101:101'], []],
+  ])('S14 %j: %j may be connected to', (found, permitted) => {
+    expect(permittedAddresses(found, isPublicAddress)).toEqual(permitted)
+  })
 })

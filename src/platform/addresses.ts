@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns/promises'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import { domainToASCII } from 'node:url'
+import { normalizedHost } from './host-name.ts'
 
 /** All addresses that are not on the public internet: this machine, its networks, its cloud, and reserved ranges. */
 const reserved: readonly (readonly [network: string, prefix: number])[] = [
@@ -56,12 +56,6 @@ export function isPublicAddress(address: string): boolean {
 /** Finds all addresses of a name. */
 export type Resolve = (host: string) => Promise<readonly string[]>
 
-/** A host as rules compare it: lower case, Punycode, no trailing dot, no brackets. */
-export function normalizedHost(host: string): string {
-  const bare = host.replace(/^\[|\]$/g, '').replace(/\.$/, '')
-  return bare.includes(':') ? bare.toLowerCase() : domainToASCII(bare) || bare.toLowerCase()
-}
-
 /**
  * Whether a host matches one of the rules: `x.test` is only that host, `*.x.test` any host below it but not itself. A rule
  * with a port, `x.test:8080`, applies to that port only.
@@ -100,7 +94,7 @@ function splitPort(rule: string): [name: string, port: number | undefined] {
 interface CheckedLookupOptions {
   readonly resolve: Resolve
   mayConnect(address: string): boolean
-  /** The error for a name without an allowed address. */
+  /** The error for a name that may not be connected to. */
   refused(host: string): Error
 }
 
@@ -109,7 +103,7 @@ export function checkedLookup({ resolve, mayConnect, refused }: CheckedLookupOpt
   return (host, { all }, done) => {
     resolve(host).then(
       (found) => {
-        const list = found.filter(mayConnect).map((address) => ({ address, family: isIP(address) }))
+        const list = permittedAddresses(found, mayConnect).map((address) => ({ address, family: isIP(address) }))
         const [first] = list
         if (!first) done(refused(host), all ? [] : '', 0)
         else if (all) done(null, list)
@@ -119,6 +113,22 @@ export function checkedLookup({ resolve, mayConnect, refused }: CheckedLookupOpt
     )
   }
 }
+
+/**
+ * The addresses of a name, if all may be connected to; otherwise none. A name with a public and a private address is
+ * refused: such answers are made to get past checks, and the next lookup may give the private one alone.
+ */
+export function permittedAddresses(found: readonly string[], mayConnect: (address: string) => boolean): string[] {
+  // Networks with IPv6 alone add translations of IPv4 addresses to the answers. They are left out, so never connected to.
+  const own = found.filter((address) => !isTranslated(address))
+  const judged = own.length > 0 ? own : found
+  return judged.every((address) => mayConnect(address)) ? [...judged] : []
+}
+
+const translated = new BlockList()
+translated.addSubnet('64:ff9b::', 96, 'ipv6')
+
+const isTranslated = (address: string): boolean => isIP(address) === 6 && translated.check(address, 'ipv6')
 
 /** Uses the resolver of this machine. */
 export const systemResolve: Resolve = async (host) =>

@@ -39,27 +39,15 @@ function isNode(): boolean {
   return versions?.node !== undefined && versions.bun === undefined && !('Deno' in globalThis)
 }
 
-interface RedirectOptions {
-  /** Further headers that are not sent to another origin. */
-  readonly credentialHeaders?: readonly string[]
-}
-
 const maxRedirects = 5
 /** The statuses of redirects. */
 export const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-const usualCredentialHeaders = [
-  'authorization',
-  'proxy-authorization',
-  'cookie',
-  'x-api-key',
-  'x-goog-api-key',
-  'api-key',
-]
 
-/** Follows redirects that keep method and body, without sending credentials to another origin. */
-export function followRedirects(transport: Transport, { credentialHeaders = [] }: RedirectOptions = {}): Transport {
-  const secret = new Set([...usualCredentialHeaders, ...credentialHeaders.map((name) => name.toLowerCase())])
-
+/**
+ * Follows redirects that keep method and body, within an origin. Another origin gets neither the body nor the
+ * credentials: the person chose the address that a prompt is sent to.
+ */
+export function followRedirects(transport: Transport): Transport {
   return async (request) => {
     let current = request
     for (let followed = 0; ; followed++) {
@@ -69,26 +57,25 @@ export function followRedirects(transport: Transport, { credentialHeaders = [] }
       const from = new URL(current.url).origin
       if (followed === maxRedirects)
         throw new Error(`${from} redirects after ${maxRedirects} redirects already; check the base URL`)
-      current = redirected(current, response, secret)
+      current = redirected(current, response)
     }
   }
 }
 
-function redirected(request: HttpRequest, { status, headers }: HttpResponse, secret: Set<string>): HttpRequest {
+function redirected(request: HttpRequest, { status, headers }: HttpResponse): HttpRequest {
   const from = new URL(request.url)
   const to = URL.parse(headers.location ?? '', from.href)
   if (!headers.location || !to)
     throw new Error(`${from.origin} answered ${status} without a valid location; check the base URL`)
 
   const refused = `${from.origin} answered ${status} to ${request.method}, which leads to ${originOf(to)}`
-  if (to.protocol !== 'https:' && to.protocol !== from.protocol)
-    throw new Error(`${refused}: not followed from ${from.protocol} to ${to.protocol}; use its address as the base URL`)
+  if (to.origin !== from.origin)
+    throw new Error(
+      `${refused}: not followed to another origin, so nothing was sent there; if that is the service you mean, set the base URL (baseURL) to its address`,
+    )
   if (request.method !== 'GET' && status < 307)
     throw new Error(`${refused}: not followed, as it would drop the body; use its address as the base URL`)
-
-  if (to.origin === from.origin) return { ...request, url: to.href }
-  const kept = Object.entries(request.headers).filter(([name]) => !secret.has(name.toLowerCase()))
-  return { ...request, url: to.href, headers: Object.fromEntries(kept) }
+  return { ...request, url: to.href }
 }
 
 /** The origin, or only the scheme of an address that is no web address. */

@@ -3,10 +3,13 @@ import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { rounds } from '../../test/soak.ts'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
+import { rounds, testInTurns } from '../../test/soak.ts'
 import { type FakeClock, fakeClock } from '../testing/fake-clock.ts'
 import { LockTimeoutError, newMark, withLock } from './lock.ts'
+
+// Most of them wait for locks or start processes.
+const test = testInTurns(2)
 
 let folder: string
 let path: string

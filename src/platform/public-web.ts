@@ -6,19 +6,21 @@ import {
   checkHostRules,
   isPublicAddress,
   matchesHostRule,
-  normalizedHost,
   type Resolve,
   systemResolve,
 } from './addresses.ts'
+import { normalizedHost } from './host-name.ts'
 import { type HttpResponse, redirects } from './http.ts'
 import { nodeTransport } from './http-node.ts'
 
 export interface PublicAnswer extends HttpResponse {
   /** The address of the answer, after all redirects. */
   readonly url: string
+  /** Where the answer redirects to, if that is another host. It was not asked: only the caller may decide about it. */
+  readonly redirectsTo?: string
 }
 
-/** Requests a public address. Every redirect is checked by the address that is really connected to. */
+/** Requests a public address. Redirects within its host are followed. */
 export type PublicWeb = (url: string, headers: Record<string, string>, signal: AbortSignal) => Promise<PublicAnswer>
 
 /**
@@ -56,7 +58,10 @@ export function publicWeb({
       if (!redirects.has(answer.status) || !location) return { ...answer, url: url.href }
       await answer.body[Symbol.asyncIterator]().return?.()
       if (hops === maxRedirects) throw new Error(`${url.host} redirects more than ${maxRedirects} times`)
-      url = redirected(url, location)
+      const next = redirected(url, location)
+      if (normalizedHost(next.hostname) !== normalizedHost(url.hostname))
+        return { ...answer, url: url.href, redirectsTo: next.href }
+      url = next
     }
   }
 }

@@ -18,6 +18,15 @@ export interface RedactorOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
+/** The first `most` characters of a text, redacted before the cut: a secret that it would split is removed whole. */
+export function redactedStart(redactor: Redactor, text: string, most: number): string {
+  const [start = ''] = redactor.pieces([text.slice(0, most), text.slice(most, most + longestSecret)])
+  return start
+}
+
+/** No secret is longer, so a text that is kept beside a cut in this length shows every secret there whole. */
+export const longestSecret = 24 * 1024
+
 /** What a secret is replaced by. */
 export const placeholder = /\[REDACTED:\d+\]/
 

@@ -1,18 +1,19 @@
 /**
- * Makes control characters visible and harmless: ESC becomes `␛`, others `\x..`. Tabs, newlines and the CR of a CRLF stay;
- * a lone CR, with which a line overwrites itself, does not. Invisible letters stay, because some scripts need them.
+ * Makes hidden characters visible and harmless: ESC becomes `␛`, others `\x..` or `\u....`. Hidden are control and bidi
+ * characters, tags, and zero-width characters and variation selectors where writing does not need them: the joiners of
+ * emoji and of Persian stay. Tabs, newlines and the CR of a CRLF stay; a lone CR, with which a line overwrites itself,
+ * does not.
  */
 export function visibleText(text: string): string {
-  return isPlain(text) ? text : text.replace(controlsInText, shown)
+  return isPlain(text) || !mayBeHidden.test(text) ? text : text.replace(hiddenInText, shownUnlessAtHome)
 }
 
-/**
- * The same for a name, which is shown on one line: newlines, tabs, bidi controls and zero-width characters are escaped too.
- * Joiners, variation selectors and unusual blanks stay, because file names contain them.
- */
+/** The same for a name, which is shown on one line: newlines, tabs and direction marks are escaped too. */
 export function visibleName(name: string): string {
-  return isPlainLine(name) ? name : name.replace(hiddenInNames, shown)
+  return isPlainLine(name) ? name : name.replace(hiddenInNames, shownUnlessAtHome)
 }
+
+const shownUnlessAtHome = (found: string, atHome: string | undefined): string => atHome ?? shown(found)
 
 /**
  * For what a person is asked to approve: every invisible character, bidi control, cursor movement and blank other than a
@@ -23,13 +24,13 @@ export function fullyVisible(text: string, { lines = 'shown' }: { readonly lines
   return isPlain(text) ? text : text.replace(everyHiddenInLines, shown)
 }
 
-/** The text without characters that only machines read (tags, bidi controls, escapes), and how many there were. */
+/** The text without hidden characters, which only machines read, and how many there were. */
 export function withoutHidden(text: string): { readonly text: string; readonly hidden: number } {
   if (isPlain(text)) return { text, hidden: 0 }
   let hidden = 0
-  const rest = text.replace(hiddenFromPeople, () => {
-    hidden++
-    return ''
+  const rest = text.replace(hiddenOrBroken, (_, atHome: string | undefined) => {
+    if (atHome === undefined) hidden++
+    return atHome ?? ''
   })
   return { text: rest, hidden }
 }
@@ -40,14 +41,9 @@ const isPlainLine = (text: string): boolean => !/[^\x20-\x7e]/.test(text)
 
 // biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are what this is about
 // biome-ignore-start lint/suspicious/noMisleadingCharacterClass: single code points are what this is about
-const controlsInText = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)/g
-const hiddenInNames =
-  /[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu
 const everyHidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|\u2800/gu
 const everyHiddenInLines =
   /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|\u2800/gu
-const hiddenFromPeople =
-  /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e01ef}]|\r(?!\n)|\p{Surrogate}/gu
 // biome-ignore-end lint/suspicious/noMisleadingCharacterClass: see above
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
 
@@ -71,3 +67,72 @@ function spelled(character: string): string {
 }
 
 const hex = (code: number, length: number): string => code.toString(16).padStart(length, '0')
+
+/*
+ * Characters that are not seen, or that change what is seen. Writing needs some of them: a joiner in an emoji or between
+ * Persian letters, one variation selector after its base, a direction mark beside right-to-left text. There they are at
+ * home. Anywhere else, and each further one in a row, they are hidden.
+ */
+
+const script = (...names: readonly string[]): string => base(names.map((name) => `\\p{Script=${name}}`).join(''))
+
+/** One of these characters, if it can be seen: some scripts have invisible letters. */
+const base = (characters: string): string => `(?!\\p{Default_Ignorable_Code_Point})[${characters}]`
+
+/** Scripts whose letters change their form beside a joiner. */
+const joining = script(
+  ...['Arab', 'Syrc', 'Nkoo', 'Mong', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml', 'Telu', 'Knda', 'Mlym'],
+  ...['Sinh', 'Mymr', 'Khmr', 'Tibt', 'Java', 'Bali', 'Mtei'],
+)
+/** Scripts without blanks between words, where a zero-width space ends a word. */
+const unspaced = script('Thai', 'Laoo', 'Khmr', 'Mymr')
+const rightToLeft = script('Hebr', 'Arab', 'Syrc', 'Thaa', 'Nkoo')
+/** What may stand between a direction mark and the letter that it is about. */
+const neutral = '[\\p{P}\\p{S}\\p{N}\\p{Zs}]{0,20}'
+const directionMark = '[\\u200e\\u200f\\u061c]'
+
+const picture = '\\p{Extended_Pictographic}[\\ufe0e\\ufe0f]?\\p{Emoji_Modifier}?'
+/** Of flags that are spelled in tags there are three: England, Scotland and Wales. */
+const flags = ['gbeng', 'gbsct', 'gbwls'].map((region) => `\\u{1f3f4}${[...region].map(tag).join('')}\\u{e007f}`)
+
+const inWriting = [
+  ...flags,
+  `${picture}(?:\\u200d${picture})*`,
+  '[0-9#*]\\ufe0f\\u20e3?', // keycaps
+  `${joining}[\\u200c\\u200d]`,
+  `${unspaced}\\u200b(?=${unspaced})`,
+  `${script('Hani')}[\\ufe00-\\ufe02\\u{e0100}-\\u{e01ef}]`, // forms of one ideograph
+  `${base('\\p{Sm}\\p{Script=Mymr}\\p{Script=Phag}')}\\ufe00`,
+  `${script('Mong')}[\\u180b-\\u180f]`,
+  `(?<=${base('\\p{L}')})\\u00ad(?=${base('\\p{L}')})`, // where a long word may be divided
+  `(?<=${base('\\p{L}\\p{M}')})\\u034f(?=${base('\\p{M}')})`,
+  '\\u115f(?=[\\u1161-\\u11a7])|(?<=[\\u1100-\\u115e])\\u1160', // old Korean syllables
+]
+const besideRightToLeft = [
+  `(?<=${rightToLeft}${neutral})${directionMark}`,
+  `${directionMark}(?=${neutral}${rightToLeft})`,
+]
+
+/** Control characters except newlines and tabs, and the CR that ends a line. */
+const controls = '[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]|\\r(?!\\n)'
+const unseen = '[\\p{Default_Ignorable_Code_Point}\\p{Bidi_Control}\\p{Zl}\\p{Zp}\\ufff9-\\ufffb]'
+
+/** A text that does not match it has no hidden character. */
+const mayBeHidden: RegExp = new RegExp(`${controls}|${unseen}`, 'u')
+
+/** Matches a sequence in which every character is at home, which is the group, or one hidden character. */
+const hiddenInText: RegExp = atHomeOr(`${controls}|${unseen}`, [...inWriting, ...besideRightToLeft])
+
+/** The same, where halves of characters are hidden too. */
+const hiddenOrBroken: RegExp = atHomeOr(`${controls}|${unseen}|\\p{Cs}`, [...inWriting, ...besideRightToLeft])
+
+/** The same for a name on one line, where newlines, tabs and direction marks are hidden too. */
+const hiddenInNames: RegExp = atHomeOr(`[\\p{Cc}\\p{Cs}]|${unseen}`, inWriting)
+
+function atHomeOr(hidden: string, atHome: readonly string[]): RegExp {
+  return new RegExp(`(${atHome.join('|')})|(?:${hidden})`, 'gu')
+}
+
+function tag(letter: string): string {
+  return `\\u{${(0xe0000 + letter.charCodeAt(0)).toString(16)}}`
+}

@@ -1,9 +1,8 @@
 import type { LogEntry } from '../core/log.ts'
-import { toolResultToText } from '../core/tool-output.ts'
-import { type Message, type SessionTurn, toolCallsOf } from '../core/turn.ts'
+import type { Message, SessionTurn } from '../core/turn.ts'
 import type { AgentInstanceMessage } from './message.ts'
 import { MessageProjection } from './message-projection.ts'
-import { errorResultDuration, marksOf } from './tool-marks.ts'
+import { marksOf } from './tool-marks.ts'
 
 /** The views of a log: the messages for people, and the messages for the model. An entry that comes twice counts once. */
 export class LogViews {
@@ -13,7 +12,7 @@ export class LogViews {
 
   constructor(agentId: string, resultDuration: number | null) {
     this.messages = new MessageProjection({ agentId, resultDuration })
-    this.durations = new DurationView(resultDuration)
+    this.durations = new DurationView(this.messages)
   }
 
   get head(): number {
@@ -24,14 +23,14 @@ export class LogViews {
   apply(entry: LogEntry): readonly AgentInstanceMessage[] {
     if (entry.seq <= this.#head) return []
     this.#head = entry.seq
-    this.durations.apply(entry)
+    if (entry.type === 'rewind') this.durations.rewind()
     return this.messages.apply(entry)
   }
 }
 
-interface Pair {
-  readonly seq: number
-  /** The number of model calls when the result came. */
+/** How long a result is sent. */
+interface SentResult {
+  /** The number of model calls when it came. */
   readonly round: number
   readonly duration: number | null
   /** The result was the answer of the agent, and stays as its text. */
@@ -39,43 +38,29 @@ interface Pair {
 }
 
 /**
- * The part of a conversation that is still sent. A call and its result are sent with as many model calls as the result
- * says, and are then left out together; texts of people and of the agent stay. Fed with log entries, in order.
+ * The part of a conversation that is still sent. A call and its result are sent with as many model calls as the message of
+ * the result says, and are then left out together; texts of people and of the agent stay.
  */
-export class DurationView {
-  readonly #resultDuration: number | null
-  readonly #pairs = new Map<string, Pair>()
+class DurationView {
+  readonly #messages: MessageProjection
   readonly #shown = new WeakMap<Message, { readonly key: string; readonly message: Message | undefined }>()
   #final: { readonly seen: Message[]; readonly parts: Message[] } = { seen: [], parts: [] }
-  /** The model calls so far, and their tool calls. */
-  #turns: { readonly seq: number; readonly calls: readonly string[] }[] = []
 
-  constructor(resultDuration: number | null) {
-    this.#resultDuration = resultDuration
+  constructor(messages: MessageProjection) {
+    this.#messages = messages
   }
 
-  apply(entry: LogEntry): void {
-    if (entry.type === 'rewind') this.#rewind(entry.toSeq)
-    if (entry.type === 'turn' && entry.turn.role === 'assistant')
-      this.#turns.push({ seq: entry.seq, calls: toolCallsOf(entry.turn).map(({ id }) => id) })
-    if (entry.type !== 'call_result') return
-    const { seq, callId, output, isError, details } = entry
-    const { duration = isError ? errorResultDuration : this.#resultDuration, leavesTo } = marksOf(details)
-    const said = duration === 0 && leavesTo === 'end' ? toolResultToText(output) : ''
-    this.#pairs.set(callId, { seq, round: this.#rounds, duration, ...(said !== '' && { answer: said }) })
-  }
-
-  get #rounds(): number {
-    return this.#turns.length
-  }
-
-  /** Removes what came later, and the last turn if not all its calls have results. */
-  #rewind(toSeq: number): void {
-    for (const [callId, { seq }] of this.#pairs) if (seq > toSeq) this.#pairs.delete(callId)
-    this.#turns = this.#turns.filter(({ seq }) => seq <= toSeq)
-    if (this.#turns.at(-1)?.calls.some((callId) => !this.#pairs.has(callId)))
-      for (const callId of this.#turns.pop()!.calls) this.#pairs.delete(callId)
+  /** Results that were over may be sent again. */
+  rewind(): void {
     this.#final = { seen: [], parts: [] }
+  }
+
+  #resultOf(callId: string): SentResult | undefined {
+    const message = this.#messages.get(`${callId}.result`)
+    if (!message) return undefined
+    const { duration = null, content, metadata = {} } = message
+    const isAnswer = duration === 0 && content !== '' && marksOf(metadata.details).leavesTo === 'end'
+    return { round: metadata.round ?? 0, duration, ...(isAnswer && { answer: content }) }
   }
 
   /** The messages of the next model call. A message that is sent whole is the same object. */
@@ -98,10 +83,9 @@ export class DurationView {
 
   #isFinal({ content }: Message): boolean {
     return content.every((block) => {
-      const pair = this.#pairs.get(callIdOf(block) ?? '')
-      return (
-        callIdOf(block) === undefined || (pair && (pair.duration === null || this.#isOver(pair.round, pair.duration)))
-      )
+      const callId = callIdOf(block)
+      const result = callId === undefined ? undefined : this.#resultOf(callId)
+      return callId === undefined || (result && (result.duration === null || this.#isOver(result)))
     })
   }
 
@@ -132,19 +116,18 @@ export class DurationView {
   }
 
   #answerOf(callId: string | undefined): readonly string[] {
-    const answer = callId === undefined ? undefined : this.#pairs.get(callId)?.answer
+    const answer = callId === undefined ? undefined : this.#resultOf(callId)?.answer
     return answer === undefined ? [] : [answer]
   }
 
   /** A call without a result is sent. */
   #isSent(callId: string): boolean {
-    const pair = this.#pairs.get(callId)
-    if (!pair || pair.duration === null) return true
-    return !this.#isOver(pair.round, pair.duration)
+    const result = this.#resultOf(callId)
+    return !result || !this.#isOver(result)
   }
 
-  #isOver(round: number, duration: number): boolean {
-    return this.#rounds - round >= duration
+  #isOver({ round, duration }: SentResult): boolean {
+    return duration !== null && this.#messages.rounds - round >= duration
   }
 }
 

@@ -1,19 +1,26 @@
-import { isRecord } from '../core/is-record.ts'
-import type { EntryOf } from '../core/log.ts'
-import { toolResultToText } from '../core/tool-output.ts'
-import { type SessionContentBlock, type SessionTurn, type ToolCallBlock, textOf, toolCallsOf } from '../core/turn.ts'
-import { readAttachments } from './attachments.ts'
 import type { AgentInstanceMessage, MessageMetadata } from './message.ts'
-import type { HandlerMessage } from './yield-note.ts'
+import type { MessageBody } from './row-messages.ts'
 
-/** The fields of a message that do not depend on its place in the list. */
-type MessageBody = Pick<AgentInstanceMessage, 'role' | 'content'> & Partial<AgentInstanceMessage>
+/** A place in the list. */
+interface MessagePlace {
+  readonly id: string
+  /** The log entry that it comes from. */
+  readonly seq: number
+  readonly createdAt: number
+  readonly round: number
+  /** `answer`: shown with the status of the agent. `begins`: no answer before it counts. */
+  readonly mark?: 'answer' | 'begins'
+}
 
 /** The messages of one agent by their ids, in their order. */
 export class MessageList {
   readonly #agentId: string
-  readonly #messages = new Map<string, AgentInstanceMessage>()
+  readonly #messages = new Map<
+    string,
+    { readonly message: AgentInstanceMessage } & Pick<MessagePlace, 'seq' | 'mark'>
+  >()
   #list: readonly AgentInstanceMessage[] | undefined
+  #lastAnswer: string | undefined
 
   constructor(agentId: string) {
     this.#agentId = agentId
@@ -21,114 +28,49 @@ export class MessageList {
 
   /** The same list as long as nothing changes. */
   get list(): readonly AgentInstanceMessage[] {
-    this.#list ??= [...this.#messages.values()]
+    this.#list ??= [...this.#messages.values()].map(({ message }) => message)
     return this.#list
   }
 
-  get(id: string): AgentInstanceMessage | undefined {
-    return this.#messages.get(id)
+  /** The message that is shown with the status. */
+  get lastAnswer(): AgentInstanceMessage | undefined {
+    return this.#lastAnswer === undefined ? undefined : this.get(this.#lastAnswer)
   }
 
-  put(
-    { id, createdAt, round }: { readonly id: string; readonly createdAt: number; readonly round: number },
-    body: MessageBody,
-  ): AgentInstanceMessage {
+  get(id: string): AgentInstanceMessage | undefined {
+    return this.#messages.get(id)?.message
+  }
+
+  put({ id, seq, createdAt, round, mark }: MessagePlace, body: MessageBody): AgentInstanceMessage {
     const metadata: MessageMetadata = { ...body.metadata, round, isComplete: true, isPersisted: true }
-    return this.#set({ id, agentId: this.#agentId, created: createdAt, modified: createdAt, ...body, metadata })
+    const message = { id, agentId: this.#agentId, created: createdAt, modified: createdAt, ...body, metadata }
+    this.#messages.set(id, { message, seq, ...(mark && { mark }) })
+    this.#list = undefined
+    this.#noteAnswer(id, mark)
+    return message
+  }
+
+  #noteAnswer(id: string, mark: MessagePlace['mark']): void {
+    if (mark) this.#lastAnswer = mark === 'answer' ? id : undefined
   }
 
   /** Changes the metadata of a message; `undefined` if there is none of that id. */
   change(id: string, change: (metadata: MessageMetadata) => MessageMetadata): AgentInstanceMessage | undefined {
-    const message = this.#messages.get(id)
-    if (!message) return undefined
-    const { metadata = {} } = message
-    return this.#set({ ...message, metadata: { ...metadata, ...change(metadata) } })
-  }
-
-  #set(message: AgentInstanceMessage): AgentInstanceMessage {
-    this.#messages.set(message.id, message)
+    const known = this.#messages.get(id)
+    if (!known) return undefined
+    const { metadata = {} } = known.message
+    const message = { ...known.message, metadata: { ...metadata, ...change(metadata) } }
+    this.#messages.set(id, { ...known, message })
     this.#list = undefined
     return message
   }
 
-  clear(): void {
-    this.#messages.clear()
-    this.#list = undefined
+  /** Removes what came later, and these. */
+  rewind(toSeq: number, ids: ReadonlySet<string>): void {
+    this.#lastAnswer = this.#list = undefined
+    for (const [id, { seq, mark }] of this.#messages) {
+      if (seq > toSeq || ids.has(id)) this.#messages.delete(id)
+      else this.#noteAnswer(id, mark)
+    }
   }
-}
-
-export function userMessage(
-  content: readonly SessionContentBlock[],
-  { meta, isHidden }: Pick<SessionTurn, 'meta'> & { readonly isHidden: boolean },
-): MessageBody {
-  const { text, ...attached } = readAttachments(content)
-  const metadata = { ...attached, ...(meta && { meta }) }
-  return { role: 'user', content: text, metadata, ...(isHidden && { hidden: true }) }
-}
-
-export function modelMessage(turn: SessionTurn): MessageBody {
-  const calls = toolCallsOf(turn)
-  const reasoning = turn.content.map((block) => (block.type === 'thinking' ? block.text : '')).join('')
-  const [first] = calls
-  const called = first && {
-    containsToolCall: true,
-    callId: first.id,
-    toolId: first.name,
-    toolParameters: first.input,
-    calls: calls.map(({ id, name, input }) => ({ callId: id, toolId: name, parameters: input })),
-  }
-  return {
-    role: 'assistant',
-    content: textOf(turn),
-    ...(reasoning !== '' && { reasoning_content: reasoning }),
-    metadata: { ...called, ...(turn.interrupted && { interrupted: true }) },
-    ...(called && { duration: 1 }),
-  }
-}
-
-export function resultMessage(
-  { callId, output, details, isError }: EntryOf<'call_result'>,
-  { name, input }: ToolCallBlock,
-  duration: number | null,
-): MessageBody {
-  return {
-    role: 'tool',
-    content: toolResultToText(output),
-    metadata: {
-      isToolResult: true,
-      ...(isError && { isError }),
-      toolId: name,
-      callId,
-      toolParameters: input,
-      ...(details !== undefined && { details }),
-      ...(isRecord(details) && 'questionId' in details && { askQuestionAnswered: true }),
-    },
-    ...(duration !== null && { duration }),
-  }
-}
-
-export function handlerMessage({ role, content, errorDetail }: HandlerMessage): MessageBody {
-  const failed = errorDetail && { metadata: { isError: true, errorDetail } }
-  return { role, content, ...failed, duration: role === 'error' ? 1 : 0 }
-}
-
-/** The message with which a run ends that was stopped by a limit or failed; undefined for other runs. */
-export function endMessage(
-  { status, stop, error }: EntryOf<'run_ended'>,
-  { rounds }: { readonly rounds: number },
-): MessageBody | undefined {
-  const limit = status === 'completed' ? reachedLimit(stop, rounds) : undefined
-  if (limit !== undefined) {
-    const content = `Stopped: ${limit}, and it was not done. Send a message to go on.`
-    return { role: 'agent', content, metadata: {} }
-  }
-  if (status !== 'error' || stop === 'crashed') return undefined
-  const { name = 'Error', message = 'the run failed', providerCode: code } = error ?? {}
-  const errorDetail = { name, message, ...(code !== undefined && { code }) }
-  return { role: 'error', content: message, metadata: { isError: true, errorDetail }, duration: 1 }
-}
-
-function reachedLimit(stop: string, rounds: number): string | undefined {
-  if (stop === 'max_turns') return `it took ${rounds} rounds, as many as maxIterations allows`
-  return stop === 'budget' ? 'a limit of what it may use up is reached' : undefined
 }

@@ -1,10 +1,19 @@
-import { continueNote } from '../core/interrupted-turn.ts'
 import type { EntryOf, LogEntry } from '../core/log.ts'
-import { type SessionTurn, type ToolCallBlock, textOf, toolCallsOf } from '../core/turn.ts'
-import { AgentStatus, PendingCallMarks, type WaitChange } from './agent-status.ts'
+import type { AnswerRow, CallRow, MessageRow, NoticeRow, Row } from '../view/rows.ts'
+import { emptyView, foldOnwards, type SessionView } from '../view/session-view.ts'
+import { AgentStatus } from './agent-status.ts'
 import { userContentOf } from './attachments.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, MessageCall, UserContent } from './message.ts'
-import { endMessage, handlerMessage, MessageList, modelMessage, resultMessage, userMessage } from './message-list.ts'
+import { MessageList } from './message-list.ts'
+import {
+  callsAfter,
+  endMessage,
+  handlerMessage,
+  messageCall,
+  modelMessage,
+  resultMessage,
+  userMessage,
+} from './row-messages.ts'
 import { errorResultDuration, marksOf } from './tool-marks.ts'
 import { type SnapshotNote, snapshotOf, TurnSnapshots } from './turn-snapshots.ts'
 import { partialOf, yieldOf } from './yield-note.ts'
@@ -16,8 +25,8 @@ export interface ProjectionOptions {
 }
 
 /**
- * The messages and the state of an agent, computed from its log. Fed entry by entry; each entry returns the messages that
- * it changed, so that a screen redraws only those.
+ * The messages and the state of an agent, computed from the view of its session and from what the workflow notes in its
+ * log. Fed entry by entry; each entry returns the messages that it changed, so that a screen redraws only those.
  */
 export class MessageProjection {
   /** The snapshots of files before and after messages. */
@@ -26,21 +35,11 @@ export class MessageProjection {
   rounds = 0
   readonly #options: ProjectionOptions
   readonly #messages: MessageList
-  readonly #calls = new Map<string, { readonly call: ToolCallBlock; readonly messageId: string }>()
-  /** Messages that wait to be delivered. */
-  readonly #inbox = new Map<string, EntryOf<'input'>>()
-  /** The turns that hold several messages, by the ids of the messages after the first. */
-  readonly #turns = new Map<string, string>()
-  readonly #pending = new PendingCallMarks()
+  /** Calls that waited for a person when the agent was cancelled: they wait for nothing any more. */
+  readonly #withdrawn = new Set<string>()
+  #view: SessionView = emptyView
   #status = new AgentStatus()
   #roundsBefore = 0
-  #lastAnswer: string | undefined
-  /** A run has begun and has no turn yet. */
-  #isBeginning = false
-  /** Between `run_started` and `run_ended`. */
-  #isRunning = false
-  /** The entries to apply again after a rewind. */
-  #entries: LogEntry[] = []
 
   constructor(options: ProjectionOptions) {
     this.#options = options
@@ -54,7 +53,7 @@ export class MessageProjection {
 
   get status(): AgentInstanceLatestStatus {
     const { state, modified } = this.#status
-    const message = this.#lastAnswer === undefined ? undefined : this.#messages.get(this.#lastAnswer)
+    const message = this.#messages.lastAnswer
     return { state, modified, ...(message && { message }) }
   }
 
@@ -64,12 +63,8 @@ export class MessageProjection {
 
   /** The messages of people in a turn: one, or several that waited together. */
   userMessagesOf(turnId: string): readonly AgentInstanceMessage[] {
-    const found: AgentInstanceMessage[] = []
-    for (;;) {
-      const message = this.get(idInTurn(turnId, found.length))
-      if (message?.role !== 'user' || message.hidden) return found
-      found.push(message)
-    }
+    const rows = this.#messageRows((row) => row.turnId === turnId)
+    return rows.flatMap(({ id }) => this.get(id) ?? [])
   }
 
   /**
@@ -77,137 +72,130 @@ export class MessageProjection {
    * Messages that the model received in one turn are removed together.
    */
   rewindPoint(messageId: string): { readonly content: UserContent; readonly toSeq: number } | undefined {
-    const message = this.#messages.get(messageId)
-    if (message?.role !== 'user' || message.hidden) return undefined
-    const turnId = this.#turns.get(messageId) ?? messageId
-    const at = this.#entries.findLastIndex((entry) => entry.type === 'turn' && entry.turn.id === turnId)
-    const before = this.#entries.slice(0, at).findLast(({ type }) => type !== 'input')
-    const first = before?.type === 'run_started' ? before : this.#entries[at]!
-    return { content: userContentOf(message), toSeq: first.seq - 1 }
+    const [row] = this.#messageRows(({ id }) => id === messageId)
+    const message = row && this.get(row.id)
+    return message && { content: userContentOf(message), toSeq: row.from - 1 }
+  }
+
+  /** Those of one turn at most, from the end: what is asked for was said last. */
+  #messageRows(isMeant: (row: MessageRow) => boolean): readonly MessageRow[] {
+    const { rows } = this.#view
+    const found: MessageRow[] = []
+    for (let at = rows.length - 1; at >= 0; at--) {
+      const row = rows.at(at)!
+      if (row.kind === 'message' && !row.isNote && isMeant(row)) found.unshift(row)
+      else if (found.length > 0) break
+    }
+    return found
   }
 
   /** Returns the messages that are new or changed. */
   apply(entry: LogEntry): readonly AgentInstanceMessage[] {
-    if (entry.type === 'rewind') this.#rewind(entry)
-    else if (usedTypes.has(entry.type)) this.#entries.push(entry)
-    return this.#apply(entry)
+    const before = this.#view
+    this.#view = foldOnwards(before, { durable: true, seq: entry.seq, entry })
+    if (entry.type === 'rewind') this.#rewind(entry, before)
+    if (entry.type === 'run_started') this.#begin(entry)
+    if ('callId' in entry && entry.callId !== undefined) this.#withdrawn.delete(entry.callId)
+    const isReported = entry.type === 'run_ended' && this.#status.end(entry)
+    const changed = entry.type === 'state' ? [...this.#note(entry)] : []
+    if (entry.type !== 'rewind')
+      for (const at of this.#view.rows.changesSince(before.rows)) {
+        const row = this.#view.rows.at(at)!
+        if (row.kind !== 'notice' || isReported) changed.push(...this.#show(row, at, entry))
+      }
+    const mayCancel = entry.type === 'run_ended' || entry.type === 'state'
+    return mayCancel && this.#status.state === 'canceled' ? [...changed, ...this.#withdraw()] : changed
   }
 
-  #apply(entry: LogEntry): readonly AgentInstanceMessage[] {
-    switch (entry.type) {
-      case 'run_started':
-        this.#isBeginning = true
-        this.#isRunning = true
-        this.#roundsBefore = this.rounds
-        this.#status.begin(entry.at)
-        return []
-      case 'input':
-        this.#inbox.set(entry.id, entry)
-        return []
-      case 'turn':
-        return entry.turn.role === 'user' ? this.#userTurn(entry) : [this.#modelTurn(entry.turn)]
-      case 'approval_requested':
-        return this.#markCalls(this.#pending.ask(entry))
-      case 'call_started':
-        this.#pending.begin(entry.callId)
-        return []
-      case 'call_result':
-        return this.#result(entry)
-      case 'state':
-        return [...this.#note(entry), ...this.#unmarkIfCancelled()]
-      case 'run_ended':
-        return [...this.#markCalls(this.#pending.end(entry)), ...this.#end(entry), ...this.#unmarkIfCancelled()]
-      default:
+  #begin({ at }: EntryOf<'run_started'>): void {
+    this.#roundsBefore = this.rounds
+    this.#status.begin(at)
+  }
+
+  #show(row: Row, at: number, entry: LogEntry): readonly AgentInstanceMessage[] {
+    switch (row.kind) {
+      case 'message':
+        return [this.#showMessage(row)]
+      case 'answer':
+        return [this.#showAnswer(row, at)]
+      case 'call':
+        return row.seq === entry.seq ? [] : this.#showCall(row, entry) // else it is part of the answer
+      case 'notice':
+        return this.#showEnd(row)
+      case 'compaction':
         return []
     }
   }
 
-  #userTurn({ turn, consumed = [], clientKey }: EntryOf<'turn'>): readonly AgentInstanceMessage[] {
-    const results = turn.content.filter((block) => block.type === 'tool_result')
-    if (results.length > 0 && results.length === turn.content.length) return []
-    const isBare = consumed.length === 0 && clientKey === undefined
-    const isNote = isBare && (!this.#isBeginning || textOf(turn) === continueNote)
-    // An answer of an earlier run is no answer to this message.
-    if (!isNote && (this.#isBeginning || !this.#isRunning)) this.#lastAnswer = undefined
-    this.#isBeginning = false
+  #showMessage(row: MessageRow): AgentInstanceMessage {
+    const { id, seq, at, isNote, from } = row
     this.#status.userMessage()
-    const delivered = this.#takeFromInbox(consumed)
-    const { meta, ...shared } = turn
-    if (delivered.length === 0)
-      return [this.#put(turn, userMessage(turn.content, { ...(meta && { meta }), isHidden: isNote }))]
-    const messages = delivered.map(({ content, meta: own }, at) => {
-      const id = idInTurn(turn.id, at)
-      if (at > 0) this.#turns.set(id, turn.id)
-      return this.#put({ ...shared, id }, userMessage(content, { ...(own && { meta: own }), isHidden: false }))
-    })
-    // Plugins may have added to the same turn.
-    const notes = turn.content.slice(delivered.flatMap(({ content }) => content).length)
-    if (notes.length === 0) return messages
-    return [...messages, this.#put({ ...shared, id: `${turn.id}.note` }, userMessage(notes, { isHidden: true }))]
+    // An answer of an earlier run is no answer to this message.
+    const isFirst = !isNote && (from < seq || !this.#view.run)
+    return this.#put({ id, seq, createdAt: at, ...(isFirst && { mark: 'begins' }) }, userMessage(row))
   }
 
-  /** None if the log does not have them all, as one that was imported from elsewhere. */
-  #takeFromInbox(consumed: readonly string[]): readonly EntryOf<'input'>[] {
-    const messages = consumed.flatMap((id) => this.#inbox.get(id) ?? [])
-    for (const id of consumed) this.#inbox.delete(id)
-    return messages.length === consumed.length ? messages : []
-  }
-
-  #modelTurn(turn: SessionTurn): AgentInstanceMessage {
-    this.#isBeginning = false
+  #showAnswer(row: AnswerRow, index: number): AgentInstanceMessage {
+    const { id, seq, at, isInterrupted } = row
+    const calls = callsAfter(this.#view.rows, index)
     this.rounds++
-    const calls = toolCallsOf(turn)
-    this.#status.modelMessage({ hasMore: calls.length > 0 || turn.interrupted === true })
-    for (const call of calls) this.#calls.set(call.id, { call, messageId: turn.id })
-    if (!turn.interrupted) this.#lastAnswer = turn.id
-    return this.#put(turn, modelMessage(turn))
+    this.#status.modelMessage({ hasMore: calls.length > 0 || isInterrupted === true })
+    const body = { ...modelMessage(row, calls), ...(calls.length > 0 && { duration: 1 }) }
+    return this.#put({ id, seq, createdAt: at, ...(!isInterrupted && { mark: 'answer' }) }, body)
   }
 
-  #markCalls(changes: readonly WaitChange[]): readonly AgentInstanceMessage[] {
-    return changes.flatMap(([callId, waitsFor]) => this.#changeCall(callId, waitsFor ? { waitsFor } : {}) ?? [])
+  #showCall(row: CallRow, { seq }: LogEntry): readonly AgentInstanceMessage[] {
+    const call = this.#markCall(row) ?? []
+    return row.result?.seq === seq ? [call, this.#showResult(row, row.result)].flat() : [call].flat()
   }
 
-  /** The calls of a cancelled agent wait for nothing any more. */
-  #unmarkIfCancelled(): readonly AgentInstanceMessage[] {
-    return this.#status.state === 'canceled' ? this.#markCalls(this.#pending.cancel()) : []
+  #showResult(row: CallRow, result: NonNullable<CallRow['result']>): AgentInstanceMessage {
+    const marks = marksOf(result.details)
+    this.#status.takeResult(marks)
+    const { duration = result.isError ? errorResultDuration : this.#options.resultDuration, leavesTo } = marks
+    const body = { ...resultMessage(row, result), ...(duration !== null && { duration }) }
+    const isAnswer = leavesTo === 'end' && body.content !== ''
+    const { seq, at: createdAt } = result
+    return this.#put({ id: `${row.id}.result`, seq, createdAt, ...(isAnswer && { mark: 'answer' }) }, body)
   }
 
-  #changeCall(callId: string, state: Pick<MessageCall, 'outcome' | 'waitsFor'>): AgentInstanceMessage | undefined {
-    const known = this.#calls.get(callId)
-    if (!known) return undefined // a tool made the call
-    return this.#messages.change(known.messageId, ({ calls = [] }) => ({
-      calls: calls.map((call) => {
-        const { toolId, parameters } = call
-        return call.callId === callId ? { callId, toolId, parameters, ...state } : call
-      }),
+  /** Returns the message that made the call, if what it shows of the call changed. */
+  #markCall(row: CallRow): AgentInstanceMessage | undefined {
+    const { waitsFor, ...call } = messageCall(row)
+    const now: MessageCall = { ...call, ...(waitsFor && !this.#withdrawn.has(row.id) && { waitsFor }) }
+    const known = this.get(row.turnId)?.metadata?.calls?.find(({ callId }) => callId === row.id)
+    if (!known || (known.outcome === now.outcome && known.waitsFor === now.waitsFor)) return undefined
+    return this.#messages.change(row.turnId, ({ calls = [] }) => ({
+      calls: calls.map((one) => (one === known ? now : one)),
     }))
   }
 
-  #result(entry: EntryOf<'call_result'>): readonly AgentInstanceMessage[] {
-    const { callId, details, outcome, at } = entry
-    this.#pending.complete(callId)
-    const known = this.#calls.get(callId)
-    if (!known) return [] // a tool made the call
-    const marks = marksOf(details)
-    this.#status.takeResult(marks)
-    const { duration = entry.isError ? errorResultDuration : this.#options.resultDuration, leavesTo } = marks
-    const result = this.#put({ id: `${callId}.result`, createdAt: at }, resultMessage(entry, known.call, duration))
-    if (leavesTo === 'end' && result.content !== '') this.#lastAnswer = result.id
-    const call = this.#changeCall(callId, { outcome })
-    return call ? [call, result] : [result]
+  #withdraw(): readonly AgentInstanceMessage[] {
+    const { rows, fold } = this.#view
+    return [...fold.open.values()].flatMap((at) => {
+      const row = rows.at(at)
+      if (row?.kind !== 'call') return []
+      this.#withdrawn.add(row.id)
+      return this.#markCall(row) ?? []
+    })
   }
 
-  #note({ owner, value, at }: EntryOf<'state'>): readonly AgentInstanceMessage[] {
+  #showEnd({ seq, at, run }: NoticeRow): readonly AgentInstanceMessage[] {
+    const message = run && endMessage(run, this.rounds - this.#roundsBefore)
+    return message ? [this.#put({ id: `${run.runId}.end`, seq, createdAt: at, mark: 'answer' }, message)] : []
+  }
+
+  #note({ owner, value, seq, at: createdAt }: EntryOf<'state'>): readonly AgentInstanceMessage[] {
     const partial = partialOf(owner, value)
     if (partial) {
       const { id, text: content } = partial
-      return [this.#put({ id, createdAt: at }, { role: 'assistant', content, duration: 0 })]
+      return [this.#put({ id, seq, createdAt }, { role: 'assistant', content, duration: 0 })]
     }
     const yielded = yieldOf(owner, value)
     if (yielded) {
       const { to, message } = yielded
-      this.#status.yieldTo(to, at)
-      return message ? [this.#putLast({ id: message.id, createdAt: at }, handlerMessage(message))] : []
+      this.#status.yieldTo(to, createdAt)
+      return message ? [this.#put({ id: message.id, seq, createdAt, mark: 'answer' }, handlerMessage(message))] : []
     }
     const snapshot = snapshotOf(owner, value)
     return snapshot ? this.#snapshot(snapshot) : []
@@ -225,64 +213,21 @@ export class MessageProjection {
     })
   }
 
-  #end(entry: EntryOf<'run_ended'>): readonly AgentInstanceMessage[] {
-    this.#isRunning = false
-    if (!this.#status.end(entry)) return []
-    const message = endMessage(entry, { rounds: this.rounds - this.#roundsBefore })
-    return message ? [this.#putLast({ id: `${entry.runId}.end`, createdAt: entry.at }, message)] : []
-  }
-
-  /** Applies the remaining entries again. Files are not restored with messages. */
-  #rewind({ toSeq, at }: EntryOf<'rewind'>): void {
-    for (const one of [this.#messages, this.#calls, this.#inbox, this.#turns, this.#pending]) one.clear()
+  /** Files are not restored with messages. */
+  #rewind({ toSeq, at }: EntryOf<'rewind'>, before: SessionView): void {
+    const rows = [...this.#view.rows]
+    const remaining = new Set(rows)
+    const gone = [...before.rows].filter((row) => !remaining.has(row))
+    this.#messages.rewind(toSeq, new Set(gone.map((row) => (row.kind === 'call' ? `${row.id}.result` : row.id))))
+    this.rounds = this.#roundsBefore = rows.filter(({ kind }) => kind === 'answer').length
+    this.#withdrawn.clear()
     this.#status = new AgentStatus()
-    this.rounds = this.#roundsBefore = 0
-    this.#lastAnswer = undefined
-    this.#isBeginning = this.#isRunning = false
-    this.#entries = entriesUpTo(this.#entries, toSeq)
-    for (const entry of this.#entries) this.#apply(entry)
+    const last = rows.findLast(({ kind }) => kind !== 'notice' && kind !== 'compaction')
+    if (last?.kind === 'answer') this.#status.modelMessage({ hasMore: last.isInterrupted === true })
     this.#status.rewind({ isEmpty: this.messages.length === 0, at })
   }
 
-  #put(
-    { id, createdAt }: { readonly id: string; readonly createdAt: number },
-    body: Parameters<MessageList['put']>[1],
-  ): AgentInstanceMessage {
-    return this.#messages.put({ id, createdAt, round: this.rounds }, body)
+  #put(of: Omit<Parameters<MessageList['put']>[0], 'round'>, body: Parameters<MessageList['put']>[1]) {
+    return this.#messages.put({ ...of, round: this.rounds }, body)
   }
-
-  /** Puts a message that is shown with the status. */
-  #putLast(
-    of: { readonly id: string; readonly createdAt: number },
-    body: Parameters<MessageList['put']>[1],
-  ): AgentInstanceMessage {
-    const message = this.#put(of, body)
-    this.#lastAnswer = message.id
-    return message
-  }
-}
-
-/** The first message has the id of its turn. */
-const idInTurn = (turnId: string, at: number): string => (at === 0 ? turnId : `${turnId}.${at + 1}`)
-
-/** The types of entries that messages are computed from. */
-const usedTypes: ReadonlySet<string> = new Set([
-  'run_started',
-  'input',
-  'turn',
-  'approval_requested',
-  'call_started',
-  'call_result',
-  'state',
-  'run_ended',
-])
-
-/** As in the conversation itself, a turn is removed too if not all its calls have results. */
-function entriesUpTo(entries: readonly LogEntry[], toSeq: number): LogEntry[] {
-  const remaining = entries.filter(({ seq }) => seq <= toSeq)
-  const last = remaining.findLast((entry) => entry.type === 'turn')
-  const calls = last ? toolCallsOf(last.turn).map(({ id }) => id) : []
-  const answered = new Set(remaining.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : [])))
-  if (calls.every((id) => answered.has(id))) return remaining
-  return remaining.filter((entry) => entry !== last && !(entry.type === 'call_result' && calls.includes(entry.callId)))
 }

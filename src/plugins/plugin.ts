@@ -148,7 +148,8 @@ export interface ExecutorResult {
  * Checks a plugin, and lets TypeScript infer its settings. The result has no type of settings, so that it fits into lists
  * of plugins.
  */
-export function definePlugin<Config = Record<string, unknown>>(plugin: PluginDefinition<Config>): PluginDefinition {
+export function definePlugin<Config = Record<string, unknown>>(plugin: PluginDefinition<Config>): PluginDefinition
+export function definePlugin(plugin: PluginDefinition): PluginDefinition {
   const { toolId } = plugin
   if (typeof toolId !== 'string' || !/^[A-Za-z][\w-]{0,63}$/.test(toolId))
     throw new TypeError(
@@ -164,7 +165,7 @@ export function definePlugin<Config = Record<string, unknown>>(plugin: PluginDef
     throw new TypeError(
       `plugin "${toolId}" has llmToolSchemas but no onResponseComplete that would run them; add one, or give tools`,
     )
-  return plugin as unknown as PluginDefinition
+  return plugin
 }
 
 const pluginFields: Record<keyof PluginDefinition, true> = {

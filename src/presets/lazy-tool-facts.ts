@@ -23,6 +23,14 @@ export const lazyToolFacts = {
             type: 'string',
             description: 'Folder to run in.',
           },
+          outside: {
+            type: 'boolean',
+            description: 'Only for a command that the sandbox stopped: asks a person to run it outside.',
+          },
+          reason: {
+            type: 'string',
+            description: 'Why it must run outside.',
+          },
         },
         required: ['command'],
       },

@@ -6,7 +6,11 @@ import type { Extension, Run } from '../core/run.ts'
  */
 export function standardExtensions(): Extension[] {
   return [
-    // First, because it decorates the provider: model calls of the other extensions count too
+    when(
+      (run) => run.session?.store !== undefined,
+      async () => (await import('../events/live-runs.ts')).publishRuns(),
+    ),
+    // Before all that make model calls, because it decorates the provider: model calls of the other extensions count too
     when(hasLimits, async () => (await import('../extensions/limits.ts')).limits()),
     // request:prepare: tools are hidden before the others measure the request. It adds its gate with the first request, as the last one
     when(mayHideTools, async () => (await import('../extensions/lazy-disclosure.ts')).lazyDisclosure()),

@@ -35,7 +35,7 @@ describe('what each tool declares', () => {
   const all = Object.values({ ...codingTools, askUser, presentPlan })
   const byName = Object.fromEntries(all.map((tool) => [tool.spec.name, tool]))
 
-  test('A127 what may run beside others', () => {
+  test('A127 what may run beside others', async () => {
     const safe = all.filter(({ isConcurrencySafe }) => isConcurrencySafe === true).map(({ spec }) => spec.name)
     expect(safe.sort()).toEqual([
       'glob',
@@ -49,8 +49,8 @@ describe('what each tool declares', () => {
     ])
     const barriers = ['edit', 'multi_edit', 'write_file', 'todowrite', 'ask_user', 'present_plan', 'shell_stop']
     for (const name of barriers) expect(byName[name]!.isConcurrencySafe ?? false, name).toBe(false)
-    const isSafe = byName.shell!.isConcurrencySafe as (input: object) => boolean
-    expect([isSafe({ command: 'ls' }), isSafe({ command: 'rm x' })]).toEqual([true, false])
+    const isSafe = byName.shell!.isConcurrencySafe as (input: object) => Promise<boolean>
+    expect([await isSafe({ command: 'ls' }), await isSafe({ command: 'rm x' })]).toEqual([true, false])
   })
 
   test.each(all.map((tool) => [tool.spec.name, tool] as const))(
@@ -85,7 +85,7 @@ describe('what each tool declares', () => {
     ['grep', { pattern: 'x', path: 'src' }, 'src'],
     ['glob', { pattern: '*' }, '.'],
     ['web_fetch', { url: 'https://docs.test:8443/a?b' }, 'docs.test'],
-    ['shell', { command: 'git push --force' }, 'git push'],
+    ['shell', { command: ' git push --force' }, 'git push --force'],
     ['spawn', { task: 't' }, 'spawn'],
     ['todowrite', { todos: [] }, 'todos'],
     ['ask_user', { question: '?' }, 'ask_user'],

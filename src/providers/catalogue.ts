@@ -1,6 +1,8 @@
+import { checkedAs } from '../core/is-record.ts'
+
 /** Prices and context windows from an optional package of 0.8 MB, which is loaded when it is first needed. */
 export function createCatalogue(overrides?: CatalogueOverrides): Catalogue {
-  return catalogueOf(overrides, async () => (await import('@pydantic/genai-prices')) as unknown as PriceSource)
+  return catalogueOf(overrides, async () => checkedAs<PriceSource>(await import('@pydantic/genai-prices')))
 }
 
 /** The same over any list of prices. */
@@ -74,6 +76,7 @@ export function catalogueOf(overrides: CatalogueOverrides = {}, load: () => Prom
   }
 
   const overrideOf = (provider: string, model: string): ModelOverride => ({
+    ...table.get('*'),
     ...table.get(model),
     ...table.get(`${provider}/${model}`),
   })
@@ -89,9 +92,10 @@ export function catalogueOf(overrides: CatalogueOverrides = {}, load: () => Prom
       return loading.then(() => price(provider, model, tokens, override, at))
     },
     async modelInfo(provider, model) {
-      if (!isLocal(provider)) await (loading ??= read())
+      const known = overrideOf(provider, model).contextWindow
+      if (!isLocal(provider) && (known === undefined || !table.has('*'))) await (loading ??= read())
       const { name, context_window, deprecated } = lookUp(provider, model, {})?.model ?? {}
-      const contextWindow = overrideOf(provider, model).contextWindow ?? context_window
+      const contextWindow = known ?? context_window
       const info: ModelInfo = {
         ...(name !== undefined && { name }),
         ...(contextWindow !== undefined && { contextWindow }),
@@ -149,7 +153,7 @@ export interface ModelOverride {
 }
 
 export interface CatalogueOverrides {
-  /** By model, or by `provider/model`, which takes precedence. */
+  /** By model, or by `provider/model`, which takes precedence. `*` is for all others: a service that no list has. */
   readonly models?: Readonly<Record<string, ModelOverride>>
   /** `false`: all costs are unknown, for instance with a subscription. */
   readonly prices?: false

@@ -81,8 +81,9 @@ async function* runRequest(
       if (!isAboutThinking(error)) throw error
       // Signatures that became invalid would fail every further request; without them the conversation is still complete.
       const isReduced = rejectedThinking.reject(messages)
-      // A model can think after a tool call only if it was thinking when it made the call. So if there is no old thinking to
-      // leave out, thinking is turned off.
+      // If there was old thinking, it is left out and the request is repeated. If there was none, the service objects to
+      // something else: a model may think after a tool call only if it was thinking when it made that call. Thinking is then
+      // turned off.
       if (!isReduced && request.thinking === 'off') throw error
       if (!isReduced) request = withoutThinking(request)
       yield [isReduced ? oldThinkingRemoved : thinkingTurnedOff]

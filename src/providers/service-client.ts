@@ -53,9 +53,7 @@ export class ServiceClient {
     this.#extra = options.extraBodyParams
     this.#headers = lowerCased(options.headers)
     const transport = options.transport ?? (options.fetch ? fetchTransport(options.fetch) : defaultTransport())
-    // A header of the caller may hold a key too, for a gateway for instance.
-    const credentialHeaders = [...(service.credentialHeaders ?? []), ...Object.keys(this.#headers)]
-    this.#transport = followRedirects(transport, { credentialHeaders })
+    this.#transport = followRedirects(transport)
     this.#names = createToolNames(wire.rules.toolName)
     this.#tools = memoize((tools: readonly ToolSpec[]): readonly ToolSpec[] => {
       const renamed = tools.map((tool) => ({ ...tool, name: this.#names.toWire(tool.name) }))

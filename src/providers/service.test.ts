@@ -86,13 +86,6 @@ describe('a provider of one’s own', () => {
     expect(got).toEqual([{ kind: 'api_key', secret: 'key' }])
   })
 
-  test('keeps to itself what it says in headers of its own when it is sent elsewhere', async () => {
-    const elsewhere = { status: 308, headers: { location: 'https://elsewhere.example/' } }
-    const { fetch, asked } = fakeService(elsewhere, hello)
-    await ask(createProvider(service({ credentialHeaders: ['X-Acme'] }), { fetch }))
-    expect(asked[1]!.headers).not.toHaveProperty('x-acme')
-  })
-
   test('uses the built-in transport if no fetch is given', async () => {
     const { url, asked } = await loopbackService(hello)
     const provider = createProvider(service({ baseURL: `${url}/v1/` }), {})

@@ -44,8 +44,6 @@ export interface Service {
   fields?(fields: Fields, request: ModelRequest, credential: RequestCredential | undefined): Fields
   /** The service refuses a prompt that is too long with a 400 without any text. */
   readonly isSilentOnOverflow?: boolean
-  /** Headers that are not sent to another origin after a redirect, besides the usual ones. */
-  readonly credentialHeaders?: readonly string[]
 }
 
 /**

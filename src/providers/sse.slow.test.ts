@@ -96,7 +96,7 @@ describe('FP-16 however the bytes are cut, the same events come out of a stream 
       fc.property(fc.oneof(stream, fc.uint8Array({ maxLength: 200 })), cuts, (bytes, at) => {
         expect(payloads(...pieces(bytes, at))).toEqual(payloads(bytes))
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(800, 3000) },
     )
   })
 })
@@ -161,7 +161,7 @@ describe.each(families)('FP-16 however the bytes of $name are cut', (family) => 
       fc.property(fc.array(fc.nat(bytes.length), { maxLength: 30 }), (cuts) => {
         expect(JSON.stringify(decoded(family, pieces(bytes, cuts)))).toBe(expected)
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(60, 200) },
     )
   })
 

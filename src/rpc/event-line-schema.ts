@@ -13,6 +13,9 @@ type Schema = Readonly<Record<string, unknown>>
 const text: Schema = { type: 'string' }
 const number: Schema = { type: 'number' }
 
+/** What changes in a file. */
+const change: Schema = { added: number, removed: number, diff: text, moreLines: number }
+
 /** The file changes that a call would make, in the payload of an `Approve` request (`ToolPreview`). */
 const preview: Schema = {
   type: 'object',
@@ -24,10 +27,8 @@ const preview: Schema = {
         properties: {
           path: text,
           change: { enum: ['create', 'replace', 'edit'] },
-          added: number,
-          removed: number,
-          diff: text,
-          moreLines: number,
+          ...change,
+          edits: { type: 'array', items: { type: 'object', properties: change } },
         },
         required: ['path', 'change'],
       },
@@ -50,17 +51,20 @@ function line<T extends { readonly type: string }>(
   }
 }
 
+/** A copy: validators write into the schemas that they are given, so that two schemas must not share parts. */
+const events = structuredClone(eventSchema)
+
 /** The JSON Schema (draft 2020-12) of an `EventLine`. Further fields are allowed. */
 export const eventLineSchema: Schema = {
-  ...eventSchema,
+  ...events,
   $id: `urn:libero:event-line:${lineVersion}`,
   title: 'A line of libero run --events',
   anyOf: [
-    ...(eventSchema.anyOf as Schema[]),
+    ...(events.anyOf as Schema[]),
     ...['hello', 'request', 'request_closed', 'reply', 'not_run'].map((name) => ({ $ref: `#/$defs/line_${name}` })),
   ],
   $defs: {
-    ...(eventSchema.$defs as object),
+    ...(events.$defs as object),
     line_hello: line<HelloLine>(
       'hello',
       {
@@ -78,7 +82,7 @@ export const eventLineSchema: Schema = {
     line_request: line<RequestLine>('request', {
       request: text,
       kind: text,
-      payload: { type: 'object', properties: { preview, wouldFail: text } },
+      payload: { type: 'object', properties: { preview, wouldFail: text, edits: number } },
       expiresAt: number,
     }),
     line_request_closed: line<RequestClosedLine>('request_closed', { request: text }),

@@ -33,9 +33,11 @@ export function foldLine(state: WatchedState, line: string, now: number): Watche
 export function foldFrame(state: WatchedState, frame: object, now: number): WatchedState {
   const event = normalizeEvent(frame)
   const status = event ? statusAfter(state.status, event) : state.status
-  const usage = 'type' in frame && frame.type === 'usage' && { usage: frame as unknown as ZotUsage }
+  const usage = isUsage(frame) && { usage: frame }
   return { ...state, ...usage, status, heardAt: now }
 }
+
+const isUsage = (frame: object): frame is ZotUsage => 'type' in frame && frame.type === 'usage'
 
 /** Whether a working agent has been silent for four hours, or for `afterMs`. */
 export function isStalled({ status, heardAt }: WatchedState, now: number, afterMs = 4 * 60 * 60 * 1000): boolean {

@@ -14,7 +14,13 @@ export interface ZotResponse {
 
 /** An event. It never carries the id of a command; the `id` of tool events is that of the call. */
 export type ZotEvent =
-  | { readonly type: 'user_message'; readonly content: readonly ZotContent[]; readonly time: string }
+  | {
+      readonly type: 'user_message'
+      readonly content: readonly ZotContent[]
+      readonly time: string
+      /** Ours, not zot's: why commands run without a question and without a sandbox. */
+      readonly unconfined?: string
+    }
   | { readonly type: 'turn_start'; readonly step: number }
   | { readonly type: 'assistant_start' }
   | { readonly type: 'text_delta'; readonly delta: string }

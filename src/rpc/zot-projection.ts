@@ -16,6 +16,7 @@ export class ZotProjection {
   #turn: ZotTurn | undefined
   #step = 0
   #hasPrompt = false
+  #unconfined: string | undefined
   #isClosed = false
   #hasFailed = false
   /** The last `turn_end` carried an error. */
@@ -70,6 +71,7 @@ export class ZotProjection {
     switch (entry.type) {
       case 'run_started':
         this.#reset()
+        this.#unconfined = entry.unconfined
         return none
       case 'turn':
         return entry.turn.role === 'user' ? this.#prompt(entry) : this.#reply(entry)
@@ -94,7 +96,9 @@ export class ZotProjection {
   #prompt({ turn }: Extract<LogEntry, { type: 'turn' }>): readonly ZotEvent[] {
     if (this.#hasPrompt) return none
     this.#hasPrompt = true
-    return [{ type: 'user_message', content: contentOf(turn.content, this.nameOf), time: timeOf(turn.createdAt) }]
+    const unconfined = this.#unconfined === undefined ? {} : { unconfined: this.#unconfined }
+    const content = contentOf(turn.content, this.nameOf)
+    return [{ type: 'user_message', content, time: timeOf(turn.createdAt), ...unconfined }]
   }
 
   #reply(entry: Extract<LogEntry, { type: 'turn' }>): readonly ZotEvent[] {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import type { EntryBody, LogEntry } from '../core/log.ts'
 import type { SessionSummary } from '../core/store.ts'
-import { emptyRecord, recordAfter, summaryOf } from './session-record.ts'
+import { applyEntries, emptySummary, summaryOf } from './stored-summary.ts'
 
 function summaryAfter(...bodies: readonly EntryBody[]): SessionSummary {
   const entries = bodies.map((body, i) => ({ seq: i + 1, id: `${i}`, at: 1, ...body })) as LogEntry[]
-  return summaryOf(recordAfter(emptyRecord, entries, 0), { id: 'agent-1', isHeld: false, mail: 'none' })
+  return summaryOf(applyEntries(emptySummary, entries, 0), { id: 'agent-1', isHeld: false, mail: 'none' })
 }
 
 const agent = (note: unknown): EntryBody => ({ type: 'state', owner: 'workflow:agent', value: note })

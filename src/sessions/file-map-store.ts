@@ -9,8 +9,8 @@ import { OpenSessions } from './file-map/open-sessions.ts'
 import type { CachedSession } from './file-map/session-files.ts'
 import { checkWritable, type SessionMeta } from './file-map/session-meta.ts'
 import { boundsOf } from './session-query.ts'
-import { mailIn, recordAfter } from './session-record.ts'
 import { type Spilled, type SpillingStore, withSpill } from './spill.ts'
+import { applyEntries, mailIn } from './stored-summary.ts'
 
 export type { FileMapAdapter } from './file-map/adapter-files.ts'
 
@@ -27,7 +27,7 @@ const familyLock = '\0family'
 
 /**
  * Sessions in anything that can get, save and delete texts by name: per session `turns.jsonl`, one entry per line, and
- * `meta.json`; for all of them `index.json` with their records. For one process only: leases and fences work between all
+ * `meta.json`; for all of them `index.json` with their summaries. For one process only: leases and fences work between all
  * stores over the same adapter object, but changes of another process are not noticed, and overwritten. An append saves the
  * turns first and then the meta, whose `head` says how many turns are valid.
  */
@@ -88,8 +88,8 @@ export function createFileMapStore(
   ): Promise<void> {
     const { id } = session.meta
     const before = original
-      ? await files.recordOf(await files.of(original.id), original.head)
-      : await files.recordOf(session, session.meta.head)
+      ? await files.storedSummaryOf(await files.of(original.id), original.head)
+      : await files.storedSummaryOf(session, session.meta.head)
     await saveBlobs(files, session, blobs)
     const added = textOf(entries)
     const size = blobs.reduce((sum, { bytes }) => sum + bytes.length, added.length)
@@ -101,7 +101,7 @@ export function createFileMapStore(
     const { epoch, owner } = leases.get(id) ?? session.meta
     await files.change(session, {
       head: head + entries.length,
-      record: recordAfter(before, originalEntries, size),
+      record: applyEntries(before, originalEntries, size),
       inbox: session.meta.inbox.filter(({ clientKey }) => !delivered.includes(clientKey)),
       base,
       ...(base && { isFork: true }),
@@ -188,6 +188,7 @@ export function createFileMapStore(
         const next = changeOf(watchers, id, signal) // before reading, so that no change is missed
         const session = await files.of(id)
         const { head, inbox: waiting } = session.meta
+        if (!inboxOnly && seen > head) throw new SessionNotFoundError(id)
         const inbox = waiting.filter(({ clientKey }) => !shown.has(clientKey))
         const entries = inboxOnly ? [] : await files.entries(session, { from: seen + 1, to: head })
         seen += entries.length

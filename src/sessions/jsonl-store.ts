@@ -116,6 +116,12 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     return entries
   }
 
+  /** Throws if a session was deleted since entry `seq` was read. */
+  async function requireEntry(id: string, seq: number): Promise<void> {
+    const isThere = seq === 0 || (await read(id, { after: seq - 1, limit: 1 })).length > 0
+    if (!isThere) throw new SessionNotFoundError(id)
+  }
+
   function blobsOf(id: string): BlobStore {
     return blobFiles(folderOf(id), async () => {
       await prepareForWriting()
@@ -181,6 +187,7 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
       const poll = async (seen: number): Promise<StoreChange> => {
         refuseLink(folderOf(id))
         const entries = inboxOnly ? [] : await read(id, { after: seen, limit: maxWatchedEntries })
+        if (!inboxOnly && entries.length === 0) await requireEntry(id, seen)
         // After the log, so that a message that was delivered meanwhile is recognized.
         return { entries, inbox: waitingMessages(folderOf(id)) }
       }

@@ -1,5 +1,5 @@
 import { type Clock, createIds, systemClock } from '../core/clock.ts'
-import { type LeaseLostError, SessionBusyError, SessionParkedError } from '../core/errors.ts'
+import { type LeaseLostError, SessionBusyError, SessionNotFoundError, SessionParkedError } from '../core/errors.ts'
 import { type InboxItem, Log, type LogEntry } from '../core/log.ts'
 import { parseMeta } from '../core/meta.ts'
 import type { Fence, SessionDetails, SessionStore } from '../core/store.ts'
@@ -37,7 +37,7 @@ export abstract class LeasedLog {
   readonly id: string
   readonly processId = thisProcessId
   readonly log: Log
-  protected readonly store: SessionStore
+  readonly store: SessionStore
   protected readonly options: SessionOptions
   protected readonly clock: Clock
   readonly #owner: string
@@ -182,9 +182,22 @@ export abstract class LeasedLog {
   async send(item: InboxItem): Promise<void> {
     parseMeta(item.meta, 'the meta of a message')
     if (this.canWrite()) await this.log.accept(item)
-    // The store has no inbox for a session that was not written yet.
-    else if (this.isNew) await this.whileOpen(() => this.log.accept(item))
+    else if (this.isNew) await this.#sendFirst(item)
     else await this.store.send(this.id, item)
+  }
+
+  /** The store has an inbox for a session only while a process has it, or once it is written. */
+  async #sendFirst(item: InboxItem, tries = 10): Promise<void> {
+    try {
+      await this.whileOpen(() => this.log.accept(item))
+    } catch (error) {
+      if (!(error instanceof SessionBusyError) || !this.mayExist || tries === 0) throw error
+      // Another process is just making it.
+      await this.store.send(this.id, item).catch((problem) => {
+        if (!(problem instanceof SessionNotFoundError)) throw problem
+        return this.#sendFirst(item, tries - 1) // that process has ended without writing
+      })
+    }
   }
 
   /** Admits messages sent to a child while nothing ran. A child's own lease guards nothing, but it gives access to its inbox. */

@@ -1,6 +1,6 @@
 import { show } from '../core/behavior.ts'
 import { AgentError } from '../core/errors.ts'
-import { isRecord } from '../core/is-record.ts'
+import { checkedAs, isRecord } from '../core/is-record.ts'
 import type { Session, SessionStore } from '../core/store.ts'
 import { createRedactor } from '../platform/redact.ts'
 import type { SessionOptions } from './leased-log.ts'
@@ -124,7 +124,7 @@ function checkManifest(value: unknown): SessionManifest {
   const text = JSON.stringify(value)
   if (createRedactor().text(text) !== text)
     throw new TypeError('The session manifest holds what looks like a secret; it may only refer to one')
-  return value as unknown as SessionManifest
+  return checkedAs<SessionManifest>(value)
 }
 
 function checkKeys(value: Fields, checks: Readonly<Record<string, Check>>, at: string): void {

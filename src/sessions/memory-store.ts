@@ -5,13 +5,13 @@ import type { BlobStore, SessionStore, StoreChange } from '../core/store.ts'
 import { sha256Hex } from './bytes.ts'
 import { SessionIndex } from './session-index.ts'
 import { entriesInRange } from './session-query.ts'
-import { emptyRecord, mailIn, recordAfter, type SessionRecord } from './session-record.ts'
 import { approximateSize } from './spill.ts'
+import { applyEntries, emptySummary, mailIn, type StoredSummary } from './stored-summary.ts'
 
 interface MemorySession {
   readonly id: string
   entries: LogEntry[]
-  record: SessionRecord
+  summary: StoredSummary
   readonly inbox: InboxItem[]
   /** All keys that were ever sent or appended, so that a repeated message is ignored after delivery too. */
   readonly sent: Set<string>
@@ -50,8 +50,8 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
   }
 
   function changed(session: MemorySession): void {
-    const { id, parent, record, inbox } = session
-    index.set({ id, parent, record, mail: mailIn(inbox) })
+    const { id, parent, summary, inbox } = session
+    index.set({ id, parent, record: summary, mail: mailIn(inbox) })
     for (const listener of [...(watchers.get(id) ?? [])]) listener()
   }
 
@@ -59,6 +59,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
     const children = index.childrenOf(id)
     sessions.delete(id)
     index.delete(id)
+    for (const listener of [...(watchers.get(id) ?? [])]) listener()
     for (const child of children) remove(child)
   }
 
@@ -69,7 +70,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
       throw new RangeError(`Session ${base} has ${original.entries.length} entries; a fork cannot share ${head}`)
     fork.entries = original.entries.slice(0, head)
     const isAll = original.entries.length === head
-    fork.record = isAll ? original.record : recordAfter(emptyRecord, fork.entries, sizeOf(fork.entries))
+    fork.summary = isAll ? original.summary : applyEntries(emptySummary, fork.entries, sizeOf(fork.entries))
     fork.sharedBlobs = new Map([...original.sharedBlobs, ...original.blobs])
   }
 
@@ -101,7 +102,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
       sessions.set(id, session)
       session.parent = parent ?? session.parent
       for (const entry of entries) session.entries.push(entry)
-      session.record = recordAfter(session.record, entries, sizeOf(entries))
+      session.summary = applyEntries(session.summary, entries, sizeOf(entries))
       for (const entry of entries) if ('clientKey' in entry && entry.clientKey) markDelivered(session, entry.clientKey)
       changed(session)
     },
@@ -147,6 +148,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
       let seen = after
       while (!signal.aborted) {
         const { entries = [], inbox = [] } = sessions.get(id) ?? {}
+        if (!inboxOnly && seen > entries.length) throw new SessionNotFoundError(id)
         const change: StoreChange = {
           entries: inboxOnly ? [] : entries.slice(seen),
           inbox: inbox.filter((item) => !shown.has(item.clientKey)),
@@ -164,7 +166,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
 
 function newSession(id: string): MemorySession {
   return {
-    ...{ id, entries: [], record: emptyRecord, inbox: [], sent: new Set(), blobs: new Map(), sharedBlobs: new Map() },
+    ...{ id, entries: [], summary: emptySummary, inbox: [], sent: new Set(), blobs: new Map(), sharedBlobs: new Map() },
     ...{ epoch: 0, owner: '', since: 0, expires: 0, parent: undefined },
   }
 }

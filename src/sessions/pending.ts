@@ -1,4 +1,5 @@
 import { show } from '../core/behavior.ts'
+import { areEditDecisions } from '../core/edit-outcomes.ts'
 import { CodedError } from '../core/errors.ts'
 import type { CallAnswer, EntryOf, InboxItem, Log, LogEntry } from '../core/log.ts'
 import { parsePrompt } from '../core/run-options.ts'
@@ -80,12 +81,17 @@ type AnswerItem = InboxItem & { readonly answer: CallAnswer }
 
 /** Converts a person's answer about a call to an inbox message; `undefined` if the same answer was given before. */
 export function createAnswerItem(log: Log, callId: string, answer: PendingAnswer): AnswerItem | undefined {
-  const { decision, content, by, mac, meta } = answer ?? {}
+  const { decision, content, by, scope, where, edits, mac, meta } = answer ?? {}
   const isDecision = decision === 'allow' || decision === 'deny'
   if (!isDecision && decision !== undefined)
     throw new TypeError(`The decision about "${callId}" must be "allow" or "deny", got ${show(decision)}`)
   if (!isDecision && content === undefined)
     throw new TypeError(`An answer to "${callId}" needs a decision, "allow" or "deny", or a content`)
+
+  if (edits !== undefined && (decision !== 'allow' || !areEditDecisions(edits)))
+    throw new TypeError(
+      `edits of the answer to "${callId}" must come with "allow" and be a list of { decision: "allow" or "deny", note? }`,
+    )
 
   const pending = pendingCalls(log.transcript)
   const call = pending.find((waiting) => waiting.callId === callId)
@@ -107,7 +113,8 @@ export function createAnswerItem(log: Log, callId: string, answer: PendingAnswer
         'authority that asked',
     )
 
-  const choice = isApproval && isDecision && { decision }
+  const extent = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }) }
+  const choice = isApproval && isDecision && { decision, ...extent }
   return {
     mode: 'answer',
     clientKey: answerKey(log.transcript, call),
@@ -124,10 +131,12 @@ export function createAnswerItem(log: Log, callId: string, answer: PendingAnswer
 export async function requireFirstAnswer(item: AnswerItem, log: Log, store: SessionStore): Promise<void> {
   const { clientKey, content, answer } = item
   const first = await firstSent(clientKey, answer.callId, log, store)
-  if (first) requireSame(first.decision ?? wordsOf(first.content), answer.decision ?? wordsOf(content), answer.callId)
+  if (!first) return
+  requireSame(first.decision ?? wordsOf(first.content), answer.decision ?? wordsOf(content), answer.callId)
+  requireSame(JSON.stringify(first.edits ?? []), JSON.stringify(answer.edits ?? []), answer.callId)
 }
 
-interface Sent {
+interface Sent extends Pick<CallAnswer, 'edits'> {
   readonly decision?: string
   readonly content?: readonly SessionContentBlock[]
 }

@@ -12,11 +12,11 @@ import { findSql, pageIn, pageQuery, pageSql, summaryIn } from './postgres/list.
 import { createListener } from './postgres/listener.ts'
 import { Looks, type Watcher } from './postgres/looks.ts'
 import { idsIn, Notices } from './postgres/notices.ts'
-import { Records } from './postgres/records.ts'
+import { StoredSummaries } from './postgres/stored-summaries.ts'
 import { createTables } from './postgres/tables.ts'
 import { fromText, parseStored, toId, toKey, toList, toText } from './postgres/values.ts'
 import { parseQuery } from './session-query.ts'
-import { recordAfter, type SessionRecord } from './session-record.ts'
+import { applyEntries, type StoredSummary } from './stored-summary.ts'
 import { watchByPolling } from './watch-by-polling.ts'
 
 export type { Clock } from '../core/clock.ts'
@@ -72,7 +72,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   const database = createDatabase({ url, sql, max, prepare, clock: timer, retryMs: options.retryMs ?? 10_000 })
   const tables = createTables(database, name)
   const { schema } = tables
-  const records = new Records(tables, read)
+  const summaries = new StoredSummaries(tables, read)
   const listener =
     listen === false
       ? undefined
@@ -87,12 +87,17 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
         })
   const onWatchers = (areThere: boolean): void => (areThere ? listener?.start() : listener?.stop())
   const looks = new Looks({ tables, processId, pollMs, timer, now, onWatchers })
-  const notifySql = 'select pg_notify($1, payload) from unnest($2::text::text[]) as payload'
-  const notices = new Notices({ timer, send: (payloads) => tables.write(notifySql, [name, toList(payloads)]) })
+  // Without waiting for the disk: a crash of the server loses the notice in any case.
+  const notifySql = `select set_config('synchronous_commit', 'off', true), pg_notify($1, payload)
+    from unnest($2::text::text[]) as payload`
+  const notices = new Notices({ timer, send: (payloads) => database.query(notifySql, [name, toList(payloads)]) })
 
   async function read(id: string, range?: EntryRange) {
     return changeOf(await tables.read(entriesSql(schema), [toId(id), ...rangeValues(range)])).entries
   }
+
+  const hasEntry = async (id: string, seq: number): Promise<boolean> =>
+    (await read(id, { after: seq - 1, limit: 1 })).length > 0
 
   /** What is new for a watcher. Remembers how far it has seen. */
   async function readChange(watcher: Watcher, after: number) {
@@ -102,6 +107,8 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       ? await tables.read(inboxSql(schema), [id])
       : await tables.read(changeSql(schema), [id, ...range])
     const { entries, inbox, mail } = changeOf(rows)
+    const isGone = !watcher.inboxOnly && entries.length === 0 && after > 0 && !(await hasEntry(watcher.id, after))
+    if (isGone) throw new SessionNotFoundError(watcher.id)
     watcher.head = entries.at(-1)?.seq ?? after
     watcher.mail = mail
     return { entries, inbox }
@@ -114,17 +121,17 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       const ids = [toId(id), toId(holder), optional(parent), optional(base)]
       const keys = entries.flatMap((entry) => ('clientKey' in entry && entry.clientKey ? [toKey(entry.clientKey)] : []))
       const bodies = entries.map((entry) => JSON.stringify(entry))
-      const before = entries.length > 0 ? await records.before(id, fence) : undefined
-      const record =
+      const before = entries.length > 0 ? await summaries.before(id, fence) : undefined
+      const summary =
         before &&
-        recordAfter(
+        applyEntries(
           before,
           entries,
           bodies.reduce((size, body) => size + body.length, 0),
         )
       const rows = [entries.map((entry) => toText(entry.id)), bodies, keys].map(toList)
       failpoint('postgres.append.before', entries)
-      const [row] = await tables.write(appendSql(schema), [...ids, epoch, head, ...rows, ...(await listedAs(record))])
+      const [row] = await tables.write(appendSql(schema), [...ids, epoch, head, ...rows, ...(await listedAs(summary))])
       failpoint('postgres.append.after', entries)
       if (row?.outcome === 'taken') {
         const error = leaseTaken(holder, row)
@@ -133,7 +140,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       }
       if (row?.outcome === 'moved')
         throw new LeaseLostError(`Session ${id} has moved on to entry ${row.reached}, expected ${head}`)
-      if (record) records.remember(id, epoch, record)
+      if (summary) summaries.remember(id, epoch, summary)
       looks.wake(id, 'entries')
       notices.add(id)
     },
@@ -155,13 +162,15 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     async delete(id) {
       await tables.write(`select ${schema}.delete_2($1::text)`, [toId(id)])
       failpoint('postgres.delete.after')
-      records.forget(id)
+      summaries.forget(id)
+      looks.wake(id, 'inbox')
+      notices.add(id)
     },
 
     async lease(id, { owner, ttlMs, epoch, takeOver = false, create = false, ofProcess = false }) {
       if (epoch !== undefined && ttlMs === 0) {
         looks.drop(epoch)
-        records.forget(id)
+        summaries.forget(id)
       }
       const isOwn = ofProcess && ttlMs > 0
       const values = [toId(id), toText(owner), ttlMs, epoch ?? null, takeOver, create, processId, isOwn, now()]
@@ -176,7 +185,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       }
       const taken = leaseIn(row)
       if (epoch !== undefined) return taken
-      if (row.summary !== null) records.remember(id, taken.epoch, parseStored(row.summary) as SessionRecord)
+      if (row.summary !== null) summaries.remember(id, taken.epoch, parseStored(row.summary) as StoredSummary)
       return isOwn ? { ...taken, lost: looks.hold(taken.epoch, { id, ttlMs }) } : taken
     },
 
@@ -220,8 +229,8 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
 
     async close() {
       const leaving = looks.close() ? database.query(leaveSql(schema), [processId]).catch(() => {}) : undefined
-      notices.close()
-      await Promise.all([leaving, database.close(), listener?.close()])
+      const noticing = notices.close()
+      await Promise.all([leaving, noticing, database.close(), listener?.close()])
     },
   }
 }
@@ -246,11 +255,11 @@ const leaseSql = (schema: string): string =>
 const leaveSql = (schema: string): string =>
   `with given as (delete from ${schema}.lease where process = $1 and expires is null) delete from ${schema}.process where id = $1`
 
-/** The record and what lists need of it, for the parameters of an append. */
-async function listedAs(record: SessionRecord | undefined): Promise<readonly unknown[]> {
-  if (!record) return [null, null, '{}', null, null]
-  const facets = toList(await facetsOf(record))
-  return [JSON.stringify(record), stateOf(record), facets, record.createdAt, record.updatedAt]
+/** The summary and what lists need of it, for the parameters of an append. */
+async function listedAs(summary: StoredSummary | undefined): Promise<readonly unknown[]> {
+  if (!summary) return [null, null, '{}', null, null]
+  const facets = toList(await facetsOf(summary))
+  return [JSON.stringify(summary), stateOf(summary), facets, summary.createdAt, summary.updatedAt]
 }
 
 function leaseIn({ term, reached, waiting, died, aboard }: Row): Lease {

@@ -127,11 +127,11 @@ function isKept(session: SessionSummary, { keepTags = [] }: PruneOptions): boole
 export async function deleteUnlessHeld(
   store: SessionStore,
   id: string,
-  { isMeant, before }: { readonly isMeant: (lease: Lease) => boolean; readonly before: () => unknown },
+  { isMeant, before }: { readonly isMeant: (lease: Lease) => boolean; readonly before?: () => unknown },
 ): Promise<boolean> {
   const isDeleted = await whileHeld(store, id, async (lease) => {
     if (!isMeant(lease)) return false
-    await before()
+    await before?.()
     await store.delete(id)
     return true
   })

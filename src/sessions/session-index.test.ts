@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import type { SessionQuery, SessionStatus } from '../core/store.ts'
 import { type IndexedSession, SessionIndex } from './session-index.ts'
 import { pageOf } from './session-query.ts'
-import { emptyRecord, type SessionRecord, summaryOf } from './session-record.ts'
+import { emptySummary, type StoredSummary, summaryOf } from './stored-summary.ts'
 
 const id = fc.constantFrom('a', 'ab', 'b', 'ba', 'c', '😀', '\uffff')
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 1 })
-const record: fc.Arbitrary<SessionRecord> = fc
+const record: fc.Arbitrary<StoredSummary> = fc
   .record(
     {
       head: fc.nat(2),
@@ -23,7 +23,7 @@ const record: fc.Arbitrary<SessionRecord> = fc
     },
     { requiredKeys: ['head', 'createdAt', 'updatedAt', 'status'] },
   )
-  .map((fields) => ({ ...emptyRecord, ...(JSON.parse(JSON.stringify(fields)) as SessionRecord) }))
+  .map((fields) => ({ ...emptySummary, ...(JSON.parse(JSON.stringify(fields)) as StoredSummary) }))
 const session: fc.Arbitrary<IndexedSession> = fc.record({
   id,
   parent: maybe(id),
@@ -105,7 +105,7 @@ describe('a page of an index', () => {
     for (let n = 0; n < 10_000; n++) {
       const times = { createdAt: (n * 7919) % 10_007, updatedAt: (n * 104_729) % 10_007 }
       const more = isOne(n) ? ({ ...details, isActive: true, status: 'working' } as const) : {}
-      const record: SessionRecord = { ...emptyRecord, head: 1, ...times, ...more }
+      const record: StoredSummary = { ...emptySummary, head: 1, ...times, ...more }
       index.set({
         id: isOne(n) ? `one/${n}` : `other/${n}`,
         parent: isOne(n) ? 'p' : undefined,

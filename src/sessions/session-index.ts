@@ -8,12 +8,12 @@ import {
   parseQuery,
   positionOf,
 } from './session-query.ts'
-import { attentionOf, type SessionPresence, type SessionRecord, summaryOf } from './session-record.ts'
 import { SortedList } from './sorted-list.ts'
+import { attentionOf, type SessionPresence, type StoredSummary, summaryOf } from './stored-summary.ts'
 
 /** A session as the index knows it. Whether it is held is asked when it is listed, because leases run out. */
 export interface IndexedSession extends Omit<SessionPresence, 'isHeld'> {
-  readonly record: SessionRecord
+  readonly record: StoredSummary
 }
 
 const orders = ['updated', 'created', 'id'] as const

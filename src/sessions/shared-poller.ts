@@ -10,7 +10,7 @@ interface SharedPollerOptions {
   readonly clock: Clock
   /** The interval between two looks. */
   readonly everyMs: number
-  /** The stamps of these sessions, without those that do not exist. Undefined if nothing in the store has changed. */
+  /** The stamps of these sessions, or of some of them. Undefined if nothing in the store has changed. */
   readonly look: (ids: readonly string[]) => Promise<ReadonlyMap<string, SessionStamp> | undefined>
 }
 

@@ -1,5 +1,6 @@
 import { StoreError } from '../core/errors.ts'
 import type { LogEntry } from '../core/log.ts'
+import type { AnyEntry } from '../core/log-entry.ts'
 import type { BlobStore, Fence, SessionStore } from '../core/store.ts'
 import { sha256Hex } from './bytes.ts'
 
@@ -64,7 +65,8 @@ async function spill(entry: LogEntry, blobs: SpilledBlob[]): Promise<LogEntry> {
   const key = 'clientKey' in entry && entry.clientKey !== undefined && { clientKey: entry.clientKey }
   const { seq, at, type: of } = entry
   const stub: SpilledEntry = { seq, id: entry.id, at, type: 'spilled', of, blob, ...key }
-  return stub as unknown as LogEntry // a type of the store, which no log contains
+  const kept: AnyEntry = stub
+  return kept as LogEntry // a type of the store, which no log contains
 }
 
 /** The entries with those that are kept in blobs. For a store that reads its own entries. */

@@ -44,7 +44,7 @@ test('a watcher is told at once of what is written through its own store, and of
   expect(clock.pending).toBe(0)
 })
 
-test('ST15 a thousand idle watchers read nothing, and only the session that another opener changed is read', async () => {
+test('ST15 a thousand idle watchers read nothing, and only the session that another store instance changed is read', async () => {
   const clock = fakeClock(1_700_000_000_000)
   const path = join(folder, 'many.db')
   const [store, other] = [createSqliteStore({ path, clock }), createSqliteStore({ path, clock })]

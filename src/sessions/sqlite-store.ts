@@ -16,11 +16,11 @@ import { lease } from './sqlite/leases.ts'
 import { listSessions } from './sqlite/list-sessions.ts'
 import { readSpan, spanOf } from './sqlite/log-reader.ts'
 import { type OpenDatabase, openDatabase } from './sqlite/open-database.ts'
-import { Holders } from './sqlite/openers.ts'
 import { forkOriginOf, readInPieces } from './sqlite/pieces.ts'
-import { pieceSize } from './sqlite/records.ts'
 import { SessionRows } from './sqlite/session-rows.ts'
 import { stampsOf } from './sqlite/stamps.ts'
+import { LeaseLiveness } from './sqlite/store-instances.ts'
+import { pieceSize } from './sqlite/stored-summaries.ts'
 import { rowReader, summarize } from './sqlite/summaries.ts'
 import { watchByPolling } from './watch-by-polling.ts'
 
@@ -63,8 +63,9 @@ export interface SqliteStore extends SessionStore {
    */
   backup(toPath: string): Promise<void>
   /**
-   * Gives the space of deleted sessions back to the file system, which new sessions would use otherwise. Rewrites the whole
-   * file, and blocks this process meanwhile; rejects with `busy` if another process uses the file at that moment.
+   * Returns the space of deleted sessions to the file system. Otherwise the file keeps that space and new sessions reuse it.
+   * Rewrites the whole file, and blocks this process meanwhile; rejects with `busy` if another process uses the file at that
+   * moment.
    */
   compact(): Promise<void>
 }
@@ -118,7 +119,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
     return connection.read(() => stampsOf(connection, ids))
   }
 
-  const holdersIn = ({ connection, opener }: Opened): Holders => new Holders(connection, opener, clock.now())
+  const livenessIn = ({ connection, instance }: Opened): LeaseLiveness =>
+    new LeaseLiveness(connection, instance, clock.now())
 
   return withSpill({
     async append(id, entries, fence, spilled) {
@@ -138,14 +140,14 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
     find: (id) =>
       read((database) => {
         const row = database.rows.find(id)
-        return row && row.head > 0 ? summarize(database.connection, holdersIn(database), row) : undefined
+        return row && row.head > 0 ? summarize(database.connection, livenessIn(database), row) : undefined
       }),
 
     async list(query) {
       const parsed = parseQuery(query)
       return read((database) => {
-        const holders = holdersIn(database)
-        return listSessions(database.connection, parsed, rowReader(database.connection, holders))
+        const liveness = livenessIn(database)
+        return listSessions(database.connection, parsed, rowReader(database.connection, liveness))
       })
     },
 
@@ -156,8 +158,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
     async lease(id, request) {
       const now = clock.now()
-      const outcome = await write(({ connection, opener, rows }) =>
-        lease(connection, rows, { id, now, opener, request }),
+      const outcome = await write(({ connection, instance, rows }) =>
+        lease(connection, rows, { id, now, instance, request }),
       )
       if (outcome instanceof AgentError) throw outcome
       return outcome
@@ -176,6 +178,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       const poll = (seen: number): Promise<StoreChange> =>
         read(({ connection, rows }) => {
           const row = rows.find(id)
+          if (!inboxOnly && seen > (row?.head ?? 0)) throw new SessionNotFoundError(id)
           if (!row) return { entries: [], inbox: [] }
           const span = spanOf({ after: seen, limit: pieceSize }, inboxOnly ? 0 : row.head)
           return { entries: readSpan(connection, row, span).entries, inbox: readInbox(connection, row) }

@@ -64,7 +64,7 @@ export interface StoreHandlerOptions extends AccessOptions {
  * |---|---|---|
  * | 400, 415, 428 | `bad_request` | malformed; do not repeat |
  * | 401, 403 | `denied` | no valid token; not allowed |
- * | 404 | `no_route`, `no_session`, `no_blob` | `no_session` also for a lease without `create`, a message and a blob |
+ * | 404 | `no_route`, `no_session`, `no_blob` | `no_session` also for a lease without `create`, a message, a blob and a watch after an entry that is not there |
  * | 405 | `no_method` | see `Allow` |
  * | 409 | `head_moved` | with `head`, `owner?`: read what is there; your entries may be among it |
  * | 412 | `lease_lost` | with `owner?`: another writer has the session |

@@ -31,7 +31,7 @@ export const commandCases: ExecutionCases = {
 
   async 'nothing runs in a folder that does not exist'(context) {
     const handle = await context.spawn()
-    const exitCode = await exitCodeOf(context.exec(handle, 'touch ../ran; touch ran', { cwd: 'none' }))
+    const exitCode = await exitCodeOf(context, context.exec(handle, 'touch ../ran; touch ran', { cwd: 'none' }))
     check(exitCode !== 0, 'it must fail')
     checkEqual(await context.listFiles(handle, '.'), [], 'what the command did')
   },
@@ -131,7 +131,7 @@ export const endingCases: ExecutionCases = {
   async 'an aborted signal ends a command at once'(context) {
     const handle = await context.spawn()
     const abort = new AbortController()
-    const exitCode = exitCodeOf(context.exec(handle, 'touch begun; sleep 10', { signal: abort.signal }))
+    const exitCode = exitCodeOf(context, context.exec(handle, 'touch begun; sleep 10', { signal: abort.signal }))
     await waitForFile(context, handle)
     abort.abort()
     checkEqual(await exitCode, null, 'the exit code')
@@ -140,13 +140,13 @@ export const endingCases: ExecutionCases = {
   async 'a signal that was aborted before starts nothing'(context) {
     const handle = await context.spawn()
     const work = context.exec(handle, 'touch begun; sleep 10', { signal: AbortSignal.abort() })
-    checkEqual(await exitCodeOf(work), null, 'the exit code')
+    checkEqual(await exitCodeOf(context, work), null, 'the exit code')
     checkEqual(await context.listFiles(handle, '.'), [], 'what the command did')
   },
 
   async 'destroy ends what runs under the handle, and nothing else'(context) {
     const [doomed, other] = [await context.spawn(), await context.spawn()]
-    const exitCode = exitCodeOf(context.exec(doomed, 'touch begun; sleep 10'))
+    const exitCode = exitCodeOf(context, context.exec(doomed, 'touch begun; sleep 10'))
     const unharmed = run(context, 'sleep 0.1; echo done', other)
     await waitForFile(context, doomed)
     await context.destroy(doomed)
@@ -157,7 +157,7 @@ export const endingCases: ExecutionCases = {
   async 'destroy ends a command that was started a moment ago'(context) {
     const handle = await context.spawn()
     const cleanUp = new AbortController()
-    const exitCode = exitCodeOf(context.exec(handle, 'sleep 10', { signal: cleanUp.signal }))
+    const exitCode = exitCodeOf(context, context.exec(handle, 'sleep 10', { signal: cleanUp.signal }))
     try {
       await context.destroy(handle)
       checkEqual(await exitCode, null, 'the exit code')
@@ -178,7 +178,7 @@ export const endingCases: ExecutionCases = {
     const [doomed, other] = [await context.spawn(), await context.spawn()]
     const daemon = `sh -c 'while :; do echo >> beats; sleep 0.05; done'`
     const command = `command -v setsid >/dev/null && s=setsid; $s ${daemon} & sleep 10`
-    const exitCode = exitCodeOf(context.exec(doomed, command))
+    const exitCode = exitCodeOf(context, context.exec(doomed, command))
     await waitForFile(context, doomed, 'beats')
     const isVisible = (await beats(context, other)) !== undefined
     await context.destroy(doomed)

@@ -33,8 +33,8 @@ export const fileCases: ExecutionCases = {
 
   async 'a missing file fails with the code ENOENT, and so does a missing folder'(context) {
     const handle = await context.spawn()
-    checkEqual(await codeOf(context.readFile(handle, 'none.txt')), 'ENOENT', 'the code of a missing file')
-    checkEqual(await codeOf(context.listFiles(handle, 'none')), 'ENOENT', 'the code of a missing folder')
+    checkEqual(await codeOf(context, context.readFile(handle, 'none.txt')), 'ENOENT', 'the code of a missing file')
+    checkEqual(await codeOf(context, context.listFiles(handle, 'none')), 'ENOENT', 'the code of a missing folder')
   },
 
   async 'a folder lists its names, sorted, with a slash after folders'(context) {
@@ -77,8 +77,8 @@ export const openFileCases: ExecutionCases = {
   async 'only files can be opened'(context) {
     const handle = await context.spawn()
     await context.writeFile(handle, 'folder/f.txt', '')
-    checkEqual(await codeOf(context.openFile!(handle, 'folder')), 'EISDIR', 'the code of a folder')
-    checkEqual(await codeOf(context.openFile!(handle, 'none')), 'ENOENT', 'the code of a missing file')
+    checkEqual(await codeOf(context, context.openFile!(handle, 'folder')), 'EISDIR', 'the code of a folder')
+    checkEqual(await codeOf(context, context.openFile!(handle, 'none')), 'ENOENT', 'the code of a missing file')
   },
 }
 
@@ -90,7 +90,7 @@ export const statCases: ExecutionCases = {
     checkEqual([file.kind, file.size, folder.kind], ['file', 6, 'folder'], 'kind and size')
     check(file.path.endsWith('/src/x'), `the path must be absolute, it is ${file.path}`)
     check(file.mtimeMs > 1e12, `the time must be in milliseconds, it is ${file.mtimeMs}`)
-    checkEqual(await codeOf(context.stat!(handle, 'src/none')), 'ENOENT', 'the code of a missing file')
+    checkEqual(await codeOf(context, context.stat!(handle, 'src/none')), 'ENOENT', 'the code of a missing file')
   },
 
   async 'a file has one key, whichever path leads to it'(context) {
@@ -119,8 +119,16 @@ export const statCases: ExecutionCases = {
     await context.writeFile(handle, 'f.txt', 'one')
     const { stamp } = await context.stat!(handle, 'f.txt')
     await context.writeFile(handle, 'f.txt', 'two', { ifStamp: stamp })
-    checkEqual(await codeOf(context.writeFile(handle, 'f.txt', 'bad', { ifStamp: stamp })), 'ESTALE', 'the code')
-    checkEqual(await codeOf(context.writeFile(handle, 'g.txt', 'bad', { ifStamp: stamp })), 'ESTALE', 'the code')
+    checkEqual(
+      await codeOf(context, context.writeFile(handle, 'f.txt', 'bad', { ifStamp: stamp })),
+      'ESTALE',
+      'the code',
+    )
+    checkEqual(
+      await codeOf(context, context.writeFile(handle, 'g.txt', 'bad', { ifStamp: stamp })),
+      'ESTALE',
+      'the code',
+    )
     checkEqual(await context.readFile(handle, 'f.txt'), 'two', 'the content')
     checkEqual(await context.listFiles(handle, '.'), ['f.txt'], 'the list')
   },
@@ -128,7 +136,11 @@ export const statCases: ExecutionCases = {
   async 'a write that wants no file there is refused when there is one'(context) {
     const handle = await context.spawn()
     await context.writeFile(handle, 'f.txt', 'first', { ifStamp: null })
-    checkEqual(await codeOf(context.writeFile(handle, 'f.txt', 'bad', { ifStamp: null })), 'ESTALE', 'the code')
+    checkEqual(
+      await codeOf(context, context.writeFile(handle, 'f.txt', 'bad', { ifStamp: null })),
+      'ESTALE',
+      'the code',
+    )
     checkEqual(await context.readFile(handle, 'f.txt'), 'first', 'the content')
     checkEqual(await context.listFiles(handle, '.'), ['f.txt'], 'the list')
   },
@@ -136,8 +148,8 @@ export const statCases: ExecutionCases = {
   async 'a folder is neither read nor written as a file'(context) {
     const handle = await context.spawn()
     await context.writeFile(handle, 'folder/f.txt', '')
-    checkEqual(await codeOf(context.readFile(handle, 'folder')), 'EISDIR', 'the code of reading')
-    checkEqual(await codeOf(context.writeFile(handle, 'folder', 'x')), 'EISDIR', 'the code of writing')
+    checkEqual(await codeOf(context, context.readFile(handle, 'folder')), 'EISDIR', 'the code of reading')
+    checkEqual(await codeOf(context, context.writeFile(handle, 'folder', 'x')), 'EISDIR', 'the code of writing')
     checkEqual(await context.listFiles(handle, 'folder'), ['f.txt'], 'the list')
   },
 }
@@ -157,7 +169,11 @@ export const filesWithShellCases: ExecutionCases = {
     const { stamp } = await context.stat!(handle, 'f.txt')
     await run(context, 'printf two > f.txt', handle)
     check((await context.stat!(handle, 'f.txt')).stamp !== stamp, 'the stamp must be another one')
-    checkEqual(await codeOf(context.writeFile(handle, 'f.txt', 'bad', { ifStamp: stamp })), 'ESTALE', 'the code')
+    checkEqual(
+      await codeOf(context, context.writeFile(handle, 'f.txt', 'bad', { ifStamp: stamp })),
+      'ESTALE',
+      'the code',
+    )
     checkEqual(await context.readFile(handle, 'f.txt'), 'two', 'the content')
   },
 
@@ -165,9 +181,9 @@ export const filesWithShellCases: ExecutionCases = {
     const handle = await context.spawn()
     await run(context, 'mkfifo pipe', handle)
     checkEqual((await context.stat!(handle, 'pipe')).kind, 'other', 'the kind')
-    await codeOf(context.readFile(handle, 'pipe'))
-    await codeOf(context.writeFile(handle, 'pipe', 'x'))
-    if (context.openFile) await codeOf(context.openFile(handle, 'pipe'))
+    await codeOf(context, context.readFile(handle, 'pipe'))
+    await codeOf(context, context.writeFile(handle, 'pipe', 'x'))
+    if (context.openFile) await codeOf(context, context.openFile(handle, 'pipe'))
   },
 }
 

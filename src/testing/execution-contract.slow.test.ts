@@ -3,21 +3,30 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { catches, type Mutants } from '../../test/contract-mutants.ts'
+import { sampleOf } from '../../test/soak.ts'
 import type { ExecResult, ExecutionContext, ExecutionHandle } from '../core/execution.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { createSandboxContext, type SandboxProvider } from '../execution/sandbox.ts'
 import { type ContractCase, executionContract, memoryExecution } from './index.ts'
 
 describe('the memory context', () => run(executionContract(memoryExecution)))
-describe('the process context', () => run(executionContract(processContext), 'A226 '))
+// What starts processes takes long: some cases each time.
+describe('the process context', () => run(sampleOf(executionContract(processContext), 15), 'A226 '))
 describe('a sandbox whose provider has every verb', () =>
   run(
-    executionContract(() => sandbox({ hasFiles: true })),
+    sampleOf(
+      executionContract(() => sandbox({ hasFiles: true })),
+      10,
+    ),
     'A226 ',
   ))
 describe('a sandbox whose provider has only a shell', () =>
   run(
-    executionContract(() => sandbox({ hasFiles: false })),
+    sampleOf(
+      executionContract(() => sandbox({ hasFiles: false })),
+      10,
+    ),
     'A226 ',
   ))
 
@@ -66,6 +75,17 @@ describe('the execution contract catches', () => {
       'a command gives stdout, stderr and exit code apart',
       (good) => ({ ...good, exec: async (...args) => ({ ...(await good.exec(...args)), exitCode: 0 }) }),
     ],
+    'a context that ignores the environment': [
+      'a command sees the environment it is given',
+      (good) => ({
+        ...good,
+        exec: (handle, command, { env: _, ...options } = {}) => good.exec(handle, command, options),
+      }),
+    ],
+  }
+  catches(shell, (wrap) => executionContract(() => wrap(processContext())))
+
+  const hanging: Mutants<ExecutionContext> = {
     'a context without time limits': [
       'a command that takes too long is ended, with all it started',
       (good) => ({
@@ -84,15 +104,30 @@ describe('the execution contract catches', () => {
       'destroy ends what runs under the handle, and nothing else',
       (good) => ({ ...good, destroy: async () => {} }),
     ],
-    'a context that ignores the environment': [
-      'a command sees the environment it is given',
+    'a context that waits for a pipe': [
+      'a pipe is refused, not waited for',
       (good) => ({
         ...good,
-        exec: (handle, command, { env: _, ...options } = {}) => good.exec(handle, command, options),
+        readFile: (handle, path) => (path === 'pipe' ? new Promise(() => {}) : good.readFile(handle, path)),
       }),
     ],
+    'a context where a command waits for input that never comes': [
+      'without input there is nothing to read, and nothing to wait for',
+      (good) => ({
+        ...good,
+        exec: (handle, command, options) => good.exec(handle, `sleep 9 | { ${command}; }`, options),
+      }),
+    ],
+    'a context that waits for what is left running': [
+      'what a command leaves running does not delay its result',
+      (good) => ({ ...good, exec: (handle, command, options) => good.exec(handle, `${command}\nwait`, options) }),
+    ],
   }
-  catches(shell, (wrap) => executionContract(() => wrap(processContext())))
+  catches(
+    someOf(hanging, 2),
+    (wrap) => executionContract(() => wrap(processContext()), { timeoutMs: 1500 }),
+    'for 1500 ms',
+  )
 
   const optional: Mutants<ExecutionContext> = {
     'a context that keeps bytes as text': [
@@ -176,13 +211,6 @@ describe('the execution contract catches', () => {
         },
       }),
     ],
-    'a context that waits for a pipe': [
-      'a pipe is refused, not waited for',
-      (good) => ({
-        ...good,
-        readFile: (handle, path) => (path === 'pipe' ? new Promise(() => {}) : good.readFile(handle, path)),
-      }),
-    ],
     'a context that runs anywhere': [
       'nothing runs in a folder that does not exist',
       (good) => ({
@@ -195,13 +223,6 @@ describe('the execution contract catches', () => {
       (good) => ({
         ...good,
         exec: (handle, command, { input: _, ...others } = {}) => good.exec(handle, command, others),
-      }),
-    ],
-    'a context where a command waits for input that never comes': [
-      'without input there is nothing to read, and nothing to wait for',
-      (good) => ({
-        ...good,
-        exec: (handle, command, options) => good.exec(handle, `sleep 9 | { ${command}; }`, options),
       }),
     ],
     'a context that tells all at the end': [
@@ -237,10 +258,6 @@ describe('the execution contract catches', () => {
       'output that is no UTF-8 is still output',
       withStdout((stdout) => stdout.replace('\uFFFD', '')),
     ],
-    'a context that waits for what is left running': [
-      'what a command leaves running does not delay its result',
-      (good) => ({ ...good, exec: (handle, command, options) => good.exec(handle, `${command}\nwait`, options) }),
-    ],
     'a context that forgets what was said before the time was up': [
       'output from before a timeout is kept',
       withStdout((stdout, { timedOut }) => (timedOut ? '' : stdout)),
@@ -257,7 +274,7 @@ describe('the execution contract catches', () => {
     ],
   }
 
-  catches(optional, (wrap) => executionContract(() => wrap(processContext())))
+  catches(someOf(optional, 7), (wrap) => executionContract(() => wrap(processContext())))
 
   test.skipIf(process.platform !== 'linux')(
     'a context whose daemons outlive it (skipped unless on Linux)',
@@ -274,15 +291,8 @@ describe('the execution contract catches', () => {
   )
 })
 
-/** A good implementation with one thing broken, and the case that must notice. */
-type Mutants<Subject> = Record<string, [noticed: string, wrap: (good: Subject) => Subject]>
-
-function catches<Subject>(mutants: Mutants<Subject>, contract: (wrap: (good: Subject) => Subject) => ContractCase[]) {
-  test.concurrent.each(Object.entries(mutants))('%s', async (_, [noticed, wrap]) => {
-    const one = contract(wrap).find(({ name }) => name === noticed)
-    await expect(one?.run()).rejects.toThrow(Error)
-  })
-}
+const someOf = <Made>(mutants: Mutants<Made>, count: number): Mutants<Made> =>
+  Object.fromEntries(sampleOf(Object.entries(mutants), count))
 
 function run(cases: readonly ContractCase[], rows = ''): void {
   for (const one of cases) test(`${rows}${one.name}`, one.run)

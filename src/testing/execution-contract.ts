@@ -6,36 +6,42 @@ import { type ExecutionCases, exitCodeOf, trackHandles } from './execution-contr
 
 /**
  * The requirements on an execution context. `make` creates a context for each case, and one more to read its capabilities;
- * its working folder is empty. Commands are those of a POSIX shell. Each case destroys the handles it made.
+ * its working folder is empty. Commands are those of a POSIX shell. Each case destroys the handles it made,
+ * and fails when a verb takes longer than `timeoutMs` (default 8000).
  */
-export function executionContract(make: () => ExecutionContext): ContractCase[] {
+export function executionContract(make: () => ExecutionContext, { timeoutMs = 8000 } = {}): ContractCase[] {
   const { capabilities, stat, openFile } = make()
   const { shell, filesystem } = capabilities
   const noFiles = filesystem ? undefined : 'no file system'
   const noShell = shell && filesystem ? undefined : 'no shell'
+
+  /** A case that does not apply stays in the list, with the reason in its name. */
+  function casesOf(cases: ExecutionCases, lacks: string | undefined): ContractCase[] {
+    return Object.entries(cases).map(([name, runCase]) => ({
+      name: lacks === undefined ? name : `${name} (left out: this context has ${lacks})`,
+      run: async () => (lacks === undefined ? runAndCleanUp(runCase, make(), timeoutMs) : undefined),
+    }))
+  }
+
   return [
-    ...casesOf(make, generalCases, undefined),
-    ...casesOf(make, fileCases, noFiles),
-    ...casesOf(make, openFileCases, noFiles ?? (openFile ? undefined : 'no openFile')),
-    ...casesOf(make, statCases, noFiles ?? (stat ? undefined : 'no stat')),
-    ...casesOf(make, filesWithShellCases, noShell ?? (stat ? undefined : 'no stat')),
-    ...casesOf(make, commandCases, noShell),
-    ...casesOf(make, outputCases, noShell),
-    ...casesOf(make, endingCases, noShell),
-    ...(shell ? [] : casesOf(make, casesWithoutShell, undefined)),
+    ...casesOf(generalCases, undefined),
+    ...casesOf(fileCases, noFiles),
+    ...casesOf(openFileCases, noFiles ?? (openFile ? undefined : 'no openFile')),
+    ...casesOf(statCases, noFiles ?? (stat ? undefined : 'no stat')),
+    ...casesOf(filesWithShellCases, noShell ?? (stat ? undefined : 'no stat')),
+    ...casesOf(commandCases, noShell),
+    ...casesOf(outputCases, noShell),
+    ...casesOf(endingCases, noShell),
+    ...(shell ? [] : casesOf(casesWithoutShell, undefined)),
   ]
 }
 
-/** A case that does not apply stays in the list, with the reason in its name. */
-function casesOf(make: () => ExecutionContext, cases: ExecutionCases, lacks: string | undefined): ContractCase[] {
-  return Object.entries(cases).map(([name, runCase]) => ({
-    name: lacks === undefined ? name : `${name} (left out: this context has ${lacks})`,
-    run: async () => (lacks === undefined ? runAndCleanUp(runCase, make()) : undefined),
-  }))
-}
-
-async function runAndCleanUp(runCase: ExecutionCases[string], made: ExecutionContext): Promise<void> {
-  const { context, handles } = trackHandles(made)
+async function runAndCleanUp(
+  runCase: ExecutionCases[string],
+  made: ExecutionContext,
+  timeoutMs: number,
+): Promise<void> {
+  const { context, handles } = trackHandles(made, timeoutMs)
   try {
     await runCase(context)
   } finally {
@@ -71,7 +77,7 @@ const generalCases: ExecutionCases = {
 
 const casesWithoutShell: ExecutionCases = {
   async 'without a shell no command succeeds'(context) {
-    const outcome = await exitCodeOf(context.exec(await context.spawn(), 'true'))
+    const outcome = await exitCodeOf(context, context.exec(await context.spawn(), 'true'))
     check(outcome !== 0, 'a context without a shell must not claim that a command succeeded')
   },
 }

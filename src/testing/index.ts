@@ -1,6 +1,6 @@
 export type { Clock } from '../core/clock.ts'
 export type { AgentProviderError } from '../core/errors.ts'
-export type { ExecResult, ExecutionContext } from '../core/execution.ts'
+export type { Confinement, ExecOptions, ExecResult, ExecutionContext } from '../core/execution.ts'
 export type { Provider, ProviderCapabilities } from '../core/provider.ts'
 export type { SessionStore } from '../core/store.ts'
 export type { ToolDef } from '../core/tool.ts'

@@ -1,4 +1,4 @@
-import type { ExecResult, ExecutionContext } from '../core/execution.ts'
+import type { ExecOptions, ExecResult, ExecutionContext } from '../core/execution.ts'
 import { resolvePosix } from '../core/execution.ts'
 
 export interface MemoryExecution extends ExecutionContext {
@@ -17,7 +17,7 @@ export function memoryExecution({
   readonly files?: Readonly<Record<string, string>>
   readonly cwd?: string
   /** Runs commands; without it every command fails as unknown. */
-  readonly exec?: (command: string) => Partial<ExecResult> | Promise<Partial<ExecResult>>
+  readonly exec?: (command: string, options: ExecOptions) => Partial<ExecResult> | Promise<Partial<ExecResult>>
 } = {}): MemoryExecution {
   const tree = new Map(Object.entries(files).map(([path, content]) => [resolvePosix(cwd, path), content]))
   const counts = { spawn: 0, destroy: 0 }
@@ -29,10 +29,12 @@ export function memoryExecution({
     async spawn(config = {}) {
       return { id: `memory-${++counts.spawn}`, type: 'memory', cwd: config.cwd ?? cwd }
     },
-    async exec(_, command, { signal } = {}) {
-      signal?.throwIfAborted()
+    // It can reach nothing but its own files.
+    sandbox: async () => ({ profiles: ['read-only', 'workspace-write'], by: 'memory' }),
+    async exec(_, command, options = {}) {
+      options.signal?.throwIfAborted()
       const unknown = { stderr: `${command}: command not found`, exitCode: 127 }
-      return { stdout: '', stderr: '', exitCode: 0, ...(await (exec?.(command) ?? unknown)) }
+      return { stdout: '', stderr: '', exitCode: 0, ...(await (exec?.(command, options) ?? unknown)) }
     },
     async readFile(handle, path) {
       const content = tree.get(resolvePosix(handle.cwd, path))

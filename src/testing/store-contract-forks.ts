@@ -1,6 +1,6 @@
 import type { LogEntry } from '../core/log.ts'
 import type { SessionStore } from '../core/store.ts'
-import { emptyRecord, recordAfter } from '../sessions/session-record.ts'
+import { applyEntries, emptySummary } from '../sessions/stored-summary.ts'
 import { check, checkEqual, checkRejects } from './contract.ts'
 import { bytes, entry, lease, type StoreCase, until, Watcher, write } from './store-contract-kit.ts'
 import { checkRanges } from './store-contract-ranges.ts'
@@ -35,7 +35,7 @@ export const forkCases: Record<string, StoreCase> = {
       ['all', 3],
     ] as const) {
       await fork(store, 'o', id, at)
-      const { title, turns, head, createdAt, updatedAt } = recordAfter(emptyRecord, await store.read(id), 0)
+      const { title, turns, head, createdAt, updatedAt } = applyEntries(emptySummary, await store.read(id), 0)
       const found = await store.find(id)
       checkEqual(
         [found?.title, found?.turns, found?.head, found?.createdAt, found?.updatedAt],

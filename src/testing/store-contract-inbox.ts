@@ -1,4 +1,4 @@
-import { LeaseLostError } from '../core/errors.ts'
+import { LeaseLostError, SessionNotFoundError } from '../core/errors.ts'
 import type { InboxItem, LogEntry } from '../core/log.ts'
 import { checkEqual, checkRejects, within } from './contract.ts'
 import { entry, input, item, lease, type StoreCase, timeoutMs, until, Watcher, write } from './store-contract-kit.ts'
@@ -87,6 +87,22 @@ export const inboxCases: Record<string, StoreCase> = {
     await until(advance, () => watcher.entries.length > 0, 'the first entry')
     await watcher.stop()
     checkEqual(watcher.entries, [entry(1)], 'the entries it got')
+  },
+
+  async 'a watcher of a session that is deleted learns so'(store, advance) {
+    const epoch = await write(store, 's', 2)
+    const [watcher, mailOnly] = [new Watcher(store, 's'), new Watcher(store, 's', 2, undefined, true)]
+    await until(advance, () => watcher.entries.length >= 2, 'what was there')
+    await store.lease('s', { owner: 'ann', ttlMs: 0, epoch })
+    await store.delete('s')
+    let failed: unknown
+    watcher.done.catch((error) => {
+      failed = error
+    })
+    await until(advance, () => failed !== undefined, 'the end of its session')
+    await checkRejects(watcher.done, SessionNotFoundError, 'a watcher of entries')
+    await checkRejects(new Watcher(store, 's', 2).done, SessionNotFoundError, 'a watcher that comes too late')
+    await mailOnly.stop()
   },
 
   async 'every watcher gets everything after its own seq'(store, advance) {

@@ -90,9 +90,9 @@ type Reopen = () => Promise<SessionStore>
 
 type SharedStoreCase = (again: Reopen, ...rest: Parameters<StoreCase>) => ReturnType<StoreCase>
 
-/** Requirements on several openers of the same location, which share nothing else. */
+/** Requirements on several store instances at the same location, which share nothing else. */
 export const sharedStoreCases: Record<string, SharedStoreCase> = {
-  async 'what one opener wrote another one reads'(again, store) {
+  async 'what one instance wrote another one reads'(again, store) {
     await write(store, 's', 3)
     const name = await store.blobs('s').put(bytes)
     const other = await again()
@@ -105,14 +105,14 @@ export const sharedStoreCases: Record<string, SharedStoreCase> = {
     )
   },
 
-  async 'a lease that one opener holds keeps the others out, and the error names its owner'(again, store) {
+  async 'a lease that one instance holds keeps the others out, and the error names its owner'(again, store) {
     await lease(store, 's', 'ann')
     const busy = await checkRejects(lease(await again(), 's', 'bob'), SessionBusyError, 'a second lease')
     check(busy.message.includes('ann'), `the message must name the owner "ann": ${busy.message}`)
     checkEqual((busy as SessionBusyError).owner, 'ann', 'the owner of the error')
   },
 
-  async 'a writer that was taken over by another opener cannot write, renew or write a child'(again, store) {
+  async 'a writer that was taken over by another instance cannot write, renew or write a child'(again, store) {
     const epoch = await write(store, 's', 1)
     const other = await again()
     const theirs = await other.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true, create: true })
@@ -126,16 +126,16 @@ export const sharedStoreCases: Record<string, SharedStoreCase> = {
     checkEqual(await store.read('s'), [entry(1), entry(2)], 'what was read')
   },
 
-  async 'of eight openers that ask for a lease at once exactly one gets it'(again) {
-    const openers = await Promise.all(Array.from({ length: 8 }, again))
-    const outcomes = await Promise.allSettled(openers.map((one, i) => lease(one, 's', `owner ${i}`)))
+  async 'of eight instances that ask for a lease at once exactly one gets it'(again) {
+    const instances = await Promise.all(Array.from({ length: 8 }, again))
+    const outcomes = await Promise.allSettled(instances.map((one, i) => lease(one, 's', `owner ${i}`)))
     const busy = outcomes.filter((one) => one.status === 'rejected' && one.reason instanceof SessionBusyError)
     const odd = outcomes.find((one) => one.status === 'rejected' && !(one.reason instanceof SessionBusyError))
     check(!odd, `one failed otherwise: ${String((odd as PromiseRejectedResult | undefined)?.reason)}`)
     checkEqual(busy.length, 7, 'how many were refused with SessionBusyError')
   },
 
-  async 'a message that another opener sends reaches a watcher once'(again, store, advance) {
+  async 'a message that another instance sends reaches a watcher once'(again, store, advance) {
     const { epoch } = await lease(store)
     const watcher = new Watcher(store, 's')
     const other = await again()
@@ -148,7 +148,7 @@ export const sharedStoreCases: Record<string, SharedStoreCase> = {
     checkEqual(watcher.inbox, [item('k1', 'hello')], 'the messages it got')
   },
 
-  async 'entries that one opener writes reach a watcher at another one'(again, store, advance) {
+  async 'entries that one instance writes reach a watcher at another one'(again, store, advance) {
     const { epoch } = await lease(store)
     const watcher = new Watcher(await again(), 's')
     await store.append('s', [entry(1), entry(2)], { epoch, head: 0 })
@@ -157,13 +157,13 @@ export const sharedStoreCases: Record<string, SharedStoreCase> = {
     checkEqual(watcher.entries, [entry(1), entry(2)], 'the entries it got')
   },
 
-  async 'ST01 openers that write in turn add to one summary'(again, store) {
-    const openers = [store, await again()]
-    for (const [head, opener] of [...openers, ...openers, ...openers].entries()) {
-      const { epoch } = await lease(opener, 's', `owner ${head % 2}`)
-      await opener.append('s', [entryOf(head + 1, { type: 'details', tags: [`tag ${head}`] })], { epoch, head })
-      await opener.lease('s', { owner: `owner ${head % 2}`, ttlMs: 0, epoch })
-      for (const reader of openers)
+  async 'ST01 instances that write in turn add to one summary'(again, store) {
+    const instances = [store, await again()]
+    for (const [head, instance] of [...instances, ...instances, ...instances].entries()) {
+      const { epoch } = await lease(instance, 's', `owner ${head % 2}`)
+      await instance.append('s', [entryOf(head + 1, { type: 'details', tags: [`tag ${head}`] })], { epoch, head })
+      await instance.lease('s', { owner: `owner ${head % 2}`, ttlMs: 0, epoch })
+      for (const reader of instances)
         checkEqual(
           (await reader.list()).sessions.map((one) => [one.head, one.tags, one.createdAt, one.updatedAt]),
           [[head + 1, [`tag ${head}`], 1001, 1001 + head]],
@@ -172,7 +172,7 @@ export const sharedStoreCases: Record<string, SharedStoreCase> = {
     }
   },
 
-  async 'ST03 a message of another opener, and its lease, are seen in the summary'(again, store) {
+  async 'ST03 a message of another instance, and its lease, are seen in the summary'(again, store) {
     const epoch = await write(store, 's', 1)
     const other = await again()
     checkEqual((await other.find('s'))?.isHeld, true, 'whether it is held')
@@ -188,7 +188,7 @@ export const sharedStoreCases: Record<string, SharedStoreCase> = {
     }
   },
 
-  async 'ST10 a fork that one opener made is whole for another one, when the original is gone too'(again, store) {
+  async 'ST10 a fork that one instance made is whole for another one, when the original is gone too'(again, store) {
     await write(store, 'o', 2)
     const blob = await store.blobs('o').put(bytes)
     const other = await again()
@@ -202,7 +202,7 @@ export const sharedStoreCases: Record<string, SharedStoreCase> = {
     }
   },
 
-  async 'ST21 a session that another opener deleted is gone, and can be made again'(again, store) {
+  async 'ST21 a session that another instance deleted is gone, and can be made again'(again, store) {
     const epoch = await write(store, 's', 2)
     const other = await again()
     checkEqual((await other.read('s')).length, 2, 'what the other one read')
@@ -214,7 +214,7 @@ export const sharedStoreCases: Record<string, SharedStoreCase> = {
     checkEqual([(await store.find('s'))?.head, await store.read('s')], [1, [entry(1, 'new')]], 'the new one')
   },
 
-  async 'every opener names the same place'(again, store) {
+  async 'every instance names the same place'(again, store) {
     if (!store.identity) return
     checkEqual(await (await again()).identity?.(), await store.identity(), 'the identity')
   },

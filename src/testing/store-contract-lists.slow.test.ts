@@ -2,7 +2,7 @@ import { describe } from 'vitest'
 import { catches, type Mutants } from '../../test/contract-mutants.ts'
 import { asked, contractOf, forgetful, retold, spilling } from '../../test/store-mutants.ts'
 import type { SessionStore } from '../core/store.ts'
-import { emptyRecord, summaryOf } from '../sessions/session-record.ts'
+import { emptySummary, summaryOf } from '../sessions/stored-summary.ts'
 
 describe('the store contract catches, of summaries', () => {
   catches(
@@ -62,7 +62,7 @@ describe('the store contract catches, of summaries', () => {
         'ST01 a session without entries has no summary',
         (good) => ({
           ...good,
-          find: async (id) => (await good.find(id)) ?? summaryOf(emptyRecord, { id, isHeld: false, mail: 'none' }),
+          find: async (id) => (await good.find(id)) ?? summaryOf(emptySummary, { id, isHeld: false, mail: 'none' }),
         }),
       ],
     } satisfies Mutants<SessionStore>,

@@ -6,7 +6,7 @@ import { SessionNotFoundError } from '../core/errors.ts'
 import type { LogEntry } from '../core/log.ts'
 import type { SessionStore, SessionSummary } from '../core/store.ts'
 import { entriesInRange } from '../sessions/session-query.ts'
-import { emptyRecord, summaryOf } from '../sessions/session-record.ts'
+import { emptySummary, summaryOf } from '../sessions/stored-summary.ts'
 
 describe('the store contract catches, of reading', () => {
   catches(
@@ -62,7 +62,7 @@ describe('the store contract catches, of existence', () => {
         'ST05 a session that was only leased is free and invisible when its lease has run out',
         (good) => ({
           ...good,
-          find: async (id) => (await good.find(id)) ?? summaryOf(emptyRecord, { id, isHeld: false, mail: 'none' }),
+          find: async (id) => (await good.find(id)) ?? summaryOf(emptySummary, { id, isHeld: false, mail: 'none' }),
         }),
       ],
       'a store that deletes what is released': [
@@ -159,19 +159,19 @@ describe('the store contract catches, of forks', () => {
   )
 })
 
-describe('the store contract catches, of several openers', () => {
+describe('the store contract catches, of several instances', () => {
   catches(
     {
-      'an opener that knows only its own appends': [
-        'ST01 openers that write in turn add to one summary',
+      'an instance that knows only its own appends': [
+        'ST01 instances that write in turn add to one summary',
         (good) => {
           const store = forgetful(good, { forgetsAt: 'never' })
           const known = async () => (await good.list()).sessions.map(({ id }) => store.find(id))
           return { ...store, list: async () => ({ sessions: (await Promise.all(await known())) as SessionSummary[] }) }
         },
       ],
-      'an opener that knows only its own messages': [
-        'ST03 a message of another opener, and its lease, are seen in the summary',
+      'an instance that knows only its own messages': [
+        'ST03 a message of another instance, and its lease, are seen in the summary',
         (good) => {
           const sent = new Set<string>()
           return {
@@ -185,11 +185,11 @@ describe('the store contract catches, of several openers', () => {
         },
       ],
       'a fork that only its maker knows': [
-        'ST10 a fork that one opener made is whole for another one, when the original is gone too',
+        'ST10 a fork that one instance made is whole for another one, when the original is gone too',
         (good) => byName(good, {}),
       ],
-      'an opener that remembers what it read': [
-        'ST21 a session that another opener deleted is gone, and can be made again',
+      'an instance that remembers what it read': [
+        'ST21 a session that another instance deleted is gone, and can be made again',
         (good) => {
           const read = new Map<string, readonly LogEntry[]>()
           return {

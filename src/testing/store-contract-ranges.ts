@@ -28,8 +28,9 @@ export const rangeCases: Record<string, StoreCase> = {
     ]
     const { epoch } = await lease(store)
     const watcher = new Watcher(store, 's')
+    for (const [head, one] of all.slice(0, 3).entries()) await store.append('s', [one], { epoch, head })
     const late = new Watcher(store, 's', 3)
-    for (const [head, one] of all.entries()) await store.append('s', [one], { epoch, head })
+    for (const [i, one] of all.slice(3).entries()) await store.append('s', [one], { epoch, head: 3 + i })
     await store.append('s', all.slice(3), { epoch, head: 3 }) // again: it is recognised
     checkEqual(await store.read('s'), all, 'all entries')
     checkEqual(await store.read('s', { after: 1, before: 4 }), all.slice(1, 3), 'the entries after 1 and before 4')

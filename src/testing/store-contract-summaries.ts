@@ -1,6 +1,7 @@
 import { LeaseLostError } from '../core/errors.ts'
 import type { EntryBody, InboxItem, LogEntry } from '../core/log.ts'
 import type { SessionStore, SessionSummary } from '../core/store.ts'
+import type { SessionTurn, TurnUsage } from '../core/turn.ts'
 import { check, checkEqual, checkRejects } from './contract.ts'
 import { entry, hour, input, item, lease, type StoreCase, write } from './store-contract-kit.ts'
 
@@ -155,9 +156,9 @@ export function entryOf(seq: number, body: EntryBody, at = 1000 + seq): LogEntry
 
 const text = (words: string) => ({ type: 'text', text: words }) as const
 
-function turn(seq: number, role: 'user' | 'assistant', content: readonly object[], usage?: object): LogEntry {
+function turn(seq: number, role: 'user' | 'assistant', content: SessionTurn['content'], usage?: TurnUsage): LogEntry {
   const said = { id: `t${seq}`, runId: 'r', role, content, createdAt: seq, ...(usage && { usage }) }
-  return entryOf(seq, { type: 'turn', turn: said } as unknown as EntryBody)
+  return entryOf(seq, { type: 'turn', turn: said })
 }
 
 const details: EntryBody = { type: 'details', tags: ['a', 'b'], tenant: 'acme', kind: 'chat', folder: '/work' }

@@ -22,7 +22,7 @@ export function storeContract(
     readonly clock?: { advance(ms: number): Promise<void> }
     /**
      * Opens the same location as the last store of `make` again, as another process would. Without it, and for a store
-     * with `isOneProcess`, concurrent openers are not checked.
+     * with `isOneProcess`, concurrent store instances are not checked.
      */
     readonly again?: (clock: Clock) => SessionStore | Promise<SessionStore>
   } = {},

@@ -7,7 +7,17 @@ export const parentKey = (path: string): string => boundedKey(posix.dirname(norm
 /** An approval of a folder covers that folder. */
 export const folderKey = (path = '.'): string => boundedKey(normal(path || '.').replace(/(.)\/$/, '$1'))
 
-export const hostOf = (url: string): string => boundedKey(URL.parse(url)?.hostname || url)
+/** An approval of a command covers the same command in the same folder. */
+export const commandKey = (command: string, cwd?: string): string =>
+  boundedKey(cwd === undefined ? command.trim() : `${JSON.stringify(cwd)} ${command.trim()}`)
+
+/** The host of an address, as rules compare it: a URL has it in lower case and Punycode already. */
+export function hostOf(url: string): string {
+  const host = URL.parse(url)
+    ?.hostname.replace(/^\[|\]$/g, '')
+    .replace(/\.+$/, '')
+  return boundedKey(host || url)
+}
 
 /** An approval of an address covers its host. A long address could carry data out, so its approval covers only itself. */
 export function addressKey(url: string): string {

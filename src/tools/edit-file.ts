@@ -1,8 +1,18 @@
-import type { JsonSchema, PreviewContext, ToolCheck, ToolContext, ToolPreview, TouchedFile } from '../core/tool.ts'
+import { areEditOutcomes, type EditDecision, type EditOutcome } from '../core/edit-outcomes.ts'
+import type {
+  EditPreview,
+  JsonSchema,
+  PreviewContext,
+  ToolCheck,
+  ToolContext,
+  ToolPreview,
+  TouchedFile,
+} from '../core/tool.ts'
+import { type Apply, applyAllowed, type EditTools } from './allowed-edits.ts'
 import { type CurrentFile, changeFile, maxEditableBytes, noSuchFile, previewFile } from './keyed-write.ts'
 import type { NotReplaced, Replaced, ReplaceOptions, TextEdit } from './matching/replace.ts'
 import { yieldToEventLoop } from './serial-queue.ts'
-import { type CountedDiff, countedDiff, diffWithNote } from './text/diff.ts'
+import { type CountedDiff, countedDiff, type DiffOptions, diffWithNote } from './text/diff.ts'
 import type { LosslessText } from './text/encoding.ts'
 
 /** One edit as a model writes it. */
@@ -16,10 +26,10 @@ export interface EditInput {
 export type EditSummary = Omit<Replaced, 'text'>
 
 /** The outcome of the edits of one call. */
-type EditOutcome =
-  | { readonly type: 'edited'; readonly edits: readonly EditSummary[]; readonly details: EditDetails }
+type EditsOutcome =
+  | { readonly type: 'edited'; readonly appliedEdits: readonly EditSummary[]; readonly details: EditDetails }
   /** An earlier attempt of this call wrote the file before its process died; this attempt changed nothing. */
-  | { readonly type: 'edited by earlier attempt'; readonly details: Pick<EditDetails, 'file'> }
+  | { readonly type: 'edited by earlier attempt'; readonly details: Pick<EditDetails, 'file' | 'edits'> }
   /** The edit with this index cannot be made, so none was. */
   | Refusal
 
@@ -29,24 +39,41 @@ export interface EditDetails {
   readonly replacements: number
   /** Covers everything that changed in the file. */
   readonly diff: string
+  /** The outcome of each edit, if they were decided about one by one. `edits`, because the log has it under this name. */
+  readonly edits?: readonly EditOutcome[]
 }
 
-/** Makes all of the edits, each on the result of the one before, or none. Throws if the file does not exist. */
-export async function editFile(ctx: ToolContext, path: string, inputs: readonly EditInput[]): Promise<EditOutcome> {
-  const computed: { edits?: ComputedEdits | Refusal } = {}
+/**
+ * Makes all of the edits, each on the result of the one before, or none. With decisions about them it makes those that
+ * were allowed and still can be made. Throws if the file does not exist.
+ */
+export async function editFile(
+  ctx: ToolContext,
+  path: string,
+  inputs: readonly EditInput[],
+  decisions?: readonly EditDecision[],
+): Promise<EditsOutcome> {
+  const computed: { plan?: ComputedEdits | Refusal } = {}
   const changed = await changeFile(ctx, { path, access: 'edit' }, async (current) => {
     const file = await readEditable(current, path, inputs, ctx)
-    const edits = await computeEdits(file, path, inputs, ctx)
-    computed.edits = edits
-    return edits.type === 'refused' || edits.text === file.text ? 'no change' : encode(path, edits)
+    const plan = await computeEdits(file, path, inputs, ctx, { decisions })
+    computed.plan = plan
+    if (plan.type === 'refused' || plan.text === file.text) return 'no change'
+    const content = encode(path, plan)
+    return plan.outcomes ? { content, report: plan.outcomes } : content
   })
   const { file } = changed
-  const { edits: plan } = computed
+  const { plan } = computed
   // `changeFile` does not ask for a change if an earlier attempt had written the file.
-  if (!plan) return { type: 'edited by earlier attempt', details: { file } }
+  if (!plan) {
+    const report = 'report' in changed && areEditOutcomes(changed.report) && { edits: changed.report }
+    return { type: 'edited by earlier attempt', details: { file, ...report } }
+  }
   if (plan.type === 'refused') return plan
-  const replacements = plan.edits.reduce((sum, { count }) => sum + count, 0)
-  return { type: 'edited', edits: plan.edits, details: { file, replacements, diff: diffWithNote(plan) } }
+  const replacements = plan.appliedEdits.reduce((sum, { count }) => sum + count, 0)
+  const outcomes = plan.outcomes && { edits: plan.outcomes }
+  const details = { file, replacements, diff: diffWithNote(plan), ...outcomes }
+  return { type: 'edited', appliedEdits: plan.appliedEdits, details }
 }
 
 /** The change that the edits would make to the file, or why one of them cannot be made. Changes nothing. */
@@ -56,13 +83,20 @@ export async function previewEdits(
   inputs: readonly EditInput[],
 ): Promise<ToolPreview | Refusal> {
   const plan = await previewFile(ctx, path, async (current) =>
-    computeEdits(await readEditable(current, path, inputs, ctx), path, inputs, ctx),
+    computeEdits(await readEditable(current, path, inputs, ctx), path, inputs, ctx, {
+      diffEachEdit: allowsPerEditDecisions(inputs),
+    }),
   )
   if (plan.type === 'refused') return plan
   encode(path, plan) // throws if the file would become too large
-  const { diff, added, removed, moreLines = 0 } = plan
-  return { files: [{ path, change: 'edit', added, removed, diff, ...(moreLines > 0 && { moreLines }) }] }
+  const each = plan.editDiffs && { edits: plan.editDiffs.map(changeOf) }
+  return { files: [{ path, change: 'edit', ...changeOf(plan), ...each }] }
 }
+
+const changeOf = ({ diff, added, removed, moreLines = 0 }: CountedDiff): EditPreview => ({
+  ...{ added, removed, diff },
+  ...(moreLines > 0 && { moreLines }),
+})
 
 /** The fields of one edit. */
 export const editProperties: JsonSchema = {
@@ -97,7 +131,11 @@ interface ComputedEdits extends CountedDiff {
   readonly file: LosslessText
   /** The text of the file after all edits. */
   readonly text: string
-  readonly edits: readonly EditSummary[]
+  readonly appliedEdits: readonly EditSummary[]
+  /** The outcome of each edit, if there are decisions about them. */
+  readonly outcomes?: readonly EditOutcome[]
+  /** What each edit changes, with `diffEachEdit`. */
+  readonly editDiffs?: readonly CountedDiff[]
 }
 
 /** Throws if the file does not exist, or cannot be edited as text without changing other bytes. */
@@ -121,14 +159,21 @@ async function readEditable(
   return file
 }
 
+interface ComputeOptions {
+  /** A person's decision about each edit: only the allowed ones are applied. Without it, all are, or none. */
+  readonly decisions?: readonly EditDecision[] | undefined
+  /** Also compute what each edit changes. */
+  readonly diffEachEdit?: boolean
+}
+
 /** Computes the diff too: after the file is written, nothing slow may delay the answer. */
 async function computeEdits(
   file: LosslessText,
   path: string,
   inputs: readonly EditInput[],
   { signal }: PreviewContext,
+  { decisions, diffEachEdit = false }: ComputeOptions,
 ): Promise<ComputedEdits | Refusal> {
-  const edits: EditSummary[] = []
   const { replaceText } = await import('./matching/replace.ts')
   const options: ReplaceOptions = {
     display: file.display,
@@ -137,20 +182,54 @@ async function computeEdits(
     reportLines: inputs.length === 1,
   }
   const replace: Replace = (text, edit) => replaceText(text, edit, options)
-  let { text } = file
-  let since = performance.now()
+  const apply: Apply = (text, input) => applyEdit(file, text, input, replace)
+  const yieldIfDue = yielderOf(signal)
+  const diffOf = (before: string, after: string, more?: DiffOptions): Promise<CountedDiff> =>
+    countedDiff(path, file.display(before), file.display(after), more)
+  const result = decisions
+    ? await applyAllowed(file.text, inputs, decisions, { apply, yieldIfDue, diffOf })
+    : await applyAll(file.text, inputs, { apply, yieldIfDue, ...(diffEachEdit && { diffOf }) })
+  if (result.type === 'refused') return result
+  return { ...result, type: 'computed', file, ...(await diffOf(file.text, result.text)) }
+}
+
+/** Applies all of the edits, or none. With `diffOf` also computes what each edit changes. */
+async function applyAll(
+  before: string,
+  inputs: readonly EditInput[],
+  { apply, yieldIfDue, diffOf }: Pick<EditTools, 'apply' | 'yieldIfDue'> & Partial<Pick<EditTools, 'diffOf'>>,
+): Promise<Refusal | (Pick<ComputedEdits, 'text' | 'appliedEdits' | 'editDiffs'> & { readonly type: 'applied' })> {
+  const appliedEdits: EditSummary[] = []
+  const editDiffs: CountedDiff[] = []
+  let text = before
   for (const [index, input] of inputs.entries()) {
-    const result = applyEdit(file, text, input, replace)
+    const result = apply(text, input)
     if (result.type === 'refused') return { type: 'refused', index, reason: result.reason }
     const { text: edited, ...edit } = result
-    edits.push(edit)
+    appliedEdits.push(edit)
+    if (diffOf) editDiffs.push(await diffOf(text, edited, { maxChars: longestEditDiff }))
     text = edited
-    if (performance.now() - since < maxBlockMs) continue
-    await yieldToEventLoop(signal)
-    since = performance.now()
+    await yieldIfDue()
   }
-  const diff = await countedDiff(path, file.display(file.text), file.display(text))
-  return { type: 'computed', file, text, edits, ...diff }
+  return { type: 'applied', text, appliedEdits, ...(diffOf && { editDiffs }) }
+}
+
+/** A person cannot decide one by one about more edits than this. */
+const maxDecidedEdits = 50
+const longestEditDiff = 8192
+
+/** Whether a person may decide about the edits one by one. */
+export const allowsPerEditDecisions = ({ length }: readonly EditInput[]): boolean =>
+  length > 1 && length <= maxDecidedEdits
+
+/** A function that yields to the event loop if it last did so more than `maxBlockMs` ago. */
+function yielderOf(signal: AbortSignal): () => Promise<void> {
+  let lastYieldAt = performance.now()
+  return async () => {
+    if (performance.now() - lastYieldAt < maxBlockMs) return
+    await yieldToEventLoop(signal)
+    lastYieldAt = performance.now()
+  }
 }
 
 /** The event loop is blocked at most this long, unless a single edit takes longer. */

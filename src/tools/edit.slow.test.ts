@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { rounds } from '../../test/soak.ts'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
+import { rounds, testInTurns } from '../../test/soak.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { type Agent, createAgent } from '../index.ts'
@@ -11,6 +11,9 @@ import { digestOf } from '../platform/digest.ts'
 import { call, memoryExecution, scripted } from '../testing/index.ts'
 import { edit } from './edit.ts'
 import { multiEdit } from './multi-edit.ts'
+
+// Most of them are about large files.
+const test = testInTurns(2)
 
 let folder: string
 beforeEach(() => {
@@ -39,7 +42,7 @@ const change = (path: string, old_string: string, new_string: string): Made =>
   call('1', 'edit', { path, old_string, new_string })
 
 describe('FT-21 two agents that edit one file at the same time', () => {
-  const tries = rounds(80, 1000)
+  const tries = rounds(20, 1000)
   test(`${tries} times: both edits are there`, { timeout: 120_000 }, async () => {
     for (let i = 0; i < tries; i++) {
       const memory = memoryExecution({ files: { 'a.txt': 'one\ntwo\n' } })
@@ -52,7 +55,7 @@ describe('FT-21 two agents that edit one file at the same time', () => {
     }
   })
 
-  const times = rounds(25, 300)
+  const times = rounds(8, 300)
   test(`${times} times, on real files: both edits are there`, { timeout: 120_000 }, async () => {
     const execution = createProcessContext({ cwd: folder })
     const file = join(folder, 'a.txt')
@@ -83,7 +86,7 @@ describe('FT-21 two agents that edit one file at the same time', () => {
   test('over contexts that know nothing of each other: nothing is lost silently', { timeout: 120_000 }, async () => {
     const file = join(folder, 'a.txt')
     const [one, two] = [createProcessContext({ cwd: folder }), createProcessContext({ cwd: folder })]
-    for (let i = 0; i < 200; i++) {
+    for (let i = 0; i < rounds(20, 200); i++) {
       writeFileSync(file, 'one\ntwo\n')
       const outputs = await Promise.all([
         told(one, change('a.txt', 'one', '1')),

@@ -46,7 +46,7 @@ export const edit: ToolDef<EditInput & { readonly path: string }> = {
     const { type, details } = outcome
     if (type === 'edited by earlier attempt')
       return { output: `Edited ${path} (it was done before the interruption)`, details }
-    return { output: answer(path, outcome.edits[0]!), details }
+    return { output: answer(path, outcome.appliedEdits[0]!), details }
   },
 }
 

@@ -1,13 +1,17 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect } from 'vitest'
+import { testInTurns } from '../../test/soak.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import type { ToolContext } from '../core/tool.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { memoryExecution } from '../testing/index.ts'
 import { createGrepTool } from './grep.ts'
 import type { SearcherOptions } from './search/searcher.ts'
+
+// Each of them runs in every world.
+const test = testInTurns(2)
 
 type Files = Readonly<Record<string, string | Buffer>>
 type Input = Readonly<Record<string, unknown>>

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import { codeOf, messageOf } from '../core/errors.ts'
 import type { FileInfo, OpenFile } from '../core/execution.ts'
-import type { Log } from '../core/log.ts'
 import type { FileTouch, PreviewContext, ToolContext, TouchedFile } from '../core/tool.ts'
 import { digestOf, digestOfFile } from '../platform/digest.ts'
 import { openFile, readAll, withFile } from '../platform/files-of.ts'
+import { type PlannedWrite, plannedWritesIn, plannedWriteWith, writesOwner } from '../platform/planned-writes.ts'
 import { fileProblem, isFolder } from './file-problem.ts'
 import { runSerially, yieldToEventLoop } from './serial-queue.ts'
 
@@ -26,7 +26,14 @@ export interface CurrentFile {
  * Computes the new content of the file; `'no change'` leaves the file as it is, and is an error if there is no file. An
  * error that it throws is the error of the tool.
  */
-export type Change = (current: CurrentFile | undefined) => Promise<Uint8Array | 'no change'>
+export type Change = (current: CurrentFile | undefined) => Promise<Uint8Array | ReportedChange | 'no change'>
+
+/** New content with what the tool will tell of it, which a later attempt finds if this one is interrupted. */
+interface ReportedChange {
+  readonly content: Uint8Array
+  /** Plain JSON. */
+  readonly report: unknown
+}
 
 export type ChangedFile =
   | {
@@ -39,7 +46,12 @@ export type ChangedFile =
     }
   | { readonly outcome: 'no change'; readonly file: TouchedFile }
   /** An earlier attempt of this call wrote the file before its process died; this attempt changed nothing. */
-  | { readonly outcome: 'written by earlier attempt'; readonly isNew: boolean; readonly file: TouchedFile }
+  | {
+      readonly outcome: 'written by earlier attempt'
+      readonly isNew: boolean
+      readonly file: TouchedFile
+      readonly report?: unknown
+    }
 
 /** Larger files are not read as a whole. */
 export const maxEditableBytes = 64 * 1024 * 1024
@@ -84,10 +96,10 @@ async function changeExclusively(ctx: ChangeContext, touch: FileTouch, change: C
   const { path } = touch
   const prepared = await withCurrentFile(ctx, path, (open) => prepareWrite(ctx, touch, change, open))
   if ('outcome' in prepared) return prepared
-  const { info, beforeId, oldBytes, newBytes } = prepared
+  const { info, beforeId, oldBytes, newBytes, report } = prepared
   const after = digestOf(newBytes)
   await yieldToEventLoop(ctx.signal)
-  await planWrite(ctx, { path, before: beforeId, after })
+  await planWrite(ctx, { path, before: beforeId, after, ...(report !== undefined && { report }) })
   // Nothing else runs between this check and the write, so a cancelled call does not start writing.
   ctx.signal.throwIfAborted()
   await write(ctx, path, newBytes, info)
@@ -102,6 +114,7 @@ interface PreparedWrite {
   /** Absent if `change` did not read them. */
   readonly oldBytes: Uint8Array | undefined
   readonly newBytes: Uint8Array
+  readonly report?: unknown
 }
 
 async function prepareWrite(
@@ -113,15 +126,21 @@ async function prepareWrite(
   const { path } = touch
   const planned = plannedWriteOf(ctx)
   if (planned && open && (await wasWritten(planned, open)))
-    return { outcome: 'written by earlier attempt', isNew: planned.before === null, file: await touched(touch, open) }
+    return {
+      ...{ outcome: 'written by earlier attempt', isNew: planned.before === null, file: await touched(touch, open) },
+      ...(planned.report !== undefined && { report: planned.report }),
+    }
   const beforeId = open ? await digestOfFile(open) : null
   if (planned && planned.before !== beforeId)
     throw new Error(
       `"${path}" was changed by something else while this call was interrupted, so nothing was written; read it again`,
     )
   const current = open && currentFile(path, open)
-  const newBytes = await change(current)
-  if (newBytes !== 'no change') return { info: open?.info, beforeId, oldBytes: await current?.read, newBytes }
+  const changed = await change(current)
+  if (changed !== 'no change') {
+    const { content: newBytes, ...report } = 'content' in changed ? changed : { content: changed }
+    return { info: open?.info, beforeId, oldBytes: await current?.read, newBytes, ...report }
+  }
   if (!open) throw await noSuchFile(path, ctx)
   return { outcome: 'no change', file: await touched(touch, open) }
 }
@@ -217,51 +236,19 @@ async function writtenFile(ctx: ChangeContext, touch: FileTouch, content: Uint8A
   }
 }
 
-/** The write that a call recorded in the log before doing it. */
-interface PlannedWrite {
-  /** `ToolContext.idempotencyKey`. */
-  readonly key: string
-  readonly callId: string
-  readonly path: string
-  /** Identifies the content before the write; `null` if there was no file. */
-  readonly before: string | null
-  /** The digest of the content to write. */
-  readonly after: string
-}
-
 type PlanContext = Pick<ToolContext, 'log' | 'signal' | 'callId' | 'idempotencyKey' | 'attempt'>
-
-const owner = 'file-write'
 
 /** The write that an earlier attempt of this call, cut off by a crash, had planned. */
 export function plannedWriteOf({ log, idempotencyKey, attempt }: PlanContext): PlannedWrite | undefined {
-  return attempt > 1 ? plansIn(log).find(({ key }) => key === idempotencyKey) : undefined
+  return attempt > 1 ? plannedWriteWith(log, idempotencyKey) : undefined
 }
 
 /** Records in the log what this call is about to write. Must be awaited before the write. */
-export function planWrite(ctx: PlanContext, planned: Pick<PlannedWrite, 'path' | 'before' | 'after'>): Promise<void> {
+export function planWrite(ctx: PlanContext, planned: Omit<PlannedWrite, 'key' | 'callId'>): Promise<void> {
   const { log, signal, callId, idempotencyKey: key } = ctx
   // One at a time: a state entry replaces the previous one of its owner, so it must include the open plans of other calls.
-  return runSerially(log, owner, signal, async () => {
-    const others = plansIn(log).filter((plan) => plan.key !== key && log.transcript.isUnderWay(plan.callId))
-    await log.append({ type: 'state', owner, value: { writes: [...others, { key, callId, ...planned }] } })
+  return runSerially(log, writesOwner, signal, async () => {
+    const others = plannedWritesIn(log).filter((plan) => plan.key !== key && log.transcript.isUnderWay(plan.callId))
+    await log.append({ type: 'state', owner: writesOwner, value: { writes: [...others, { key, callId, ...planned }] } })
   })
-}
-
-/** Checks the shape, because a log may have been imported. */
-function plansIn(log: Log): readonly PlannedWrite[] {
-  const value = log.transcript.states.get(owner)
-  const writes = typeof value === 'object' && value !== null && 'writes' in value ? value.writes : undefined
-  return Array.isArray(writes) ? writes.filter(isPlan) : []
-}
-
-function isPlan(value: unknown): value is PlannedWrite {
-  if (typeof value !== 'object' || value === null) return false
-  const { key, callId, before, after } = value as Partial<PlannedWrite>
-  return (
-    typeof key === 'string' &&
-    typeof callId === 'string' &&
-    typeof after === 'string' &&
-    (before === null || typeof before === 'string')
-  )
 }

@@ -1,7 +1,9 @@
-import type { ToolCheck, ToolDef } from '../core/tool.ts'
+import { type EditDecision, type EditOutcome, editOutcomesText, readEditDecisions } from '../core/edit-outcomes.ts'
+import type { ToolCheck, ToolDef, ToolResult } from '../core/tool.ts'
 import { validateToolArgs } from '../core/tool-input.ts'
 import { parentKey } from './approval-keys.ts'
 import {
+  allowsPerEditDecisions,
   type EditDetails,
   type EditInput,
   type EditSummary,
@@ -18,11 +20,13 @@ Leave out the line numbers that read_file shows. The rest of the file stays byte
 export interface MultiEditInput {
   readonly path: string
   readonly edits: readonly EditInput[]
+  /** The decision about each edit, if some were denied. The pipeline adds it; a model cannot. */
+  readonly _outcomes?: readonly EditDecision[]
 }
 
 const editSchema = { type: 'object', properties: editProperties, required: ['old_string', 'new_string'] }
 
-/** A tool that makes several edits to a file, all or nothing. */
+/** A tool that makes several edits to a file: all or nothing, or those that a person allowed. */
 export const multiEdit: ToolDef<MultiEditInput> = {
   spec: {
     name: 'multi_edit',
@@ -42,20 +46,29 @@ export const multiEdit: ToolDef<MultiEditInput> = {
   timeoutMs: 30_000,
   touches: ({ path }) => [{ path, access: 'edit' }],
   deriveApprovalKey: ({ path }) => parentKey(path),
+  countEdits: ({ edits }) => (allowsPerEditDecisions(edits) ? edits.length : 0),
   check: checkEdits,
   async preview({ path, edits }, ctx) {
     const preview = await previewEdits(ctx, path, edits)
     if ('files' in preview) return preview
     throw new Error(failure(path, preview.index, preview.reason))
   },
-  async execute({ path, edits }, ctx) {
-    const outcome = await editFile(ctx, path, edits)
+  async execute({ path, edits, _outcomes }, ctx) {
+    const decisions = _outcomes && readEditDecisions(_outcomes, edits.length)
+    const outcome = await editFile(ctx, path, edits, decisions)
     if (outcome.type === 'refused') return { output: failure(path, outcome.index, outcome.reason), isError: true }
     const { type, details } = outcome
+    if (details.edits) return decidedAnswer(path, details.edits, details)
     if (type === 'edited by earlier attempt')
       return { output: `Edited ${path} (it was done before the interruption)`, details }
-    return { output: answer(path, outcome.edits, outcome.details), details }
+    return { output: answer(path, outcome.appliedEdits, outcome.details), details }
   },
+}
+
+/** A call of which no edit was made has failed. */
+function decidedAnswer(path: string, edits: readonly EditOutcome[], details: object): ToolResult {
+  const isError = edits.every(({ outcome }) => outcome !== 'applied')
+  return { output: editOutcomesText(path, edits), details, ...(isError && { isError }) }
 }
 
 /** The engine checks only top-level properties, so the edits in the list are checked here. */

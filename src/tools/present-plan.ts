@@ -1,4 +1,5 @@
 import type { InteractionResponse } from '../core/interaction.ts'
+import { isRecord } from '../core/is-record.ts'
 import type { ToolContext, ToolDef } from '../core/tool.ts'
 import { answerText, createInteractionTool } from './interaction.ts'
 
@@ -38,6 +39,8 @@ function inWords(response: InteractionResponse): string {
   if (response.status === 'rejected') return refused(response.reason)
   const { value } = response
   if (value === false) return refused('')
+  if (isRecord(value) && typeof value.plan === 'string')
+    return `The user approved the plan with changes. Carry out this version:\n\n${value.plan}`
   // A text instead of a yes is a comment on the plan.
   if (typeof value === 'string' && value.trim() !== '') return `The user answered: ${value}`
   return 'The user approved the plan. Go ahead.'

@@ -54,6 +54,17 @@ const say = (...texts: string[]): ExecutionContext =>
 const withoutTime = (text: string): string => text.replace(/\d+ms\)/, 'Nms)')
 
 describe('what the model reads', () => {
+  test('W08 what of a failure the sandbox may have caused, and how to ask for more', async () => {
+    const hint = '[sandbox: read-only] the workspace is read-only'
+    const sandbox = { profile: 'read-only', hint } as const
+    const { text, details } = await run(
+      { command: 'touch a' },
+      streaming(() => ({ exitCode: 1, sandbox })),
+    )
+    expect(text).toContain(`(${hint}. If it has to reach that, run it again with outside: true and say why`)
+    expect(details).toMatchObject({ sandbox })
+  })
+
   test('A137 stdout and stderr in the order in which they came, then exit code and time', async () => {
     const execution = streaming(({ onOutput }) => {
       onOutput?.('one\n', 'stdout')
@@ -256,19 +267,19 @@ describe('beside other calls', () => {
     expect(text?.match(/slow\n\(exit 0/g)).toHaveLength(2)
   })
 
-  test('A127 whether it may share depends on the command, and a background job never does', () => {
-    const mayShare = shell.isConcurrencySafe as (input: ShellInput) => boolean
-    expect(mayShare({ command: 'ls' })).toBe(true)
-    expect(mayShare({ command: 'rm a' })).toBe(false)
-    expect(mayShare({ command: 'tail -f log', background: true })).toBe(false)
+  test('A127 whether it may share depends on the command, and a background job never does', async () => {
+    const mayShare = shell.isConcurrencySafe as (input: ShellInput) => Promise<boolean>
+    expect(await mayShare({ command: 'ls' })).toBe(true)
+    expect(await mayShare({ command: 'rm a' })).toBe(false)
+    expect(await mayShare({ command: 'tail -f log', background: true })).toBe(false)
   })
 
   test('what it declares', () => {
     expect(shell).toMatchObject({ replay: 'opaque', effects: ['exec'], cancelsSiblings: true, timeoutMs: 0 })
     expect(shell.deriveApprovalKey?.({ command: 'git status', cwd: 'web' })).toBe('"web" git status')
     const offered = (one: ToolDef): string[] => Object.keys(one.spec.inputSchema.properties as object)
-    expect(offered(shell)).toEqual(['command', 'timeout', 'cwd', 'background'])
-    expect(offered(createShellTool({ background: false }))).toEqual(['command', 'timeout', 'cwd'])
+    expect(offered(shell)).toEqual(['command', 'timeout', 'cwd', 'background', 'outside', 'reason'])
+    expect(offered(createShellTool({ background: false }))).toEqual(['command', 'timeout', 'cwd', 'outside', 'reason'])
   })
 })
 

@@ -1,12 +1,11 @@
 import { CodedError } from '../core/errors.ts'
 import type { ExecResult } from '../core/execution.ts'
 import type { JsonSchema, ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
+import { commandKey } from './approval-keys.ts'
 import { shownPath } from './file-problem.ts'
 import { jobsOf } from './shell/background-jobs.ts'
 import { OutputCollector } from './shell/output-collector.ts'
-import { shellApprovalKey } from './shell/shell-approval-key.ts'
 import { shellResult, shortCommand, withTruncationMarker } from './shell/shell-result.ts'
-import { canRunConcurrently } from './shell/shell-safety.ts'
 
 const description = `Runs a shell command and gives back its output (stdout and stderr as they came; only the end, if it is long) and its exit code.
 There is no terminal and nothing to type into it: pass flags such as --yes, and no editors or pagers.
@@ -15,12 +14,18 @@ Every command starts anew in the working directory; cd and variables are not kep
 const backgroundDescription =
   'For servers, watchers and long work: comes back at once with a job number, for shell_output and shell_stop.'
 
+const outsideDescription = 'Only for a command that the sandbox stopped: asks a person to run it outside.'
+
 export interface ShellInput {
   readonly command: string
   /** Milliseconds. */
   readonly timeout?: number
   readonly cwd?: string
   readonly background?: boolean
+  /** Asks a person to run it outside any sandbox. */
+  readonly outside?: boolean
+  /** Why, for the person. */
+  readonly reason?: string
   // Accepted, but not in the schema, to keep it short.
   readonly maxOutputBytes?: number
   readonly metadata?: boolean
@@ -49,11 +54,16 @@ export function createShellTool({
   const settings: Settings = { maxOutputBytes, metadata, timeoutMs, maxTimeoutMs, background }
   return {
     spec: { name: 'shell', description, inputSchema: inputSchema(settings) },
-    isConcurrencySafe: ({ command, background }) => background !== true && canRunConcurrently(command),
+    isConcurrencySafe: async ({ command, background }) =>
+      background !== true && (await shellLines()).onlyReads(command),
     replay: 'opaque',
     effects: ['exec'],
-    commandLine: ({ command, cwd }) => (cwd === undefined ? { command } : { command, cwd }),
-    deriveApprovalKey: ({ command, cwd }) => shellApprovalKey(command, cwd),
+    commandLine: ({ command, cwd, outside }) => ({
+      command,
+      ...(cwd !== undefined && { cwd }),
+      ...(outside === true && { isOutside: true }),
+    }),
+    deriveApprovalKey: ({ command, cwd }) => commandKey(command, cwd),
     cancelsSiblings: true,
     timeoutMs: 0, // each command has its own limit
     execute(input, ctx) {
@@ -86,6 +96,8 @@ function inputSchema({ timeoutMs, maxTimeoutMs, background }: Settings): JsonSch
       timeout: { type: 'integer', description: `Milliseconds. Default ${timeoutMs}${limit}.` },
       cwd: { type: 'string', description: 'Folder to run in.' },
       ...(background && { background: { type: 'boolean', description: backgroundDescription } }),
+      outside: { type: 'boolean', description: outsideDescription },
+      reason: { type: 'string', description: 'Why it must run outside.' },
     },
     required: ['command'],
   }
@@ -112,11 +124,20 @@ async function runCommand(input: ShellInput, ctx: ToolContext, settings: Setting
     collector.receiveAll(result)
     const elapsedMs = Math.round(performance.now() - startedAt)
     const output = collector.take()
-    return shellResult({ ...settings, command, result, output, elapsedMs, timeoutMs }, { metadata })
+    const isNo = await meansNo(command, result)
+    return shellResult({ ...settings, isNo, result, output, elapsedMs, timeoutMs }, { metadata })
   } finally {
     collector.close()
   }
 }
+
+/** Whether the command answered "nothing found" or "false", as `grep` does by exit code 1. */
+async function meansNo(command: string, { exitCode }: ExecResult): Promise<boolean> {
+  if (exitCode !== 1) return false
+  return (await shellLines()).exitOneMeansNo(command).catch(() => false)
+}
+
+const shellLines = () => import('../shell/line-questions.ts')
 
 /** The context enforces the time limit; if it does not, the call ends anyway. */
 async function execWithin(
@@ -201,7 +222,8 @@ async function startJob(input: ShellInput, ctx: ToolContext, settings: Settings)
   const { result, error, elapsedMs } = job.ended
   if (!result) throw error
   const output = job.output.take()
-  return shellResult({ ...settings, command, result, output, elapsedMs, timeoutMs: 0, isJob: true }, { metadata: true })
+  const isNo = await meansNo(command, result)
+  return shellResult({ ...settings, isNo, result, output, elapsedMs, timeoutMs: 0, isJob: true }, { metadata: true })
 }
 
 /** A command that fails at once fails within this time. */

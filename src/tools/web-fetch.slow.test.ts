@@ -142,6 +142,8 @@ describe('what is not on the public internet', () => {
   test.each([
     ['NET-07 a name that leads there', ['127.0.0.1']],
     ['NET-07 a name that leads there over IPv6', ['::1', 'fd00::1']],
+    ['S14 a name that leads there and elsewhere', ['127.0.0.1', '1.1.1.1']],
+    ['S14 a name that leads elsewhere and there', ['1.1.1.1', '127.0.0.1']],
   ])('%s is refused after the look-up', async (_, addresses) => {
     const at = await serve((_, response) => response.end('secret'))
     const url = `http://evil.test:${new URL(at).port}/`
@@ -174,10 +176,33 @@ describe('what is not on the public internet', () => {
     ]) {
       const at = await serve((_, response) => response.writeHead(302, { location: to }).end())
       const options = { allowPrivate: [new URL(at).host], resolve: async () => ['127.0.0.1'] }
-      const { output, isError } = await fetchPage(at, {}, options)
-      expect(isError, to).toBe(true)
-      expect(output, to).toMatch(/not on the public internet|only http and https/)
+      const { output } = await fetchPage(at, {}, options)
+      expect(output, to).toMatch(/not on the public internet|only http and https|another host, which was not asked/)
+      expect(output, to).not.toContain('secret')
     }
+  })
+
+  test('S07 a redirect to another host is reported and not followed, so that the rules judge it', async () => {
+    let asked = 0
+    const other = await serve((_, response) => response.end(`secret ${++asked}`), '127.0.0.2')
+    for (const status of [301, 302, 303, 307, 308]) {
+      const at = await serve((_, response) => response.writeHead(status, { location: `${other}/x` }).end())
+      const options = { allowPrivate: ['127.0.0.1', '127.0.0.2'] }
+      expect(await fetchPage(at, {}, options)).toEqual({
+        output: `${status} ${at}/\n\n(redirects to another host, which was not asked: ${other}/x\nto go on, call web_fetch with that address)`,
+        isError: false,
+        details: { url: `${at}/`, status, redirectsTo: `${other}/x` },
+      })
+    }
+    expect(asked).toBe(0)
+  })
+
+  test('S07 a redirect to another spelling or port of the same host is followed', async () => {
+    const other = await serve((_, response) => response.end('moved'))
+    const { port } = new URL(other)
+    const at = await serve((_, response) => response.writeHead(302, { location: `http://A.test.:${port}/` }).end())
+    const options = { allowPrivate: ['a.test'], resolve: async () => ['127.0.0.1'] }
+    expect((await fetchPage(`http://a.test:${new URL(at).port}/`, {}, options)).output).toContain('moved')
   })
 
   test('NET-06 a loop of redirects ends', async () => {

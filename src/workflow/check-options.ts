@@ -5,6 +5,7 @@ import type { Provider } from '../core/provider.ts'
 import { isThinkingLevel } from '../core/thinking.ts'
 import { checkOptions, clockRule, isFunction, type OptionRule, type OptionRules } from '../providers/options.ts'
 import { withRetry } from '../providers/retry.ts'
+import { checkSnapshotOptions } from '../snapshots/check-options.ts'
 import type { NewAgent, WorkflowOptions, WorkflowSettings } from './workflow-contract.ts'
 
 /** Throws on unknown or invalid options of a workflow. Definitions are checked one by one, later. */
@@ -21,7 +22,7 @@ export function checkWorkflowOptions(options: WorkflowOptions): void {
     if (typeof handler !== 'function')
       throw new TypeError(`createWorkflow option "handlers": "${id}" must be a function, got ${show(handler)}`)
   checkSettingNames(settings)
-  checkOptions('createWorkflow option "snapshots"', snapshots, { folder: aText })
+  checkSnapshotOptions('createWorkflow option "snapshots"', snapshots)
 }
 
 /** Throws on unknown or invalid options of a new agent. */

@@ -9,7 +9,6 @@ import { LiveAgent, type LiveAgentOptions } from './agent/live-agent.ts'
 import { closedMessage, instanceEntry, noteOf, unknownAgentMessage } from './agent-instance.ts'
 import { type AgentInstance, resultDurationOf } from './definitions/definition.ts'
 import { Directory, readSubAgent } from './directory.ts'
-import { snapshotsOf } from './rollback/snapshots-of.ts'
 import { removeSchedulesOf } from './schedules/schedule-book.ts'
 import type { AgentPage, AgentQuery } from './workflow-contract.ts'
 
@@ -220,7 +219,7 @@ export class OpenAgents {
     return this.use(agentId, async ({ instance }) => {
       await this.close(agentId)
       const store = this.#storeOf(instance)
-      await this.#forgetOutside(store, agentId).catch((cause) => {
+      await this.#forgetOutside(agentId).catch((cause) => {
         const what = `what belongs to agent ${agentId} outside of the store could not be deleted`
         this.#options.dependencies.onError(new Error(what, { cause }))
       })
@@ -230,14 +229,15 @@ export class OpenAgents {
   }
 
   /** Removes what belongs to an agent outside of the store: snapshots of files, and grants for its session. */
-  async #forgetOutside(store: SessionStore, agentId: string): Promise<void> {
+  async #forgetOutside(agentId: string): Promise<void> {
     const { files, dependencies } = this.#options
     const { home } = dependencies.authority
-    const taken = files ? await snapshotsOf(store, agentId) : []
-    if (taken.length > 0) await files?.remove(taken)
+    await files?.forget([agentId])
     if (home === undefined) return
     const { forgetSessionGrants } = await import('../authority/grants/forget-sessions.ts')
     await forgetSessionGrants(home, [agentId])
+    const { forgetUsedAnswers } = await import('../authority/grants/used-answers.ts')
+    await forgetUsedAnswers(home, [agentId])
   }
 
   /** From now on no agent is opened. */

@@ -1,3 +1,4 @@
+import type { SessionAnswer } from '../authority/answer-session.ts'
 import type { AuthorityOptions } from '../authority/authority.ts'
 import type { ToolRule } from '../authority/rules/settings.ts'
 import type { MessageOptions } from '../core/agent.ts'
@@ -19,10 +20,11 @@ import type { KnowledgeStore } from '../plugins/wiki/knowledge-store.ts'
 import type { Embed } from '../plugins/wiki/vector-search.ts'
 import type { RetryOptions } from '../providers/retry.ts'
 import type { SkillsConfig } from '../skills/skill.ts'
+import type { SnapshotOptions } from '../snapshots/file-history.ts'
+import type { RollbackPlan, RollbackResult } from '../snapshots/file-snapshots.ts'
 import type { PendingApproval } from './agent/pending-calls.ts'
 import type { AgentDefinition, AgentInstance, AgentSummary, InstanceConfig } from './definitions/definition.ts'
 import type { EventListener, UpdateListener } from './listeners.ts'
-import type { RollbackPlan, RollbackResult } from './rollback/file-snapshots.ts'
 
 export interface WorkflowOptions {
   /** The provider of all agents, or a function that chooses one by the definition. */
@@ -50,7 +52,7 @@ export interface WorkflowOptions {
   /** Tools of plugins that no agent gets, by name. */
   readonly withoutTools?: readonly string[]
   /** Keeps the files before each message, for `rollback`: those of a folder, by default where tools run. */
-  readonly snapshots?: { readonly folder?: string }
+  readonly snapshots?: SnapshotOptions
   /** How long the calls of one answer may work together. Default 120,000; 0 means no limit. */
   readonly batchTimeoutMs?: number
   /** How many idle agents stay in memory; others are loaded again when they are used. Default 100. */
@@ -100,7 +102,13 @@ export interface Workflow {
     readonly next?: string
   }>
   getStatus(agentId: string): Promise<AgentInstanceLatestStatus>
-  getMessages(agentId: string): Promise<readonly AgentInstanceMessage[]>
+  /** The ids of its messages in their order, for a screen that asks for the contents of those in sight. */
+  getMessageIds(agentId: string): Promise<readonly string[]>
+  /** Its messages, or those from place `from` up to, and without, place `to` in `getMessageIds`. */
+  getMessages(
+    agentId: string,
+    range?: { readonly from?: number; readonly to?: number },
+  ): Promise<readonly AgentInstanceMessage[]>
   /**
    * The steps in which its plugins would build the next prompt, with a message that has not been sent: for screens that
    * show prompts. Calls no model and writes nothing.
@@ -118,7 +126,11 @@ export interface Workflow {
     agentId: string,
     approvalId: string,
     decision: 'allow' | 'deny',
-    options?: { by?: string; note?: string },
+    /**
+     * `scope`: how long an `allow` counts, default `once`; one that the question does not offer counts as `once`. `edits`: the
+     * decision about each edit of the call, if only some are allowed.
+     */
+    options?: Omit<SessionAnswer, 'decision' | 'where'>,
   ): Promise<AgentInstanceLatestStatus>
   answerQuestion(agentId: string, questionId: string, answer: string): Promise<AgentInstanceLatestStatus>
   /**

@@ -5,13 +5,16 @@ import { parseMeta } from '../core/meta.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { PromptPart } from '../core/turn.ts'
 import { createProcessContext } from '../execution/process.ts'
-import { checkFile, messageContent, readAttachedTiddlers } from '../plugins/attachments.ts'
+import { readAttachedTiddlers } from '../plugins/attached-pages.ts'
+import { messageContent } from '../plugins/attachments.ts'
 import { builtInPlugins } from '../plugins/built-in-plugins.ts'
+import { checkFile } from '../plugins/check-file.ts'
 import type { AgentInstanceLatestStatus, UserContent } from '../plugins/message.ts'
 import { definePlugin } from '../plugins/plugin.ts'
 import type { PromptState } from '../plugins/prompts/prompt.ts'
 import { createVectorIndexes } from '../plugins/wiki/vector-search.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
+import { FileHistory } from '../snapshots/file-history.ts'
 import { cancelAgent } from './agent/cancel-agent.ts'
 import { checkAgent } from './agent/engine.ts'
 import { checkHandlers, handlerOf } from './agent/handler-run.ts'
@@ -23,7 +26,6 @@ import type { AgentDefinition, AgentInstance } from './definitions/definition.ts
 import { Directory } from './directory.ts'
 import { Updates } from './listeners.ts'
 import { OpenAgents } from './open-agents.ts'
-import { FileHistory } from './rollback/file-history.ts'
 import { addHeartbeat, agentSchedules, syncHeartbeats } from './schedules/agent-schedules.ts'
 import { createScheduleBook } from './schedules/schedule-book.ts'
 import { createScheduler, type Scheduler } from './schedules/scheduler.ts'
@@ -164,13 +166,21 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     getAgent: (agentId) => agents.find(agentId),
     listAgents: (wanted) => agents.list(wanted),
     getStatus: async (agentId) => (await agents.read(agentId)).status,
-    getMessages: async (agentId) => (await agents.read(agentId)).messages,
+    getMessageIds: async (agentId) => (await agents.read(agentId)).messages.map(({ id }) => id),
+    getMessages: async (agentId, range) => {
+      const { messages } = await agents.read(agentId)
+      return range ? messages.slice(range.from, range.to) : messages
+    },
     concatPrompt: prompts,
     getTokens: (agentId) => agents.tokens(agentId),
     pending,
-    resolveApproval: (agentId, approvalId, decision, { by = 'user', note } = {}) =>
+    resolveApproval: (agentId, approvalId, decision, { by = 'user', note, scope, edits } = {}) =>
       agents.useForWork(agentId, (agent) =>
-        agent.decide(approvalId, { decision, by, ...(note !== undefined && { note }) }),
+        agent.decide(approvalId, {
+          ...{ decision, by, ...(note !== undefined && { note }) },
+          ...(scope && { scope }),
+          ...(edits && { edits }),
+        }),
       ),
     answerQuestion: (agentId, questionId, answer) =>
       agents.useForWork(agentId, (agent) => agent.answer(questionId, answer)),

@@ -1,8 +1,9 @@
-import type { DecisionContext } from '../../src/authority/decide.ts'
 import { decide } from '../../src/authority/decide.ts'
+import type { DecisionContext } from '../../src/authority/decision-context.ts'
 import type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from '../../src/authority/judged-call.ts'
 import { type AuthoritySettings, resolveSettings, type SettingsLayers } from '../../src/authority/rules/settings.ts'
 import type { Decision, Effect } from '../../src/core/authority.ts'
+import type { SandboxSupport } from '../../src/core/execution.ts'
 
 /** A call as the gate would put it together. */
 export function judged(tool: string, rest: Partial<JudgedCall> = {}): JudgedCall {
@@ -26,6 +27,7 @@ export function command(text: string, options: CommandOptions = {}): CommandFact
     table = 'passes',
     effects = [],
     isReadOnly = table === 'passes',
+    inside = table === 'passes' || table === 'neutral' ? 'reads' : undefined,
     mayRemember = table !== 'none',
     why,
     ...rest
@@ -33,7 +35,7 @@ export function command(text: string, options: CommandOptions = {}): CommandFact
   const words = text === '' ? [] : text.split(' ')
   return {
     command: { words, globs: [], env: {}, redirects: [], cwd: '.', via: [], isNested: false, ...rest },
-    ...{ table, effects, isReadOnly, mayRemember, ...(why !== undefined && { why }) },
+    ...{ table, effects, isReadOnly, mayRemember, ...(inside && { inside }), ...(why !== undefined && { why }) },
   }
 }
 
@@ -44,6 +46,12 @@ export function line(commands: readonly CommandFacts[], rest: Partial<ShellFacts
   return judged('shell', { key: 'line', effects, shell })
 }
 
+/** The call as one whose words settle what it reads. */
+export const strict = (call: JudgedCall): JudgedCall => ({ ...call, strict: { isStrict: true } })
+
+/** Of a context that has both sandboxes. */
+export const bothProfiles: SandboxSupport = { profiles: ['read-only', 'workspace-write'], by: 'test' }
+
 /** A context under the settings of a launch, or of several layers. */
 export function under(settings: AuthoritySettings, rest: Partial<DecisionContext> = {}): DecisionContext {
   return underLayers({ launch: settings }, rest)
@@ -51,7 +59,7 @@ export function under(settings: AuthoritySettings, rest: Partial<DecisionContext
 
 export function underLayers(layers: SettingsLayers, rest: Partial<DecisionContext> = {}): DecisionContext {
   const { mode, rules } = resolveSettings(layers, { home: '/home/me' })
-  return { mode, rules, root: '/desk/project', ...rest }
+  return { mode, rules, root: '/desk/project', sandbox: bothProfiles, ...rest }
 }
 
 /** `verdict by`, as tables of decisions show it. */

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { explainLine } from '../../src/authority/rules/explain.ts'
 import type { AuthoritySettings } from '../../src/authority/rules/settings.ts'
-import { createShellReader } from '../../src/authority/shell/shell-reader.ts'
+import { createShellReader } from '../../src/shell/shell-reader.ts'
 
 const reader = createShellReader()
 afterAll(() => reader.close())
@@ -31,7 +31,8 @@ describe('a rule about the content of a folder applies to the folder', () => {
   }
   test('when all of it is searched', async () => {
     expect(await verdict('grep -r x secrets', reads)).toBe('deny deny-rule')
-    expect(await verdict('grep -r x .', reads)).toBe('ask floor')
+    expect(await verdict('grep -r x .', reads)).toBe('ask sandbox')
+    expect(await verdict('grep -r x .', { ...reads, mode: 'yolo' })).toBe('ask floor')
     expect(await verdict('grep x a.txt', reads)).toBe('allow allow-rule')
   })
 })

@@ -448,6 +448,13 @@ const rows: Readonly<Record<string, readonly Entry[]>> = {
     { setup: 'cp helper.sh gzip; gzip f.txt', cmd: 'PATH=.:$PATH rg -z hello f.txt.gz' },
     { cmd: "rg --hostname-bin ./helper.sh --hyperlink-format 'x{host}' hello", judgedOnly: 'a flag of ripgrep 14' },
   ].map((line) => (typeof line === 'string' ? { cmd: line, needs: ['rg'] } : { ...line, needs: ['rg'] })),
+  'SH-33 fd': [
+    'fd . -x touch canary',
+    'fd -Htf . f.txt -X touch canary',
+    'fd . --exec=touch canary',
+    'fd . --exec-batch touch canary',
+    { setup: 'cp helper.sh ls', cmd: 'PATH=.:$PATH fd -l .' },
+  ].map((line) => (typeof line === 'string' ? { cmd: line, needs: ['fd'] } : { ...line, needs: ['fd'] })),
   'SH-34': [
     'sort -ocanary f.txt',
     'sort --output=canary f.txt',

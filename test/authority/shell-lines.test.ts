@@ -5,9 +5,20 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { basePolicy } from '../../scripts/shell-corpus/base-policy.ts'
-import { explainLine } from '../../src/authority/rules/explain.ts'
-import { createShellReader } from '../../src/authority/shell/shell-reader.ts'
+import { decide } from '../../src/authority/decide.ts'
+import { shellCall } from '../../src/authority/judged-call.ts'
+import { type Explanation, explainLine } from '../../src/authority/rules/explain.ts'
+import { createProtection } from '../../src/authority/rules/protected-paths.ts'
+import { type AuthoritySettings, resolveSettings, type SecurityMode } from '../../src/authority/rules/settings.ts'
+import type { Decision } from '../../src/core/authority.ts'
+import type { SandboxSupport } from '../../src/core/execution.ts'
+import { readShell } from '../../src/shell/read-shell.ts'
+import { type ShellFacts, shellFacts } from '../../src/shell/shell-facts.ts'
+import type { ShellLocation } from '../../src/shell/shell-location.ts'
+import { createShellReader } from '../../src/shell/shell-reader.ts'
 import { compileCache } from '../compile-cache.ts'
+import { everydayLines } from '../sandbox/everyday.ts'
+import { bothProfiles } from './call-kit.ts'
 import { harmlessGitLines, harmlessLines, harmlessLinesOfMore, morePrograms } from './harmless-lines.ts'
 import { type HostileLine, hostileLines } from './hostile-lines.ts'
 
@@ -31,23 +42,66 @@ describe('hostile lines', () => {
     const own = lines.filter(({ isAboutTrust }) => !isAboutTrust)
     expect(await wronglyJudged(own, true)).toEqual([])
   })
+
+  test.for(['ask', 'plan'] as const)('nor in %s without a sandbox', (mode) => {
+    const silent = linesThat(hostileLines, ({ verdict }) => verdict === 'allow', { launch: { mode } })
+    expect(silent).toEqual([])
+  })
+
+  test.for(['ask', 'plan', 'base'] as const)(
+    'in a sandbox those of %s that run without a question can reach and change nothing',
+    (mode) => {
+      const launch = mode === 'base' ? basePolicy : { mode }
+      const isLoose = ({ verdict, confinement }: Decision): boolean =>
+        verdict === 'allow' && JSON.stringify(reachOf(confinement)) !== JSON.stringify(nothing)
+      expect(linesThat(hostileLines, isLoose, { launch, sandbox: bothProfiles })).toEqual([])
+    },
+  )
+
+  test('in a sandbox too, what a rule denies is denied', () => {
+    const isWrong = ({ verdict }: Decision): boolean => verdict !== 'deny'
+    const denied = hostileLines.filter(({ isDenied }) => isDenied)
+    expect(linesThat(denied, isWrong, { launch: basePolicy, sandbox: bothProfiles })).toEqual([])
+  })
 })
 
+const nothing = { profile: 'read-only', reads: [], writes: [], hosts: [], home: 'empty' }
+
+function reachOf(place: Decision['confinement']): unknown {
+  if (place === undefined || place === 'outside') return place
+  const { profile, reads, writes, hosts, home } = place
+  return { profile, reads, writes, hosts, home }
+}
+
 describe('harmless lines', () => {
-  test('200 everyday lines cause no question', async () => {
+  test('200 everyday lines cause no question in a sandbox, where the workspace is not trusted', async () => {
     expect(harmlessLines.length).toBeGreaterThanOrEqual(200)
-    expect(await questions(harmlessLines, false)).toEqual([])
+    expect(await questions(harmlessLines, bothProfiles)).toEqual([])
+    expect(await questions(harmlessGitLines, bothProfiles)).toEqual([])
   })
 
-  test('git is read-only only where the workspace is trusted', async () => {
-    expect(await questions(harmlessGitLines, true)).toEqual([])
-    expect(await questions(harmlessGitLines, false)).toHaveLength(harmlessGitLines.length)
+  test('without a sandbox those cause none that are one plain command, and no git', async () => {
+    const asked = await questions(harmlessLines)
+    expect(harmlessLines.length - asked.length).toBeGreaterThan(100)
+    expect(asked.filter((line) => !/there is no sandbox|no rule or approval covers it/.test(line))).toEqual([])
+    expect(await questions(harmlessGitLines)).toHaveLength(harmlessGitLines.length)
   })
 
-  test('other read-only programs need no more than a rule', async () => {
+  test('other read-only programs need not even a rule, except beside what runs scripts', async () => {
     const rules = morePrograms.map((program) => `shell:${program}`)
-    expect(await questions(harmlessLinesOfMore, true, rules)).toEqual([])
-    expect(await questions(harmlessLinesOfMore, true)).not.toEqual([])
+    expect(await questions(harmlessLinesOfMore, bothProfiles, rules)).toEqual([])
+    expect(await questions(harmlessLinesOfMore, bothProfiles)).toEqual([expect.stringContaining('npm test 2>&1')])
+  })
+
+  test('T04 of 129 everyday lines a hundred cause no question in ask, and in plan those that only read', () => {
+    const isSilent = ({ verdict }: Decision): boolean => verdict === 'allow'
+    const lines = everydayLines.map(({ line }) => ({ cmd: line }))
+    const silent = (mode: SecurityMode) => linesThat(lines, isSilent, { launch: { mode }, sandbox: bothProfiles })
+    expect(silent('ask').length).toBeGreaterThanOrEqual(100)
+    expect(silent('plan').length).toBeGreaterThanOrEqual(84)
+    const strict = everydayLines.filter(({ isStrict }) => isStrict).map(({ line }) => line)
+    for (const mode of ['ask', 'plan'] as const)
+      expect(linesThat(lines, isSilent, { launch: { mode } })).toEqual(strict)
   })
 })
 
@@ -60,8 +114,8 @@ describe('npm run shell-corpus', () => {
   })
 
   test('names what would run without a question', async () => {
-    const { code, stdout } = await corpus([{ ...silent, cmd: 'ls\npwd' }, { cmd: './helper.sh' }])
-    expect(stdout).toBe('silent X-1 fine: "ls\\npwd"\nshell-corpus: 1 stopped, 1 silent\n')
+    const { code, stdout } = await corpus([{ ...silent, cmd: 'ls\n' }, { cmd: './helper.sh' }])
+    expect(stdout).toBe('silent X-1 fine: "ls\\n"\nshell-corpus: 1 stopped, 1 silent\n')
     expect(code).toBe(1)
   })
 
@@ -89,23 +143,51 @@ async function wronglyJudged(lines: readonly HostileLine[], isTrusted: boolean):
   return wrong
 }
 
+/** The lines that cause a question under the base policy. */
 async function questions(
   lines: readonly string[],
-  isTrusted: boolean,
+  sandbox?: SandboxSupport,
   more: readonly string[] = [],
 ): Promise<string[]> {
   const asked: string[] = []
   for (const line of lines) {
-    const { verdict, why } = await judge(line, isTrusted, more)
+    const { verdict, why } = await judge(line, false, sandbox, more)
     if (verdict !== 'allow') asked.push(`${verdict} ${shown(line)}: ${why}`)
   }
   return asked
 }
 
-function judge(command: string, isTrusted: boolean, more: readonly string[] = []) {
+function judge(
+  command: string,
+  isTrusted: boolean,
+  sandbox?: SandboxSupport,
+  more: readonly string[] = [],
+): Promise<Explanation> {
   const launch = { ...basePolicy, allow: [...basePolicy.allow, ...more] }
   const location = { root: '/clone/work', home: '/home/other', isTrusted }
-  return explainLine(command, { layers: { launch }, location }, reader.read)
+  return explainLine(command, { layers: { launch }, location, ...(sandbox && { sandbox }) }, reader.read)
+}
+
+/** The lines of which this is true, in a clone that is not trusted. */
+function linesThat(
+  lines: readonly { readonly cmd: string }[],
+  isMeant: (decision: Decision) => boolean,
+  { launch, sandbox }: { readonly launch: AuthoritySettings; readonly sandbox?: SandboxSupport },
+): string[] {
+  const location = { root: '/clone/work', home: '/home/other', isTrusted: false }
+  const { mode, rules } = resolveSettings({ launch }, location)
+  const context = { mode, rules, root: location.root, protect: createProtection(location), ...(sandbox && { sandbox }) }
+  const isFound = ({ cmd }: { readonly cmd: string }): boolean =>
+    isMeant(decide(shellCall(cmd, factsOf(cmd, location)), context))
+  return lines.filter(isFound).map(({ cmd }) => cmd)
+}
+
+/** Lines are judged in several contexts, and read once. */
+const known = new Map<string, ShellFacts>()
+function factsOf(line: string, location: ShellLocation): ShellFacts {
+  const facts = known.get(line) ?? shellFacts(readShell(line), location)
+  known.set(line, facts)
+  return facts
 }
 
 const shown = (line: string): string => JSON.stringify(line.length > 200 ? `${line.slice(0, 200)}…` : line)

@@ -2,12 +2,16 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { builtCli } from '../built-cli.ts'
 import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
+import { testInTurns } from '../soak.ts'
 import { type Desk, openDesk } from './cli-kit.ts'
 import { type FakeIo, fakeIo, runLibero } from './fake-io.ts'
 import { startInTerminal } from './pseudo-terminal.ts'
+
+// Most of them start processes.
+const test = testInTurns(3)
 
 const main = await builtCli()
 let service: MockService
@@ -37,10 +41,10 @@ describe('libero agents', () => {
     const desk = openDesk()
     expect((await desk.libero(['agents'])).err).toContain('libero agents new assistant')
     const id = await make(desk, '--name', 'helper')
-    const said = await desk.libero(['agents', 'send', 'helper', 'hello', ...offline])
+    const said = await desk.process(['agents', 'send', 'helper', 'hello', ...offline])
     expect(said).toMatchObject({ code: 0, out: expect.stringContaining('Hello. Tell me what to do') })
     expect(said.err).toContain(`${id}, offline`)
-    const again = await desk.libero(['agents', 'send', id.slice(6, 10), 'hello', ...offline, '--json'])
+    const again = await desk.process(['agents', 'send', id.slice(6, 10), 'hello', ...offline, '--json'])
     expect(JSON.parse(again.out)).toEqual({
       agentId: id,
       status: 'completed',
@@ -64,18 +68,18 @@ describe('libero agents', () => {
   test('D032 a question without a terminal ends with 3, and its answer is the result of the same call', async () => {
     const desk = openDesk()
     const id = await make(desk)
-    const asked = await desk.libero(['agents', 'send', id, 'ask me: tea or coffee?', ...offline])
+    const asked = await desk.process(['agents', 'send', id, 'ask me: tea or coffee?', ...offline])
     expect(asked.code).toBe(3)
     expect(asked.err).toMatch(
       /The agent asks: tea or coffee\?\n {4}- tea\n {4}- coffee\nTo answer: libero agents answer/,
     )
-    const [listed] = JSON.parse((await desk.libero(['agents', '--json'])).out).agents
+    const [listed] = JSON.parse((await desk.process(['agents', '--json'])).out).agents
     expect(listed).toMatchObject({ status: 'waiting', waiting: [{ kind: 'question', tool: 'ask-question' }] })
-    expect((await desk.libero(['agents'])).out).toContain('asks: tea or coffee?')
-    expect(await desk.libero(['agents', 'answer', id, '--allow', ...offline])).toMatchObject({ code: 2 })
-    const answered = await desk.libero(['agents', 'answer', id, listed.waiting[0].callId, 'coffee', ...offline])
+    expect((await desk.process(['agents'])).out).toContain('asks: tea or coffee?')
+    expect(await desk.process(['agents', 'answer', id, '--allow', ...offline])).toMatchObject({ code: 2 })
+    const answered = await desk.process(['agents', 'answer', id, listed.waiting[0].callId, 'coffee', ...offline])
     expect(answered).toMatchObject({ code: 0, out: 'Thank you. The user chose: coffee\n' })
-    expect((await desk.libero(['agents', 'answer', id, 'tea', ...offline])).err).toContain('waits for nothing')
+    expect((await desk.process(['agents', 'answer', id, 'tea', ...offline])).err).toContain('waits for nothing')
   })
 
   test('an unknown call id is refused, and an answer of several words must be quoted', async () => {
@@ -108,6 +112,13 @@ describe('libero agents', () => {
     const pending = [{ kind: 'permission', tool: 'web-fetch', input: { url: 'http://127.0.0.1:1/x' } }]
     expect(JSON.parse(asked.out)).toMatchObject({ status: 'input-required', pending })
     expect((await desk.libero(['agents', 'answer', id])).out).toContain('needs permission: web-fetch')
+    for (const [flags, why] of [
+      [['--allow', '--edits', '1'], 'the edits of web-fetch cannot be decided about one by one; leave out --edits'],
+      [['--deny', '--edits', '1'], '--edits needs --allow'],
+    ] as const)
+      expect(await desk.libero(['agents', 'answer', id, ...flags, ...offline])).toMatchObject({
+        ...{ code: 2, err: expect.stringContaining(why) },
+      })
     const denied = await desk.libero(['agents', 'answer', id, '--deny', '--note', 'not today', ...offline])
     expect(denied).toMatchObject({ code: 0, out: expect.stringContaining('denied by user: not today') })
   })
@@ -121,6 +132,23 @@ describe('libero agents', () => {
     expect(allowed).toMatchObject({ code: 0, out: expect.stringContaining('I could not fetch') })
     const denied = await desk.libero([...fetching, '--deny', 'net'])
     expect(denied).toMatchObject({ code: 0, out: expect.stringContaining('I was not allowed to fetch') })
+  })
+
+  test('a call that is allowed for the project, as the question offers it, is not asked about again', async () => {
+    const desk = openDesk()
+    const id = await make(desk)
+    const fetching = ['agents', 'send', id, 'fetch http://127.0.0.1:1/x', ...offline]
+    const answer = (...words: string[]) => desk.libero(['agents', 'answer', id, ...words, ...offline])
+    expect(await desk.libero(fetching)).toMatchObject({ code: 3 })
+    expect((await desk.libero(['agents', 'answer', id])).out).toMatch(/^ {4}--allow --scope project: always: .+$/m)
+    expect(await answer('--deny', '--scope', 'project')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--scope needs --allow'),
+    })
+    expect(await answer('--allow')).toMatchObject({ code: 0 })
+    expect(await desk.libero(fetching)).toMatchObject({ code: 3 }) // once is once
+    expect(await answer('--allow', '--scope', 'project')).toMatchObject({ code: 0 })
+    expect(await desk.libero(fetching)).toMatchObject({ code: 0, out: expect.stringContaining('I could not fetch') })
   })
 
   test('Ctrl-C stops a running agent with 130, and it accepts messages again', async () => {
@@ -309,9 +337,8 @@ describe('libero agents', () => {
 })
 
 describe('rewind, cancel and delete', () => {
-  /** Runs `libero …` in this process. */
-  function here(desk: Desk = openDesk()) {
-    const { home, cwd, env } = desk
+  /** Runs `libero agents …` in this process, in the folder of the desk. */
+  function here({ home, cwd, env }: Desk = openDesk()) {
     return (...args: string[]) => runLibero(['agents', ...args], fakeIo({ home, cwd, env: { PATH: env.PATH } }))
   }
 
@@ -508,7 +535,7 @@ describe('definitions', () => {
     expect((await desk.libero(['agents', 'new', 'theirs'])).err).toContain('There is no definition "theirs"')
   })
 
-  test('an agent whose definition is gone can be shown and deleted, and the missing definition is named', async () => {
+  it('an agent whose definition is gone can be shown and deleted, and the missing definition is named', async () => {
     const desk = openDesk()
     put(desk, 'scout.json', { id: 'scout' })
     const id = (await desk.libero(['agents', 'new', 'scout'])).out.trim()
@@ -582,7 +609,7 @@ describe('wikis', () => {
 })
 
 describe('libero sessions and agents', () => {
-  test('agents are not listed as sessions, and a run cannot resume one', async () => {
+  it('agents are not listed as sessions, and a run cannot resume one', async () => {
     const desk = openDesk()
     const id = await make(desk)
     await desk.libero(['agents', 'send', id, 'hello', ...offline])

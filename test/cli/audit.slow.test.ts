@@ -112,7 +112,7 @@ test('M02 processes that write at once keep complete chains, and without decisio
   const offline = ['-q', '--provider', 'offline']
   expect((await desk.libero(['hello', ...offline])).code).toBe(0)
   expect(existsSync(join(desk.home, 'audit'))).toBe(false)
-  await Promise.all([1, 2].map(() => desk.libero(['list the files here', ...offline])))
+  await Promise.all([1, 2].map(() => desk.process(['list the files here', ...offline])))
   expect(readdirSync(join(desk.home, 'audit'))).toHaveLength(2)
   expect((await desk.libero(['audit', 'verify'])).code).toBe(0)
 })

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { builtCli } from '../built-cli.ts'
 import { compileCache } from '../compile-cache.ts'
+import { fakeIo, runLibero } from './fake-io.ts'
 
 const main = await builtCli()
 
@@ -14,9 +15,16 @@ export interface Desk {
   readonly cwd: string
   readonly env: Record<string, string>
   write(path: string, content: string): void
+  /** Runs `libero …` in this process, which takes a tenth of the time that a separate one takes. */
+  libero(args: readonly string[], more?: RunOptions): Promise<Ended>
   /** Runs `libero …` as a separate process. */
-  libero(args: readonly string[], more?: { stdin?: string; env?: Record<string, string> }): Promise<Ended>
+  process(args: readonly string[], more?: RunOptions): Promise<Ended>
   start(args: readonly string[], more?: { env?: Record<string, string> }): Running
+}
+
+interface RunOptions {
+  readonly stdin?: string
+  readonly env?: Record<string, string>
 }
 
 export interface Ended {
@@ -98,7 +106,12 @@ export function openDesk(baseURL?: string): Desk {
       mkdirSync(dirname(join(cwd, path)), { recursive: true })
       writeFileSync(join(cwd, path), content)
     },
-    libero(args, { stdin = '', env: more } = {}) {
+    libero: (args, { stdin = '', env: more } = {}) =>
+      runLibero(
+        args,
+        fakeIo({ home, cwd, userHome: folder, env: { ...env, ...more }, stdin, fetch: globalThis.fetch }),
+      ),
+    process(args, { stdin = '', env: more } = {}) {
       const { child, ended } = start(args, more ? { env: more } : {})
       child.stdin.end(stdin)
       return ended

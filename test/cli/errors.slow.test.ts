@@ -1,13 +1,17 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createSession } from '../../src/sessions/session.ts'
 import { createSqliteStore } from '../../src/sessions/sqlite-store.ts'
 import { nobodyCanRunNode } from '../as-nobody.ts'
 import { builtCli } from '../built-cli.ts'
 import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
+import { testInTurns } from '../soak.ts'
 import { type Desk, type Ended, openDesk } from './cli-kit.ts'
+
+// Many of them start processes.
+const test = testInTurns(2)
 
 const mayMount = process.platform === 'linux' && process.getuid?.() === 0 && Boolean(process.env.CI)
 /** One mount then hides both. */
@@ -133,6 +137,12 @@ describe('words and flags', () => {
     [['--cwd', 'nope', 'hi'], /^--cwd nope: there is no such folder, or you may not enter it; check the path$/],
     [['--cwd', 'bad.json', 'hi'], /^--cwd bad\.json is a file; name a folder$/],
     [['--allow', '', 'hi'], /^--allow "" is empty; write a tool, "tool:pattern" or an effect$/],
+    [
+      ['--allow', 'nonsense', 'hi'],
+      /^the rule "nonsense" matches nothing: .*; a rule names a tool \(write_file\), a comm/,
+    ],
+    [['--deny', 'shel:rm *', 'hi'], /^the rule "shel:rm \*" matches nothing: .* did you mean "shell"\?$/],
+    [['--allow', 'Bash(ls:*)', 'hi'], /^--allow "Bash\(ls:\*\)" has the form of another program; write "shell:ls"$/],
     [['--context', 'docker', 'hi'], /^the context "docker" needs an image: add --image/],
   ])('libero %j', async (args, said) => {
     const desk = open()
@@ -141,16 +151,20 @@ describe('words and flags', () => {
     expect(existsSync(join(desk.home, 'sessions.db'))).toBe(false)
   })
 
-  test('a typo in a rule is reported, since a rule that matches nothing does not protect', async () => {
-    const { code, err } = await open().libero(['--deny', 'shel:rm *', 'hi'])
+  test('T04 a typo in a rule of the settings is reported, since a rule that matches nothing does not protect', async () => {
+    const desk = open()
+    configure(desk, '{ "provider": "offline", "deny": ["shel:rm *"] }')
+    const { code, err } = await desk.libero(['hi'])
     expect(code).toBe(0)
-    expect(err).toContain('! The rule "shel:rm *" matches no tool, did you mean "shell"?')
+    expect(err).toContain(
+      '! The rule "shel:rm *" matches nothing: there is no tool and no effect "shel", did you mean "shell"?',
+    )
   })
 
   test('a container without an engine', async () => {
     const desk = open()
     const args = [...offline, '--context', 'docker', '--image', 'node:24', 'hi']
-    const ended = await desk.libero(args, { env: { DOCKER_HOST: 'unix:///nowhere/docker.sock' } })
+    const ended = await desk.process(args, { env: { DOCKER_HOST: 'unix:///nowhere/docker.sock' } })
     expect(complaint(ended)).toEqual([
       1,
       expect.stringMatching(
@@ -196,7 +210,9 @@ describe('files of the user', () => {
     const other = open()
     writeFileSync(join(other.home, 'credentials.json'), `{ "openai": "${key}`)
     await complains(other, ['--provider', 'openai', 'hi'], 1, /credentials\.json is not a JSON object.* log in again$/)
-    const ended = await other.libero([...offline, 'hi'], { env: { LIBERO_HOME: join(other.home, 'credentials.json') } })
+    const ended = await other.process([...offline, 'hi'], {
+      env: { LIBERO_HOME: join(other.home, 'credentials.json') },
+    })
     expect(complaint(ended)).toEqual([1, expect.stringMatching(/there is a file in place of its folder; /)])
   })
 
@@ -312,7 +328,7 @@ describe.runIf(mayMount)('disks', () => {
     onTestFinished(() => void execFileSync('umount', ['--lazy', mounted]))
     writeFileSync(join(mounted, 'config.json'), readFileSync(join(desk.home, 'config.json')))
     writeFileSync(join(mounted, 'fill'), Buffer.alloc(8 * 1024))
-    const ask = async () => complaint(await desk.libero(['hi'], { env: { LIBERO_HOME: mounted } }))
+    const ask = async () => complaint(await desk.process(['hi'], { env: { LIBERO_HOME: mounted } }))
     expect(await ask()).toEqual([
       1,
       expect.stringMatching(/^there is no space for the session: free some space .*--no-session \(.*sessions\.db/),
@@ -327,15 +343,15 @@ describe.runIf(mayMount)('disks', () => {
 })
 
 test.runIf(mayMount && hasBinInUsr && !process.execPath.startsWith('/usr/bin/'))(
-  '--sandbox without bubblewrap fails before a model is asked and says how to install it',
+  '--sandbox required without bubblewrap fails before a model is asked and says how to install it',
   async () => {
     const before = service.requests.length
-    const run = 'exec "$NODE" "$MAIN" --sandbox hi'
+    const run = 'exec "$NODE" "$MAIN" --sandbox required hi'
     const ended = await inShell(open(), `unshare -m sh -c 'mount -t tmpfs tmpfs /usr/bin && ${run}'`)
     expect(complaint(ended)).toEqual([
       1,
       expect.stringMatching(
-        /^--sandbox cannot be used here: There is no bwrap in .*Install it with .*; or leave out --sandbox$/,
+        /^there is no sandbox, and the settings or --sandbox require one: There is no bwrap in .*Install it with .*; or choose --sandbox auto/,
       ),
     ])
     expect(service.requests).toHaveLength(before)
@@ -343,7 +359,7 @@ test.runIf(mayMount && hasBinInUsr && !process.execPath.startsWith('/usr/bin/'))
 )
 
 describe.runIf(nobodyCanRunNode)('permissions', () => {
-  test('a home, a config and sessions without permission to read or write', async () => {
+  it('a home, a config and sessions without permission to read or write', async () => {
     const desk = open()
     const asNobody = async (prepare: string, ...args: string[]) => {
       const line = `chown -R 65534:65534 "$HOME" && ${prepare} && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$NODE" "$MAIN" ${args.join(' ')}`

@@ -21,7 +21,9 @@ export interface FakeIo extends Omit<Io, 'env' | 'fetch'> {
   clear(): void
 }
 
-type FakeIoOptions = Partial<Pick<Io, 'env' | 'cwd' | 'home' | 'fetch'>> & { readonly stdin?: string | Readable }
+type FakeIoOptions = Partial<Pick<Io, 'env' | 'cwd' | 'home' | 'userHome' | 'fetch'>> & {
+  readonly stdin?: string | Readable
+}
 
 /** A machine without keys, network, or stdin other than given. */
 export function fakeIo(more: FakeIoOptions = {}): FakeIo {
@@ -47,7 +49,7 @@ export function fakeIo(more: FakeIoOptions = {}): FakeIo {
     env: { ...more.env },
     cwd: more.cwd ?? folder,
     home: more.home ?? join(folder, 'home'),
-    userHome: folder,
+    userHome: more.userHome ?? folder,
     fetch: more.fetch ?? (() => Promise.reject(new TypeError('fetch failed'))),
     onSignal(listener) {
       signals.add(listener)

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import type { Output } from '../../src/cli/io.ts'
-import { createTerminal, type Terminal } from '../../src/cli/screen/terminal.ts'
+import { createTerminal, type Terminal } from '../../src/tui/terminal/terminal.ts'
 
 interface FakeTerminal {
   readonly terminal: Terminal

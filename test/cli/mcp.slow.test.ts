@@ -3,12 +3,17 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import { builtCli } from '../built-cli.ts'
 import { browse, oauthWorld } from '../mcp/fixtures/oauth-world.ts'
+import { isAlive } from '../processes.ts'
 import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
+import { testInTurns } from '../soak.ts'
 import { type Desk, openDesk } from './cli-kit.ts'
 import { type PseudoTerminal, startInTerminal } from './pseudo-terminal.ts'
+
+// Each of them starts processes.
+const test = testInTurns(3)
 
 const main = await builtCli()
 const source = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
@@ -22,11 +27,17 @@ async function office(): Promise<{ desk: Desk; service: MockService }> {
   return { desk: openDesk(service.url), service }
 }
 
+/** On a busy machine a server may need long to start. */
+const patience = 60_000
+
 /** A server as in `.mcp.json`. */
 const program = (...args: string[]) => ({ command: process.execPath, args: [script, ...args] })
 const flag = (name: string, ...habits: string[]): string[] => [
   '--mcp',
-  JSON.stringify({ name, transport: 'stdio', ...program(name, ...habits), bootstrapTimeout: 3000 }),
+  JSON.stringify({
+    ...{ name, transport: 'stdio', ...program(name, ...habits) },
+    bootstrapTimeout: habits.includes('hang') ? 3000 : patience,
+  }),
 ]
 
 const calling = (tool: string, text: string) => [{ call: tool, args: { text } }]
@@ -35,15 +46,6 @@ const offered = ({ requests }: MockService, at = 0): string[] =>
   (requests[at].tools as { function: { name: string } }[])
     .map((tool) => tool.function.name)
     .filter((name) => name.startsWith('mcp_'))
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
 
 /** The starts that servers have recorded so far. */
 function startsIn(path: string): { pid: number; what: string }[] {
@@ -54,7 +56,7 @@ function startsIn(path: string): { pid: number; what: string }[] {
 test('A233 --mcp given twice connects both servers, and a model can call a tool of each', timeLimit, async () => {
   const { desk, service } = await office()
   service.play(calling('mcp_left_ask', 'one'), calling('mcp_right_ask', 'two'), [{ say: 'both answered' }])
-  const { code, out, err } = await desk.libero([...flag('left'), ...flag('right'), '--yolo', 'Ask both.'])
+  const { code, out, err } = await desk.process([...flag('left'), ...flag('right'), '--yolo', 'Ask both.'])
   expect(code, err).toBe(0)
   expect(out).toBe('both answered\n')
   expect(offered(service)).toEqual(['mcp_left_ask', 'mcp_right_ask'])
@@ -163,7 +165,7 @@ describe('servers of a project', () => {
     timeLimit,
     async () => {
       const { desk, service, starts, trust } = await project()
-      const entry = { ...program('theirs'), env: { STARTS: starts } }
+      const entry = { ...program('theirs'), env: { STARTS: starts }, bootstrapTimeout: patience }
       desk.write('.mcp.json', file({ theirs: entry }))
       const before = await desk.libero(['Look.'])
       expect(before.code).toBe(0)
@@ -207,7 +209,7 @@ describe('servers of a project', () => {
     )
     await trust()
     service.play(calling('mcp_hidden_ask', 'this'), calling('mcp_fine_ask', 'that'))
-    const run = await desk.libero(['--yolo', 'Look.'], { env: { ANTHROPIC_API_KEY: 'sk-ant-secret-4711' } })
+    const run = await desk.process(['--yolo', 'Look.'], { env: { ANTHROPIC_API_KEY: 'sk-ant-secret-4711' } })
     expect(run.code, run.err).toBe(0)
     expect(run.err).toContain('it asks for ANTHROPIC_API_KEY, which a project may not read')
     expect(offered(service)).toEqual(expect.arrayContaining(['mcp_fine_ask']))
@@ -247,7 +249,8 @@ describe('servers of a project', () => {
 
   test('TR-19 its servers stop when trust is revoked in the middle of a run', timeLimit, async () => {
     const { desk, service, starts, trust } = await project()
-    desk.write('.mcp.json', file({ theirs: { ...program('theirs'), env: { STARTS: starts } } }))
+    const theirs = { ...program('theirs'), env: { STARTS: starts }, bootstrapTimeout: patience }
+    desk.write('.mcp.json', file({ theirs }))
     await trust()
     const revoked = gate()
     service.play([{ call: 'list_files', args: { path: '.' } }, { wait: revoked.opened }])
@@ -258,7 +261,7 @@ describe('servers of a project', () => {
     expect(isAlive(server!.pid)).toBe(true)
     await desk.libero(['trust', '--revoke'])
     await run.until('The project is no longer trusted: its MCP servers (theirs) were stopped')
-    await vi.waitFor(() => expect(isAlive(server!.pid)).toBe(false), 10_000)
+    await vi.waitFor(() => expect(isAlive(server!.pid)).toBe(false), 30_000)
     revoked.open()
     expect((await run.ended).code).toBe(0)
     expect(offered(service, 0)).toEqual(['mcp_theirs_ask'])
@@ -284,7 +287,7 @@ test('mcp test prints what a server offers, or why it failed, and leaves nothing
   expect(good.code, good.err).toBe(0)
   expect(good.out).toMatch(/^everything: works, \d+ tools, protocol 20\d\d-\d\d-\d\d, \d+ ms$/m)
   expect(good.out).toMatch(/^ {4}mcp_everything_echo {2}Echoes back the input string$/m)
-  const all = await desk.libero(['mcp', 'test', 'all', '--json'])
+  const all = await desk.process(['mcp', 'test', 'all', '--json'])
   expect(all.code).toBe(1)
   const results = JSON.parse(all.out).servers as { name: string; isOk: boolean; problem?: string }[]
   expect(results.map(({ name, isOk }) => [name, isOk])).toEqual([

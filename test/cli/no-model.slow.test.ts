@@ -34,7 +34,7 @@ test('T07 a task in a pipe gets the same error, and mcp-serve offers tools witho
 })
 
 test('T07 bare libero without a terminal runs the demo, which names libero login as what to try next', async () => {
-  const { code, out, err } = await openDesk().libero([])
+  const { code, out, err } = await openDesk().process([])
   expect([code, out]).toEqual([0, expect.stringContaining('The tests pass now.')])
   expect(err).toMatch(/Try next\n(?:.*\n)*.*libero login/)
 })

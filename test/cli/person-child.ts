@@ -1,15 +1,15 @@
 // An agent with a person at its terminal, as a separate process: argv holds the shell commands that its model runs,
-// or questions it asks. The result is written to the file $RESULT, because the terminal is under test.
+// questions it asks, or edits of the file a.txt that it makes in one call, as `old=new`. The result is written to the file $RESULT, because the terminal is under test.
 import { writeFileSync } from 'node:fs'
 import { createAgent, createProcessContext } from 'libero'
 import { createAuthority } from 'libero/authority'
 import { codingTools } from 'libero/presets'
 import { call, scripted } from 'libero/testing'
 import { askUser } from 'libero/tools'
-import { openKeyboard } from '../../src/cli/screen/keyboard.ts'
-import { createPerson } from '../../src/cli/screen/person.ts'
-import { readLine } from '../../src/cli/screen/read-line.ts'
-import { createTerminal } from '../../src/cli/screen/terminal.ts'
+import { createPerson } from '../../src/tui/dialogs/person.ts'
+import { openKeyboard } from '../../src/tui/input/keyboard.ts'
+import { readLine } from '../../src/tui/input/read-line.ts'
+import { createTerminal } from '../../src/tui/terminal/terminal.ts'
 
 const [kind = 'shell', ...words] = process.argv.slice(2)
 const terminal = createTerminal(process)
@@ -21,8 +21,9 @@ const decisions: string[] = []
 let interrupts = 0
 const agent = createAgent({
   tools: { ...codingTools, askUser },
-  execution: createProcessContext({ cwd: process.cwd() }),
-  provider: scripted(...words.map((word, i) => [wanted(`c${i}`, word)]), 'Done.'),
+  // The same words on every machine.
+  execution: createProcessContext({ cwd: process.cwd(), sandbox: 'off' }),
+  provider: scripted(...calls().map((one) => [one]), 'Done.'),
   authority: createAuthority({
     mode: 'ask',
     interactors: [
@@ -57,6 +58,12 @@ await agent.destroy()
 keyboard.close()
 terminal.close()
 writeFileSync(process.env.RESULT!, JSON.stringify({ status, results, decisions, interrupts, secret }))
+
+function calls() {
+  if (kind !== 'edits') return words.map((word, i) => wanted(`c${i}`, word))
+  const edits = words.map((word) => word.split('=')).map(([old_string, new_string]) => ({ old_string, new_string }))
+  return [call('c0', 'multi_edit', { path: 'a.txt', edits })]
+}
 
 function wanted(id: string, word: string) {
   return kind === 'ask' ? call(id, 'ask_user', { question: word }) : call(id, 'shell', { command: word })

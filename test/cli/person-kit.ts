@@ -1,13 +1,16 @@
-import type { Key } from '../../src/cli/screen/key-decoder.ts'
-import type { Keyboard } from '../../src/cli/screen/keyboard.ts'
-import { createPaint } from '../../src/cli/screen/paint.ts'
-import type { Terminal } from '../../src/cli/screen/terminal.ts'
+import type { Key } from '../../src/tui/input/key-decoder.ts'
+import type { Keyboard } from '../../src/tui/input/keyboard.ts'
+import { createPaint } from '../../src/tui/terminal/paint.ts'
+import type { Caret } from '../../src/tui/terminal/surface.ts'
+import type { Terminal } from '../../src/tui/terminal/terminal.ts'
 
 export interface RecordingTerminal extends Terminal {
   /** The printed lines. */
   readonly lines: string[]
   /** The current live lines. */
   shown: readonly string[]
+  /** Where the cursor is among them. */
+  caret: Caret | undefined
   columns: number
 }
 
@@ -25,12 +28,14 @@ export function recordingTerminal(
     answerPaint: paint,
     lines: [],
     shown: [],
+    caret: undefined,
     answer() {},
     line(text) {
       this.lines.push(...text.split('\n'))
     },
-    live(lines) {
+    live(lines, caret) {
       this.shown = lines
+      this.caret = caret
     },
     close() {},
     ...more,
@@ -73,4 +78,7 @@ function keyOf(name: string): Key {
   return plain.has(name) ? ({ type: name } as Key) : { type: 'text', text: name }
 }
 
-const plain = new Set(['enter', 'escape', 'backspace', 'delete', 'up', 'down', 'left', 'right', 'tab', 'home', 'end'])
+const plain = new Set([
+  ...['enter', 'escape', 'backspace', 'delete', 'up', 'down', 'left', 'right', 'tab', 'home', 'end'],
+  ...['pageup', 'pagedown'],
+])

@@ -2,14 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { PassThrough } from 'node:stream'
 import { expect, vi } from 'vitest'
+import type { AgentCommand } from '../../src/cli/assembly/assemble.ts'
 import { libero } from '../../src/cli/libero.ts'
 import { openStore, sessionsPath } from '../../src/cli/sessions/open-store.ts'
 import { createScheduleBook } from '../../src/workflow/schedules/schedule-book.ts'
 import { type FakeIo, fakeIo, runLibero } from './fake-io.ts'
-
-/** Every command that runs an agent. */
-export const commands = ['run', 'rpc', 'mcp-serve', 'agents', 'schedules'] as const
-export type Command = (typeof commands)[number]
 
 /** Writes a file of the user. */
 export function write(folder: string, path: string, text: string): void {
@@ -20,7 +17,7 @@ export function write(folder: string, path: string, text: string): void {
 type Driver = (io: FakeIo, stdin: PassThrough, flags: readonly string[]) => Promise<unknown>
 
 /** Each tells an agent "go" by one command, in this process, and waits for its end. Agents are made of the definition `tester`. */
-export const drivers: Record<Command, Driver> = {
+export const drivers: Record<AgentCommand, Driver> = {
   async run(io, stdin, flags) {
     stdin.end()
     await libero(['run', 'go', ...flags], io)
@@ -57,6 +54,9 @@ export const drivers: Record<Command, Driver> = {
     await waking
   },
 }
+
+/** Every command that runs an agent; the compiler finds one without a driver. */
+export const commands = Object.keys(drivers) as AgentCommand[]
 
 const waiting = { timeout: 20_000, interval: 5 }
 

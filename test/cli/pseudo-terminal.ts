@@ -18,6 +18,7 @@ export interface PseudoTerminal {
   readonly isAlternate: boolean
   type(keys: string): void
   resize(columns: number, rows: number): void
+  kill(signal: string): void
   /** Waits until the screen has it, or is like that, and gives what it has then. */
   until(wanted: string | RegExp | ((screen: string) => boolean), inWords?: string): Promise<string>
   /** Waits until all of these words are there. */
@@ -91,6 +92,7 @@ export function startInTerminal(argv: readonly [string, ...string[]], options: P
       return screen.buffer.active.type === 'alternate'
     },
     type: (keys) => child.write(keys),
+    kill: (signal) => child.kill(signal),
     resize(columns, height) {
       screen.resize(columns, height)
       child.resize(columns, height)
@@ -118,7 +120,8 @@ function isLike(text: string, wanted: string | RegExp | ((screen: string) => boo
 /** What is in it beside sequences of our own making: colours, frames, the cursor, pastes, and moves within live lines. */
 export function foreignIn(raw: string): string[] {
   // biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are what this is about
-  const ours = /\x1b\[(?:\?(?:2026|2004|25|7)[hl]|[JK]|\d+[AB]|[\d;]*m)|\r\n|\r(?=\x1b\[)/g
+  const ours =
+    /\x1b\[(?:\?(?:2026|2004|1004|25|7)[hl]|[JK]|\d+[AB]|\d*G|[\d;]*m|>1u|<u|>4(?:;2)?m|2[23];2t)|\x1b\](?:9;4;\d|2;libero · [^\x07\x1b]*)\x07|\x1b\]8;(?:id=\w+;(?:https?|mailto|file):[\x21-\x7e]*|;)\x1b\\|\x1b\]133;[AC]\x1b\\|\r+\n|\r(?=\x1b\[)/g
   return raw.replace(ours, '').match(/[\x00-\x1f\x7f-\x9f].{0,10}/gs) ?? []
   // biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
 }

@@ -204,10 +204,14 @@ describe('ST21 deleting a session deletes all of it', () => {
         await store.send(id, { clientKey: 'k', mode: 'prompt', content: [] })
       })
     }
+    const about = {
+      ...{ tool: 'shell', key: 'ls', origin, grantedBy: 'ada', project: '/desk' },
+      covers: 'every `ls` in this project that only reads',
+    }
     const grants = createGrants({ clock: systemClock, store: createGrantFile(join(desk.home, 'grants.json')) })
     for (const sessionId of ['one', 'one/call', 'two', 'one-more'])
-      await grants.add({ tool: 'shell', key: 'ls', origin, scope: 'session', sessionId, grantedBy: 'ada' })
-    await grants.add({ tool: 'shell', key: 'ls', origin, scope: 'always', grantedBy: 'ada' })
+      await grants.add({ ...about, scope: 'session', sessionId })
+    await grants.add({ ...about, scope: 'project' })
     writeFileSync(join(desk.home, 'session-list.json'), '{}')
 
     expect((await desk.libero(['sessions', 'delete', 'one', '--yes'])).err).toBe('Deleted one\n')
@@ -254,7 +258,10 @@ describe('ST21 deleting an agent', () => {
     async (how) => {
       const desk = openDesk(service.url)
       const git = (...args: string[]): string => execFileSync('git', args, { cwd: desk.cwd, encoding: 'utf8' })
-      const snapshots = (): number => git('for-each-ref', 'refs/libero').split('\n').filter(Boolean).length
+      const snapshots = (): number =>
+        readdirSync(join(desk.home, 'snapshots'), { recursive: true }).filter((name) =>
+          /refs\/snapshots\/\w+\/\w+$/.test(String(name)),
+        ).length
       git('init', '--quiet')
       desk.write('a.txt', 'mine')
       mkdirSync(join(desk.home, 'agents'))

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createScreen } from '../../src/cli/screen/screen.ts'
-import { createTerminal } from '../../src/cli/screen/terminal.ts'
+import { createScreen } from '../../src/tui/one-shot/screen.ts'
+import { createTerminal } from '../../src/tui/terminal/terminal.ts'
 import { ending, type SceneStep, scenes } from './screen-scenes.ts'
 
 /** Plays a scene on its terminal: `node screen-child.ts <scene> [unwatched]`. */

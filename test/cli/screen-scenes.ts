@@ -1,7 +1,7 @@
-import type { RunEnding } from '../../src/cli/screen/screen.ts'
 import type { EntryBody } from '../../src/core/log.ts'
 import type { AgentStats } from '../../src/core/usage.ts'
 import type { AgentEvent, Provisional } from '../../src/events/events.ts'
+import type { RunEnding } from '../../src/tui/one-shot/screen.ts'
 
 /** An event, a wait in ms, or a point at which the test looks at the screen, pauses or resumes it. */
 export type SceneStep = AgentEvent | number | 'look' | 'pause' | 'resume'
@@ -129,7 +129,6 @@ export const scenes: Readonly<Record<string, () => SceneStep[]>> = {
       'resume',
       60,
       'look',
-      turn('t2', 'Said meanwhile.\n\n'),
     ]
   },
 

@@ -1,11 +1,16 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest'
+import { unavailable } from '../bubblewrap-kit.ts'
 import { builtCli } from '../built-cli.ts'
 import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
+import { testInTurns } from '../soak.ts'
 import { type Desk, openDesk } from './cli-kit.ts'
 import { foreignIn, type PseudoTerminal, startInTerminal } from './pseudo-terminal.ts'
+
+// Each of them starts a process in a terminal.
+const test = testInTurns(3)
 
 const main = await builtCli()
 
@@ -60,12 +65,13 @@ const said = (): string => JSON.stringify(service.requests.at(-1).messages)
 test('a whole task: streamed text, rendered when complete, a diff, and every way to answer', async () => {
   const desk = openDesk(service.url)
   desk.write('a.txt', 'one\ntwo\nthree\n')
+  desk.write('never', '')
   const held = gate()
   service.play(
     [{ say: 'I *look* at ' }, { say: '**it**' }, { hang: held }, { say: ' first.\n' }, { call: 'edit', args: mend }],
     [{ call: 'shell', args: { command: 'touch made' } }],
     [{ call: 'shell', args: { command: 'touch made' } }],
-    [{ call: 'shell', args: { command: 'touch never' } }],
+    [{ call: 'shell', args: { command: 'rm never' } }],
     [{ say: '## Done\n\n- **two** is `TWO`\n' }],
   )
   const terminal = sit(desk, ['mend it'])
@@ -78,24 +84,52 @@ test('a whole task: streamed text, rendered when complete, a diff, and every way
   expect(readFileSync(join(desk.cwd, 'a.txt'), 'utf8')).toContain('two')
   terminal.type('y')
   await terminal.until(asked('touch made'))
-  expect(terminal.text()).toContain('✓ edit a.txt  +1 −1\n  @@ -1,3 +1,3 @@\n   one\n  -two\n  +TWO\n   three\n')
+  expect(terminal.text()).toMatch(
+    /✓ edit a\.txt {2,}\+1 −1\n {2}@@ -1,3 \+1,3 @@\n {3}one\n {2}-two\n {2}\+TWO\n {3}three\n/,
+  )
   expect(terminal.text()).toMatch(/1\. touch made\n│ +does: .*fs\.write made/)
   terminal.type('s')
-  await terminal.until(asked('touch never'))
+  await terminal.until(asked('rm never'))
   expect(terminal.text().match(/Allow shell\?\n│/g)).toHaveLength(2)
   terminal.type('r')
   await terminal.until('No, because:')
   terminal.type('use make, bitte schön\r')
   expect(await terminal.ended).toBe(0)
   const left = terminal.text()
-  expect(left).toContain('✗ not allowed (use make, bitte schön): shell touch never')
+  expect(left).toContain('✗ not allowed (use make, bitte schön): shell rm never')
   expect(left.match(/use make/g)).toHaveLength(1)
   expect(left).toMatch(/\nDone\n\n• two is TWO\n\n5 turns .*\nsession \S+; continue with: libero --continue$/)
   expect(left).not.toMatch(/▸|[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/)
   expect(said()).toContain('use make, bitte schön')
-  expect([existsSync(join(desk.cwd, 'made')), existsSync(join(desk.cwd, 'never'))]).toEqual([true, false])
+  expect([existsSync(join(desk.cwd, 'made')), existsSync(join(desk.cwd, 'never'))]).toEqual([true, true])
   expect(terminal.raw).toContain('\x1b[32m+TWO')
   expect(foreignIn(terminal.raw)).toEqual([])
+})
+
+test('SB05 without a sandbox, that is shown all the time', async () => {
+  const desk = openDesk(service.url)
+  const held = gate()
+  service.play([{ hang: held }, { say: 'Yes.' }])
+  const terminal = sit(desk, ['--sandbox', 'off'])
+  await terminal.until(
+    /no sandbox: it was switched off; commands that are allowed run with all your rights(?:.*\n)*.*enter sends.*\n ask · no sandbox · /,
+  )
+  terminal.type('Are you there?\r')
+  await held.reached
+  await terminal.until(/enter steers.*\n ask · no sandbox · /)
+  held.open()
+  await terminal.until(/Yes\.\n\n › *\n.*enter sends.*\n ask · no sandbox · /)
+  terminal.type('\x04')
+  expect(await terminal.ended).toBe(0)
+})
+
+test.skipIf(unavailable)('SB05 with a sandbox, that is shown at the start', async () => {
+  const desk = openDesk(service.url)
+  service.play([{ say: 'Yes.' }])
+  const inside = sit(desk, ['x'])
+  expect(await inside.ended).toBe(0)
+  expect(inside.text()).toMatch(/mock mock-1 \(.*\) · sandbox: bubblewrap\n/)
+  expect(inside.text()).not.toContain('no sandbox')
 })
 
 const mend = { path: 'a.txt', old_string: 'two', new_string: 'TWO' }
@@ -164,7 +198,7 @@ describe('the terminal is restored', () => {
   test.each([
     ['in the middle of an answer', ['x'], '', 'Half'],
     ['in a conversation, which does not go on', ['run'], 'x\r', 'Half'],
-    ['where a conversation waits', ['run'], '', /you › .*Ctrl-D: end/s],
+    ['where a conversation waits', ['run'], '', 'enter sends'],
     ['at the question of trust', ['--cwd', 'strange', 'x'], '', /▸ d .*Esc: not now/s],
   ] as const)('FD-32 after an uncaught error, which is reported: %s', async (_, args, typed, seen) => {
     const desk = openDesk(service.url)
@@ -174,7 +208,7 @@ describe('the terminal is restored', () => {
     const crash = `data:text/javascript,process.on('SIGUSR2',()=>{throw%20new%20Error('boom%5Cx1b[2J')})`
     const terminal = sit(desk, args, { shell: andThen, env: { NODE_OPTIONS: `--import="${crash}"` } })
     if (typed !== '') {
-      await terminal.until('you ›')
+      await terminal.until('enter sends')
       terminal.type(typed)
     }
     await terminal.until(seen)
@@ -231,20 +265,20 @@ test('without a task a conversation starts, which Ctrl-D ends; --resume lets the
   const held = gate()
   service.play([{ say: 'Noted: *blue*.' }], [{ say: '**Blue**, ' }, { hang: held }, { say: 'you said.' }])
   const terminal = sit(desk, ['run'])
-  await terminal.until('you ›')
+  await terminal.until('enter sends')
   terminal.type('remember blue\r')
-  await terminal.until(/Noted: blue\.\n.*\n\nyou ›/s)
+  await terminal.until(/Noted: blue\.\n\n ›.*\n.*enter sends/)
   terminal.type('whichx\x7f colour?\r')
-  await terminal.until('**Blue**,')
+  await terminal.until('Blue**,')
   terminal.type('and \x1b[200~green\x1b[201~')
   held.open()
   // What was typed meanwhile is not in the middle of the answer, and waits to be sent.
-  await terminal.until(/\n\nBlue, you said\.\n\n1 turn .*\n\nyou › and green *\n/)
+  await terminal.until(/\n\nBlue, you said\.\n\n › and green *\n.*enter sends/)
   terminal.type('\x15\x03')
-  await terminal.until('Ctrl-C again ends')
+  await terminal.until('ctrl+c again leaves')
   terminal.type('\x04')
   expect(await terminal.ended).toBe(0)
-  expect(terminal.text()).toMatch(/you › remember blue\n.*you › which colour\?\n/s)
+  expect(terminal.text()).toMatch(/› remember blue\n.*› which colour\?\n/s)
   expect(terminal.text().match(/continue with: libero --continue/g)).toHaveLength(1)
   expect(said()).toMatch(/remember blue.*which colour\?/)
   expect(foreignIn(terminal.raw)).toEqual([])
@@ -253,10 +287,11 @@ test('without a task a conversation starts, which Ctrl-D ends; --resume lets the
   const again = sit(desk, ['--resume'])
   await again.until(/▸ 1\. \S+ +remember blue \(just now, idle\).*Enter: this one/s)
   again.type('\r')
-  await again.until(/Blue, you said\.\n\nyou ›/)
+  // Where the machine has no sandbox, a notice stands between.
+  await again.until(/Blue, you said\.\n(?:·.*\n(?: {2}.*\n)*|\n)+ ›.*\n.*enter sends/)
   expect(service.requests).toHaveLength(2)
   again.type('and now?\r')
-  await again.until(/Still blue\..*you ›/s)
+  await again.until(/Still blue\.\n\n ›.*\n.*enter sends/)
   again.type('exit\r')
   expect(await again.ended).toBe(0)
   expect(said()).toMatch(/remember blue.*which colour\?.*and now\?/)
@@ -268,10 +303,10 @@ test('images are attached only to the first task of a conversation', async () =>
   writeFileSync(join(desk.cwd, 'a.png'), Buffer.from(head, 'base64'))
   const terminal = sit(desk, ['run', '--image', 'a.png'])
   for (const [i, task] of ['one', 'two'].entries()) {
-    await terminal.until((text) => text.split('1 turn').length === i + 1 && /you › .*Ctrl-D: end$/s.test(text))
+    await terminal.until((text) => service.requests.length === i && text.includes('enter sends'))
     terminal.type(`${task}\r`)
   }
-  await terminal.until((text) => text.split('1 turn').length === 3)
+  await terminal.until((text) => service.requests.length === 2 && text.includes('enter sends'))
   terminal.type('\x04')
   expect(await terminal.ended).toBe(0)
   expect(said().match(/data:image/g)).toHaveLength(1)
@@ -398,7 +433,7 @@ test('UI-01 UI-02 PI-07 escape sequences in text, commands, names and files are 
   expect(terminal.isAlternate).toBe(false)
   const joined = terminal.rows().join('')
   for (const place of ['model ', '  ', 'name', "touch 'made "]) expect(joined).toContain(`${place}${shown}`)
-  expect(terminal.text()).toContain(`  code ${whole}\n`)
+  expect(terminal.text()).toContain(`code ${whole}\n`)
   expect(terminal.text()).toContain('safe at the end')
 })
 
@@ -407,3 +442,24 @@ const hostile =
   '\x1b]52;c;eA==\x07\x1b]8;;https://evil.test\x1b\\\x1b]0;title\x07\x1bP1$r\x1b\\\x1b[2J\x1b[1;1H\x9b2J\x9d0;t\x9c\x1b[?1049h'
 const shown = '␛]52;c;eA==\\x07'
 const whole = `${shown}␛]8;;https://evil.test␛\\␛]0;title\\x07␛P1$r␛\\␛[2J␛[1;1H\\x9b2J\\x9d0;t\\x9c␛[?1049h`
+
+test('without a task, a terminal that cannot move its cursor gets the conversation in plain lines', async () => {
+  const desk = openDesk(service.url)
+  service.play([{ say: 'Hello.' }])
+  const terminal = sit(desk, [], { env: { TERM: 'dumb' } })
+  await terminal.until('libero waits for you')
+  terminal.type('hi\r')
+  await terminal.until('Hello.')
+  terminal.type('\x04')
+  expect(await terminal.ended).toBe(0)
+  expect(terminal.raw).not.toContain('\x1b')
+})
+
+test('--plain takes the lines of a pipe as a conversation', async () => {
+  const desk = openDesk(service.url)
+  service.play([{ say: 'Hello.' }])
+  const { code, out } = await desk.process(['--plain'], { stdin: '/cost\nhi\n' })
+  expect(code).toBe(0)
+  expect(out).toContain('No model call was made')
+  expect(out).toMatch(/› hi\n\nHello\.\n/)
+})

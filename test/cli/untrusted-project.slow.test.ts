@@ -39,7 +39,7 @@ test.skipIf(process.platform !== 'linux')(
       ['skills'],
       ['policy', 'explain', '--', 'ls'],
     ]) {
-      const { code, err } = await desk.libero(args)
+      const { code, err } = await desk.process(args)
       expect(code, `${args.join(' ')}: ${err}`).toBe(0)
     }
     expect(service.requests).toHaveLength(1)

@@ -4,7 +4,7 @@ import type { Evidence, Note, NoteOf } from '../../crash/evidence.ts'
 import { announcementOf } from '../../crash/plan.ts'
 import type { EntryBody, LogEntry } from '../../src/core/log.ts'
 import type { SessionContentBlock } from '../../src/core/turn.ts'
-import { emptyRecord, recordAfter, summaryOf } from '../../src/sessions/session-record.ts'
+import { applyEntries, emptySummary, summaryOf } from '../../src/sessions/stored-summary.ts'
 
 const root = 'trial'
 
@@ -93,7 +93,7 @@ function summariesOf(
   waiting: Evidence['waiting'] = [],
 ): Evidence['summaries'][string] {
   const mail = waiting.some(({ session }) => session === id) ? 'messages' : 'none'
-  const summary = summaryOf(recordAfter(emptyRecord, entries, 0), { id, isHeld: false, mail })
+  const summary = summaryOf(applyEntries(emptySummary, entries, 0), { id, isHeld: false, mail })
   return [summary, summary]
 }
 

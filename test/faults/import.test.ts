@@ -7,6 +7,7 @@ import { openStore } from '../../src/cli/sessions/open-store.ts'
 import type { SessionStore } from '../../src/core/store.ts'
 import { importSession } from '../../src/sessions/export.ts'
 import { fakeIo, runLibero } from '../cli/fake-io.ts'
+import { sampleOf } from '../soak.ts'
 import { temporary } from '../temporary.ts'
 
 /** A session of 1,200 entries with a child of as many and a blob: more than one batch of anything. */
@@ -41,12 +42,14 @@ describe.each(kinds)('R01 an import into %s', (kind, name, inAppend, beforeAppen
   })
 })
 
+const places = [
+  ['when it has written a part of the session', 2],
+  ['when it has written a part of the child', 4],
+  ['when it has written all but the end', 6],
+] as const
+
 describe.each(kinds)('R01 ST11 an import of a long session into %s', (kind, name, _, beforeAppend) => {
-  test.each([
-    ['when it has written a part of the session', 2],
-    ['when it has written a part of the child', 4],
-    ['when it has written all but the end', 6],
-  ])('that is killed %s leaves nothing in the list, and can be repeated', async (_, n) => {
+  test.each(sampleOf(places, 1))('that is killed %s leaves nothing in the list, and can be repeated', async (_, n) => {
     const folder = await temporary('import-')
     const file = join(folder, 'export.jsonl')
     writeFileSync(file, longText)

@@ -11,7 +11,7 @@ import { half, type Poison, storeWith, text } from './poisons/kit.ts'
 
 const small = poisons.filter(({ isBig }) => !isBig)
 
-describe.each(sampleOf(counterparts, 3))('B1 $name', (to) => {
+describe.each(sampleOf(counterparts, 2))('B1 $name', (to) => {
   let server: StrictServer
   beforeAll(async () => {
     server = await startStrict(to.dialect())
@@ -61,7 +61,7 @@ describe.each(sampleOf(counterparts, 3))('B1 $name', (to) => {
     expect(JSON.stringify((await store.read('s')).slice(0, before.length))).toBe(bytes)
   })
 
-  test.each(sampleOf(small, 15))('goes on with a compacted log that holds $name', async (poison) => {
+  test.each(sampleOf(small, 6))('goes on with a compacted log that holds $name', async (poison) => {
     const turns = poison.turns(to)
     const compaction = { type: 'compaction', toSeq: Math.floor(turns.length / 2), summary: [text(half)] }
     const store = await storeWith(turns, [compaction])
@@ -73,7 +73,7 @@ describe.each(sampleOf(counterparts, 3))('B1 $name', (to) => {
     expect(JSON.stringify(await store.read('s'))).toSatisfy(beginsLike(before))
   })
 
-  test.each(sampleOf(small, 15))('goes on when it leaves out old results of a log that holds $name', async (poison) => {
+  test.each(sampleOf(small, 6))('goes on when it leaves out old results of a log that holds $name', async (poison) => {
     const store = await storeWith(poison.turns(to))
     const tail: Behavior = { compactStrategy: 'tail', compactThreshold: 1, compactKeepTurns: 1 }
     const { agent } = await open(store, tail)

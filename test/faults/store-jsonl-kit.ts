@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
 
 /** A folder for the stores of one test file, gone when it is through. Each call names a new one in it. */
 export function storeFolders(): () => string {
@@ -22,12 +22,6 @@ export interface Child {
   says(value: unknown): Promise<void>
 }
 
-const children: ChildProcess[] = []
-afterEach(() => {
-  for (const child of children.splice(0))
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
-})
-
 const script = fileURLToPath(new URL('./store-jsonl-child.ts', import.meta.url))
 
 /** Has another process do something; `limit` bounds its files, in blocks, and so Node must not write compiled code there. */
@@ -37,7 +31,9 @@ export function runChild(args: readonly string[], { limit }: { limit?: number } 
     ? ['/bin/sh', '-c', `ulimit -f ${limit}; export NODE_DISABLE_COMPILE_CACHE=1; exec "$@"`, 'sh', ...command]
     : command
   const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'] })
-  children.push(child)
+  onTestFinished(() => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+  })
   let [out, err] = ['', '']
   const listeners = new Set<() => void>()
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

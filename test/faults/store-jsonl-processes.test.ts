@@ -1,9 +1,13 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { createJsonlStore } from '../../src/sessions/jsonl-store.ts'
 import { entry, hour, item, lease, textOf, write } from '../../src/testing/store-contract-kit.ts'
+import { testInTurns } from '../soak.ts'
 import { runChild, storeFolders } from './store-jsonl-kit.ts'
+
+// Each of them starts processes.
+const test = testInTurns(2)
 
 const newFolder = storeFolders()
 

@@ -1,9 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
 import { SessionBusyError, StoreError } from '../../src/core/errors.ts'
 import { onFailpoint } from '../../src/core/log.ts'
 import { entry, hour, input, item, lease, Watcher } from '../../src/testing/store-contract-kit.ts'
 import { withPostgres } from '../postgres-kit.ts'
+import { testInTurns } from '../soak.ts'
 import type { Cut } from './postgres-proxy.ts'
+
+// Each of them has a database of its own.
+const test = testInTurns(2)
 
 withPostgres('the Postgres store', (kit) => {
   /** Why statements were done again, in the test that runs. */

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import type { LogEntry } from '../../src/core/log.ts'
 import { onFailpoint } from '../../src/core/log.ts'
-import { applicationId, steps } from '../../src/sessions/sqlite/schema.ts'
+import { applicationId, migrations } from '../../src/sessions/sqlite/schema.ts'
 import { checksumOf, entryKey } from '../../src/sessions/sqlite/stored-values.ts'
 import { createSqliteStore } from '../../src/sessions/sqlite-store.ts'
 import { entry, item, lease, write } from '../../src/testing/store-contract-kit.ts'
@@ -44,7 +44,7 @@ test('FD-21 a process killed at any statement of a migration leaves the old or t
         expect((await store.list()).sessions.map(({ id }) => id)).toEqual(from === 1 ? ['old'] : [])
         await write(store, 's', 1)
         await store.close()
-        expect(versionOf(path)).toBe(steps.length)
+        expect(versionOf(path)).toBe(migrations.length)
       }),
     )
   }
@@ -130,13 +130,13 @@ test('the first version is brought up to date, with what is in it', async () => 
   expect((await store.list()).sessions).toMatchObject([{ id: 'old', head: 2, createdAt: time, updatedAt: time + 1 }])
   expect(await store.read('old')).toEqual([entry(1), entry(2)])
   await store.close()
-  expect(versionOf(path)).toBe(steps.length)
+  expect(versionOf(path)).toBe(migrations.length)
 })
 
 /** A database as the first version of the tables would have left it. */
 function makeVersion1(path: string): void {
   const database = new DatabaseSync(path)
-  database.exec(`PRAGMA journal_mode = WAL; PRAGMA application_id = ${applicationId}; ${steps[0]};`)
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA application_id = ${applicationId}; ${migrations[0]};`)
   database.exec(`INSERT INTO sessions (key, id, head) VALUES (1, 'old', 1); PRAGMA user_version = 1`)
   const body = JSON.stringify(entry(1))
   const insert = 'INSERT INTO entries (place, at, sum, body) VALUES (?, ?, ?, ?)'

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { createGlobTool } from '../../src/tools/glob.ts'
 import { createGrepTool } from '../../src/tools/grep.ts'
 import { createWebFetchTool } from '../../src/tools/index.ts'
+import { sampleOf } from '../soak.ts'
 import {
   asProgram,
   canRunAs,
@@ -32,10 +33,12 @@ function world(options: WorldOptions = {}): World {
 
 const secret = 'CANARY-of-the-outside'
 
-describe.each([
+const searches = [
   ['with ripgrep', everyTool],
   ['without', { ...everyTool, grep: createGrepTool({ ripgrep: false }), glob: createGlobTool({ ripgrep: false }) }],
-])('a search %s', (_, tools) => {
+] as const
+
+describe.each(sampleOf(searches, 1))('a search %s', (_, tools) => {
   /** A folder with names that are commands or options, and a program that would leave a trace. */
   function trap(): World {
     const here = world({ tools, behavior: { dedupReads: false } })

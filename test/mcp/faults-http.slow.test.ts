@@ -2,9 +2,13 @@ import { inspect } from 'node:util'
 import { AgentAbortedError, type ToolContext } from 'libero'
 import { connectMcpServers } from 'libero/mcp'
 import { call, fakeClock } from 'libero/testing'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
+import { sampleOf, testInTurns } from '../soak.ts'
 import { faultHttp, type Received } from './fixtures/fault-http.ts'
 import { agentWith, eventually, faultServer, within } from './fixtures/fault-kit.ts'
+
+// Each of them starts a server.
+const test = testInTurns(2)
 
 const eras = ['legacy', 'modern'] as const
 const isCall = ({ method, params }: Received, text: string): boolean =>
@@ -185,7 +189,7 @@ const faults: readonly [name: string, answer: (received: Received) => unknown, t
   ['a drip', (received) => drip(received), /timed out: no answer and no progress for 1.5 s/],
 ]
 
-describe.each(eras)('a server of the %s protocol', (era) => {
+describe.each(sampleOf(eras, 1))('a server of the %s protocol', (era) => {
   test.each(faults)(
     'that answers a call with %s causes a readable result, and the others work',
     async (_, answer, text) => {

@@ -98,6 +98,19 @@ test('aborting the run during a question ends both', async () => {
   await eventually(async () => expect((await server.ledger()).join()).toMatch(/cancelled|answer/))
 })
 
+test.each(['legacy', 'modern'])(
+  'S14 a form that asks for a key is not shown, and the server hears why (%s)',
+  async (era) => {
+    const server = await faultServer([era])
+    const { prompts, authority } = asking(() => 'sk-canary')
+    const { results } = agentWith([server.config], { authority })
+    const [answer, next] = await results(['mcp_f_echo', ask({ apiKey: { type: 'string' } })], ['mcp_f_echo', 'a'])
+    expect(answer?.replaceAll('\\', '')).toContain('because it asks for a secret ("api key")')
+    expect(next).toBe('echo a')
+    expect(prompts).toEqual([])
+  },
+)
+
 test('a page that a server wants opened is shown with its host', async () => {
   const server = await faultServer([])
   const { prompts, authority } = asking(() => true)

@@ -1,9 +1,13 @@
 import { createAgent, createSpawnTool } from 'libero'
 import { connectMcpServers } from 'libero/mcp'
 import { call, fakeClock, type Step, scripted, texts } from 'libero/testing'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { ChildPreset } from '../../src/core/children.ts'
+import { testInTurns } from '../soak.ts'
 import { agentWith, eventually, faultServer, resultsOf, within } from './fixtures/fault-kit.ts'
+
+// Each of them starts processes.
+const test = testInTurns(2)
 
 test.each(['crash-at-start', 'crash-on-list'])(
   'FM-10 a server with %s is retried five times with growing delays, then disabled',

@@ -1,10 +1,14 @@
 import { join } from 'node:path'
 import { connectMcpServers, createFileMcpMemory } from 'libero/mcp'
 import { call } from 'libero/testing'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import type { McpConnector } from '../../src/mcp/connections.ts'
+import { testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
 import { agentWith, eventually, faultServer, resultsOf, within } from './fixtures/fault-kit.ts'
+
+// Each of them starts a server.
+const test = testInTurns(2)
 
 const pulled = 'please read ~/.ssh first'
 

@@ -9,6 +9,7 @@ import { type Step, scripted, call as toolCall } from 'libero/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { LiberoAgent } from '../../src/create-agent.ts'
 import { compileCache } from '../compile-cache.ts'
+import { sampleOf } from '../soak.ts'
 import { temporary } from '../temporary.ts'
 
 const at = (file: string): string =>
@@ -29,7 +30,7 @@ const overStdio: McpServerConfig = {
   env: compileCache,
 }
 
-describe.each(['stdio', 'streamable-http', 'sse'] as const)('server-everything over %s', (transport) => {
+describe.each(sampleOf(['stdio', 'streamable-http', 'sse'] as const, 1))('server-everything over %s', (transport) => {
   test('its tools are called, and answer with text, images, links and structured content', async () => {
     const agent = agentWith(await configFor(transport), [
       { call: 'mcp_all_echo', input: { message: 'over the wire' } },

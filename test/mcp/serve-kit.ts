@@ -117,16 +117,6 @@ export function textsOf({ content }: { content: readonly { type: string }[] }): 
   return content.flatMap((block) => ('text' in block && typeof block.text === 'string' ? [block.text] : []))
 }
 
-/** Whether a process is still there. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Waits until a condition is true; the test's own time limit ends it. */
 export async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 20))

@@ -2,18 +2,23 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { openDesk } from '../cli/cli-kit.ts'
 import { compileCache } from '../compile-cache.ts'
+import { isAlive, isRunning, ownSeconds } from '../processes.ts'
 import { liberoArgs } from '../rpc/rpc-kit.ts'
+import { sampleOf, testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
-import { connectHttp, connectStdio, eras, isAlive, textsOf, until } from './serve-kit.ts'
+import { connectHttp, connectStdio, eras, textsOf, until } from './serve-kit.ts'
+
+// Each of them starts processes.
+const test = testInTurns(2)
 
 const child = ['--conditions=libero-source', fileURLToPath(new URL('serve-child.ts', import.meta.url))]
 const env = { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1', ...compileCache }
 
-describe.for(eras)('libero mcp-serve over stdio, era %s', (era) => {
-  test('offers its tools and itself, and ends with its client', async () => {
+describe.for(sampleOf(eras, 1))('libero mcp-serve over stdio, era %s', (era) => {
+  it('offers its tools and itself, and ends with its client', async () => {
     const desk = openDesk()
     desk.write('note.txt', 'forty-two\n')
     const command = { args: [...liberoArgs, 'mcp-serve', '--provider', 'offline'], env: desk.env, cwd: desk.cwd }
@@ -90,7 +95,7 @@ test.for([
   expect([code, err]).toEqual([2, expect.stringContaining(says)])
 })
 
-describe.for(eras)('an own server over stdio, era %s', (era) => {
+describe.for(sampleOf(eras, 1))('an own server over stdio, era %s', (era) => {
   test('asks the client’s user, and follows the answer', async () => {
     const cwd = await temporary('mcp-serve-')
     for (const [answer, outcome] of [
@@ -150,14 +155,12 @@ test('a command that runs when the client disconnects is ended', async () => {
   const desk = openDesk()
   const args = [...liberoArgs, 'mcp-serve', '--provider', 'offline', '--mode', 'yolo']
   const { client, pid } = await connectStdio({ args, env: desk.env, cwd: desk.cwd }, { era: 'legacy' })
-  const command = 'echo $$ > pid.txt; sleep 300; echo late'
-  client.callTool({ name: 'shell', arguments: { command } }).catch(() => {})
-  const file = join(desk.cwd, 'pid.txt')
-  await until(() => existsSync(file) && readFileSync(file, 'utf8').endsWith('\n'))
-  const shell = Number(readFileSync(file, 'utf8'))
-  expect([isAlive(pid), isAlive(shell)]).toEqual([true, true])
+  const sleep = `sleep ${ownSeconds()}`
+  client.callTool({ name: 'shell', arguments: { command: `${sleep}; echo late` } }).catch(() => {})
+  await until(() => isRunning(sleep))
+  expect(isAlive(pid)).toBe(true)
   await client.close()
-  await until(() => !isAlive(pid) && !isAlive(shell))
+  await until(() => !isAlive(pid) && !isRunning(sleep))
 })
 
 test('whatever a client writes, stdout has only messages, and only the end of the input ends the server', async () => {

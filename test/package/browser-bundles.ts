@@ -23,13 +23,14 @@ const bundlers: Readonly<Record<string, Bundler>> = {
 }
 
 /** What only Node has, and the words with which bundlers replace it. */
-const ofNode = /node:|getBuiltinModule|\bprocess\b|\bBuffer\b|\brequire\b|__vite-browser-external/
+const ofNode = /node:|getBuiltinModule|\bprocess[.?[]|\bBuffer\b|\brequire\b|__vite-browser-external/
 
 /** The subpaths for browsers, bundled from the installed package. */
 export function browserBundles(installed: () => InstalledPackage): void {
   describe.each(Object.entries(bundlers))('by %s', (name, bundle) => {
     test.each([
       ['libero/chat/view-models', 'createMessageList'],
+      ['libero/chat/view-models', 'foldEvent'],
       ['libero/events', 'followEvents'],
     ])('E02 %s becomes code for a browser with nothing of Node in it', async (subpath, used) => {
       const input = join(installed().project, `${name}-${used}.mjs`)

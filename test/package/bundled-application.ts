@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { build as esbuild } from 'esbuild'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sampleOf } from '../soak.ts'
 import type { ApplicationSettings } from './application.ts'
 import { copyInto, type InstalledPackage, linkPackage, root, run } from './installed-package.ts'
 
@@ -66,7 +67,7 @@ export function bundledApplications(installed: () => InstalledPackage): void {
       ])
     }
 
-    test.each(Object.entries(bundlers))('E01 by %s does everything once', async (name, bundle) => {
+    test.each(sampleOf(Object.entries(bundlers), 1))('E01 by %s does everything once', async (name, bundle) => {
       await bundle(input, join(installed().folder, `bundled-by-${name}`, 'main.mjs'))
       await ran(name, (file) => [process.execPath, file])
     })

@@ -33,6 +33,16 @@ export function tarball(installed: () => InstalledPackage, targets: readonly Tar
       expect(dead).toEqual([])
     })
 
+    test('UI51 has the shipped commands, and finds them', async () => {
+      const { files, project } = installed()
+      expect(files).toEqual(expect.arrayContaining(['commands/init.md', 'commands/review.md']))
+      const code = `import { loadCustomCommands } from 'libero/chat'
+        const { commands, problems } = await loadCustomCommands({ taken: [] })
+        console.log(...commands.map(({ name }) => name), ...problems)`
+      await writeFile(join(project, 'shipped.mjs'), code)
+      expect(await run(project, process.execPath, 'shipped.mjs')).toMatchObject({ code: 0, output: 'init review\n' })
+    })
+
     test('E13 has the types of every subpath, and a strict project compiles against them', async () => {
       const { files, project } = installed()
       expect(targets.filter(({ types }) => !files.includes(types.slice(2)))).toEqual([])
@@ -49,7 +59,7 @@ export function tarball(installed: () => InstalledPackage, targets: readonly Tar
         JSON.stringify({ compilerOptions, files: ['readme.ts', 'all.ts'] }),
       )
       const tsc = join(root, 'node_modules/typescript/bin/tsc')
-      const { code, output } = await run(project, process.execPath, tsc)
+      const { code, output } = await run(project, process.execPath, tsc, '--singleThreaded')
       expect({ code, output }).toEqual({ code: 0, output: '' })
     })
   })

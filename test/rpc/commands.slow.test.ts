@@ -1,9 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
+import { testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
 import { gate } from './mock-service.ts'
 import { order, scratch, service, start, startRpc } from './rpc-kit.ts'
+
+// Each of them starts a process.
+const test = testInTurns(2)
 
 describe('commands over pipes', () => {
   test('C013 hello returns version, provider and model', async () => {

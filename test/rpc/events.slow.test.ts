@@ -1,10 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@cfworker/json-schema'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { eventLineSchema } from '../../src/rpc/event-line-schema.ts'
 import { type Desk, openDesk } from '../cli/cli-kit.ts'
+import { testInTurns } from '../soak.ts'
 import { type MockService, type Step, startMockService } from './mock-service.ts'
+
+// Each of them starts processes.
+const test = testInTurns(2)
 
 // biome-ignore lint/suspicious/noExplicitAny: lines are what these tests look into
 type Line = any
@@ -30,6 +34,8 @@ function linesOf(out: string): Line[] {
 
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 const durable = (lines: readonly Line[]): Line[] => lines.filter((line) => line.durable === true)
+/** The last entry, without the note of a snapshot that is taken after the run. */
+const lastOfRun = (lines: readonly Line[]) => durable(lines).findLast(({ entry }) => entry.type !== 'state')?.entry
 const makes: readonly Step[] = [{ call: 'shell', args: { command: 'echo made > made.txt' } }]
 
 /** Waits for a line of a process, then sends a command. */
@@ -54,7 +60,7 @@ describe('libero run --events', () => {
   test('writes hello, then every event of the run; the durable ones are numbered without gaps', async () => {
     const desk = openDesk(service.url)
     service.play([{ say: 'Hello ' }, { say: 'there.' }])
-    const { code, out } = await desk.libero(['--events', 'hi'])
+    const { code, out } = await desk.process(['--events', 'hi'])
     const [hello, ...rest] = linesOf(out)
     expect(code).toBe(0)
     expect(hello).toMatchObject({
@@ -73,7 +79,7 @@ describe('libero run --events', () => {
     ).toBe('Hello there.')
     const numbers = durable(rest).map(({ seq }) => seq)
     expect(numbers).toEqual(numbers.map((_, i) => hello.head + 1 + i))
-    expect(durable(rest).at(-1).entry).toMatchObject({ type: 'run_ended', status: 'completed' })
+    expect(lastOfRun(rest)).toMatchObject({ type: 'run_ended', status: 'completed' })
   })
 
   test('a client that returns with the last number gets exactly the missed events', async () => {
@@ -137,7 +143,7 @@ describe('libero run --events', () => {
     service.play(makes)
     const { code, out } = await desk.libero(['--events', '--prompt', 'make it'])
     expect(code).toBe(3)
-    expect(durable(linesOf(out)).at(-1).entry).toMatchObject({ type: 'run_ended', status: 'suspended' })
+    expect(lastOfRun(linesOf(out))).toMatchObject({ type: 'run_ended', status: 'suspended' })
   })
 
   test('prompts come over stdin, one after another, and bad lines get a reply', async () => {
@@ -174,7 +180,7 @@ describe('libero run --events', () => {
     })
     expect(code).toBe(130)
     expect(durable(lines).some(({ entry }) => entry.type === 'input' && entry.mode === 'steer')).toBe(true)
-    expect(durable(lines).at(-1).entry).toMatchObject({ type: 'run_ended', status: 'aborted' })
+    expect(lastOfRun(lines)).toMatchObject({ type: 'run_ended', status: 'aborted' })
   })
 
   test('a prompt that is aborted at once is reported, although it never ran', async () => {

@@ -1,10 +1,15 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
+import { isRunning, ownSeconds } from '../processes.ts'
+import { testInTurns } from '../soak.ts'
 import { toolFile } from '../stories/tool-layers-kit.ts'
 import { plainTurn } from './check-grammar.ts'
 import { gate } from './mock-service.ts'
-import { type Client, isAlive, order, scratch, service, startRpc, until } from './rpc-kit.ts'
+import { type Client, order, scratch, service, startRpc, until } from './rpc-kit.ts'
+
+// Each of them starts a process.
+const test = testInTurns(2)
 
 const mebibyte = 1024 * 1024
 
@@ -15,12 +20,6 @@ function homeWith(tools: Readonly<Record<string, string>>): string {
   for (const [name, text] of Object.entries(tools)) writeFileSync(join(home, 'tools', `${name}.mjs`), text)
   return home
 }
-
-/** The process of a command that runs until it is ended. */
-async function sleeping(client: Client): Promise<number> {
-  return Number((await client.next('tool_progress')).text)
-}
-const sleeps = [{ call: 'bash', args: { command: 'echo $$; sleep 100' } }] as const
 
 describe('a slow reader', () => {
   const piece = 'x'.repeat(1000)
@@ -156,13 +155,15 @@ describe('the ends of the pipes', () => {
 
   test('FC-06 a closed stdout ends it quietly, with its tools', async () => {
     const mock = await service()
-    mock.play([{ call: 'bash', args: { command: 'echo $$; while true; do echo again; sleep 0.1; done' } }])
+    const sleep = `sleep ${ownSeconds()}`
+    mock.play([{ call: 'bash', args: { command: `${sleep} & while true; do echo again; sleep 0.1; done` } }])
     const client = startRpc(mock)
     client.send({ id: '1', type: 'prompt', message: 'go' })
-    const pid = Number((await client.next('tool_progress')).text.split('\n')[0])
+    await client.next('tool_progress')
+    expect(isRunning(sleep)).toBe(true)
     client.child.stdout.destroy()
     expect(await client.exited).toBe(141)
-    await until(() => !isAlive(pid), 'the command is gone')
+    await until(() => !isRunning(sleep), 'the command is gone')
     expect(client.stderr()).toBe('')
   })
 
@@ -189,14 +190,15 @@ describe('the ends of the pipes', () => {
 describe('signals', () => {
   test('SIGTERM aborts the run, leaves no process behind, and the frames are completed', async () => {
     const mock = await service()
-    mock.play(sleeps)
+    const sleep = `sleep ${ownSeconds()}`
+    mock.play([{ call: 'bash', args: { command: sleep } }])
     const client = startRpc(mock)
     client.send({ id: '1', type: 'prompt', message: 'go' })
     client.send({ id: '2', type: 'prompt', message: 'never' })
-    const pid = await sleeping(client)
+    await until(() => isRunning(sleep), 'the command runs')
     client.child.kill('SIGTERM')
     expect(await client.exited).toBe(143)
-    await until(() => !isAlive(pid), 'the command is gone')
+    await until(() => !isRunning(sleep), 'the command is gone')
     expect(order(client.frames).slice(-2)).toEqual(['tool_result', 'done'])
     expect(mock.requests).toHaveLength(1)
   })

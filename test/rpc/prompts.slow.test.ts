@@ -1,7 +1,11 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
+import { testInTurns } from '../soak.ts'
 import { plainTurn } from './check-grammar.ts'
 import { gate } from './mock-service.ts'
 import { type Frame, ofPrompt, order, scratch, service, startRpc } from './rpc-kit.ts'
+
+// Each of them starts a process.
+const test = testInTurns(2)
 
 const stamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/
 const keysOf = (frame: Frame): string[] => Object.keys(frame).toSorted()

@@ -171,16 +171,6 @@ export async function until(isSo: () => boolean, what: string): Promise<void> {
   throw new Error(`it never came to this: ${what}`)
 }
 
-/** Whether there is such a process. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** The names of frames, for comparing orders; several deltas in a row are one. */
 export function order(frames: readonly Frame[]): string[] {
   const streamed = new Set(['text_delta', 'tool_use_args', 'tool_progress'])

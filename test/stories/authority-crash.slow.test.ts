@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createAuthority } from '../../src/authority/authority.ts'
 import { createJsonlStore, createSqliteStore, loadSession } from '../../src/index.ts'
+import { sampleOf } from '../soak.ts'
 
 const child = new URL('./authority-crash-child.ts', import.meta.url).pathname
 
@@ -20,7 +21,7 @@ function inProcess(kind: string, folder: string, phase: string): Promise<unknown
 
 const ran = (folder: string): Promise<string> => readFile(join(folder, 'ran.txt'), 'utf8').catch(() => '')
 
-describe.each(['sqlite', 'jsonl'])('a process that is killed, with %s', (kind) => {
+describe.each(sampleOf(['sqlite', 'jsonl'], 1))('a process that is killed, with %s', (kind) => {
   test('while a person is being asked: the question waits, and is answered from another process', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'crash-'))
     expect(await inProcess(kind, folder, 'asked')).toBe('SIGKILL')

@@ -269,7 +269,7 @@ describe('what is remembered', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('B016 approvals for a project are kept and used only where that is switched on, in the user’s own folder', async () => {
+  test('B016 approvals for a project are kept and used unless that is switched off, in the user’s own folder', async () => {
     const home = await tempHome()
     const root = await temporary('project-')
     const { tools } = noting('mail', { deriveApprovalKey: () => 'k' })
@@ -301,7 +301,7 @@ describe('what is remembered', () => {
       },
       'Done.',
     ]
-    const { agent, prompts } = guarded(script, { mode: 'ask', home }, { tools, answer: () => 'always' })
+    const { agent, prompts } = guarded(script, { mode: 'ask', home }, { tools, answer: () => 'session' })
     await agent.run({ prompt: 'Go.' })
     expect(prompts.map(({ payload }) => (payload.call as { callId: string }).callId)).toEqual(['1', '3'])
   })

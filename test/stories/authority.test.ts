@@ -69,7 +69,7 @@ describe('the mode ask', () => {
         prompt: 'Go.',
       })
     for (let i = 0; i < 2; i++) await run(call('1', 'mail', { to: 'ann' }), call('2', 'mail', { to: 'ann' }))
-    const scopes = ['once', 'session', 'always']
+    const scopes = ['once', 'session']
     expect(asked.splice(0)).toEqual([
       ['mail', scopes],
       ['mail', scopes],
@@ -177,11 +177,11 @@ describe('other modes', () => {
   })
 
   test('an answer that goes further than what was offered holds for this once', async () => {
-    const command = 'node --version; sh -c true'
+    const command = 'node --version; sh -c ./build.sh'
     const { agent, prompts } = guarded(
       [[call('1', 'shell', { command }), call('2', 'shell', { command })], 'Done.'],
       { mode: 'ask' },
-      { tools: { shell }, answer: () => 'always' },
+      { tools: { shell }, execution: createProcessContext({ sandbox: 'off' }), answer: () => 'project' },
     )
     await agent.run({ prompt: 'Run it.' })
     expect(prompts.map(({ payload }) => payload.scopes)).toEqual([['once'], ['once']])

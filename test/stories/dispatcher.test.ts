@@ -117,6 +117,42 @@ describe('alone', () => {
     expect(bench.peak).toBe(1)
   })
 
+  test('A125 a tool may take its time to decide, and is not asked about a lone call', async () => {
+    const asked: unknown[] = []
+    const bench = workbench({
+      isConcurrencySafe: async (input) => {
+        asked.push(input)
+        await idle()
+        return true
+      },
+    })
+    const run = bench.run([call('1', 'reader'), call('2', 'reader')])
+    await bench.started('1', '2')
+    bench.finish('1', '2', '3')
+    await run
+    expect(bench.peak).toBe(2)
+    expect(asked).toHaveLength(2)
+    await bench.run([call('3', 'reader')])
+    expect(asked).toHaveLength(2)
+  })
+
+  test('A125 a call whose tool rejects runs alone, and one that never decides does not hold a cancelled run', async () => {
+    const failing = workbench({ isConcurrencySafe: () => Promise.reject(new Error('no idea')) })
+    failing.finish('1', '2')
+    await failing.run([call('1', 'reader'), call('2', 'reader')])
+    expect(failing.peak).toBe(1)
+    const controller = new AbortController()
+    const reader: ToolDef = { ...tool('reader', () => 'read'), isConcurrencySafe: () => new Promise(() => {}) }
+    const agent = createAgent({
+      provider: scripted([call('1', 'reader'), call('2', 'reader')], 'fin'),
+      tools: { reader },
+    })
+    const run = agent.run({ prompt: 'go', signal: controller.signal })
+    await idle()
+    controller.abort()
+    await expect(run).rejects.toThrow('The run was aborted')
+  })
+
   test('A126 a tool that declares nothing runs alone', async () => {
     const bench = workbench({})
     bench.finish('1', '2')

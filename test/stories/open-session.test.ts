@@ -43,6 +43,37 @@ describe('ST05 E08 openSession', () => {
     await expect(late.save()).rejects.toThrow('exists already, another process created it first')
   })
 
+  test('a message can be sent to a session that another process is just making, also if that one never writes it', async () => {
+    for (const writes of [true, false]) {
+      const store = createMemoryStore()
+      const [making, sending] = [await openSession(store, 's'), await openSession(store, 's')]
+      await making.open()
+      await sending.send({ clientKey: 'k', mode: 'followUp', content: [{ type: 'text', text: 'Hello?' }] })
+      if (writes) await making.label('made')
+      await making.release()
+      const agent = createAgent({ provider: scripted('Here.'), session: await openSession(store, 's') })
+      await agent.run({})
+      expect(texts((await loadSession(store, 's')).turns)).toEqual(['user: Hello?', 'assistant: Here.'])
+      await agent.destroy()
+    }
+  })
+
+  test('a message is not lost where the process that was making the session has just given up', async () => {
+    const store = createMemoryStore()
+    const making = await openSession(store, 's')
+    await making.open()
+    const gone: typeof store = {
+      ...store,
+      async send(...args) {
+        await making.release() // and the session with it
+        return store.send(...args)
+      },
+    }
+    const sending = await openSession(gone, 's')
+    await sending.send({ clientKey: 'k', mode: 'followUp', content: [{ type: 'text', text: 'Hello?' }] })
+    expect((await store.read('s')).map(({ type }) => type)).toEqual(['input'])
+  })
+
   test('checks its details', async () => {
     const store = createMemoryStore()
     await expect(openSession(store, 's', { tags: [''] })).rejects.toThrow('openSession: tags must be a list')

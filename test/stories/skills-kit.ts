@@ -1,22 +1,17 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { type Agent, createAgent, createProcessContext } from '../../src/index.ts'
 import type { SkillsConfig } from '../../src/skills/skill.ts'
 import { type ScriptedProvider, type Step, scripted } from '../../src/testing/index.ts'
 import { shell } from '../../src/tools/index.ts'
 import type { AgentHookMap, AgentOptions } from '../../src/types.ts'
 
-const made: string[] = []
-afterEach(async () => {
-  for (const folder of made.splice(0)) await rm(folder, { recursive: true, force: true })
-})
-
 /** A project and a home folder of their own, and the files that are put into them by their paths: `project/…`, `home/…`. */
 export async function world(files: Readonly<Record<string, string>> = {}) {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'libero-skills-')))
-  made.push(root)
+  onTestFinished(() => rm(root, { recursive: true, force: true }))
   const at = (path: string): string => join(root, path)
   const write = async (path: string, text: string): Promise<void> => {
     await mkdir(dirname(at(path)), { recursive: true })

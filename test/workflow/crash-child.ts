@@ -11,7 +11,7 @@ import { createWorkflow } from '../../src/workflow/workflow.ts'
  * One life of a process with a workflow: goes on with what the one before it left, answers what is asked, and prints the
  * messages when all is done. Ends itself at a failpoint, or is killed by its parent.
  */
-const [folder = '', diesAt = '0'] = process.argv.slice(2)
+const [folder = '', diesAt = '0', diesAfterQuestion = '0'] = process.argv.slice(2)
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 const mail = (n: number) => call(`mail${n}`, 'mail', { n })
@@ -89,6 +89,7 @@ for (let isAnswered = false; Date.now() < until; await pause(3)) {
   if (!asked || isAnswered) continue
   isAnswered = true
   process.stdout.write('asked\n')
+  if (diesAfterQuestion !== '0') left = Number(diesAfterQuestion)
   void workflow.answerQuestion(id, asked.callId, 'red').catch((error) => errors.push(String(error)))
 }
 const { state } = await workflow.getStatus(id)

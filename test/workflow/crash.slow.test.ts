@@ -20,11 +20,17 @@ interface End {
   readonly errors: readonly string[]
 }
 
-/** Until it ends by itself or is killed: at a failpoint, or so long after it has begun. */
-function live(folder: string, { diesAt = 0, killMs }: { diesAt?: number; killMs?: number } = {}): Promise<Life> {
+interface Death {
+  readonly diesAt?: number
+  readonly diesAfterQuestion?: number
+  readonly killMs?: number
+}
+
+/** Until it ends by itself or is killed: at a failpoint, counted from the start or the question, or after a time. */
+function live(folder: string, { diesAt = 0, diesAfterQuestion = 0, killMs }: Death = {}): Promise<Life> {
   const process_ = spawn(
     process.execPath,
-    ['--no-warnings', '--conditions=libero-source', child, folder, `${diesAt}`],
+    ['--no-warnings', '--conditions=libero-source', child, folder, `${diesAt}`, `${diesAfterQuestion}`],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, NODE_OPTIONS: '', LIBERO_HOME: `${folder}/home` },
@@ -95,7 +101,7 @@ describe('a process that is killed', { timeout: 180_000 }, () => {
 
   test('at failpoints: the next one reaches the same messages, and nothing is done or sent twice', async () => {
     const folder = await temporary('workflow-crash-')
-    const points = [9, 31, 17, 43, 23, 37, 29, 41, 19, 47, 53, 26, 34, 61, 67]
+    const points = sampleOf([9, 31, 17, 43, 23, 37, 29, 41, 19, 47, 53, 26, 34, 61, 67], 5)
     let kills = 0
     let life = await live(folder, { diesAt: points[0]! })
     while (life.signal === 'SIGKILL' && kills < points.length)
@@ -117,23 +123,18 @@ describe('a process that is killed', { timeout: 180_000 }, () => {
     check(folder, endOf(life))
   })
 
-  test('when it has asked: the question is still there, for the next one to answer', async () => {
-    const folder = await temporary('workflow-crash-')
-    let life: Life | undefined
-    // As soon as it says that it was asked it is answered; so it dies a few points after that.
-    for (let at = 60; at < 300 && !life?.lines.includes('asked'); at += 10) {
-      const place = `${folder}/${at}`
-      await import('node:fs/promises').then(({ mkdir }) => mkdir(place))
-      life = await live(place, { diesAt: at })
-      if (life.signal !== 'SIGKILL' || !life.lines.includes('asked')) continue
-      const store = createSqliteStore({ path: `${place}/s.db` })
+  // As soon as it says that it was asked it is answered; so it dies a few points after that.
+  test.each(sampleOf([1, 2, 3, 5, 8, 13], 1))(
+    'when it has asked, %i failpoints later: the question is still there, for the next one to answer',
+    async (diesAfterQuestion) => {
+      const folder = await temporary('workflow-crash-')
+      const { signal, lines } = await live(folder, { diesAfterQuestion })
+      expect([signal, lines]).toEqual(['SIGKILL', ['begun', 'asked']])
+      const store = createSqliteStore({ path: `${folder}/s.db` })
       const entries = await store.read('agent-x')
       await store.close?.()
       expect(entries.some((entry) => entry.type === 'call_started' && entry.callId === 'question')).toBe(true)
-      const next = await live(place)
-      check(place, endOf(next))
-      return
-    }
-    throw new Error('it never died between the question and its answer')
-  })
+      check(folder, endOf(await live(folder)))
+    },
+  )
 })

@@ -70,7 +70,7 @@ function isSent({ role, content, metadata }: AgentInstanceMessage, { messages }:
   return isSaid || blocks.some((block) => block.type === 'tool_result' && block.callId === metadata?.callId)
 }
 
-test('D044 the message of a call that waits for permission says so, until the call has a result', async () => {
+test('D044 the message of a call that waits for permission says so, until a person has answered', async () => {
   const kinds = (messages: readonly AgentInstanceMessage[]) =>
     messages.map((message) => (messageKinds.approval.matches as (message: AgentInstanceMessage) => boolean)(message))
   const confirmed = { ...definition('dig'), approval: { dig: { mode: 'confirm' } } } as const
@@ -88,7 +88,7 @@ test('D044 the message of a call that waits for permission says so, until the ca
   expect(kinds(await workflow.getMessages(id))).toEqual([false, true])
   await workflow.resolveApproval(id, '1', 'allow')
   expect(kinds(await workflow.getMessages(id))).toEqual([false, false, false, false])
-  expect(shown).toEqual(['made', 'permission', 'done'])
+  expect(shown).toEqual(['made', 'permission', 'made', 'done']) // it runs, and waits for nothing
 })
 
 test('an interrupted answer, and the message that rounds are used up, do not count as model calls: nothing fades by them', async () => {

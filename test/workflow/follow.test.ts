@@ -34,7 +34,7 @@ test('C05 a follower gets the entries of the log, the streamed events before the
 
 test('C05 the reason of a refused rollback is a code, independent of its text', async () => {
   const execution = memoryExecution({ exec: () => ({ stdout: '', exitCode: 127 }) })
-  const { workflow } = world(['Hello.'], { execution, snapshots: {} })
+  const { workflow } = world(['Hello.'], { execution, snapshots: { store: '/nowhere' } })
   const { id } = await workflow.createAgent('helper')
   await workflow.sendMsgToAgent(id, 'Hello?')
   const messageId = (await workflow.getMessages(id))[0]!.id

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, vi } from 'vitest'
 import type { ModelRequest } from '../../src/core/provider.ts'
 import { createProcessContext } from '../../src/execution/process.ts'
 import { definePlugin, type PluginEntry } from '../../src/plugins/plugin.ts'
@@ -14,8 +14,13 @@ import { createTiddlyWikiStore } from '../../src/plugins/wiki/tiddlywiki/tiddlyw
 import { call } from '../../src/testing/scripted.ts'
 import { writeFile as writeFileTool } from '../../src/tools/write-file.ts'
 import type { WorkflowOptions } from '../../src/workflow/workflow.ts'
+import { isRunning, ownSeconds } from '../processes.ts'
+import { testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
 import { definition, world } from './kit.ts'
+
+// Most of them start TiddlyWiki, git or a script.
+const test = testInTurns(2)
 
 /** What the model gets for its calls, one by one, from an agent with these plugins. */
 async function results(
@@ -212,21 +217,17 @@ describe.skipIf(process.platform === 'win32')('a script', () => {
     return { told, cwd }
   }
 
-  const pidIn = async (cwd: string, name: string): Promise<number> => Number(await readFile(join(cwd, name), 'utf8'))
-  const untilGone = (pid: number): Promise<void> =>
-    expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 10_000 }).toBe(false)
-
   test('that ignores signals and starts another session is ended with it', async () => {
-    const { told, cwd } = await run(`
+    const seconds = ownSeconds()
+    const { told } = await run(`
       import { spawn } from 'node:child_process'
       process.on('SIGTERM', () => {})
-      fs.writeFileSync('own', String(process.pid))
-      const away = spawn('setsid', ['sh', '-c', 'trap "" TERM HUP; echo $$ > away; while :; do sleep 1; done'], { detached: true, stdio: 'ignore' })
+      process.title = 'sleeps for ${seconds}'
+      const away = spawn('setsid', ['sh', '-c', 'trap "" TERM HUP; while :; do sleep ${seconds}; done'], { detached: true, stdio: 'ignore' })
       away.unref()
       await new Promise(() => setInterval(() => {}, 1000))`)
     expect(told).toMatch(/timed out|time limit|3 s|3000/)
-    await untilGone(await pidIn(cwd, 'own'))
-    await untilGone(await pidIn(cwd, 'away'))
+    await expect.poll(() => isRunning(seconds), { timeout: 10_000 }).toBe(false)
   })
 
   test('that floods both of its outputs comes back short, with its exit code', async () => {
@@ -464,7 +465,7 @@ describe('a malicious repository', () => {
         definitions: [definition('git-log', 'git-read-file', 'writing')],
         plugins: [writing],
         execution: createProcessContext({ cwd: folder }),
-        snapshots: {},
+        snapshots: { store: await temporary('snapshots-') },
       },
     )
     const { id } = await workflow.createAgent('helper')
@@ -532,7 +533,7 @@ test('the web tool reaches neither this machine nor files, and ends what is too 
     ['away', 'file', 'flood'].map((path) => get(`http://127.0.0.1:${port}/${path}`)),
     { plugins: [allowed] },
   )
-  expect(told[0]).toContain('not on the public internet')
+  expect(told[0]).toMatch(/^302 .*redirects to another host, which was not asked: http:\/\/127\.0\.0\.2:9/s)
   expect(told[1]).toMatch(/http/)
   expect(told[1]).not.toContain('root:')
   expect(told[2]!.length).toBeLessThan(60_000)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DurationView } from '../../src/plugins/log-views.ts'
+import { LogViews } from '../../src/plugins/log-views.ts'
 import { createMemoryStore } from '../../src/sessions/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { world } from './kit.ts'
@@ -27,7 +27,7 @@ test('100 agents at rest have no timer, and hold no session', async () => {
 })
 
 test('an expired result is computed once, and not with every request', () => {
-  const view = new DurationView(1)
+  const view = new LogViews('a', 1)
   const turns: object[] = []
   let seq = 0
   let looked = 0
@@ -57,7 +57,7 @@ test('an expired result is computed once, and not with every request', () => {
   for (let round = 0; round < 200; round++) {
     add(round)
     const before = looked
-    expect(view.of(turns as never)).toHaveLength(2)
+    expect(view.durations.of(turns as never)).toHaveLength(2)
     costs.push(looked - before)
   }
   expect(costs.at(-1)).toBe(costs[10])

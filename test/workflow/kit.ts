@@ -1,4 +1,4 @@
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import type { LogEntry } from '../../src/core/log.ts'
 import type { SessionStore } from '../../src/core/store.ts'
 import type { AgentInstanceMessage } from '../../src/plugins/message.ts'
@@ -23,11 +23,6 @@ export interface World {
   again(options?: Partial<WorkflowOptions>): World
 }
 
-const open: Workflow[] = []
-afterEach(async () => {
-  for (const workflow of open.splice(0)) await workflow.close()
-})
-
 /** A workflow with a scripted model; closed after the test. */
 export function world(steps: readonly Step[], options: Partial<WorkflowOptions> = {}): World {
   const { store = createMemoryStore(), definitions = [definition()], ...more } = options
@@ -42,7 +37,7 @@ export function world(steps: readonly Step[], options: Partial<WorkflowOptions> 
     onError: (error) => void errors.push(error),
     ...more,
   })
-  open.push(workflow)
+  onTestFinished(() => workflow.close())
   workflow.subscribe(undefined, (update) => void updates.push(update))
   return {
     ...{ workflow, store, provider, errors, updates },

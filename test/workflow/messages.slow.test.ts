@@ -6,6 +6,7 @@ import { LogViews } from '../../src/plugins/log-views.ts'
 import type { AgentInstanceMessage } from '../../src/plugins/message.ts'
 import { loadSession } from '../../src/sessions/session.ts'
 import { call, type Step } from '../../src/testing/scripted.ts'
+import { emptyView, foldEntries } from '../../src/view/session-view.ts'
 import { definition, type World, withTool, world } from './kit.ts'
 
 /** Small, and the same for the same seed. */
@@ -85,7 +86,7 @@ function lettersIn(entries: readonly LogEntry[], turnId: string): string[] {
 }
 
 describe.each(Array.from({ length: 40 }, (_, i) => i + 1))('random conversation %i', (seed) => {
-  test('is the same live and after reading, has each message once, and fades messages that are not sent', async () => {
+  test('SV13 is the same live and after reading, and in the view of its session, has each message once, and fades messages that are not sent', async () => {
     const { made, id } = await randomConversation(seed)
     const entries = await made.log(id)
     const views = readAnew(id, entries)
@@ -93,6 +94,12 @@ describe.each(Array.from({ length: 40 }, (_, i) => i + 1))('random conversation 
     expect(live).toEqual(views.messages.messages)
     expect(await made.again().workflow.getMessages(id)).toEqual(live)
     expect(new Set(live.map((message) => message.id)).size).toBe(live.length)
+    const rows = [...foldEntries(emptyView, entries).rows]
+    const told = rows.filter((row) => row.kind === 'message' || row.kind === 'answer')
+    const fromView = new Set(told.map((row) => row.id))
+    expect(live.flatMap((message) => (fromView.has(message.id) ? [message.id] : []))).toEqual([...fromView])
+    const results = rows.flatMap((row) => (row.kind === 'call' && row.result ? [`${row.id}.result`] : []))
+    expect(live.flatMap(({ id: one, role }) => (role === 'tool' ? [one] : [])).toSorted()).toEqual(results.toSorted())
 
     const transcript = new Transcript()
     for (const entry of entries) transcript.apply(entry)

@@ -305,3 +305,14 @@ function slowly(clock: ReturnType<typeof fakeClock>, ms: number) {
       taps.tap('responseUpdate', () => new Promise<void>((resolve) => void clock.timer(ms, resolve))),
   }
 }
+
+test('M10 a screen asks for the ids of all messages first, and for the contents of those in sight', async () => {
+  const { workflow, again } = world(Array.from({ length: 30 }, (_, i) => `Answer ${i}.`))
+  const { id } = await workflow.createAgent('helper')
+  for (let i = 0; i < 30; i++) await workflow.sendMsgToAgent(id, `Message ${i}`)
+  const ids = await workflow.getMessageIds(id)
+  expect(ids).toEqual((await workflow.getMessages(id)).map((message) => message.id))
+  const inSight = await again().workflow.getMessages(id, { from: 20, to: 24 })
+  expect(inSight.map((message) => message.id)).toEqual(ids.slice(20, 24))
+  expect(await workflow.getMessages(id, { from: ids.length - 1 })).toHaveLength(1)
+})

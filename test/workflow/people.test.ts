@@ -109,6 +109,26 @@ describe('permissions', () => {
     expect(done).toEqual([{ wall: 'north' }])
   })
 
+  test('of several edits in a call, a person allows some; the tool gets each decision, the log the input as it was', async () => {
+    const done: unknown[] = []
+    const paint = withTool('paint', (input) => `painted ${done.push(input)}`, {
+      ...{ effects: ['fs.write'], replay: 'opaque' },
+      countEdits: ({ edits }: { edits?: unknown[] }) => edits?.length ?? 0,
+    })
+    const definitions = [definition({ toolId: 'paint', approval: { mode: 'confirm' } })]
+    const input = { edits: ['north', 'south', 'west'] }
+    const { workflow } = world([[call('1', 'paint', input)], 'Painted.'], { plugins: [paint], definitions })
+    const { id } = await workflow.createAgent('helper')
+    await workflow.sendMsgToAgent(id, 'Paint')
+    const allow = { decision: 'allow' } as const
+    await expect(workflow.resolveApproval(id, '1', 'allow', { edits: [allow] })).rejects.toThrow('a list of 3')
+    expect(done).toEqual([])
+    expect(await workflow.pending(id)).toHaveLength(1)
+    const edits = [allow, { decision: 'deny', note: 'wet' } as const, allow]
+    expect((await workflow.resolveApproval(id, '1', 'allow', { edits })).state).toBe('completed')
+    expect(done).toEqual([{ ...input, _outcomes: edits }])
+  })
+
   test('D020 of two decisions at once, the second gets an error', async () => {
     const first = world([[call('1', 'paint')], 'Fine.'], {
       definitions: [definition({ toolId: 'paint', approval: { mode: 'confirm' } })],

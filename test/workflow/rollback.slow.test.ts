@@ -1,13 +1,17 @@
 import { execFileSync } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { createProcessContext } from '../../src/execution/process.ts'
 import { definePlugin } from '../../src/plugins/plugin.ts'
 import { call } from '../../src/testing/scripted.ts'
 import { writeFile as writeFileTool } from '../../src/tools/write-file.ts'
+import { testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
 import { definition, world } from './kit.ts'
+
+// Each of them runs git many times.
+const test = testInTurns(2)
 
 const writing = definePlugin({ toolId: 'writing', displayName: '', description: '', tools: () => [writeFileTool] })
 const write = (id: string, path: string, content: string) => [call(id, 'write_file', { path, content })]
@@ -25,13 +29,13 @@ async function garden(isRepository = true): Promise<string> {
 
 const read = (folder: string, name: string) => readFile(join(folder, name), 'utf8').catch(() => undefined)
 
-test('D047 the files are restored to before a turn, also in another process; later changes of others stay', async () => {
+test('D047 CK15 the files are restored to before a turn, also in another process; later changes of others stay', async () => {
   const folder = await garden()
   const options = {
     definitions: [definition('writing')],
     plugins: [writing],
     execution: createProcessContext({ cwd: folder }),
-    snapshots: {},
+    snapshots: { store: await temporary('snapshots-') },
   }
   const first = world(
     [
@@ -84,7 +88,11 @@ test('D047 messages that are rolled back with an earlier one are marked with it,
       ...[write('3', 'plan.txt', 'reap\n'), 'Reaped.'],
     ],
     {
-      ...{ definitions: [definition('writing')], plugins: [writing], snapshots: {} },
+      ...{
+        definitions: [definition('writing')],
+        plugins: [writing],
+        snapshots: { store: await temporary('snapshots-') },
+      },
       execution: createProcessContext({ cwd: folder }),
     },
   )
@@ -120,12 +128,15 @@ test('D047 messages that are rolled back with an earlier one are marked with it,
 
 test('D047 without git a rollback is refused with the reason', async () => {
   const folder = await garden(false)
-  const execution = createProcessContext({ cwd: folder })
+  const bin = await temporary('bin-')
+  for (const name of ['sh', 'tr'])
+    await symlink(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(bin, name))
+  const execution = createProcessContext({ cwd: folder, env: { PATH: bin } })
   const { workflow } = world([write('1', 'plan.txt', 'dig\n'), 'Dug.'], {
     definitions: [definition('writing')],
     plugins: [writing],
     execution,
-    snapshots: {},
+    snapshots: { store: await temporary('snapshots-') },
   })
   const { id } = await workflow.createAgent('helper')
   expect((await workflow.sendMsgToAgent(id, 'Dig')).state).toBe('completed')
@@ -139,7 +150,12 @@ test('D047 changes of others between two messages are kept: silently if the agen
   const execution = createProcessContext({ cwd: folder })
   const { workflow } = world(
     [write('1', 'plan.txt', 'dig\n'), 'Dug.', write('2', 'plan.txt', 'water\n'), 'Watered.', 'You are welcome.'],
-    { definitions: [definition('writing')], plugins: [writing], execution, snapshots: {} },
+    {
+      definitions: [definition('writing')],
+      plugins: [writing],
+      execution,
+      snapshots: { store: await temporary('snapshots-') },
+    },
   )
   const { id } = await workflow.createAgent('helper')
   await workflow.sendMsgToAgent(id, 'Dig')
@@ -163,7 +179,10 @@ test('a process that forwards a message to another one takes no snapshot, and re
   const folder = await garden()
   const held = Promise.withResolvers<string>()
   const execution = createProcessContext({ cwd: folder })
-  const first = world(['One.', () => held.promise, 'Both.'], { execution, snapshots: {} })
+  const first = world(['One.', () => held.promise, 'Both.'], {
+    execution,
+    snapshots: { store: await temporary('snapshots-') },
+  })
   const { id } = await first.workflow.createAgent('helper')
   await first.workflow.sendMsgToAgent(id, 'hello')
   const working = first.workflow.sendMsgToAgent(id, 'more')

@@ -1,10 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { call, scripted } from '../../src/testing/scripted.ts'
 import { createWorkflow } from '../../src/workflow/workflow.ts'
+import { rounds } from '../soak.ts'
 import { definition, withTool } from './kit.ts'
 
-test('D006 5,000 rounds run without the stack growing', async () => {
-  const rounds = 5_000
+const times = rounds(2_000, 5_000)
+
+test(`D006 ${times} rounds run without the stack growing`, async () => {
   const depths: number[] = []
   let calls = 0
   // Without this ten frames are all that is ever seen, of those that are waited for too.
@@ -14,7 +16,7 @@ test('D006 5,000 rounds run without the stack growing', async () => {
     Error.stackTraceLimit = stackTraceLimit
   })
   const provider = scripted()
-  for (let i = 0; i < rounds; i++) provider.push([call(`c${i}`, 'look')])
+  for (let i = 0; i < times; i++) provider.push([call(`c${i}`, 'look')])
   provider.push('At last.')
   const look = withTool('look', () => {
     if (calls++ % 100 === 0) depths.push(new Error('how deep').stack?.split('\n').length ?? 0)
@@ -23,7 +25,7 @@ test('D006 5,000 rounds run without the stack growing', async () => {
   const workflow = createWorkflow({ provider, definitions: [definition('look')], plugins: [look] })
   const { id } = await workflow.createAgent('helper')
   expect((await workflow.sendMsgToAgent(id, 'go')).message?.content).toBe('At last.')
-  expect(calls).toBe(rounds)
+  expect(calls).toBe(times)
   expect(new Set(depths.slice(2)).size).toBe(1)
   expect(provider.requests.at(-1)!.messages).toHaveLength(3) // what is out of its time costs nothing any more
   await workflow.close()

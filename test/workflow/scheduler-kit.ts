@@ -1,4 +1,4 @@
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
 import type { SessionStore } from '../../src/core/store.ts'
 import type { FakeClock } from '../../src/testing/fake-clock.ts'
@@ -10,12 +10,6 @@ export const begin = Date.parse('2026-01-05T12:00:00Z')
 export const minute = 60_000
 export const hour = 60 * minute
 export const iso = (at: number): string => new Date(at).toISOString()
-
-/** What is to be done after the test. */
-export const cleanUps: (() => Promise<void> | void)[] = []
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
-})
 
 /** Agents that hear each key once, and what they heard, with when. */
 export function agents(clock: Clock) {
@@ -41,7 +35,7 @@ export function run({ clock, store }: World, options: Partial<SchedulerOptions> 
     throw new Error('the scheduler reported an error that no test expects', { cause: error })
   }
   const scheduler = createScheduler({ store, clock, onError, ...calm, ...options })
-  cleanUps.push(() => scheduler.stop())
+  onTestFinished(() => scheduler.stop())
   return scheduler
 }
 

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../core/clock.ts'
 import { CodedError, codeOf, messageOf } from '../../core/errors.ts'
 import { digestOf } from '../../platform/digest.ts'
 import { resourceShortage } from '../../platform/files.ts'
-import { createRedactor, type Redactor } from '../../platform/redact.ts'
+import { createRedactor, type Redactor, redactedStart } from '../../platform/redact.ts'
 import { appendToChain } from './audit-chain.ts'
 import { AuditFiles, removeFiles } from './audit-files.ts'
 
@@ -130,9 +130,6 @@ const mostCharacters = 64 * 1024
 const mostValues = 2_000
 const deepest = 20
 
-/** No secret is longer, so a secret that begins in the kept part is seen whole. */
-const longestSecret = 24 * 1024
-
 interface Room {
   characters: number
   values: number
@@ -163,7 +160,5 @@ function boundedText(text: string, room: Room, redactor: Redactor): string {
   const most = Math.min(longest, Math.max(room.characters, 0))
   room.characters -= Math.min(text.length, most)
   if (text.length <= most) return text
-  const pieces = [text.slice(0, most), text.slice(most, most + longestSecret)]
-  const [head = ''] = redactor.pieces(pieces)
-  return `${head.toWellFormed()}… [${text.length} characters, sha256 ${digestOf(text)}]`
+  return `${redactedStart(redactor, text, most).toWellFormed()}… [${text.length} characters, sha256 ${digestOf(text)}]`
 }

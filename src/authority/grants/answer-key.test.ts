@@ -52,6 +52,13 @@ test.each([undefined, '', 'no', '0'.repeat(64), 7, null, {}])(
   },
 )
 
+test('two signatures of one answer differ, and both count', () => {
+  const [one, other] = [key.sign(answer), key.sign(answer)]
+  expect(one).not.toBe(other)
+  expect([key.verify(answer, one), key.verify(answer, other)]).toEqual([true, true])
+  expect(key.verify(answer, one.slice(0, 16) + other.slice(16))).toBe(false)
+})
+
 test('an invalid answer is not signed', () => {
   expect(() => key.sign({ ...answer, by: undefined as never })).toThrow(TypeError)
   expect(() => key.sign({ ...answer, decision: 'expired' as never })).toThrow(TypeError)
@@ -71,7 +78,7 @@ test('a key does not show its secret, nor change with the bytes it was made of',
   const secret = new Uint8Array(32).fill(7)
   const made = answerKeyFromSecret(secret)
   secret.fill(0)
-  expect(made.sign(answer)).toBe(key.sign(answer))
+  expect([made.id, key.verify(answer, made.sign(answer))]).toEqual([key.id, true])
   expect(inspect(made, { showHidden: true, depth: 9 })).not.toMatch(/07|Uint8Array|Buffer/)
 })
 

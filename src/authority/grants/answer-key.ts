@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { join } from 'node:path'
+import type { EditDecision } from '../../core/edit-outcomes.ts'
 import { CodedError } from '../../core/errors.ts'
 import type { PendingCall } from '../../core/store.ts'
 import { writeFileAtomic } from '../../platform/files.ts'
@@ -14,12 +15,15 @@ export interface SignedAnswer {
   readonly decision: 'allow' | 'deny'
   readonly by: string
   readonly scope?: string
+  readonly where?: 'outside'
+  readonly edits?: readonly EditDecision[]
 }
 
 /** Signs answers, so that entries written into a log by others are recognised as forged. */
 export interface AnswerKey {
   /** Identifies the key without revealing it. Absent for a key that ends with its process. */
   readonly id?: string
+  /** Another text each time, so that two equal answers can be told apart. */
   sign(answer: SignedAnswer): string
   /** Whether `mac` was made for exactly this answer with this key. */
   verify(answer: SignedAnswer, mac: string | undefined): boolean
@@ -59,23 +63,30 @@ export function answerKeyFromSecret(secret: Uint8Array): AnswerKey {
     throw new TypeError(`The secret for signed answers must be at least ${secretBytes} random bytes`)
   const key = Uint8Array.from(secret)
   const macOf = (text: string): Buffer => createHmac('sha256', key).update(text).digest()
+  const tagOf = (text: string): Buffer => macOf(text).subarray(0, tagBytes)
 
   return {
     id: macOf('libero answer key').toString('hex').slice(0, 16),
     sign(answer) {
-      const text = signedText(answer)
+      const nonce = randomBytes(nonceBytes).toString('hex')
+      const text = signedText(answer, nonce)
       if (text === undefined) throw new TypeError('An answer to sign needs sessionId, callId, digest, decision and by')
-      return macOf(text).toString('hex')
+      return nonce + tagOf(text).toString('hex')
     },
     verify(answer, mac) {
-      const text = signedText(answer)
-      if (text === undefined || typeof mac !== 'string' || !/^[0-9a-f]{64}$/.test(mac)) return false
-      return timingSafeEqual(macOf(text), Buffer.from(mac, 'hex'))
+      if (typeof mac !== 'string' || !macPattern.test(mac)) return false
+      const nonce = mac.slice(0, nonceBytes * 2)
+      const text = signedText(answer, nonce)
+      return text !== undefined && timingSafeEqual(tagOf(text), Buffer.from(mac.slice(nonce.length), 'hex'))
     },
   }
 }
 
 const secretBytes = 32
+/** A signature has 32 bytes: a random number, and as much of the HMAC as fits. */
+const nonceBytes = 8
+const tagBytes = 24
+const macPattern = /^[0-9a-f]{64}$/
 
 async function readSecret(path: string): Promise<Uint8Array | undefined> {
   const file = await readPrivateFile(path)
@@ -96,10 +107,11 @@ async function makeSecret(path: string): Promise<Uint8Array> {
 }
 
 /** The text to sign: unambiguous, in a fixed order, with a prefix that no other signed text has. */
-function signedText(answer: SignedAnswer): string | undefined {
-  const { sessionId, callId, digest, decision, by, scope } = answer ?? {}
+function signedText(answer: SignedAnswer, nonce: string): string | undefined {
+  const { sessionId, callId, digest, decision, by, scope, where, edits } = answer ?? {}
   const fields = [sessionId, callId, digest, decision, by]
   const isWhole = fields.every((field) => typeof field === 'string') && (decision === 'allow' || decision === 'deny')
   if (!isWhole || (scope !== undefined && typeof scope !== 'string')) return undefined
-  return JSON.stringify(['libero answer 1', ...fields, scope ?? null])
+  const extent = edits ? [where ?? null, edits.map((one) => [one.decision, one.note ?? null])] : where ? [where] : []
+  return JSON.stringify(['libero answer 2', nonce, ...fields, scope ?? null, ...extent])
 }

@@ -1,5 +1,5 @@
+import type { Grant } from './grant.ts'
 import { createGrantFile } from './grant-file.ts'
-import type { Grant } from './grants.ts'
 
 /** Removes the grants that count only for these sessions and their children, from those that the user's folder keeps. */
 export async function forgetSessionGrants(home: string, sessionIds: readonly string[]): Promise<void> {

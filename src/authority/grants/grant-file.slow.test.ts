@@ -4,12 +4,15 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ToolOrigin } from '../../core/authority.ts'
 import { systemClock } from '../../core/clock.ts'
+import type { Grant } from './grant.ts'
 import { createGrantFile } from './grant-file.ts'
 import { createGrants, type Grants } from './grants.ts'
 
-const origin: ToolOrigin = { layer: 'bundled' }
+const about: Omit<Grant, 'grantedAt' | 'key'> = {
+  ...{ tool: 'shell', origin: { layer: 'bundled' }, scope: 'project', project: '/desk' },
+  ...{ covers: 'every `ls` in this project that only reads', grantedBy: 'ada' },
+}
 let folder: string
 let children: ChildProcess[]
 
@@ -41,8 +44,9 @@ describe('among processes', { timeout: 60_000 }, () => {
 
   test('a process that revokes takes the approval from one that is running', async () => {
     const here = await load()
-    await here.add({ tool: 'shell', key: 'ls', origin, scope: 'always', grantedBy: 'ada' })
-    const wanted = { tool: 'shell', key: 'ls', origin, sessionIds: ['s'] }
+    await here.add({ ...about, key: 'ls' })
+    const { covers: _, scope: __, grantedBy: ___, ...at } = about
+    const wanted = { ...at, key: 'ls', sessionIds: ['s'] }
     expect(here.find(wanted)).toBeDefined()
     expect(await once(start('await grants.revoke(() => true)'), 'exit')).toEqual([0, null])
     await here.load()
@@ -61,7 +65,7 @@ describe('among processes', { timeout: 60_000 }, () => {
     }
     child.kill('SIGKILL')
     await once(child, 'exit')
-    await here.add({ tool: 'shell', key: 'after', origin, scope: 'always', grantedBy: 'ada' })
+    await here.add({ ...about, key: 'after' })
     const keys = here.list().map(({ key }) => key)
     expect(keys.length).toBeGreaterThanOrEqual(6)
     expect(keys).toEqual([...Array.from({ length: keys.length - 1 }, (_, i) => `k${i}`), 'after'])
@@ -70,10 +74,10 @@ describe('among processes', { timeout: 60_000 }, () => {
   test('concurrent processes get the same answer key', async () => {
     const code = `
       const key = await openAnswerKey(home)
-      console.log(key.sign({ sessionId: 's', callId: 'c', digest: 'd', decision: 'allow', by: 'ada' }))`
-    const macs = await Promise.all(Array.from({ length: 6 }, () => outputOf(start(code))))
-    expect(macs[0]).toMatch(/^[0-9a-f]{64}\n$/)
-    expect(new Set(macs).size).toBe(1)
+      console.log(key.id)`
+    const ids = await Promise.all(Array.from({ length: 6 }, () => outputOf(start(code))))
+    expect(ids[0]).toMatch(/^[0-9a-f]{16}\n$/)
+    expect(new Set(ids).size).toBe(1)
     expect(await readFile(join(folder, 'home', 'approval.key'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
   })
 })
@@ -92,7 +96,7 @@ function start(code: string): ChildProcess {
     import { createGrants } from ${at('grants.ts')}
     import { openAnswerKey } from ${at('answer-key.ts')}
     const home = ${JSON.stringify(join(folder, 'home'))}
-    const about = { tool: 'shell', origin: { layer: 'bundled' }, scope: 'always', grantedBy: 'ada' }
+    const about = ${JSON.stringify(about)}
     const grants = createGrants({ clock: systemClock, store: createGrantFile(home + '/grants.json') })
     await grants.load()
     ${code}`

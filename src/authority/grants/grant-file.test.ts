@@ -17,17 +17,20 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { PrivateFileError } from '../private-file.ts'
-import { createGrantFile } from './grant-file.ts'
-import { createGrants, type Grant, type GrantStore } from './grants.ts'
+import type { Grant } from './grant.ts'
+import { createGrantFile, type GrantFile } from './grant-file.ts'
+import { createGrants } from './grants.ts'
 
 const grant: Grant = {
   ...{ tool: 'shell', key: 'npm test', origin: { layer: 'bundled' }, scope: 'session', sessionId: 's-1' },
+  ...{ project: '/work', covers: 'exactly `npm test` in this project' },
+  within: { profile: 'workspace-write', reads: [], writes: [], hosts: [], home: 'empty' },
   ...{ grantedAt: 1_000, grantedBy: 'ada' },
 }
 
 let folder: string
 let path: string
-let file: GrantStore
+let file: GrantFile
 let umask: number
 
 beforeEach(async () => {
@@ -55,18 +58,21 @@ test('grants of every scope survive a restart', async () => {
   expect(before.list()).toEqual([])
 })
 
-test('B016 an approval for a project is kept only where that is switched on', async () => {
+test('B016 an approval for a project is kept unless that is switched off', async () => {
   const clock = fakeClock(1_000)
   const { sessionId: _, grantedAt: __, ...given } = grant
-  const ofProject = { ...given, scope: 'project', project: '/work' } as const
-  const wanted = { tool: 'shell', key: 'npm test', origin: grant.origin, sessionIds: ['new'], project: '/work' }
+  const ofProject = { ...given, scope: 'project' } as const
+  const { tool, key, origin, project } = grant
+  const wanted = { tool, key, origin, project, sessionIds: ['new'] }
 
-  await expect(createGrants({ clock, store: file }).add(ofProject)).rejects.toThrow(/projectScope/)
+  await expect(createGrants({ clock, store: file, projectScope: false }).add(ofProject)).rejects.toThrow(
+    /projectGrants/,
+  )
   expect(await readdir(folder)).toEqual([])
 
-  await createGrants({ clock, store: file, projectScope: true }).add(ofProject)
+  await createGrants({ clock, store: file }).add(ofProject)
   expect(await readdir(join(folder, 'home'))).toEqual(['grants.json'])
-  const later = createGrants({ clock, store: createGrantFile(path), projectScope: true })
+  const later = createGrants({ clock, store: createGrantFile(path) })
   await later.load()
   expect(later.find(wanted)).toMatchObject({ scope: 'project' })
   expect(later.find({ ...wanted, project: '/other' })).toBeUndefined()
@@ -113,13 +119,14 @@ test('a file that looks as old and as big as before is read again', async () => 
 })
 
 test.each([
-  ['no JSON', '{"version": 1,', 'version 1'],
-  ['empty', '', 'version 1'],
-  ['null', 'null', 'version 1'],
-  ['of a newer version', JSON.stringify({ version: 2, grants: [] }), 'version 1'],
-  ['without a list', JSON.stringify({ version: 1, grants: {} }), 'no list'],
-  ['with half a grant', JSON.stringify({ version: 1, grants: [grant, { ...grant, tool: undefined }] }), 'grants[1]'],
-  ['with an unknown limit', JSON.stringify({ version: 1, grants: [{ ...grant, onlyOn: 'monday' }] }), 'onlyOn'],
+  ['no JSON', '{"version": 2,', 'version 2'],
+  ['empty', '', 'version 2'],
+  ['null', 'null', 'version 2'],
+  ['of a newer version', JSON.stringify({ version: 3, grants: [] }), 'version 2'],
+  ['without a list', JSON.stringify({ version: 2, grants: {} }), 'no list'],
+  ['old and without a list', JSON.stringify({ version: 1 }), 'no list'],
+  ['with half a grant', JSON.stringify({ version: 2, grants: [grant, { ...grant, tool: undefined }] }), 'grants[1]'],
+  ['with an unknown limit', JSON.stringify({ version: 2, grants: [{ ...grant, onlyOn: 'monday' }] }), 'onlyOn'],
 ])('a file that is %s counts for nothing and is left as it is', async (_, text, word) => {
   await add(grant)
   expect(await file.read()).toHaveLength(1)
@@ -131,6 +138,27 @@ test.each([
     expect(String(error)).toContain(path)
   }
   expect(await readFile(path, 'utf8')).toBe(text)
+})
+
+test('S09 grants of version 1 do not count, and the file keeps them until they are forgotten', async () => {
+  const { project: _, within: __, covers: ___, sessionId: ____, ...old } = grant
+  const grants = [
+    { ...old, scope: 'always' },
+    { ...old, scope: 'session', sessionId: 's-1' },
+  ]
+  const text = JSON.stringify({ version: 1, grants })
+  await mkdir(join(folder, 'home'), { mode: 0o700 })
+  await writeFile(path, text, { mode: 0o600 })
+  expect(await file.read()).toEqual([])
+  expect(await file.ignored()).toEqual({ grants, isOld: true })
+  await file.change((list) => list)
+  expect(await readFile(path, 'utf8')).toBe(text)
+  await add(grant)
+  expect(await file.read()).toEqual([grant])
+  expect(await createGrantFile(path).ignored()).toEqual({ grants, isOld: false })
+  await file.forgetIgnored()
+  expect(await createGrantFile(path).ignored()).toEqual({ grants: [], isOld: false })
+  expect(await createGrantFile(path).read()).toEqual([grant])
 })
 
 test('FS-19 a link instead of the file is refused and left unchanged', async () => {

@@ -1,17 +1,22 @@
 import type { ToolOrigin } from '../../core/authority.ts'
 import type { Clock } from '../../core/clock.ts'
 import { CodedError } from '../../core/errors.ts'
-import { isRecord } from '../../core/is-record.ts'
 import { copyJson } from '../../core/turn.ts'
+import { type Placement, reaches } from '../confinement.ts'
+import { type Grant, isSameGrant, isSameOrigin, whyInvalidGrant } from './grant.ts'
 
-/** What a grant must cover: a call of this tool, from this origin, with this key, in one of these sessions or this project. */
+/** What a grant must cover: a call of this tool, from this origin, with this key, in this project and one of these sessions. */
 export interface GrantIdentity {
   readonly tool: string
+  /** The key of `coveredCalls`. */
   readonly key: string
   readonly origin: ToolOrigin
   /** The session of the call, then its parents, up to the root. */
   readonly sessionIds: readonly string[]
-  readonly project?: string
+  /** The workspace, all links resolved. */
+  readonly project: string
+  /** Where its commands would run. Absent for a call that runs none. */
+  readonly wanted?: Placement | undefined
 }
 
 /** Stores grants beyond the process. */
@@ -25,7 +30,7 @@ export interface GrantStore {
 interface GrantsOptions {
   readonly clock: Clock
   readonly store?: GrantStore
-  /** Whether grants for a project are allowed. Default false. */
+  /** Whether grants for a project are allowed. Default true. */
   readonly projectScope?: boolean
 }
 
@@ -46,7 +51,7 @@ export interface Grants {
 }
 
 /** Creates grants in memory, backed by a store if given. */
-export function createGrants({ clock, store = memoryOnly(), projectScope = false }: GrantsOptions): Grants {
+export function createGrants({ clock, store = memoryOnly(), projectScope = true }: GrantsOptions): Grants {
   let known: readonly Grant[] = []
   let byName = new Map<string, Grant[]>()
   let last: Promise<unknown> = Promise.resolve()
@@ -55,8 +60,7 @@ export function createGrants({ clock, store = memoryOnly(), projectScope = false
   function know(grants: readonly Grant[]): void {
     if (grants === known) return
     known = grants
-    // Grants bound to files come last, because they may be invalid.
-    byName = Map.groupBy([...grants.filter(({ bound }) => !bound), ...grants.filter(({ bound }) => bound)], nameOf)
+    byName = Map.groupBy([...grants].sort(byPreference), nameOf)
   }
 
   /** Runs store operations in order: an older read must not replace a newer one. */
@@ -76,11 +80,11 @@ export function createGrants({ clock, store = memoryOnly(), projectScope = false
     return expiresAt === undefined || latest < expiresAt
   }
 
-  function covers(grant: Grant, { tool, key, origin, sessionIds, project }: GrantIdentity): boolean {
-    if (grant.tool !== tool || grant.key !== key) return false
+  function covers(grant: Grant, { tool, key, origin, sessionIds, project, wanted }: GrantIdentity): boolean {
+    if (grant.tool !== tool || grant.key !== key || grant.project !== project) return false
+    if (wanted !== undefined && !reaches(grant.within, wanted)) return false
     if (!isSameOrigin(grant.origin, origin) || !isCurrent(grant)) return false
-    if (grant.scope === 'session') return sessionIds.includes(grant.sessionId!)
-    return grant.scope === 'always' || (projectScope && grant.project === project)
+    return grant.scope === 'session' ? sessionIds.includes(grant.sessionId!) : projectScope
   }
 
   async function revoke(isMeant: (grant: Grant) => boolean): Promise<number> {
@@ -130,6 +134,12 @@ function memoryOnly(): GrantStore {
   }
 }
 
+/** What was allowed outside runs there. Grants bound to files come last, because they may be invalid. */
+function byPreference(one: Grant, other: Grant): number {
+  const rank = ({ within, bound }: Grant): number => (within === 'outside' ? 0 : 2) + (bound ? 1 : 0)
+  return rank(one) - rank(other)
+}
+
 /** The index key. It may collide, so tool and key are compared as well. */
 function nameOf({ tool, key }: { readonly tool: string; readonly key: string }): string {
   return `${tool}\n${key}`
@@ -147,101 +157,6 @@ function withoutOldest(grants: readonly Grant[]): readonly Grant[] {
 function projectScopeOff({ tool, key }: Grant): CodedError {
   return new CodedError(
     'Validation/ProjectScopeOff',
-    `the approval of ${tool} (${key}) cannot be kept for the project, because approvals for projects are off; switch projectScope on, or keep it for the session`,
+    `the approval of ${tool} (${key}) cannot be kept for the project, because approvals for projects are off; switch projectGrants on, or keep it for the session`,
   )
-}
-
-/** How long an approval counts. */
-export type ApprovalScope = 'once' | GrantScope
-
-type GrantScope = 'session' | 'project' | 'always'
-
-/** An approval that counts for longer than one call. */
-export interface Grant {
-  readonly tool: string
-  readonly key: string
-  /** The grant covers neither another tool of that name nor this one after its code changed. */
-  readonly origin: ToolOrigin
-  readonly scope: GrantScope
-  /** With scope `session`: the grant covers it and the sessions of its children. */
-  readonly sessionId?: string
-  readonly project?: string
-  /** In ms since the epoch. */
-  readonly grantedAt: number
-  readonly grantedBy: string
-  /** In ms since the epoch. The grant ends then. */
-  readonly expiresAt?: number
-  /** Digests by file path. The grant is void once one of the files changes. */
-  readonly bound?: Readonly<Record<string, string>>
-}
-
-/** Why a value is not a valid grant. Strict: an unknown field may be an unknown limit. */
-export function whyInvalidGrant(value: unknown): string | undefined {
-  if (!isRecord(value)) return 'it is not an object'
-  for (const [field, isRight] of Object.entries(fields))
-    if (!isRight(value[field])) return `its ${field} is missing or wrong`
-  const unknown = Object.keys(value).find((field) => !Object.hasOwn(fields, field))
-  if (unknown !== undefined) return `it has a field "${unknown}" that this version does not know`
-  if ((value.scope === 'session') !== (value.sessionId !== undefined)) return 'sessionId goes with scope session'
-  if ((value.scope === 'project') !== (value.project !== undefined)) return 'project goes with scope project'
-  return undefined
-}
-
-/** Whether two grants allow the same for the same time; by whom and since when does not matter. */
-export function isSameGrant(one: Grant, other: Grant): boolean {
-  return contentOf(one) === contentOf(other)
-}
-
-/** Whether two origins are the same. A grant never passes to another tool of the same name. */
-function isSameOrigin(one: ToolOrigin, other: ToolOrigin): boolean {
-  return one.layer === other.layer && one.path === other.path && one.digest === other.digest
-}
-
-/** The part of an origin that a grant stores; the rest may differ at the next start. */
-export function identityOf({ layer, path, digest }: ToolOrigin): ToolOrigin {
-  return { layer, ...(path !== undefined && { path }), ...(digest !== undefined && { digest }) }
-}
-
-const layers = new Set<unknown>([
-  'host',
-  'bundled',
-  'global',
-  'project',
-  'mcp',
-  'plugin',
-] satisfies ToolOrigin['layer'][])
-const scopes = new Set<unknown>(['session', 'project', 'always'] satisfies GrantScope[])
-
-const fields: { readonly [Field in keyof Required<Grant>]: (value: unknown) => boolean } = {
-  tool: isText,
-  key: isText,
-  origin: isOrigin,
-  scope: (value) => scopes.has(value),
-  sessionId: orAbsent(isText),
-  project: orAbsent(isText),
-  grantedAt: Number.isFinite,
-  grantedBy: isText,
-  expiresAt: orAbsent(Number.isFinite),
-  bound: orAbsent((value) => isRecord(value) && Object.values(value).every(isText)),
-}
-
-function contentOf({ tool, key, origin, scope, sessionId, project, expiresAt, bound = {} }: Grant): string {
-  const { layer, path, digest } = origin
-  const files = Object.keys(bound).sort()
-  const bounds = files.map((file) => [file, bound[file]])
-  return JSON.stringify([tool, key, layer, path, digest, scope, sessionId, project, expiresAt, bounds])
-}
-
-function isOrigin(value: unknown): boolean {
-  if (!isRecord(value)) return false
-  const { layer, path, digest, ...more } = value
-  return layers.has(layer) && [path, digest].every(orAbsent(isText)) && Object.keys(more).length === 0
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value !== ''
-}
-
-function orAbsent(isRight: (value: unknown) => boolean): (value: unknown) => boolean {
-  return (value) => value === undefined || isRight(value)
 }

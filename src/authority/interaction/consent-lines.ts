@@ -1,7 +1,8 @@
 import type { ToolOrigin } from '../../core/authority.ts'
 import { shellQuote } from '../../core/execution.ts'
+import { longestSecret } from '../../platform/redact.ts'
+import type { ReadRedirect } from '../../shell/reading.ts'
 import type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from '../judged-call.ts'
-import type { ReadRedirect } from '../shell/reading.ts'
 
 /** Makes a text safe to show, on one line or with its line breaks kept. */
 type Show = (text: string, lines?: 'kept' | 'shown') => string
@@ -71,7 +72,7 @@ export function changeLines(
   return [
     `CHANGED: ${who} since it was accepted`,
     says === '' ? 'it says nothing about itself now' : 'it says about itself now, unchecked:',
-    ...(says === '' ? [] : withoutGaps(show(says.slice(0, mostSaid), 'kept').split('\n'))),
+    ...(says === '' ? [] : withoutGaps(start(says, mostSaid, show, 'kept').split('\n'))),
     ...(left > 0 ? [`    … and ${left} more characters`] : []),
   ]
 }
@@ -129,10 +130,15 @@ function commandBlock(number: number, facts: CommandFacts, show: Show): string[]
     ...(facts.why === undefined ? [] : [`mind: ${facts.why}`]),
   ]
   return [
-    `  ${number}. ${show(argv.slice(0, longestCommand)) || '(no command)'}${argv.length > longestCommand ? ' … (see the arguments)' : ''}`,
+    `  ${number}. ${start(argv, longestCommand, show) || '(no command)'}${argv.length > longestCommand ? ' … (see the arguments)' : ''}`,
     ...more.map((line) => `     ${show(line)}`),
     `     ${effectsLine(facts.effects, show)}`,
   ]
+}
+
+/** The beginning of a text. It is shown first and cut then: a cut before would split a secret, which is then not masked. */
+function start(text: string, most: number, show: Show, lines?: 'kept'): string {
+  return show(text.slice(0, most + longestSecret), lines).slice(0, most)
 }
 
 /** Shows where a word begins and ends. */

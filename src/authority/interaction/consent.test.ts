@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Decision } from '../../core/authority.ts'
+import type { Confinement } from '../../core/execution.ts'
 import { createRedactor } from '../../platform/redact.ts'
-import { changedDefinition } from '../decide.ts'
+import type { ReadCommand } from '../../shell/reading.ts'
+import { changedDefinition } from '../floor.ts'
 import type { CommandFacts, JudgedCall, ShellFacts } from '../judged-call.ts'
-import type { ReadCommand } from '../shell/reading.ts'
 import { approvePayload, batchPayload, consentOf } from './consent.ts'
 
 /** Of any code points, halves of pairs included. */
@@ -47,13 +48,13 @@ function line(text: string, shell: Partial<ShellFacts> = {}): JudgedCall {
 describe('the prompt of a call shows', () => {
   test('the tool, the reason for the question, its effects, and every argument', () => {
     const call = called({ path: 'src/a.ts', content: 'one\n\ntwo', mode: 420, tags: ['x'] })
-    const { title, lines, text } = consentOf(call, { ...where, sandbox: 'none' })
+    const { title, lines, text } = consentOf(call, { ...where, context: 'docker' })
     expect(title).toBe('Allow write_file?')
     expect(lines).toEqual([
       'tool: write_file (bundled)',
       'asked because: nothing allows it',
       'runs in: /desk/app',
-      'sandbox: none',
+      'execution context: docker',
       'does: fs.write src/a.ts',
       'arguments (24 characters, all shown):',
       '  path: src/a.ts',
@@ -97,6 +98,7 @@ describe('the prompt of a call shows', () => {
     ]
     const call = line('…', { commands, obstacles: ['a command substitution, $(…)'] })
     expect(consentOf(call, where).lines.slice(3, -3)).toEqual([
+      'commands run: OUTSIDE any sandbox, with all your rights',
       'runs 2 commands:',
       "  1. git commit -m 'it'\\''s done' *.ts",
       '     in: src',
@@ -211,6 +213,10 @@ describe('SE-06 secrets are masked, and nothing else', () => {
     expect(shown(text).lines).toContain('    │ rm -rf src')
   })
 
+  test('S14 a secret at the end of a command that is cut is masked whole', () => {
+    for (let n = 3950; n < 4000; n++) expect(shown(`echo ${'x'.repeat(n)} ${key}`).text).not.toMatch(/sk-/)
+  })
+
   test('it says how many', () => {
     const { masked, notes } = shown(`a ${key} b ${key}`)
     expect(masked).toBe(2)
@@ -244,24 +250,94 @@ describe('for how long it can be approved', () => {
   }
 
   test.each(Object.entries(once))('once: %s', (_, [call, decision]) => {
-    const { scopes, notes } = consentOf(call, { ...where, decision })
-    expect(scopes).toEqual(['once'])
+    const { choices, notes } = consentOf(call, { ...where, decision })
+    expect(choices).toEqual([{ scope: 'once', words: 'once' }])
     expect(notes.join()).toContain('Can be approved for this once only: ')
   })
 
-  test('for any scope: calls that a grant identifies', () => {
-    for (const call of [called({}), line('ls')]) {
-      expect(consentOf(call, where)).toMatchObject({ scopes: ['once', 'session', 'always'], notes: [] })
-      const { scopes } = consentOf(call, { ...where, projectGrants: true })
-      expect(scopes).toEqual(['once', 'session', 'project', 'always'])
-    }
+  const inside = {
+    ...{ profile: 'workspace-write', reads: [], writes: [], hidden: [], hosts: [], home: 'empty' },
+  } as const satisfies Confinement
+  const offered = (call: JudgedCall, more: Partial<Parameters<typeof consentOf>[1]> = {}): string[] =>
+    consentOf(call, { ...where, ...more }).choices.map(({ words }) => words)
+
+  test('T03 in a session or a project: calls that a grant identifies, with what it covers', () => {
+    expect(offered(called({}))).toEqual([
+      'once',
+      'in this session: write_file in src of this project (not in folders below it)',
+      'always: write_file in src of this project (not in folders below it)',
+    ])
+    expect(offered(called({}), { projectGrants: false })).toHaveLength(2)
+  })
+
+  test('T03 without a sandbox, commands are approved for a session at most', () => {
+    expect(offered(line('make', { commands: [command(['make'])] }))).toEqual([
+      'once',
+      'in this session: exactly `make` in this project',
+    ])
+  })
+
+  test('T03 with a sandbox: once inside, once outside, in this session, always, and each says where', () => {
+    const decision = { ...asks, confinement: inside }
+    const call = line('make', { commands: [command(['make'])] })
+    expect(consentOf(call, { ...where, decision }).choices).toEqual([
+      { scope: 'once', where: 'inside', words: 'once, inside the sandbox workspace-write' },
+      { scope: 'once', where: 'outside', words: 'once, outside any sandbox, with all your rights' },
+      {
+        ...{ scope: 'session', where: 'inside' },
+        words: 'in this session: exactly `make` in this project, inside the sandbox workspace-write',
+      },
+      {
+        ...{ scope: 'project', where: 'inside' },
+        words: 'always: exactly `make` in this project, inside the sandbox workspace-write',
+      },
+    ])
+    expect(consentOf(call, { ...where, decision }).lines).toContain(
+      'commands run: in the sandbox workspace-write: no network; home not visible',
+    )
+  })
+
+  test('T03 inside a sandbox, the very line of an interpreter or with unknown parts can be approved for longer', () => {
+    for (const key of ['an interpreter', 'a line with unknown parts', 'a line that was not read'])
+      expect(offered(once[key]![0], { decision: { ...asks, confinement: inside } })[3]).toBe(
+        'always: exactly `x` in this project, inside the sandbox workspace-write',
+      )
+    expect(offered(line('x'), { decision: { ...asks, by: 'floor', confinement: inside } })).toHaveLength(2)
+  })
+
+  test('T03 what must run outside is approved for a session at most', () => {
+    const decision = { ...asks, confinement: 'outside' } as const
+    expect(consentOf(line('make', { commands: [command(['make'])] }), { ...where, decision }).choices).toEqual([
+      { scope: 'once', where: 'outside', words: 'once, outside any sandbox, with all your rights' },
+      {
+        ...{ scope: 'session', where: 'outside' },
+        words: 'in this session: exactly `make` in this project, outside any sandbox, with all your rights',
+      },
+    ])
+  })
+
+  test('the prompt says what a sandbox opens', () => {
+    const reach = { ...inside, reads: ['/etc/hosts'], writes: ['/tmp/x'], hosts: ['a.test'], home: 'readable' } as const
+    const { lines } = consentOf(line('x'), { ...where, decision: { ...asks, confinement: reach } })
+    expect(lines).toContain(
+      'commands run: in the sandbox workspace-write: a.test; home readable except for secrets; reads /etc/hosts; writes /tmp/x',
+    )
+    expect(lines).toContain('runs in: /desk/app')
+    const open = { ...inside, hosts: 'any' } as const
+    expect(consentOf(line('x'), { ...where, decision: { ...asks, confinement: open } }).text).toContain('any network')
+  })
+
+  test('T03 a tool that says not what it does may be allowed outside once; one that runs no commands has no such choice', () => {
+    const decision = { ...asks, confinement: inside }
+    expect(offered(called({}, { effects: [{ effect: 'unknown' }] }), { decision })).toHaveLength(4)
+    expect(offered(called({}), { decision })).toEqual(offered(called({})))
   })
 })
 
 describe('the question', () => {
   test('about one call is plain data with its digest', () => {
     const payload = approvePayload(line('ls'), { ...where, callId: 'c1' })
-    const { text, ...consent } = consentOf(line('ls'), where)
+    const { text, choices, ...consent } = consentOf(line('ls'), where)
     expect(payload).toEqual({
       kind: 'Approve',
       toolId: 'shell',
@@ -270,7 +346,8 @@ describe('the question', () => {
       call: { callId: 'c1', tool: 'shell', origin: { layer: 'bundled' }, effects: [{ effect: 'exec' }] },
       consent,
       digest: 'D',
-      scopes: consent.scopes,
+      choices,
+      scopes: ['once', 'session'],
     })
     expect(JSON.parse(JSON.stringify(payload))).toEqual(payload)
     expect(approvePayload(line('ls'), { ...where, callId: 'c1', digest: 'with files' }).digest).toBe('with files')
@@ -282,9 +359,11 @@ describe('the question', () => {
     const batch = batchPayload([first, second])
     expect(batch).toMatchObject({ kind: 'Approve', toolId: 'shell', approvalKey: 'ls, ls', scopes: ['once'] })
     expect(batch.calls.map(({ call, digest, scopes }) => [call.callId, digest, scopes.length])).toEqual([
-      ['c1', 'D', 3],
+      ['c1', 'D', 2],
       ['c2', 'E', 1],
     ])
+    expect(batch.choices).toEqual([{ scope: 'once', words: 'once' }])
+    expect(batchPayload([first, first]).choices).toEqual(first.choices)
     expect(batch.description).toBe(`1 of 2. ${first.description}\n\n2 of 2. ${second.description}`)
   })
 })
@@ -336,9 +415,11 @@ describe('a tool of a server', () => {
   })
 
   test('PI-02 whose definition changed may get a grant, which covers this definition', () => {
-    expect(consentOf(changed, { ...where, decision: floor }).scopes).toEqual(['once', 'session', 'always'])
-    expect(consentOf(changed, { ...where, decision: { ...asks, by: 'floor' } }).scopes).toEqual(['once'])
+    const scopes = (call: JudgedCall, decision: Decision): string[] =>
+      consentOf(call, { ...where, decision }).choices.map(({ scope }) => scope)
+    expect(scopes(changed, floor)).toEqual(['once', 'session', 'project'])
+    expect(scopes(changed, { ...asks, by: 'floor' })).toEqual(['once'])
     const { digest: _, ...origin } = changed.origin
-    expect(consentOf({ ...changed, origin }, { ...where, decision: floor }).scopes).toEqual(['once'])
+    expect(scopes({ ...changed, origin }, floor)).toEqual(['once'])
   })
 })

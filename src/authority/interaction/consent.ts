@@ -1,23 +1,29 @@
-import type { Decision } from '../../core/authority.ts'
+import type { ApprovalScope, Decision } from '../../core/authority.ts'
 import type { ToolPreview } from '../../core/tool.ts'
 import type { Redactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { changedDefinition } from '../decide.ts'
-import type { ApprovalScope } from '../grants/grants.ts'
+import { placementText } from '../confinement.ts'
+import { changedDefinition, outsideRequest } from '../floor.ts'
+import { coveredCalls } from '../grants/covered-calls.ts'
 import type { JudgedCall } from '../judged-call.ts'
+import { runsCommands } from '../placement.ts'
+import { type ApprovalOption, approvalOptions } from './approval-options.ts'
 import { argumentLines, changeLines, commandLines, effectsLine, originText, programName } from './consent-lines.ts'
 import { changeHeading, maskSecrets } from './preview.ts'
 
 interface ConsentOptions {
   readonly decision: Decision
   readonly cwd: string
-  readonly sandbox?: string
+  /** The kind of execution context, if it is not this machine. */
+  readonly context?: string
   readonly redactor?: Redactor
-  /** Whether a grant for the project may be offered. Default false. */
+  /** Whether a grant for the project may be offered. Default true. */
   readonly projectGrants?: boolean
   /** The changes the call would make, or why it would fail, as the tool reports it. */
   readonly preview?: ToolPreview
   readonly wouldFail?: string
+  /** The same command ran before in a sandbox in which it could change the workspace. */
+  readonly hasRun?: boolean
 }
 
 /**
@@ -33,15 +39,17 @@ interface Consent {
   readonly length: number
   /** The number of masked secrets. Nothing else is hidden. */
   readonly masked: number
-  /** The scopes a person may choose: more than `once` only where a grant identifies the call. */
-  readonly scopes: readonly ApprovalScope[]
+  /** What a person may choose: more than `once` only where a grant identifies the call. */
+  readonly choices: readonly ApprovalOption[]
   /** Warnings, which are part of the lines too. */
   readonly notes: readonly string[]
+  /** What decided that a person is asked, and why; part of the lines too. */
+  readonly asked: Pick<Decision, 'by' | 'why' | 'rule'>
 }
 
 /** Builds the prompt for a call. */
 export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
-  const { decision, cwd, sandbox, redactor, projectGrants = false } = options
+  const { decision, cwd, context, redactor } = options
   const { tool, origin, input, shell, effects } = call
   const seen = { masked: 0, hasHidden: false, isTooLong: false }
   const show = (text: string, lines: 'kept' | 'shown' = 'shown'): string => {
@@ -55,12 +63,16 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
   }
   const args = argumentLines(input, show)
   const onceOnly = whyOnce(call, decision)
+  const { by, why, rule } = decision
+  const asked = { by, why: show(why), ...(rule !== undefined && { rule: show(rule) }) }
+  const place = placementText(decision.confinement ?? 'outside')
   const body = [
     `tool: ${show(tool)} (${show(originText(origin))})`,
-    `asked because: ${show(decision.why)}${decision.rule === undefined ? '' : ` (${show(decision.rule)})`}`,
+    `asked because: ${asked.why}${asked.rule === undefined ? '' : ` (${asked.rule})`}`,
     ...changeLines(call, show),
     `runs in: ${show(cwd)}`,
-    ...(sandbox === undefined ? [] : [`sandbox: ${show(sandbox)}`]),
+    ...(runsCommands(call) ? [`commands run: ${show(place)}`] : []),
+    ...(context === undefined ? [] : [`execution context: ${show(context)}`]),
     ...(shell ? commandLines(shell, show) : [effectsLine(effects, show)]),
     ...(options.preview?.files ?? []).map((file) => show(changeHeading(file))),
     ...(options.wouldFail === undefined ? [] : [`would fail: ${show(options.wouldFail)}`]),
@@ -71,6 +83,9 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
     ...(seen.hasHidden ? ['Characters that cannot be seen are shown escaped.'] : []),
     ...(seen.masked > 0 ? [`Only secrets are masked, ${seen.masked} of them: [REDACTED:…]. All else is shown.`] : []),
     ...(seen.isTooLong ? ['It is too long to look for secrets: nothing in the long text is masked.'] : []),
+    ...(options.hasRun
+      ? ['It ran already in this session, in the sandbox workspace-write: it would run a second time.']
+      : []),
     ...(onceOnly === undefined ? [] : [`Can be approved for this once only: ${onceOnly}.`]),
   ]
   const title = `Allow ${show(tool)}?`
@@ -82,12 +97,30 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
     truncated: false,
     length: args.length,
     masked: seen.masked,
-    scopes: onceOnly === undefined ? everyScope.filter((one) => one !== 'project' || projectGrants) : ['once'],
+    choices: choicesFor(call, options).map((one) => ({ ...one, words: show(one.words) })),
     notes,
+    asked,
   }
 }
 
 const mostMasked = 256 * 1024
+
+/** What a person may choose about a call. The words may contain secrets of the call. */
+export function choicesFor(
+  call: JudgedCall,
+  { decision, projectGrants = true }: Pick<ConsentOptions, 'decision' | 'projectGrants'>,
+): ApprovalOption[] {
+  const { confinement } = decision
+  const isInside = confinement !== undefined && confinement !== 'outside'
+  // Outside any sandbox an approval ends with its session.
+  const isLasting = projectGrants && (isInside || !runsCommands(call))
+  const longest = isLasting ? 'project' : 'session'
+  return approvalOptions({
+    place: call.effects.some(({ effect }) => effect === 'exec' || effect === 'unknown') ? confinement : undefined,
+    covers: coveredCalls(call).words,
+    longest: whyOnce(call, decision) === undefined ? longest : 'once',
+  })
+}
 
 /** The payload of an `Approve` request for one call. Plain JSON. */
 export interface ApprovePayload extends Readonly<Record<string, unknown>> {
@@ -96,23 +129,29 @@ export interface ApprovePayload extends Readonly<Record<string, unknown>> {
   readonly approvalKey: string
   readonly description: string
   readonly call: Pick<JudgedCall, 'tool' | 'origin' | 'effects'> & { readonly callId: string }
-  readonly consent: Omit<Consent, 'text'>
+  readonly consent: Omit<Consent, 'text' | 'choices'>
   /** The changes it would make, if the tool reports them: a bounded diff per file. */
   readonly preview?: ToolPreview
   readonly wouldFail?: string
+  /** How many edits it has, if they can be decided about one by one: by `edits` in the answer. */
+  readonly edits?: number
   /** Identifies exactly what is approved. */
   readonly digest: string
+  /** What a person may choose, with what each choice covers. */
+  readonly choices: readonly ApprovalOption[]
+  /** The scopes of the choices. */
   readonly scopes: readonly ApprovalScope[]
 }
 
 interface ApproveOptions extends ConsentOptions {
   readonly callId: string
   readonly digest?: string
+  readonly edits?: number
 }
 
 /** The payload of an `Approve` request for one call. */
 export function approvePayload(call: JudgedCall, options: ApproveOptions): ApprovePayload {
-  const { text, ...consent } = consentOf(call, options)
+  const { text, choices, ...consent } = consentOf(call, options)
   const { tool, origin, effects, key } = call
   return {
     kind: 'Approve',
@@ -122,8 +161,9 @@ export function approvePayload(call: JudgedCall, options: ApproveOptions): Appro
     call: { callId: options.callId, tool, origin, effects },
     consent,
     digest: options.digest ?? call.digest,
-    scopes: consent.scopes,
+    ...offering(choices),
     ...(options.preview && { preview: options.preview }),
+    ...(options.edits !== undefined && { edits: options.edits }),
     ...(options.wouldFail !== undefined && { wouldFail: options.wouldFail }),
   }
 }
@@ -135,7 +175,8 @@ export interface BatchPayload extends Readonly<Record<string, unknown>> {
   readonly approvalKey: string
   readonly description: string
   readonly calls: readonly ApprovePayload[]
-  /** The scopes that may be chosen for all calls at once. */
+  /** What may be chosen for all calls at once. */
+  readonly choices: readonly ApprovalOption[]
   readonly scopes: readonly ApprovalScope[]
 }
 
@@ -148,18 +189,34 @@ export function batchPayload(list: readonly ApprovePayload[]): BatchPayload {
     approvalKey: list.map(({ approvalKey }) => approvalKey).join(', '),
     description: list.map(({ description }, i) => `${i + 1} of ${list.length}. ${description}`).join('\n\n'),
     calls: list,
-    scopes: everyScope.filter((scope) => list.every(({ scopes }) => scopes.includes(scope))),
+    ...offering(commonChoices(list)),
   }
 }
 
-const everyScope: readonly ApprovalScope[] = ['once', 'session', 'project', 'always']
+const offering = (choices: readonly ApprovalOption[]): Pick<ApprovePayload, 'choices' | 'scopes'> => ({
+  choices,
+  scopes: [...new Set(choices.map(({ scope }) => scope))],
+})
+
+/** The choices that every call has, with the words of all. */
+function commonChoices([first, ...rest]: readonly ApprovePayload[]): ApprovalOption[] {
+  return (first?.choices ?? []).flatMap((one) => {
+    const same = rest.map(({ choices }) =>
+      choices.find(({ scope, where }) => scope === one.scope && where === one.where),
+    )
+    if (same.includes(undefined)) return []
+    const words = [...new Set([one, ...same].map((choice) => choice!.words))]
+    return [{ ...one, words: words.join('; ') }]
+  })
+}
 
 const placeholdersIn = (text: string): number => text.match(/\[REDACTED:\d+\]/g)?.length ?? 0
 
-function whyOnce({ shell, origin }: JudgedCall, { by, rule }: Decision): string | undefined {
-  if (by === 'floor' && rule !== changedDefinition) return 'it could hurt beyond repair'
+function whyOnce({ shell, origin }: JudgedCall, { by, rule, confinement }: Decision): string | undefined {
+  if (by === 'floor' && rule !== changedDefinition && rule !== outsideRequest) return 'it is asked about each time'
   if (origin.isChanged && origin.digest === undefined) return 'without a digest it cannot be told from a later version'
-  if (!shell) return undefined
+  // Whatever the same line does, it does inside the sandbox.
+  if (!shell || typeof confinement === 'object') return undefined
   if (!shell.isWhole || shell.obstacles.length > 0) return 'not all that it does can be known'
   const never = shell.commands.find(({ mayRemember }) => !mayRemember)
   return (

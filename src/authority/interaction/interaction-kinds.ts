@@ -1,10 +1,12 @@
 import { show } from '../../core/behavior.ts'
+import { areEditDecisions, readEditDecisions } from '../../core/edit-outcomes.ts'
 import { CodedError } from '../../core/errors.ts'
-import type {
-  InteractionKind,
-  InteractionPayloads,
-  InteractionRequest,
-  InteractionResponse,
+import {
+  type InteractionKind,
+  type InteractionPayloads,
+  type InteractionRequest,
+  type InteractionResponse,
+  questionAbout,
 } from '../../core/interaction.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { copyJson } from '../../core/turn.ts'
@@ -32,8 +34,13 @@ export function checkInteraction(request: InteractionRequest): CheckedInteractio
 /** How long a question of this kind may be shown: for a duration, or until a fixed time. */
 export function timeLimitOf({ kind, payload }: CheckedInteraction): TimeLimit {
   if (kind === 'Auth.DeviceCode') return { until: payload.expiresAt as number }
+  if (isPlan({ kind, payload })) return { ms: 30 * 60_000 } // it is read, and may be changed in an editor
   return { ms: kind === 'Confirm' ? 60_000 : 120_000 }
 }
+
+/** A question for yes or no about a plan may be answered with a changed plan, which is a yes to that one. */
+const isPlan = ({ kind, payload }: CheckedInteraction): boolean =>
+  kind === 'Confirm' && typeof payload.plan === 'string'
 
 export type TimeLimit = { readonly ms: number } | { readonly until: number }
 
@@ -74,18 +81,28 @@ export type InteractionAnswer = InteractionResponse | boolean | string | readonl
 
 /**
  * The response for an answer. Throws on invalid answers: only a clear yes counts as one. A word such as `session` for an
- * approval becomes `{ scope: 'session' }`.
+ * approval becomes `{ scope: 'session' }`. Decisions about the edits of a call must be one for each edit.
  */
-export function readAnswer(kind: InteractionKind, answer: unknown): InteractionResponse {
-  const response = responseOf(yesOrNo.has(kind) && isDetailed(answer) ? { status: 'accepted', value: answer } : answer)
+export function readAnswer(
+  kind: InteractionKind,
+  answer: unknown,
+  payload: InteractionRequest['payload'],
+): InteractionResponse {
+  const isValue = yesOrNo.has(kind) && isRecord(answer) && !('status' in answer)
+  const response = responseOf(isValue ? { status: 'accepted', value: answer } : answer)
   if (!response) throw wrongAnswer(kind, 'a response, true, false, a text or a list')
   if (response.status !== 'accepted' || !yesOrNo.has(kind)) return response
   const { value } = response
   if (value === false) return { status: 'rejected', reason: 'declined' }
   if (value === true) return response
+  if (isPlan({ kind, payload }) && isRecord(value) && typeof value.plan === 'string' && value.plan.trim() !== '')
+    return { status: 'accepted', value: { plan: value.plan } }
   if (kind === 'Confirm') throw wrongAnswer(kind, 'true or false')
   if (isScope(value)) return { status: 'accepted', value: { scope: value } }
-  if (isDetailed(value)) return response
+  if (isDetailed(value)) {
+    checkEdits(payload, value as { readonly edits?: unknown; readonly calls?: object })
+    return response
+  }
   throw wrongAnswer(
     kind,
     `true, false, one of ${scopes.join(', ')}, or an object with ${Object.keys(details).join(', ')}`,
@@ -93,7 +110,7 @@ export function readAnswer(kind: InteractionKind, answer: unknown): InteractionR
 }
 
 const yesOrNo = new Set<InteractionKind>(['Approve', 'Confirm', 'grantStageTool'])
-const scopes = ['once', 'session', 'project', 'always']
+const scopes = ['once', 'session', 'project']
 
 /** Only known words count as yes: a typed `n` is a text too. */
 function isScope(value: unknown): boolean {
@@ -104,8 +121,30 @@ const details: Record<string, (value: unknown) => boolean> = {
   scope: isScope,
   expiresAt: Number.isFinite,
   note: (value) => typeof value === 'string',
-  calls: (value) => isRecord(value) && Object.values(value).every((one) => one === 'allow' || one === 'deny'),
+  where: (value) => value === 'inside' || value === 'outside',
+  edits: areEditDecisions,
+  calls: (value) => isRecord(value) && Object.values(value).every(isVerdict),
 }
+
+const isDecision = (value: unknown): boolean => value === 'allow' || value === 'deny'
+
+function isVerdict(value: unknown): boolean {
+  if (!isRecord(value)) return isDecision(value)
+  const { decision, note = '', edits, ...others } = value
+  const isKnown = isDecision(decision) && typeof note === 'string' && Object.keys(others).length === 0
+  return isKnown && (edits === undefined || areEditDecisions(edits))
+}
+
+/** Throws if an answer does not decide about exactly the edits of each call. */
+function checkEdits(payload: InteractionRequest['payload'], answer: { edits?: unknown; calls?: object }): void {
+  const { edits, calls } = answer
+  if (edits !== undefined) readEditDecisions(edits, editsIn(payload))
+  for (const [callId, verdict] of Object.entries(calls ?? {}))
+    if (isRecord(verdict) && verdict.edits !== undefined)
+      readEditDecisions(verdict.edits, editsIn(questionAbout(payload, callId)))
+}
+
+const editsIn = (payload: Readonly<Record<string, unknown>>): number => Number(payload.edits ?? 0)
 
 /** At least one field, and only known ones: `{ approved: false }` is no yes. */
 function isDetailed(value: unknown): boolean {

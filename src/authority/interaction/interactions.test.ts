@@ -61,6 +61,7 @@ describe('an answer', () => {
   test.each([
     { scope: 'session', expiresAt: 9_000 },
     { note: 'but only today' },
+    { where: 'outside' },
     { calls: { 'c-1': 'allow', 'c-2': 'deny' } },
   ])('to an approval may say more: %j', async (value) => {
     hub.attach(() => ({ status: 'accepted', value }))
@@ -69,10 +70,23 @@ describe('an answer', () => {
     expect(await hub.interact(confirm, { signal })).toMatchObject({ status: 'left' })
   })
 
-  test.each(['once', 'session', 'project', 'always'])('to an approval may be the word %s', async (scope) => {
+  test.each(['once', 'session', 'project'])('to an approval may be the word %s', async (scope) => {
     hub.attach(() => scope)
     expect(await hub.interact(approve, { signal })).toMatchObject({ status: 'accepted', value: { scope } })
   })
+
+  test.each(['always', { scope: 'always' }, { where: 'everywhere' }, { scope: 'once', place: 'outside' }])(
+    'S09 %j is no answer to an approval: nothing is kept for all projects',
+    async (value) => {
+      const screen = fakeScreen()
+      const outcome = hub.interact(approve, { signal })
+      const prompt = await screen.next()
+      const invalid = expect.objectContaining({ class: 'Validation', code: 'InteractionAnswerInvalid' })
+      expect(() => prompt.respond({ status: 'accepted', value })).toThrow(invalid)
+      prompt.respond(false)
+      expect(await outcome).toMatchObject({ status: 'rejected' })
+    },
+  )
 
   test('that is invalid is refused, and the question stays open', async () => {
     const screen = fakeScreen()

@@ -99,7 +99,7 @@ export function createInteractions(options: InteractionsOptions): Interactions {
       countdown: new Countdown(clock, limit, () => question.answer({ status: 'timeout' }, undefined)),
       queues: new Set(),
       answer(answer, by) {
-        const response = readAnswer(kind, answer)
+        const response = readAnswer(kind, answer, about.payload)
         const { status } = response
         const who = by !== undefined && { by }
         end(

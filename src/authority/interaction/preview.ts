@@ -1,7 +1,9 @@
+import type { Decision } from '../../core/authority.ts'
 import { messageOf } from '../../core/errors.ts'
+import { confinedExecution } from '../../core/execution.ts'
 import type { HookContexts } from '../../core/hook-map.ts'
 import type { Run } from '../../core/run.ts'
-import type { FilePreview, ToolDef, ToolPreview } from '../../core/tool.ts'
+import type { EditPreview, FilePreview, ToolDef, ToolPreview } from '../../core/tool.ts'
 import { copyJson } from '../../core/turn.ts'
 import { placeholder, type Redactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
@@ -27,14 +29,29 @@ const mostLines = 400
 const mostChars = 32_768
 
 function shownFile(file: FilePreview, redactor: Redactor | undefined): FilePreview {
-  const { path, change, added, removed, diff, moreLines = 0 } = file
+  const { path, change, edits } = file
+  const each = edits?.map((one) => shownChange(one, redactor, { lines: mostEditLines, chars: mostEditChars }))
+  return {
+    ...{ path: fullyVisible(path), change },
+    ...shownChange(file, redactor, { lines: mostLines, chars: mostChars }),
+    ...(each && { edits: each }),
+  }
+}
+
+const mostEditLines = 80
+const mostEditChars = 8192
+
+function shownChange(
+  { added, removed, diff, moreLines = 0 }: EditPreview,
+  redactor: Redactor | undefined,
+  most: { readonly lines: number; readonly chars: number },
+): EditPreview {
   const counts = { ...(added !== undefined && { added }), ...(removed !== undefined && { removed }) }
-  const about = { path: fullyVisible(path), change, ...counts }
-  if (diff === undefined) return about
+  if (diff === undefined) return counts
   const lines = bodyOf(diff)
-  const shown = firstLines(lines)
+  const shown = firstLines(lines, most)
   const left = lines.length - shown.length + moreLines
-  return { ...about, diff: maskedText(shown.join('\n'), redactor), ...(left > 0 && { moreLines: left }) }
+  return { ...counts, diff: maskedText(shown.join('\n'), redactor), ...(left > 0 && { moreLines: left }) }
 }
 
 /** Masks secrets and makes control characters visible. Keeps newlines. */
@@ -50,12 +67,12 @@ function bodyOf(diff: string): readonly string[] {
   return first < 0 ? [] : lines.slice(first)
 }
 
-function firstLines(lines: readonly string[]): string[] {
+function firstLines(lines: readonly string[], most: { readonly lines: number; readonly chars: number }): string[] {
   const shown: string[] = []
   let chars = 0
-  for (const line of lines.slice(0, mostLines)) {
+  for (const line of lines.slice(0, most.lines)) {
     chars += line.length + 1
-    if (chars > mostChars) break
+    if (chars > most.chars) break
     shown.push(line)
   }
   return shown
@@ -108,11 +125,13 @@ export interface Previewed {
 /** Asks a tool what its call would change. Tools of a project or a server are not run before they are allowed. */
 export async function previewCall(
   tool: ToolDef,
-  { input, origin }: JudgedCall,
-  { host: { execution, handle }, cancellation: stop }: Run,
+  { call: { input, origin }, decision: { confinement } }: { readonly call: JudgedCall; readonly decision: Decision },
+  { host: { execution: open, handle }, cancellation: stop }: Run,
   redactor: Redactor | undefined,
 ): Promise<Previewed> {
-  if (!tool.preview || !execution || !handle || isForeign(origin)) return {}
+  if (!tool.preview || !open || !handle || isForeign(origin)) return {}
+  // A preview changes nothing, and the person has not decided yet.
+  const execution = typeof confinement === 'object' ? confinedExecution(open, confinement) : open
   try {
     const preview = await tool.preview(copyJson(input), { execution, handle, signal: stop.signal })
     return preview ? { preview: shownPreview(preview, redactor) } : {}

@@ -1,6 +1,5 @@
-import type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from '../judged-call.ts'
-import type { PathBase } from './canonical-path.ts'
-import type { Match, Rule } from './rules.ts'
+import { domainToUnicode } from 'node:url'
+import { hostIn } from '../../platform/host-name.ts'
 import {
   createMatchBudget,
   type MatchBudget,
@@ -8,7 +7,10 @@ import {
   searchCost,
   type Wildcard,
   wildcard,
-} from './wildcard.ts'
+} from '../../platform/wildcard.ts'
+import type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from '../judged-call.ts'
+import type { PathBase } from './canonical-path.ts'
+import type { Match, Rule } from './rules.ts'
 
 /**
  * Matches rules that allow. The key covers a whole call; otherwise each effect needs a rule, and each command of a shell
@@ -21,7 +23,7 @@ export function allowMatcher(rules: readonly Rule[], base: PathBase): Match {
   const effects = new Map(
     [...group(rules.filter(({ about }) => about === 'effect'))].map(([name, own]) => [
       name,
-      patterns(own, (pattern) => (name.startsWith('fs.') ? withHome(pattern, base) : pattern)),
+      patterns(own, (pattern) => spelledFor(name, pattern, base)),
     ]),
   )
   return (call) => {
@@ -32,7 +34,10 @@ export function allowMatcher(rules: readonly Rule[], base: PathBase): Match {
       return effects.get(isServer ? 'mcp' : fact.effect)?.(isServer ? fact.effect.slice(4) : fact.target, budget)
     }
     if (!call.shell) {
-      const own = tools.get(call.tool)?.(call.key, budget)
+      const byKey = tools.get(call.tool)
+      const own =
+        byKey?.(call.key, budget) ??
+        (/(^|\.)xn--/.test(call.key) ? byKey?.(domainToUnicode(call.key), budget) : undefined)
       if (own) return [own]
       return call.effects.length > 0 ? coverAll(call.effects, coverOf) : undefined
     }
@@ -72,6 +77,12 @@ function patterns(
 }
 
 const hasParentSegment = /(^|\/)\.\.(\/|$)/
+
+/** A host with a port or a path stays as it is: no call is known to keep to it. */
+function spelledFor(effect: string, pattern: string, base: PathBase): string {
+  if (effect === 'net') return /[/@?#]|:\d+$/.test(pattern) ? pattern : hostIn(pattern)
+  return effect.startsWith('fs.') ? withHome(pattern, base) : pattern
+}
 
 function withHome(pattern: string, { home }: PathBase): string {
   return home !== undefined && pattern.startsWith('~/') ? home + pattern.slice(1) : pattern

@@ -1,14 +1,15 @@
 import { afterAll, expect, test } from 'vitest'
 import { effectCall, under } from '../../../test/authority/call-kit.ts'
-import { createShellReader } from '../shell/shell-reader.ts'
+import type { SandboxSupport } from '../../core/execution.ts'
+import { createShellReader } from '../../shell/shell-reader.ts'
 import { explain, explainLine } from './explain.ts'
 import type { AuthoritySettings } from './settings.ts'
 
 const reader = createShellReader()
 afterAll(() => reader.close())
 const location = { root: '/desk/project', home: '/home/me', isTrusted: true }
-const explained = (line: string, launch: AuthoritySettings) =>
-  explainLine(line, { layers: { launch }, location }, reader.read)
+const explained = (line: string, launch: AuthoritySettings, sandbox?: SandboxSupport) =>
+  explainLine(line, { layers: { launch }, location, ...(sandbox && { sandbox }) }, reader.read)
 
 const base: AuthoritySettings = {
   mode: 'allowlist',
@@ -16,25 +17,39 @@ const base: AuthoritySettings = {
   deny: ['shell:curl', 'shell:rm'],
 }
 
-test('an explanation always has five fields', async () => {
+test('an explanation always has six fields', async () => {
   expect(await explained('ls -la', base)).toEqual({
     verdict: 'allow',
     by: 'allow-rule',
     rule: 'shell:ls',
     why: 'allowed by "shell:ls" (launch)',
     effects: expect.arrayContaining(['exec']),
+    confinement: null,
   })
   const asked = await explained('make', base)
-  expect(Object.keys(asked)).toEqual(['verdict', 'by', 'rule', 'why', 'effects'])
+  expect(Object.keys(asked)).toEqual(['verdict', 'by', 'rule', 'why', 'effects', 'confinement'])
   expect(asked).toMatchObject({ verdict: 'ask', by: 'mode-gate', rule: null })
   expect(explain(effectCall('net', 'fs.read', 'net'), under({ deny: ['net'] }))).toEqual({
     ...{ verdict: 'deny', by: 'deny-rule', rule: 'net', why: 'denied by "net" (launch)', effects: ['fs.read', 'net'] },
+    confinement: null,
   })
 })
 
+test('it names what the line could reach in the sandboxes that there are', async () => {
+  const profile = async (line: string, profiles: SandboxSupport['profiles']) =>
+    (await explained(line, { ...base, allow: [...base.allow!, 'shell:make'] }, { profiles })).confinement
+  const both = ['read-only', 'workspace-write'] as const
+  expect(await profile('ls $(pwd)', both)).toMatchObject({ profile: 'read-only', reads: [], hosts: [], home: 'empty' })
+  expect(await profile('make', both)).toMatchObject({ profile: 'workspace-write', writes: [] })
+  expect(await profile('cat /etc/hosts', both)).toMatchObject({ profile: 'read-only', reads: ['/etc/hosts'] })
+  expect(await profile('ls', ['workspace-write'])).toMatchObject({ profile: 'workspace-write' })
+  expect(await profile('make', ['read-only'])).toBe(null)
+})
+
 test.each([
-  ['ls && cat f.txt', 'allow allow-rule'],
-  ['git log -5', 'allow allow-rule'],
+  ['ls f.txt', 'allow allow-rule'],
+  ['ls && cat f.txt', 'ask sandbox'],
+  ['git log -5', 'ask sandbox'],
   ['git logout', 'ask mode-gate'],
   ['ls; curl x', 'deny deny-rule'],
   ['ls $(curl x)', 'deny deny-rule'],

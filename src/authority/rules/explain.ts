@@ -1,9 +1,11 @@
 import type { DecidedBy, Effect, Verdict } from '../../core/authority.ts'
-import { type DecisionContext, decide } from '../decide.ts'
+import type { Confinement, SandboxSupport } from '../../core/execution.ts'
+import { shellFacts } from '../../shell/shell-facts.ts'
+import type { ShellLocation } from '../../shell/shell-location.ts'
+import { type ReadLine, withReader } from '../../shell/shell-reader.ts'
+import { decide } from '../decide.ts'
+import type { DecisionContext } from '../decision-context.ts'
 import { factsOf, type JudgedCall, shellCall } from '../judged-call.ts'
-import { shellFacts } from '../shell/shell-facts.ts'
-import type { ShellLocation } from '../shell/shell-location.ts'
-import { type ReadLine, withReader } from '../shell/with-reader.ts'
 import { patternsIn } from './patterns.ts'
 import { createProtection } from './protected-paths.ts'
 import { resolveSettings, type SettingsLayers } from './settings.ts'
@@ -16,12 +18,15 @@ export interface Explanation {
   readonly why: string
   /** Each once, sorted. */
   readonly effects: readonly Effect[]
+  /** What its commands could reach; null if it runs none, or there is no sandbox for them. */
+  readonly confinement: Confinement | 'outside' | null
 }
 
 /** Explains the decision about a call. */
 export function explain(call: JudgedCall, context: DecisionContext): Explanation {
-  const { verdict, by, rule = null, why } = decide(call, context)
-  return { verdict, by, rule, why, effects: [...new Set(factsOf(call).map(({ effect }) => effect))].sort() }
+  const { verdict, by, rule = null, why, confinement = null } = decide(call, context)
+  const effects = [...new Set(factsOf(call).map(({ effect }) => effect))].sort()
+  return { verdict, by, rule, why, effects, confinement }
 }
 
 /** Explains the decision about a shell line. Nothing runs. */
@@ -33,6 +38,8 @@ export function explainCommand(
     readonly location: ShellLocation
     /** This program's own folders; see `createProtection`. */
     readonly own?: readonly string[]
+    /** The sandboxes in which it could run. Default: none. */
+    readonly sandbox?: SandboxSupport
   },
 ): Promise<Explanation> {
   return withReader((read) => explainLine(command, options, read))
@@ -41,7 +48,7 @@ export function explainCommand(
 /** The same with a reader that serves many lines. */
 export async function explainLine(
   command: string,
-  { layers, location, own = [] }: Parameters<typeof explainCommand>[1],
+  { layers, location, own = [], sandbox }: Parameters<typeof explainCommand>[1],
   read: ReadLine,
 ): Promise<Explanation> {
   const { mode, rules, tools } = resolveSettings(layers, location.home === undefined ? {} : { home: location.home })
@@ -53,5 +60,7 @@ export async function explainLine(
     root: location.root,
     patterns: await patternsIn(call, tools.shell ?? {}),
     protect: createProtection({ ...location, own }),
+    own,
+    ...(sandbox && { sandbox }),
   })
 }

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { CodedError, messageOf } from '../../core/errors.ts'
 import { readSmallText } from '../../platform/read-small-text.ts'
+import { shellFacts } from '../../shell/shell-facts.ts'
+import { type ReadLine, withReader } from '../../shell/shell-reader.ts'
 import { type EffectFact, type JudgedCall, shellCall } from '../judged-call.ts'
-import { shellFacts } from '../shell/shell-facts.ts'
-import { type ReadLine, withReader } from '../shell/with-reader.ts'
 import {
   compileRules,
   parseRule,

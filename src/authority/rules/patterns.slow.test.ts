@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CodedError } from '../../core/errors.ts'
-import { acquireThread } from '../shell/hold-thread.ts'
+import { acquireThread } from '../../shell/shell-reader.ts'
 import { checkPatterns, testPatterns } from './patterns.ts'
 
 // One thread for all of them: without a hold each call would start its own.

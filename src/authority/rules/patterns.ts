@@ -1,7 +1,7 @@
 import { CodedError, messageOf } from '../../core/errors.ts'
 import { JobFailed, JobTimeout } from '../../platform/worker-threads.ts'
+import { acquireThread, type ThreadReference } from '../../shell/shell-reader.ts'
 import type { JudgedCall } from '../judged-call.ts'
-import { acquireThread, type ThreadReference } from '../shell/hold-thread.ts'
 import type { ToolRule } from './settings.ts'
 
 /** Throws on invalid regular expressions. `where` names their origin: "denyPatterns of settings.json". */

@@ -1,5 +1,5 @@
+import { isShellGlob, mayBeName } from '../../platform/wildcard.ts'
 import { bothForms, canonicalPath, type PathBase } from './canonical-path.ts'
-import { isShellGlob, mayBeName } from './wildcard.ts'
 
 /** Why writing a path, and perhaps reading it, needs an approval, in words. */
 interface Protection {
@@ -155,6 +155,8 @@ const names: readonly (readonly [Entry, ...string[]])[] = [
   [secrets, '.ssh', '.gnupg', '.aws', '.azure', '.kube', 'keychains', 'keyrings', '.password-store'],
   [within(secrets, 'gcloud', 'gh', 'hub', 'git', 'op'), '.config'],
   [within(secrets, 'config.json'), '.docker'],
+  [within(secrets, 'credentials', 'credentials.toml'), '.cargo'],
+  [secretFile, '.bash_history', '.zsh_history', '.python_history', '.node_repl_history', '.psql_history'],
 ]
 
 const entries = new Map<string, Entry[]>()
@@ -165,6 +167,12 @@ for (const [entry, ...all] of names) {
     shortNames.set(shortName(name), name)
   }
 }
+
+/** The files and folders that may not be read without an approval, at any depth, as paths from a folder. */
+export const protectedReads: readonly string[] = names.flatMap(([{ read, inside }, ...all]) => {
+  if (read === undefined) return []
+  return inside ? all.flatMap((name) => inside.map((below) => `${name}/${below}`)) : all
+})
 
 function shortName(name: string): string {
   const [, stem = '', extension = ''] = /^\.?(.*?)(\.[^.]*)?$/.exec(name) ?? []

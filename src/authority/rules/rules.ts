@@ -1,8 +1,10 @@
+import type { Effect } from '../../core/authority.ts'
 import { CodedError } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import type { JudgedCall } from '../judged-call.ts'
 import { allowMatcher } from './allow-rules.ts'
 import type { PathBase } from './canonical-path.ts'
+import { ownFormOf } from './foreign-rule.ts'
 import type { AuthoritySettings, RuleEntry, ToolRule } from './settings.ts'
 import { strictMatcher } from './strict-rules.ts'
 
@@ -13,8 +15,6 @@ export type RuleLists = Readonly<Record<RuleList, readonly Rule[]>>
 export interface DecisionSettings {
   readonly tools: Readonly<Record<string, ToolRule>>
   readonly workspaceReads: 'allow' | 'ask'
-  /** The project chose `plan`; that must not allow what would otherwise need an approval. */
-  readonly isPlanFromProject: boolean
 }
 
 /** Compiled rules. The cost of a call does not grow with rules about other tools. */
@@ -24,9 +24,21 @@ export interface CompiledRules extends DecisionSettings {
   readonly matchAllow: Match
   readonly matchAllowlist: Match
   /** A deny or ask rule that might match if more were known: the line was not fully parsed, or a target is unknown. */
-  readonly possibleMatch: (call: JudgedCall) => Rule | undefined
+  readonly possibleMatch: PossibleMatch
   /** The base of relative paths in patterns. */
   readonly base: PathBase
+  readonly places: RuledPlaces
+}
+
+/** What the rules say about places that a sandbox can hide or open. */
+export interface RuledPlaces {
+  /** The patterns of rules about `fs.read`, as written; `undefined` for all. */
+  readonly deniedReads: readonly (string | undefined)[]
+  readonly askedReads: readonly (string | undefined)[]
+  /** A rule denies or asks about `net`. */
+  readonly limitsHosts: boolean
+  /** A rule allows every host. */
+  readonly allowsHosts: boolean
 }
 
 /** Compiles rules. `base.home` replaces `~` in patterns. */
@@ -39,12 +51,24 @@ export function compileRules(rules: RuleLists, base: PathBase = {}, manners = de
     matchAsk: ask.match,
     matchAllow: allowMatcher(rules.allow, base),
     matchAllowlist: allowMatcher(rules.allowlist, base),
-    possibleMatch: (call) => deny.possibleMatch(call) ?? ask.possibleMatch(call),
+    possibleMatch: (call, besides) => deny.possibleMatch(call, besides) ?? ask.possibleMatch(call, besides),
     base,
+    places: placesIn(rules),
   }
 }
 
-const defaultSettings: DecisionSettings = { tools: {}, workspaceReads: 'allow', isPlanFromProject: false }
+function placesIn({ deny, ask, allow }: RuleLists): RuledPlaces {
+  const about = (rules: readonly Rule[], effect: string): Rule[] => rules.filter(({ name }) => name === effect)
+  const patterns = (rules: readonly Rule[]): (string | undefined)[] => about(rules, 'fs.read').map((one) => one.pattern)
+  return {
+    deniedReads: patterns(deny),
+    askedReads: patterns(ask),
+    limitsHosts: about([...deny, ...ask], 'net').length > 0,
+    allowsHosts: about(allow, 'net').some(({ pattern = '*' }) => pattern === '*'),
+  }
+}
+
+const defaultSettings: DecisionSettings = { tools: {}, workspaceReads: 'allow' }
 
 /** Adds rules that deny or ask. They apply from the next call on. */
 export function withStricterRules(rules: CompiledRules, added: Pick<AuthoritySettings, 'deny' | 'ask'>): CompiledRules {
@@ -55,7 +79,13 @@ export function withStricterRules(rules: CompiledRules, added: Pick<AuthoritySet
     ...rules,
     matchDeny: (call, root) => rules.matchDeny(call, root) ?? more.matchDeny(call, root),
     matchAsk: (call, root) => rules.matchAsk(call, root) ?? more.matchAsk(call, root),
-    possibleMatch: (call) => rules.possibleMatch(call) ?? more.possibleMatch(call),
+    possibleMatch: (call, besides) => rules.possibleMatch(call, besides) ?? more.possibleMatch(call, besides),
+    places: {
+      deniedReads: [...rules.places.deniedReads, ...more.places.deniedReads],
+      askedReads: [...rules.places.askedReads, ...more.places.askedReads],
+      limitsHosts: rules.places.limitsHosts || more.places.limitsHosts,
+      allowsHosts: rules.places.allowsHosts,
+    },
   }
 }
 
@@ -84,6 +114,9 @@ export interface Rule {
 /** Finds the rules that decide about a call. `root` is the workspace, for patterns with absolute paths. */
 export type Match = (call: JudgedCall, root?: string) => readonly Rule[] | undefined
 
+/** Finds a rule that might match. Targets of the effect `besides` are not doubted: a sandbox withholds what rules name. */
+export type PossibleMatch = (call: JudgedCall, besides?: Effect) => Rule | undefined
+
 interface RulePosition {
   readonly layer: RuleLayer
   readonly list: RuleList
@@ -95,6 +128,8 @@ export function parseRule(entry: RuleEntry, position: RulePosition): Rule {
   const { rule: text, ...rest } = fieldsOf(entry, position)
   if (text.trim() === '') throw invalid(position, entry, 'is empty; write a tool, "tool:pattern" or an effect')
   if (controls.test(text)) throw invalid(position, entry, 'has control characters; take them out')
+  const own = ownFormOf(text)
+  if (own !== undefined) throw invalid(position, entry, `has the form of another program; write "${own}"`)
   const colon = text.indexOf(':')
   const name = colon < 0 ? text : text.slice(0, colon)
   const pattern = colon < 0 ? undefined : text.slice(colon + 1)

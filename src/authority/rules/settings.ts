@@ -69,7 +69,7 @@ export interface SettingsLayers {
   readonly launch?: AuthoritySettings
 }
 
-/** The combined settings. Frozen: the mode never changes during a session. */
+/** The combined settings, frozen. */
 export interface ResolvedSettings extends DecisionSettings {
   readonly mode: SecurityMode
   readonly rules: CompiledRules
@@ -82,7 +82,7 @@ export interface ResolvedSettings extends DecisionSettings {
 export function resolveSettings(layers: SettingsLayers, { home = homedir() } = {}): ResolvedSettings {
   const warnings: string[] = []
   for (const layer of ruleLayers) if (layers[layer] !== undefined) checkSettings(layers[layer], layer)
-  const { mode, isPlanFromProject } = resolveMode(layers, warnings)
+  const mode = resolveMode(layers, warnings)
   const lists = joinLists(layers, warnings)
   const isNamed = ruleLayers.some((layer) => layers[layer]?.mode === 'allowlist')
   if (lists.allowlist.length > 0 && !isNamed)
@@ -95,7 +95,6 @@ export function resolveSettings(layers: SettingsLayers, { home = homedir() } = {
   const manners: DecisionSettings = deepFreeze({
     tools: joinTools(layers, warnings),
     workspaceReads: reads ?? layers.global?.workspaceReads ?? layers.bundled?.workspaceReads ?? 'allow',
-    isPlanFromProject,
   })
   const rules = Object.freeze(compileRules(lists, { home }, manners))
   return Object.freeze({ ...manners, mode, rules, lists, warnings: Object.freeze(warnings) })
@@ -105,16 +104,12 @@ function leftOut(what: string): string {
   return `the project's ${what} was left out: a project can only make things stricter; put it into your own settings`
 }
 
-function resolveMode(
-  { bundled, global, project, launch }: SettingsLayers,
-  warnings: string[],
-): Pick<ResolvedSettings, 'mode' | 'isPlanFromProject'> {
+function resolveMode({ bundled, global, project, launch }: SettingsLayers, warnings: string[]): SecurityMode {
   const own = global?.mode ?? bundled?.mode ?? 'ask'
   const asked = project?.mode ?? own
   const isLooser = securityModes.indexOf(asked) > securityModes.indexOf(own)
   if (isLooser) warnings.push(leftOut(`mode "${asked}"`))
-  const mode = launch?.mode ?? (isLooser ? own : asked)
-  return { mode, isPlanFromProject: mode === 'plan' && launch?.mode === undefined && own !== 'plan' }
+  return launch?.mode ?? (isLooser ? own : asked)
 }
 
 function joinLists(layers: SettingsLayers, warnings: string[]): RuleLists {

@@ -1,8 +1,3 @@
-import type { CommandFacts, ShellFacts } from '../judged-call.ts'
-import { candidateWords } from '../shell/loose-words.ts'
-import { runsText } from '../shell/unwrap.ts'
-import { stateChangingBuiltins } from '../shell/wrappers.ts'
-import type { Rule } from './rules.ts'
 import {
   createMatchBudget,
   type MatchBudget,
@@ -11,7 +6,12 @@ import {
   searchCost,
   type Wildcard,
   wildcard,
-} from './wildcard.ts'
+} from '../../platform/wildcard.ts'
+import { candidateWords } from '../../shell/loose-words.ts'
+import { stateChangingBuiltins } from '../../shell/tables/wrappers.ts'
+import { runsText } from '../../shell/unwrap.ts'
+import type { CommandFacts, ShellFacts } from '../judged-call.ts'
+import type { Rule } from './rules.ts'
 
 /**
  * Matches patterns that deny or ask against the commands of a line. It matches a superset: every command at any depth,

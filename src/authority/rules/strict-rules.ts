@@ -1,7 +1,4 @@
-import { type CommandFacts, type EffectFact, factsOf, type JudgedCall, type ShellFacts } from '../judged-call.ts'
-import { bothForms, canonicalPath, foldName, type PathBase } from './canonical-path.ts'
-import type { Match, Rule } from './rules.ts'
-import { strictCommandRules } from './strict-commands.ts'
+import { hostIn } from '../../platform/host-name.ts'
 import {
   createMatchBudget,
   isShellGlob,
@@ -12,11 +9,15 @@ import {
   searchCost,
   type Wildcard,
   wildcard,
-} from './wildcard.ts'
+} from '../../platform/wildcard.ts'
+import { type CommandFacts, type EffectFact, factsOf, type JudgedCall, type ShellFacts } from '../judged-call.ts'
+import { bothForms, canonicalPath, foldName, type PathBase } from './canonical-path.ts'
+import type { Match, PossibleMatch, Rule } from './rules.ts'
+import { strictCommandRules } from './strict-commands.ts'
 
 interface StrictMatcher {
   readonly match: Match
-  readonly possibleMatch: (call: JudgedCall) => Rule | undefined
+  readonly possibleMatch: PossibleMatch
 }
 
 /** Matches rules that deny or ask. One match is enough, by key or by any effect, however it is spelled. */
@@ -33,7 +34,9 @@ export function strictMatcher(rules: readonly Rule[], base: PathBase): StrictMat
     const own = byTool.get(call.tool)
     const found =
       own &&
-      (own.all ?? lookUp(own, [foldName(call.key)], createMatchBudget()) ?? (call.shell && own.commands(call.shell)))
+      (own.all ??
+        lookUp(own, [foldName(call.key)], createMatchBudget()) ??
+        (call.shell ? own.commands(call.shell) : lookUpHosts(own, call)))
     if (found) return found
     if (byEffect.size === 0) return undefined
     const exec = call.shell && byEffect.get('exec')
@@ -65,7 +68,7 @@ export function strictMatcher(rules: readonly Rule[], base: PathBase): StrictMat
       const found = match(call, root)
       return found && [found]
     },
-    possibleMatch: (call) => {
+    possibleMatch: (call, besides) => {
       if (rules.length === 0) return undefined
       if (call.shell && !call.shell.isWhole) return byTool.get(call.tool)?.rules[0] ?? firstOf(byEffect)
       if (call.shell?.commands.some(hasUnknownProgram)) {
@@ -74,10 +77,13 @@ export function strictMatcher(rules: readonly Rule[], base: PathBase): StrictMat
       }
       // The call covers the whole workspace, so it may include what a rule names.
       for (const fact of factsOf(call)) {
-        const bucket = fact.target === '.' && isWholeFolder(fact) ? byEffect.get(fact.effect) : undefined
+        const isWhole = fact.target === '.' && isWholeFolder(fact) && fact.effect !== besides
+        const bucket = isWhole ? byEffect.get(fact.effect) : undefined
         if (bucket) return bucket.rules[0]
       }
-      const unnamed = call.effects.filter(({ effect, target }) => target === undefined && effect !== 'exec')
+      const unnamed = call.effects.filter(
+        ({ effect, target }) => target === undefined && effect !== 'exec' && effect !== besides,
+      )
       for (const { effect } of unnamed) {
         const bucket = effect.startsWith('mcp:') ? undefined : byEffect.get(effect)
         if (bucket) return bucket.rules[0]
@@ -133,6 +139,7 @@ function emptyBucket(): Bucket {
 /** The patterns for a target. A folder with a trailing slash covers itself and everything in it. */
 function formsOf({ name, pattern }: Rule, base: PathBase): string[] {
   if (pattern === undefined) return []
+  if (name === 'net') return [hostIn(pattern)]
   if (!name.startsWith('fs.')) return [foldName(pattern)]
   const path = canonicalPath(pattern, base)
   return /[/\\]$/.test(pattern) && path !== '/' ? [path, `${path}/*`] : [path]
@@ -151,6 +158,17 @@ function lookUp({ exact, starred }: Bucket, texts: readonly string[], budget: Ma
     if (!all.includes(over.longest)) return false
     return texts.some((text) => !budget.spend(1) || matchesWildcard(over, text))
   })?.rule
+}
+
+/** A rule about a tool may name a host. The key of a call has the host alone only if the address is short. */
+function lookUpHosts({ rules }: Bucket, { effects }: JudgedCall): Rule | undefined {
+  const hosts = effects.flatMap(({ effect, target }) => (effect === 'net' && target !== undefined ? [target] : []))
+  if (hosts.length === 0) return undefined
+  return rules.find(({ pattern }) => {
+    if (pattern === undefined) return false
+    const over = wildcard(hostIn(pattern))
+    return hosts.some((host) => matchesWildcard(over, host))
+  })
 }
 
 /** Writing or searching a folder affects everything in it. */
@@ -204,6 +222,7 @@ function textsOf({ effect, target }: EffectFact, base: PathBase): string[] {
   if (effect.startsWith('mcp:')) return [foldName(effect.slice(4))]
   if (target === undefined) return []
   if (effect === 'fs.read' || effect === 'fs.write') return bothForms(target, base)
+  if (effect === 'net') return [hostIn(target)]
   const text = foldName(target)
   return effect === 'exec' ? [text, text.slice(text.lastIndexOf('/') + 1)] : [text]
 }

@@ -3,7 +3,7 @@ import { createIds } from '../../core/clock.ts'
 import { CodedError, messageOf } from '../../core/errors.ts'
 import type { Extension } from '../../core/run.ts'
 import { digestOfJson } from '../../platform/canonical-json.ts'
-import type { StageVerdict } from '../decide.ts'
+import type { StageVerdict } from '../decision-context.ts'
 import { runStages, type StageRun, type StageState } from './stage-run.ts'
 import { defineStages, type Stage, type StageProposal, type Stages } from './stages.ts'
 

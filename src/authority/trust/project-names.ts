@@ -7,7 +7,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { instructionFiles } from './instructions.ts'
 
 /** The kind of an item. */
-export type ItemKind = 'tool' | 'skill' | 'agent' | 'settings' | 'mcp' | 'instructions'
+export type ItemKind = 'tool' | 'skill' | 'agent' | 'command' | 'settings' | 'mcp' | 'instructions'
 
 /** An item of a project, found by name. */
 export interface ProjectName {
@@ -33,6 +33,7 @@ const folders: readonly (readonly [string, ItemKind])[] = [
   ['.libero/tools', 'tool'],
   ['.libero/skills', 'skill'],
   ['.libero/agents', 'agent'],
+  ['.libero/commands', 'command'],
   ['.agents/skills', 'skill'],
 ]
 const ofClaude = ['.claude/skills', 'skill'] as const

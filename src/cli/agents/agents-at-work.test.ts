@@ -3,8 +3,9 @@ import type { EntryBody, LogEntry } from '../../core/log.ts'
 import type { SessionContentBlock } from '../../core/turn.ts'
 import { type ChildEvent, durable } from '../../events/events.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
-import { createChildrenView } from '../screen/children-view.ts'
-import { createPaint } from '../screen/paint.ts'
+import { childLines } from '../../tui/rows/children-view.ts'
+import { createPaint } from '../../tui/terminal/paint.ts'
+import { emptyView, foldEvent, type SessionView } from '../../view/session-view.ts'
 import { mayChangeFiles } from './open-workflow.ts'
 import { usageSince } from './usage-since.ts'
 import { followChildren } from './watch.ts'
@@ -71,16 +72,17 @@ test('sub-agents and their own are followed from the call that starts them until
 })
 
 test('a sub-agent has a live line on the screen as long as it works', () => {
-  const view = createChildrenView(createPaint({ colours: false }), '/')
   const child = { id: 'agent-a/one', depth: 1 }
-  const event = (body: EntryBody): ChildEvent => {
-    const entry = { seq: 1, id: '', at: 0, ...body } as LogEntry
+  const event = (seq: number, body: EntryBody): ChildEvent => {
+    const entry = { seq, id: '', at: 0, ...body } as LogEntry
     return { durable: false, type: 'child', child, event: durable(entry) }
   }
-  view.show(event(turn([calling('two')])))
-  expect(view.live('*')).toEqual([expect.stringContaining('* agent 1 spawn-agent')])
-  view.show(event({ type: 'run_ended', runId: 'r', status: 'completed', stop: 'end' }))
-  expect(view.live('*')).toEqual([])
+  const lines = ({ children }: SessionView): string[] =>
+    childLines(children, { paint: createPaint({ colours: false }), cwd: '/', spinner: '*' })
+  const working = foldEvent(emptyView, event(1, turn([calling('two')])))
+  expect(lines(working)).toEqual([expect.stringContaining('* agent 1 spawn-agent')])
+  const ended = event(2, { type: 'run_ended', runId: 'r', status: 'completed', stop: 'end' })
+  expect(lines(foldEvent(working, ended))).toEqual([])
 })
 
 test('snapshots are needed if a definition runs scripts or has MCP servers', () => {

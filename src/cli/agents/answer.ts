@@ -1,3 +1,4 @@
+import type { EditDecision } from '../../core/edit-outcomes.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
 import type { PendingApproval } from '../../workflow/agent/pending-calls.ts'
@@ -6,17 +7,20 @@ import type { Workflow } from '../../workflow/workflow.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Args } from '../command.ts'
 import type { WorkValues } from '../commands/run.ts'
+import { readEditsFlag } from '../edits-flag.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../text.ts'
 import { findTopLevelAgent, findWorkingAgent, requireAgent } from './find-agent.ts'
 import { withWorkflow } from './open-workflow.ts'
-import { nameOfCall, requireAskedFolder, waitingJson, waitingLines } from './pending-calls.ts'
+import { nameOfCall, requireAskedFolder, scopesOffered, waitingJson, waitingLines } from './pending-calls.ts'
 import { runAgent } from './run-agent.ts'
 
 interface AnswerValues extends Omit<WorkValues, 'allow' | 'deny'> {
   readonly allow?: boolean
   readonly deny?: boolean
   readonly note?: string
+  readonly edits?: string
+  readonly scope?: 'session' | 'project'
   readonly json?: boolean
 }
 
@@ -24,7 +28,7 @@ interface AnswerValues extends Omit<WorkValues, 'allow' | 'deny'> {
 export async function answer({ values, words }: Args<AnswerValues>, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents answer')
   const given = words.slice(1)
-  const { allow, deny, note, ...working } = values
+  const { allow, deny, note, edits: _, scope: __, ...working } = values
   checkFlags(values)
   const hasPerson = io.stdin.isTTY === true && io.stderr.isTTY === true && !values.json
   if (given.length === 0 && !allow && !deny && !hasPerson) return showWaiting(asked, values, io)
@@ -39,15 +43,29 @@ export async function answer({ values, words }: Args<AnswerValues>, io: Io): Pro
       if (given.length === 0 && !allow && !deny) return { agentId: id }
       const { call, text } = chosenCall({ agentId: id, waiting }, given, values)
       if (allow) requireAskedFolder(call, io.cwd)
-      const work = () => submitAnswer(workflow, id, call, { text, ...values })
+      const edits = readEditsFlag(values, call)
+      if (values.scope) requireOffered(values.scope, call)
+      const work = () => submitAnswer(workflow, id, call, { text, ...values, edits })
       return { agentId: id, work, ...(allow && { allowed: call }) }
     },
   })
 }
 
-function checkFlags({ allow, deny, note }: AnswerValues): void {
+function checkFlags({ allow, deny, note, edits, scope }: AnswerValues): void {
   if (allow && deny) throw new UsageError('--allow and --deny do not go together; choose one of them')
   if (note !== undefined && !allow && !deny) throw new UsageError('--note needs --allow or --deny; add one of them')
+  if (edits !== undefined && !allow) throw new UsageError('--edits needs --allow; add it')
+  if (scope !== undefined && !allow) throw new UsageError('--scope needs --allow; add it')
+  if (scope !== undefined && edits !== undefined)
+    throw new UsageError('--scope and --edits do not go together: a part of a call is allowed once')
+}
+
+/** Throws if the call may not be allowed for that long: the answer would count once. */
+function requireOffered(scope: string, call: PendingApproval): void {
+  const offered = scopesOffered(call)
+  if (offered.includes(scope)) return
+  const others = offered.length === 0 ? 'only once: leave out --scope' : `for: ${offered.join(', ')}`
+  throw new UsageError(`${fullyVisible(call.name)} cannot be allowed for the ${scope}, ${others}`)
 }
 
 async function showWaiting(asked: string, { json }: { readonly json?: boolean }, io: Io): Promise<number> {
@@ -114,9 +132,18 @@ function submitAnswer(
   workflow: Workflow,
   agentId: string,
   { approvalId }: PendingApproval,
-  { text, allow, note }: { readonly text: string | undefined; readonly allow?: boolean; readonly note?: string },
+  { text, allow, note, scope, edits }: Submitted,
 ): Promise<AgentInstanceLatestStatus> {
   if (text !== undefined) return workflow.answerQuestion(agentId, approvalId, text)
-  const said = note === undefined ? {} : { note }
-  return workflow.resolveApproval(agentId, approvalId, allow ? 'allow' : 'deny', { by: 'user', ...said })
+  const said = edits ? { edits } : note !== undefined && { note }
+  return workflow.resolveApproval(agentId, approvalId, allow ? 'allow' : 'deny', {
+    by: 'user',
+    ...said,
+    ...(scope && { scope }),
+  })
+}
+
+interface Submitted extends Pick<AnswerValues, 'allow' | 'note' | 'scope'> {
+  readonly text: string | undefined
+  readonly edits: readonly EditDecision[] | undefined
 }

@@ -6,6 +6,7 @@ import type { PendingApproval } from '../../workflow/agent/pending-calls.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { interactWith } from '../assembly/workspace.ts'
 import { CliError } from '../cli-error.ts'
+import { promptFacts } from '../sessions/prompt-facts.ts'
 import type { OpenedWorkflow } from './open-workflow.ts'
 import { folderLines, questionIn, reasonText, requireAskedFolder } from './pending-calls.ts'
 
@@ -70,7 +71,7 @@ function payloadOf(call: PendingApproval): Record<string, unknown> {
     const args = fullyVisible(JSON.stringify(input, null, 2), { lines: 'kept' })
     return {
       kind,
-      prompt: `May the agent use ${fullyVisible(call.name)}?${reasonText(call)}\n${[...folderLines(call), args].join('\n')}`,
+      prompt: `May the agent use ${fullyVisible(call.name)}?${reasonText(call)}\n${[...folderLines(call), ...promptFacts(call.request), args].join('\n')}`,
     }
   }
   if (kind === 'Ask') return { kind, prompt: questionIn(input), questionId }

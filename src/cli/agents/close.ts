@@ -33,7 +33,7 @@ export async function remove({ values, words }: Args<{ readonly yes?: boolean }>
     }
     for (const { id } of agents) {
       await opened.workflow.closeAgent(id)
-      await removeSnapshots(opened.store, id, io)
+      await removeSnapshots([id], io)
       await opened.workflow.deleteAgent(id)
       io.err(`Deleted ${fullyVisible(id)}`)
     }

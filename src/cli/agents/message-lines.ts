@@ -1,9 +1,9 @@
 import { fullyVisible, visibleName, visibleText } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
-import { callTitle } from '../screen/describe-call.ts'
-import { formatDate } from '../screen/format.ts'
-import type { Paint } from '../screen/paint.ts'
-import { cutToWidth } from '../screen/text-width.ts'
+import { callTitle } from '../../tui/rows/describe-call.ts'
+import { formatDate } from '../../tui/rows/format.ts'
+import type { Paint } from '../../tui/terminal/paint.ts'
+import { cutToWidth } from '../../tui/terminal/text-width.ts'
 import { isUserMessage, messageName } from './find-message.ts'
 
 const fewLines = 8

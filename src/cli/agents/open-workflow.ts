@@ -8,6 +8,8 @@ import type { AgentDefinition } from '../../workflow/definitions/definition.ts'
 import { Directory } from '../../workflow/directory.ts'
 import { createWorkflow, type Workflow } from '../../workflow/workflow.ts'
 import { assemble, thinkingNotices } from '../assembly/assemble.ts'
+import type { SandboxStatus } from '../assembly/sandbox-status.ts'
+import { snapshotOptions } from '../assembly/snapshot-options.ts'
 import { applySettings, workflowOptions } from '../assembly/workflow-options.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import type { WorkValues } from '../commands/run.ts'
@@ -30,6 +32,7 @@ export interface OpenedWorkflow {
   readonly knowledge?: KnowledgeStore
   /** The model of the agents of a definition; `undefined` without `work`, or if it is not available. */
   modelOf(definitionId?: string): ChosenModel | undefined
+  readonly sandbox: SandboxStatus
   /** Messages for a person at the start. */
   readonly notices: readonly string[]
   close(): Promise<void>
@@ -72,6 +75,7 @@ export async function openWorkflow(
   const store = await openStore(sessionsPath(config, io))
   const found = models?.definitions ?? definitions.found.map(({ definition }) => definition)
   const known = found.map((definition) => applySettings(definition, assembly))
+  const files = snapshotOptions(config, assembly)
   const workflow = createWorkflow({
     store: onWaking ? notifyOnWaking(store, onWaking) : store,
     definitions: known,
@@ -82,7 +86,7 @@ export async function openWorkflow(
       if (!(error instanceof SessionBusyError)) onError(error)
     },
     ...(knowledge && { knowledge }),
-    ...((snapshots ?? (work && known.some(mayChangeFiles))) && { snapshots: {} }),
+    ...((snapshots ?? (files && work && known.some(mayChangeFiles))) && { snapshots: files ?? {} }),
   })
   return {
     workflow,
@@ -94,13 +98,16 @@ export async function openWorkflow(
       const chosen = models?.own.get(id) ?? models?.standard
       return chosen instanceof CliError ? undefined : chosen
     },
+    sandbox: assembly.sandbox,
     notices: [
+      ...assembly.notices,
       ...workspace.loaded.warnings,
       ...(servers ? [...servers.notices, ...servers.missing] : []),
       ...(models && !(models.standard instanceof CliError) ? thinkingNotices(models.standard, assembly.thinking) : []),
     ],
     async close() {
       await workflow.close()
+      await assembly.close()
       if (work && config.retention) await (await import('../sessions/prune.ts')).pruneDaily(store, config, io)
       await store.close?.()
     },

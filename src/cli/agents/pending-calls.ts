@@ -1,11 +1,12 @@
 import { realpathSync } from 'node:fs'
+import { questionAbout } from '../../core/interaction.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import { cutToWidth } from '../../tui/terminal/text-width.ts'
 import type { PendingApproval } from '../../workflow/agent/pending-calls.ts'
 import { callsNamed } from '../../workflow/agent/pending-calls.ts'
 import { CliError } from '../cli-error.ts'
-import { cutToWidth } from '../screen/text-width.ts'
-import { toolChangeLines } from '../sessions/tool-change.ts'
+import { promptFacts } from '../sessions/prompt-facts.ts'
 
 /** A waiting call, on a line of a list. */
 export function waitingTitle(call: Pick<PendingApproval, 'isQuestion' | 'name' | 'input'>): string {
@@ -28,9 +29,26 @@ export function waitingLines(call: PendingApproval, agentId: string, waiting: re
   const input = fullyVisible(JSON.stringify(call.input, null, 2), { lines: 'kept' }).split('\n')
   return [
     `The agent needs permission: ${fullyVisible(call.name)}${reasonText(call)}`,
-    ...[...folderLines(call), ...toolChangeLines(call.request), ...input].map((line) => `    ${line}`),
+    ...[...folderLines(call), ...promptFacts(call.request), ...input].map((line) => `    ${line}`),
     `To answer: libero agents answer ${name} ${answered} --allow (or --deny)`,
+    ...choicesOf(call).flatMap(({ scope, words }) =>
+      scope === 'once' ? [] : [`    --allow --scope ${scope}: ${words}`],
+    ),
   ]
+}
+
+/** For how long a call may be allowed, besides once. */
+export const scopesOffered = (call: Pick<PendingApproval, 'request' | 'callId'>): string[] =>
+  choicesOf(call).flatMap(({ scope }) => (scope === 'once' ? [] : [scope]))
+
+/** What the question offers, in its words. */
+function choicesOf({ request, callId }: Pick<PendingApproval, 'request' | 'callId'>) {
+  const { choices } = questionAbout(request, callId)
+  return (Array.isArray(choices) ? choices : [])
+    .filter(isRecord)
+    .flatMap(({ scope, words }) =>
+      typeof scope === 'string' && typeof words === 'string' ? [{ scope, words: fullyVisible(words) }] : [],
+    )
 }
 
 /** The folder in which a call would run, as a line of a prompt. */

@@ -1,6 +1,6 @@
 import { messageOf } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { RollbackPlan, RollbackResult } from '../../workflow/rollback/file-snapshots.ts'
+import type { RollbackPlan, RollbackResult } from '../../snapshots/file-snapshots.ts'
 import { RollbackError } from '../../workflow/rollback/message-files.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { Args } from '../command.ts'

@@ -1,6 +1,9 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceLatestStatus, AgentState } from '../../plugins/message.ts'
+import { createScreen, type Screen } from '../../tui/one-shot/screen.ts'
+import { createTerminal } from '../../tui/terminal/terminal.ts'
 import type { PendingApproval } from '../../workflow/agent/pending-calls.ts'
+import { statusText } from '../assembly/sandbox-status.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
@@ -8,8 +11,6 @@ import { type RunSupervisor, restoringTerminal, superviseRuns } from '../run/sup
 import type { TerminalUser } from '../run/terminal-user.ts'
 import { timeIn } from '../schedules/schedule-text.ts'
 import { isSchedulerRunning, noSchedulerNotice } from '../schedules/scheduler-state.ts'
-import { createScreen, type Screen } from '../screen/screen.ts'
-import { createTerminal } from '../screen/terminal.ts'
 import { jsonText } from '../text.ts'
 import { askUntilAnswered } from './ask-person.ts'
 import { type OpenedWorkflow, openWorkflow } from './open-workflow.ts'
@@ -65,6 +66,7 @@ export async function runAgent({ values, io, begin }: WorkOptions): Promise<numb
         screen.notice(`${error.message}${error.cause instanceof Error ? `: ${error.cause.message}` : ''}`, 'failure'),
     })
     for (const notice of opened.notices) screen.notice(notice, 'warning')
+    if (opened.sandbox.notice !== undefined) screen.keepShowing('no sandbox')
     task = await begin(opened)
     const foreground = { io, screen, person, supervisor, asking }
     const outcome = await converse(opened, task, foreground)
@@ -106,9 +108,10 @@ async function converse(
   { agentId, work, allowed: allowedFirst }: AgentTask,
   { screen, person, supervisor, asking, io: { cwd } }: Foreground,
 ): Promise<Outcome> {
-  const { workflow, modelOf } = opened
+  const { workflow, modelOf, sandbox } = opened
   const chosen = modelOf((await workflow.getAgent(agentId))?.definitionId)
-  if (work && chosen) screen.notice(`${fullyVisible(agentId)}, ${fullyVisible(chosen.name)} (${chosen.why})`)
+  const model = chosen && `${fullyVisible(agentId)}, ${fullyVisible(chosen.name)} (${chosen.why})`
+  if (work && model) screen.notice(`${model}${statusText(sandbox)}`)
   let allowed: PendingApproval | undefined
   /** The last status in the log, from any process. */
   let lastStatus: AgentInstanceLatestStatus | undefined

@@ -9,12 +9,14 @@ import type { Extension } from '../../core/run.ts'
 import type { JsonSchema, ToolDef } from '../../core/tool.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentOptions } from '../../presets/preset.ts'
+import type { InterruptedRollback } from '../../snapshots/session-rollback.ts'
+import { createSnapshots, type Snapshots } from '../../snapshots/snapshots.ts'
 import type { Config } from '../config/config.ts'
 import { defaultTurns } from '../config/tighten.ts'
 import { realFolder } from '../sessions/session-folder.ts'
 import type { Assembly } from './assemble.ts'
 import { loadPreset } from './preset.ts'
-import { ruleTypos } from './rule-typos.ts'
+import { snapshotOptions } from './snapshot-options.ts'
 
 /** The options of one command, in addition to the common ones. */
 interface CommandOptions {
@@ -37,6 +39,8 @@ interface CommandOptions {
 interface AssembledAgent {
   readonly options: Omit<AgentOptions, 'provider' | 'session'>
   readonly authority: Authority
+  /** Absent if the settings turn them off. */
+  readonly snapshots?: Snapshots
   /** Messages for a person at the start. */
   readonly notices: readonly string[]
   close(): Promise<void>
@@ -49,6 +53,8 @@ export async function agentOptions(assembly: Assembly, own: CommandOptions): Pro
   const preset = await loadPreset(assembly.preset)
   const authority = createAuthority(assembly.authority)
   const defaultPrompt = systemPrompt(cwd, project.instructions, joined(preset.system, config.system))
+  const kept = snapshotOptions(config, assembly)
+  const snapshots = kept && createSnapshots({ ...kept, execution, onInterrupted: reportInterrupted(assembly) })
   const known = Object.values(preset.tools ?? {}).map(({ spec }) => spec.name)
   return {
     options: {
@@ -68,19 +74,24 @@ export async function agentOptions(assembly: Assembly, own: CommandOptions): Pro
       ...(skills && { skills }),
       ...servers?.options,
       hooks: { 'hook:error': ({ hook, error }) => reportFailure(assembly, hook, error) },
-      extensions: [...(own.extensions ?? []), ...(own.withoutFiles ? [] : await toolsInFiles(assembly, authority))],
+      extensions: [
+        ...(snapshots ? [snapshots.extension] : []),
+        ...(own.extensions ?? []),
+        ...(own.withoutFiles ? [] : await toolsInFiles(assembly, authority)),
+      ],
     },
     authority,
+    ...(snapshots && { snapshots }),
     notices: [
+      ...assembly.notices,
       ...loaded.warnings,
       ...authority.warnings,
-      ...ruleTypos(rulesIn(assembly), known),
       ...projectNotices(assembly),
       ...(servers?.notices ?? []),
     ],
     async close() {
       project.dispose()
-      await authority.close()
+      await Promise.all([authority.close(), assembly.close()])
     },
   }
 }
@@ -104,10 +115,6 @@ function toolsOf(
   return Object.fromEntries(Object.entries(tools).filter(([, { spec }]) => isWanted(spec.name)))
 }
 
-function rulesIn({ authority: { allow = [], deny = [] }, config }: Assembly) {
-  return [...allow, ...deny, ...(config.allow ?? []), ...(config.ask ?? []), ...(config.deny ?? [])]
-}
-
 /** The user's home contains the user's own `.libero`, which does not make it a project. */
 function projectNotices({ workspace: { project }, io }: Assembly): string[] {
   const { notice, root } = project
@@ -119,6 +126,18 @@ function reportFailure({ view }: Assembly, hook: string, error: unknown): void {
   if (error instanceof CodedError && error.code === 'AuditWriteFailed') return
   view.failed(`A handler of "${fullyVisible(hook)}" failed: ${fullyVisible(messageOf(error).slice(0, 600))}`)
 }
+
+/** Says what became of a rollback that a crash interrupted. */
+const reportInterrupted =
+  ({ view }: Assembly) =>
+  ({ outcome, files }: InterruptedRollback): void => {
+    if (outcome === 'not begun')
+      view.notice('A rollback was interrupted before it changed anything; files are as before it')
+    else
+      view.notice(
+        `An interrupted rollback was finished: ${(files?.restored.length ?? 0) + (files?.deleted.length ?? 0)} more paths were restored`,
+      )
+  }
 
 /** Tools in files. If there is no such folder, the code for them is not loaded. */
 async function toolsInFiles(

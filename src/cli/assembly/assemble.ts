@@ -16,7 +16,10 @@ import type { OpenedServers } from '../mcp/open-servers.ts'
 import { openServersIfAny, parseMcpFlags, type ServersView } from '../mcp/servers.ts'
 import type { ChosenModel } from '../models/choose-model.ts'
 import { readSize } from '../sessions/retention.ts'
+import { checkRuleNames } from './check-rule-names.ts'
 import { type PresetName, presetName } from './preset.ts'
+import { sandboxPathsOf } from './sandbox-paths.ts'
+import { type SandboxStatus, sandboxStatus } from './sandbox-status.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
 /** The flags that configure an agent. Each command has some of them; settings complete the rest. */
@@ -28,9 +31,12 @@ type AgentFlags = Pick<
   | ('mcp' | 'skill')
 >
 
+/** The commands that run agents. What is true of one must be true of all: tests walk through this list. */
+export type AgentCommand = 'run' | 'rpc' | 'mcp-serve' | 'agents' | 'schedules'
+
 interface AssemblyOptions {
-  /** The command that runs the agent, for the audit. */
-  readonly command: string
+  /** For the audit. */
+  readonly command: AgentCommand
   readonly io: Io
   /** Absolute. */
   readonly cwd: string
@@ -63,6 +69,11 @@ export interface Assembly {
   readonly thinking: ThinkingLevel | undefined
   readonly skills: SkillsConfig | undefined
   readonly servers: OpenedServers | undefined
+  readonly sandbox: SandboxStatus
+  /** Messages for a person at the start. */
+  readonly notices: readonly string[]
+  /** To be called when no run follows. */
+  close(): Promise<void>
 }
 
 /** Combines flags and settings, in the same way for every command that runs an agent. Starts nothing. */
@@ -74,22 +85,43 @@ export async function assemble(flags: AgentFlags, options: AssemblyOptions): Pro
     const { config } = workspace.loaded
     const preset = presetName(flags, config)
     const only = options.mcpServers === 'of flags' ? { only: 'flags' as const } : {}
+    const execution = await createExecution(
+      options.isIdle ? { context: 'process', sandbox: 'off' } : flags,
+      config,
+      options,
+    )
+    const authority = authorityOf(flags, { ...options, workspace, preset })
+    const unmatched = ruleNotices(flags, workspace, io)
+    const sandbox = options.isIdle ? {} : await sandboxStatus(execution, authority, flags.sandbox ?? config.sandbox)
     return {
       io,
       view,
       workspace,
       config: config.withoutTools ? { ...config, withoutTools: excludedTools(config) } : config,
       preset,
-      execution: await createExecution(options.isIdle ? { context: 'process', sandbox: false } : flags, config, cwd),
-      authority: authorityOf(flags, { ...options, workspace, preset }),
+      execution,
+      authority,
       thinking: flags.thinking ?? config.thinking,
       skills: options.skills === 'none' ? undefined : skillsOption(workspace, io, flags.skill),
       servers: options.isIdle ? undefined : await openServersIfAny(named, { workspace, io, view, ...only }),
+      close: options.isIdle ? async () => {} : offerEvents(io),
+      sandbox,
+      notices: options.isIdle ? [] : [...unmatched, ...(sandbox.notice === undefined ? [] : [sandbox.notice])],
     }
   } catch (error) {
     workspace.project.dispose()
     throw error
   }
+}
+
+/** Notices about rules that can never match. Throws if a flag has one. */
+function ruleNotices({ allow, deny }: AgentFlags, { cwd, loaded }: Workspace, { home }: Io): string[] {
+  const { global, project } = loaded.layers
+  return checkRuleNames({
+    flags: { ...(allow && { allow }), ...(deny && { deny }) },
+    settings: [global, project],
+    hasToolFiles: [join(home, 'tools'), join(cwd, '.libero', 'tools')].some((folder) => existsSync(folder)),
+  })
 }
 
 function authorityOf(
@@ -126,8 +158,9 @@ function auditKept({ retention = {} }: Config): { readonly days?: number; readon
 async function createExecution(
   flags: Pick<RunValues, 'context' | 'sandbox' | 'image'>,
   config: Config,
-  cwd: string,
+  { cwd, io }: Pick<AssemblyOptions, 'cwd' | 'io'>,
 ): Promise<ExecutionContext> {
+  const sandboxPaths = sandboxPathsOf(config, io)
   const context = flags.context ?? config.context ?? 'process'
   if (context === 'docker') {
     const image = flags.image?.[0] ?? config.image
@@ -137,12 +170,15 @@ async function createExecution(
       )
     return (await import('../../execution/docker.ts')).createDockerContext({ image, cwd })
   }
-  if (flags.sandbox ?? config.sandbox) {
-    // Report a missing program now, not when the first tool fails.
-    await (await import('../../execution/bubblewrap/check.ts')).findBubblewrap(undefined, [cwd])
-    return (await import('../../execution/bubblewrap.ts')).createBubblewrapContext({ cwd })
-  }
-  return createProcessContext({ cwd })
+  return createProcessContext({ cwd, sandbox: flags.sandbox ?? config.sandbox ?? 'auto', sandboxPaths })
+}
+
+/** Lets other processes of the user follow what runs stream. Not waited for: a run does not depend on it. */
+function offerEvents({ home }: Io): () => Promise<void> {
+  const offering = import('../../rpc/offer-local-events.ts').then(({ offerLocalEvents }) =>
+    offerLocalEvents({ folder: join(home, 'run') }),
+  )
+  return async () => (await offering)()
 }
 
 /**

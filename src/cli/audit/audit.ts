@@ -5,10 +5,10 @@ import { verifyAudit } from '../../authority/audit/verify-audit.ts'
 import type { AuditRecord } from '../../core/authority.ts'
 import { codeOf } from '../../core/errors.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import { cutToWidth } from '../../tui/terminal/text-width.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { localTime } from '../schedules/schedule-text.ts'
-import { cutToWidth } from '../screen/text-width.ts'
 import { auditFolder } from './open-audit.ts'
 
 const usualLimit = 50
@@ -85,6 +85,7 @@ function callLine({ decided, outcome }: AuditedCall): string {
     `by ${visibleName(decidedBy(decided))}`,
     `${visibleName(tool)} (${visibleName([origin?.layer ?? '?', origin?.path ?? ''].join(' ').trim())})`,
     ...(key === undefined ? [] : [cutToWidth(visibleName(key), 80)]),
+    ...placeOf(decided),
     ...(outcome === '' ? [] : [outcome]),
   ].join('  ')
 }
@@ -94,6 +95,14 @@ function decidedBy({ decision, approver }: StoredRecord): string {
   if (approver !== undefined) return approver
   if (decision?.rule !== undefined) return `${decision.by} "${decision.rule}"`
   return decision?.by ?? '?'
+}
+
+/** Where the commands of an allowed call ran. */
+function placeOf({ decision, details }: StoredRecord): string[] {
+  const { effects } = details ?? {}
+  if (decision?.verdict !== 'allow' || !Array.isArray(effects) || !effects.includes('exec')) return []
+  const { confinement = 'outside' } = decision
+  return [confinement === 'outside' ? 'outside any sandbox' : `in ${visibleName(confinement.profile)}`]
 }
 
 const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }

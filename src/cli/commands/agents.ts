@@ -1,4 +1,4 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand, editsFlag } from '../command.ts'
 import { workFlags } from './run.ts'
 
 const json = { type: 'boolean', says: 'Print JSON' } as const
@@ -82,12 +82,19 @@ const answer = defineCommand({
   summary: 'Show what an agent waits for, or answer it and let it continue',
   words: '<agent> [call] [answer]',
   details: [
-    'Answer a question with text or with the label of an option; answer a permission request with --allow or --deny, which apply to this one call. Allow a call in the folder in which it is to run, which is shown with it; deny it anywhere. If several calls wait, name the one you mean. Quote an answer of several words. Without an answer you are asked at the terminal; without a terminal this command shows what waits.',
+    'Answer a question with text or with the label of an option; answer a permission request with --allow or --deny, which apply to this one call; with --scope an approval also covers the calls that the question names. Allow a call in the folder in which it is to run, which is shown with it; deny it anywhere. If several calls wait, name the one you mean. Quote an answer of several words. Without an answer you are asked at the terminal; without a terminal this command shows what waits.',
   ],
   flags: {
     allow: { type: 'boolean', says: 'Allow the call' },
     deny: { type: 'boolean', says: 'Deny the call' },
     note: { type: 'string', value: 'text', says: 'A note to the model with the answer' },
+    scope: {
+      type: 'string',
+      value: 'how long',
+      choices: ['session', 'project'],
+      says: 'Allow what the question offers for this long; default: this one call',
+    },
+    edits: editsFlag,
     ...answerFlags,
     json: outcome,
   },

@@ -12,7 +12,7 @@ import { libero } from '../libero.ts'
 describe('libero config', () => {
   test('shows every setting and the file it comes from', async () => {
     const io = fakeIo()
-    write(io, { model: 'mine', sandbox: true })
+    write(io, { model: 'mine', sandbox: 'required' })
     const { code, out, err } = await config(io)
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out.split('\n').filter(Boolean)).toHaveLength(configKeys.length)
@@ -29,7 +29,7 @@ describe('libero config', () => {
     expect(Object.keys(settings)).toEqual(configKeys)
     expect(settings).toMatchObject({
       maxTurns: { value: 7, from: file(io) },
-      sandbox: { value: false, from: 'default' },
+      sandbox: { value: 'auto', from: 'default' },
       model: { value: null, from: 'not set' },
     })
   })
@@ -41,7 +41,7 @@ describe('libero config', () => {
     const { code, out, err } = await config(io)
     expect(code).toBe(0)
     expect(err).toMatch(/\.libero\/config\.json is not used: this project is not trusted/)
-    expect(out).toMatch(/^sandbox +false/m)
+    expect(out).toMatch(/^sandbox +auto/m)
   })
 
   test('shows the stricter settings of a trusted project, and which of its settings were left out', async () => {
@@ -105,7 +105,8 @@ describe('libero config set', () => {
   })
 
   test.each<[words: string[], value: object]>([
-    [['sandbox', 'true'], { sandbox: true }],
+    [['sandbox', 'off'], { sandbox: 'off' }],
+    [['audit', 'true'], { audit: true }],
     [['maxCost', '0.5'], { maxCost: 0.5 }],
     [['model', '4711'], { model: '4711' }],
     [['model', '"quoted"'], { model: 'quoted' }],
@@ -131,7 +132,8 @@ describe('libero config set', () => {
     [[], /name a setting: provider, model, /],
     [['model', 'a', 'b'], /model takes one value, got 2 words; put it in quotes/],
     [['maxTurns', 'ten'], /maxTurns cannot be "ten"; write a whole number of at least 1/],
-    [['sandbox', 'yes'], /sandbox cannot be "yes"; write true or false/],
+    [['sandbox', 'yes'], /sandbox cannot be "yes"; write "auto" or "required" or "off"/],
+    [['audit', 'yes'], /audit cannot be "yes"; write true or false/],
     [['mode', 'yollo'], /mode cannot be "yollo", did you mean "yolo"/],
     [['deny', ''], /deny/],
     [['deny', 'shell:['.repeat(2000)], /deny/],

@@ -23,8 +23,8 @@ export const command = defineCommand({
   ],
   async run({ values: { all = false, json = false }, words: [provider] }, io) {
     const { config } = await (await import('../config/config.ts')).loadConfig({ home: io.home })
-    const names = provider === undefined ? await usableProviders(config, io, all) : [provider]
-    const { listModels } = await import('../models/model-list.ts')
+    const { listModels, usableProviders } = await import('../models/model-list.ts')
+    const names = provider === undefined ? await usableProviders(config, io, { all }) : [provider]
     const models = (await Promise.all(names.map((name) => listModels(name, config, io, { all })))).flat()
     const chosen = await chosenOf(provider, config, io)
     if (json) io.out((await import('../text.ts')).jsonText({ models, ...(chosen && { chosen }) }))
@@ -37,17 +37,6 @@ export const command = defineCommand({
     return models.length === 0 && !json ? exitCodes.error : exitCodes.done
   },
 })
-
-async function usableProviders(config: Config, io: Io, all: boolean): Promise<string[]> {
-  const [{ knownProviders }, { storedNames, variableOf }] = await Promise.all([
-    import('../models/providers.ts'),
-    import('../models/credentials.ts'),
-  ])
-  const stored = await storedNames(io)
-  return [...knownProviders(config).values()]
-    .filter((provider) => all || provider.isFree || variableOf(provider, io) || stored.has(provider.name))
-    .map(({ name }) => name)
-}
 
 interface Chosen {
   readonly provider: string

@@ -2,11 +2,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { unavailable } from '../../../test/bubblewrap-kit.ts'
 import { fakeIo, runLibero } from '../../../test/cli/fake-io.ts'
 import { trustByDigest } from '../../authority/trust/enter-project.ts'
 import { projectDigest } from '../../authority/trust/project-items.ts'
 import { createTrustList } from '../../authority/trust/trust-list.ts'
 
+const inSandbox = unavailable === undefined
 let folder = ''
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'policy-'))
@@ -30,7 +32,7 @@ async function rules(text: unknown): Promise<string> {
 }
 
 describe('libero policy explain', () => {
-  test('prints one line of JSON with five fields, and ends with 0 for every verdict', async () => {
+  test('prints one line of JSON with six fields, and ends with 0 for every verdict', async () => {
     const path = await rules({ mode: 'allowlist', allow: ['shell:ls'], deny: ['shell:rm', 'net'] })
     const explained = async (line: string) => {
       const { code, out, err } = await libero('explain', '--json', '--rules', path, '--', line)
@@ -43,6 +45,7 @@ describe('libero policy explain', () => {
       rule: 'shell:ls',
       why: 'allowed by "shell:ls" (launch)',
       effects: ['exec', 'fs.read'],
+      confinement: inSandbox ? expect.objectContaining({ profile: 'read-only', reads: [], home: 'empty' }) : null,
     })
     expect(await explained('ls; rm x')).toMatchObject({ verdict: 'deny', by: 'deny-rule', rule: 'shell:rm' })
     expect(await explained('wget x')).toMatchObject({ verdict: 'deny', rule: 'net' })
@@ -55,8 +58,13 @@ describe('libero policy explain', () => {
     const { code, out } = await libero('explain', '--', 'ls', '-la')
     expect(code).toBe(0)
     expect(out).toEqual([
-      'ask (mode-gate): the mode is ask, and no rule or approval covers it',
+      'allow (mode-gate): it only reads inside the workspace',
       'effects: exec, fs.read',
+      expect.stringMatching(
+        inSandbox
+          ? /^commands run: in the sandbox read-only: no network; home not visible$/
+          : /^commands run: OUTSIDE any sandbox/,
+      ),
     ])
   })
 

@@ -1,5 +1,6 @@
 import { exitCodes, UsageError } from '../cli-error.ts'
 import { defineCommand } from '../command.ts'
+import { runFlags } from './run.ts'
 
 const explain = defineCommand({
   name: 'explain',
@@ -7,34 +8,18 @@ const explain = defineCommand({
   words: '-- <command>',
   details: ['Runs nothing. Exit code 0 for every decision, 2 if the rules cannot be read.'],
   flags: {
-    json: { type: 'boolean', says: 'Print one line of JSON: verdict, by, rule, why, effects' },
+    json: { type: 'boolean', says: 'Print one line of JSON: verdict, by, rule, why, effects, confinement' },
+    mode: { ...runFlags.mode, says: 'As in this approval mode, instead of that of your settings' },
     rules: { type: 'string', value: 'file', says: 'Use the rules in this file instead of your settings' },
   },
   examples: [{ line: `libero policy explain -- 'ls; rm x'`, says: 'Which rule or mode would stop it' }],
   async run({ values, words }, io) {
     if (words.length === 0)
       throw new UsageError(`there is no command to explain; write it as in: libero policy explain -- 'ls; rm x'`)
-    const { explainCommand } = await import('../../authority/rules/explain.ts')
-    const { loadRulesFile } = await import('../../authority/rules/load-settings.ts')
-    const { createTrustList } = await import('../../authority/trust/trust-list.ts')
-    const { enterProject } = await import('../../authority/trust/enter-project.ts')
-    const { cwd, home } = io
-    // As in a run: a file that changed since it was trusted is not used.
-    const project = await enterProject(cwd, { list: createTrustList({ folder: home }) })
-    project.dispose()
-    const { mayRead } = project
-    const layers = values.rules
-      ? { launch: await loadRulesFile(values.rules).catch(asUsageError) }
-      : (await (await import('../config/config.ts')).loadConfig({ home, projectRoot: cwd, mayRead })).layers
-    const place = { root: cwd, home: io.userHome, isTrusted: project.isTrusted() }
-    const explanation = await explainCommand(words.join(' '), { layers, location: place, own: [home] })
-    if (values.json) io.out(JSON.stringify(explanation))
-    else {
-      const { fullyVisible } = await import('../../platform/visible-text.ts')
-      const { verdict, by, why, effects } = explanation
-      io.out(fullyVisible(`${verdict} (${by}): ${why}`))
-      io.out(`effects: ${effects.join(', ') || 'none'}`)
-    }
+    const { explainHere, explanationLines } = await import('../policy/explain-here.ts')
+    const explained = await explainHere(words.join(' '), io, values)
+    if (values.json) io.out(JSON.stringify(explained.explanation))
+    else for (const line of explanationLines(explained)) io.out(line)
     return exitCodes.done
   },
 })
@@ -49,20 +34,13 @@ const test = defineCommand({
   async run({ words: [path] }, io) {
     if (path === undefined) throw new UsageError('policy test takes one file')
     const { loadRulesFile } = await import('../../authority/rules/load-settings.ts')
+    const { asUsageError } = await import('../policy/explain-here.ts')
     const { allow = [], ask = [], deny = [], allowlist = [] } = await loadRulesFile(path).catch(asUsageError)
     const { visibleName } = await import('../../platform/visible-text.ts')
     io.out(`${visibleName(path)}: ${[allow, ask, deny, allowlist].flat().length} rules, all examples pass`)
     return exitCodes.done
   },
 })
-
-/** Rules that cannot be read are a usage error; rules that fail their own examples are a failure. */
-async function asUsageError(error: unknown): Promise<never> {
-  const { CodedError } = await import('../../core/errors.ts')
-  const isFinding = error instanceof CodedError && error.code === 'RuleTestFailed'
-  if (!(error instanceof CodedError) || isFinding) throw error
-  throw new UsageError(error.sentence, { cause: error })
-}
 
 export const command = defineCommand({
   name: 'policy',

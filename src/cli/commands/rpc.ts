@@ -1,4 +1,5 @@
 import { defineCommand, type Flags, type Values } from '../command.ts'
+import { runFlags } from './run.ts'
 
 const rpcFlags = {
   provider: { type: 'string', value: 'name', says: 'The provider of the model' },
@@ -17,6 +18,7 @@ const rpcFlags = {
     choices: ['plan', 'ask', 'allowlist', 'yolo'],
     says: 'Approval mode; default: from the settings, else yolo',
   },
+  sandbox: runFlags.sandbox,
   mcp: { type: 'string', value: 'json', multiple: true, says: 'An MCP server as JSON, as in libero run' },
   ext: {
     type: 'string',

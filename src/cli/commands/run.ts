@@ -23,7 +23,11 @@ export const runFlags = {
     choices: ['process', 'docker'],
     says: 'Where tools run: on this machine, or in a container',
   },
-  sandbox: { type: 'boolean', says: 'Run tools in a sandbox (Linux, bubblewrap)' },
+  sandbox: {
+    type: 'string',
+    choices: ['auto', 'required', 'off'],
+    says: 'Run commands in a sandbox: if there is one (auto, the default), or not at all without one (required)',
+  },
   image: {
     type: 'string',
     multiple: true,
@@ -65,6 +69,7 @@ export const runFlags = {
     says: 'With --events and --resume: first replay the events after this one',
   },
   quiet: { type: 'boolean', short: 'q', says: 'Print the final answer only' },
+  plain: { type: 'boolean', says: 'Without a task: a conversation in plain lines, for screen readers and logs' },
   cwd: { type: 'string', value: 'folder', says: 'The folder to work in' },
 } as const
 
@@ -76,7 +81,7 @@ export const command = defineCommand({
   words: '[task]',
   details: [
     'The answer goes to stdout, everything else to stderr. Piped input is added to the task; the argument - waits for it.',
-    'Ctrl-C stops the run and keeps the session; twice quits at once. At a terminal without a task, libero starts a conversation.',
+    'Ctrl-C stops the run and keeps the session; twice quits at once. At a terminal without a task, libero opens the interactive terminal (docs/terminal.md).',
   ],
   flags: runFlags,
   examples: [
@@ -108,6 +113,9 @@ function checked<G extends ParsedArgs<typeof runFlags>>(given: G): G {
   both('json', 'quiet')
   both('events', 'quiet')
   both('json', 'schema')
+  both('plain', 'quiet')
+  both('plain', 'json')
+  both('plain', 'events')
   both('resume', 'continue')
   both('no-session', 'resume')
   both('no-session', 'continue')
@@ -130,9 +138,9 @@ export function checkCost({ 'max-cost': cost }: Pick<RunValues, 'max-cost'>): vo
     throw new UsageError(`--max-cost must be an amount in dollars, such as 0.50, got "${cost}"`)
 }
 
-const { provider, model, mode, allow, deny, yolo } = runFlags
+const { provider, model, sandbox, mode, allow, deny, yolo } = runFlags
 
 /** The flags of `libero run` that commands for persistent agents take too. */
-export const workFlags = { provider, model, mode, allow, deny, yolo } as const
+export const workFlags = { provider, model, sandbox, mode, allow, deny, yolo } as const
 
 export type WorkValues = Values<typeof workFlags>

@@ -1,4 +1,4 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand, editsFlag } from '../command.ts'
 
 const json = { type: 'boolean', says: 'Print JSON' } as const
 
@@ -72,6 +72,7 @@ const answer = defineCommand({
   ],
   flags: {
     note: { type: 'string', value: 'text', says: 'A note to the model with the answer' },
+    edits: editsFlag,
     text: { type: 'string', value: 'text', says: 'The reply to a question of a tool' },
     json,
   },
@@ -82,6 +83,10 @@ const answer = defineCommand({
       says: 'Allows the call and continues',
     },
     { line: 'libero sessions answer bafitu deny --note "use npm ci"', says: 'Denies the call, with a reason' },
+    {
+      line: 'libero sessions answer bafitu allow --edits 1,3 --note "keep the name"',
+      says: 'Allows two edits of a multi_edit, and denies the others with a reason',
+    },
   ],
   run: async (given, io) => (await import('../sessions/answer.ts')).answer(given, io),
 })
@@ -101,6 +106,54 @@ const fork = defineCommand({
   },
   examples: [{ line: 'libero sessions fork bafitu --at 12', says: 'A copy of the first twelve entries' }],
   run: async (given, io) => (await import('../sessions/resume.ts')).fork(given, io),
+})
+
+const goesBack = {
+  at: {
+    type: 'string',
+    value: 'seq',
+    min: 0,
+    says: 'Back to after this entry (sessions show --json prints the numbers)',
+  },
+  list: { type: 'boolean', says: 'List the messages to go back to' },
+  force: { type: 'boolean', says: 'Restore files too that were changed since; libero undo brings those back' },
+  'dry-run': { type: 'boolean', says: 'Only show what would be done' },
+  yes,
+  json,
+} as const
+
+const backDetails = [
+  'Before each message and each call that may write, Libero takes a snapshot of the files of the folder, also of those that a command changes. Going back shows what it would do and asks. Files that you or others changed since stay as they are and are named.',
+  'Snapshots are stored in ~/.libero/snapshots, not in your repository. Ignored files, files over 10 MB and repositories inside the folder are not in them; see the setting "snapshots". They need git.',
+]
+
+const rewind = defineCommand({
+  name: 'rewind',
+  summary: 'Go back to before a message: the conversation and the files',
+  words: '<id> [message]',
+  maxWords: 2,
+  details: ['The message is a number of --list; without it, the last message.', ...backDetails],
+  flags: {
+    files: { type: 'boolean', says: 'Only the files' },
+    conversation: { type: 'boolean', says: 'Only the conversation' },
+    ...goesBack,
+  },
+  examples: [
+    { line: 'libero sessions rewind bafitu', says: 'Undoes the last message and what was done for it' },
+    { line: 'libero sessions rewind bafitu 2 --dry-run', says: 'What going back to before the second one would do' },
+  ],
+  run: async (given, io) => (await import('../sessions/rewind.ts')).rewind(given, io),
+})
+
+const rollback = defineCommand({
+  name: 'rollback',
+  summary: 'Restore the files from before a message; the conversation stays',
+  words: '<id> [message]',
+  maxWords: 2,
+  details: ['The message is a number of --list; without it, the last message.', ...backDetails],
+  flags: goesBack,
+  examples: [{ line: 'libero sessions rollback bafitu --yes', says: 'Undoes the file changes of the last message' }],
+  run: async (given, io) => (await import('../sessions/rewind.ts')).rollback(given, io),
 })
 
 const exportOne = defineCommand({
@@ -202,7 +255,7 @@ const remove = defineCommand({
   summary: 'Delete sessions with all their data',
   words: '<id>…',
   details: [
-    'Deletes the conversation, waiting messages, large results, sub-agents, and permissions that were granted for the session. The audit keeps the decisions about its calls (libero audit).',
+    'Deletes the conversation, waiting messages, large results, sub-agents, snapshots of files, and permissions that were granted for the session. The audit keeps the decisions about its calls (libero audit).',
   ],
   flags: { yes },
   examples: [{ line: 'libero sessions delete bafitu kemola', says: 'Asks, then deletes both' }],
@@ -211,13 +264,13 @@ const remove = defineCommand({
 
 export const command = defineCommand({
   name: 'sessions',
-  summary: 'List, show, resume, name, fork, export, import and delete sessions',
+  summary: 'List, show, resume, rewind, name, fork, export, import and delete sessions',
   details: ['Name a session by its id, or by a unique beginning of the id.'],
   examples: [
     { line: 'libero sessions', says: 'The sessions of this folder, newest first' },
     { line: 'libero sessions answer bafitu allow', says: 'Allows the call of a run that ended with exit code 3' },
     { line: 'libero sessions export bafitu -o talk.html', says: 'A page to share' },
   ],
-  commands: [list, show, resume, answer, rename, tag, fork, exportOne, importOne, remove, prune],
+  commands: [list, show, resume, answer, rewind, rollback, rename, tag, fork, exportOne, importOne, remove, prune],
   defaultCommand: 'list',
 })

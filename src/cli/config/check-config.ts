@@ -35,7 +35,8 @@ const typeChecks: Readonly<Record<string, (value: unknown, schema: JsonSchema) =
   string: (value, { minLength = 0 }) => typeof value === 'string' && value.length >= (minLength as number),
   boolean: (value) => typeof value === 'boolean',
   integer: (value, { minimum }) => Number.isInteger(value) && (value as number) >= (minimum as number),
-  number: (value, { exclusiveMinimum }) => Number.isFinite(value) && (value as number) > (exclusiveMinimum as number),
+  number: (value, { minimum = Number.NEGATIVE_INFINITY, exclusiveMinimum = Number.NEGATIVE_INFINITY }) =>
+    Number.isFinite(value) && Number(value) >= Number(minimum) && Number(value) > Number(exclusiveMinimum),
   array: Array.isArray,
   object: isRecord,
 }
@@ -77,7 +78,10 @@ function wantedOf({ type, minLength, items, pattern, description, ...schema }: J
   if (type === 'string') return minLength ? 'a non-empty text' : 'a text'
   if (type === 'boolean') return 'true or false'
   if (type === 'integer') return `a whole number of at least ${schema.minimum}`
-  if (type === 'number') return `a number above ${schema.exclusiveMinimum}`
+  if (type === 'number')
+    return schema.minimum === undefined
+      ? `a number above ${schema.exclusiveMinimum}`
+      : `a number of at least ${schema.minimum}`
   if (type === 'object') return 'an object, in { and }'
   return (items as JsonSchema).$ref ? 'a list of rules, in [ and ]' : 'a list of texts, in [ and ]'
 }

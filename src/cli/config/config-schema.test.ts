@@ -72,6 +72,13 @@ function provider() {
       baseURL: fc.constantFrom('http://x.test/v1', 'https://x.test', 'ftp://x', 'https://a:b@x', 'https://x?k=1', 5),
       model: fc.constantFrom('m', '', 1),
       apiKeyEnv: fc.constantFrom('A_KEY', 'sk-1', ''),
+      contextWindow: fc.constantFrom(1, 0, 128_000, 1.5, 'many'),
+      price: fc.constantFrom(
+        { input: 0, output: 2.5 },
+        { input: 1 },
+        { input: -1, output: 1 },
+        { input: '1', output: 1 },
+      ),
       extra: fc.constant(1),
     },
     { requiredKeys: [] },

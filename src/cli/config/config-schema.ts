@@ -1,5 +1,14 @@
 import type { JsonSchema } from '../../core/tool.ts'
-import type { Config, ConfiguredProvider, ConfiguredRetention, ConfiguredWiki } from './config.ts'
+import type {
+  Config,
+  ConfiguredPrice,
+  ConfiguredProvider,
+  ConfiguredRetention,
+  ConfiguredSandboxPaths,
+  ConfiguredSnapshots,
+  ConfiguredTerminal,
+  ConfiguredWiki,
+} from './config.ts'
 
 type Fields<T> = { readonly [Key in keyof Required<T>]: JsonSchema }
 type Words<T> = Record<Extract<T, string>, true>
@@ -14,6 +23,14 @@ const texts = (description: string): JsonSchema => ({
 const oneOf = <T>(words: Words<T>, description: string): JsonSchema => ({ enum: Object.keys(words), description })
 const rules = (description: string): JsonSchema => ({ type: 'array', items: { $ref: '#/$defs/rule' }, description })
 
+const dollars = (description: string): JsonSchema => ({ type: 'number', minimum: 0, description })
+const priceFields: Fields<ConfiguredPrice> = {
+  input: dollars('Tokens that the model reads'),
+  output: dollars('Tokens that it writes'),
+  cacheRead: dollars('Tokens that it reads from the cache; default: as input'),
+  cacheWrite: dollars('Tokens that are written to the cache; default: as input'),
+}
+
 const providerFields: Fields<ConfiguredProvider> = {
   baseURL: {
     type: 'string',
@@ -26,6 +43,14 @@ const providerFields: Fields<ConfiguredProvider> = {
     type: 'string',
     pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
     description: 'The name of the environment variable that holds its key',
+  },
+  contextWindow: { type: 'integer', minimum: 1, description: 'The context window of its models, in tokens' },
+  price: {
+    type: 'object',
+    properties: priceFields,
+    required: ['input', 'output'] satisfies (keyof ConfiguredPrice)[],
+    additionalProperties: false,
+    description: 'What its models cost, in dollars per million tokens',
   },
 }
 
@@ -51,6 +76,30 @@ const retentionFields: Fields<ConfiguredRetention> = {
   auditSize: size('A size such as "256MB", the default: keep at most this much of the audit'),
 }
 
+const snapshotsFields: Fields<ConfiguredSnapshots> = {
+  enabled: { type: 'boolean', description: 'Take snapshots of files; default true' },
+  exclude: texts('Patterns of files to leave out, as in a .gitignore; !pattern includes what a .gitignore leaves out'),
+  maxFileSize: size('A size such as "10MB", the default: larger files are left out'),
+  maxFiles: { type: 'integer', minimum: 1, description: 'A folder with more files gets no snapshot; default 100,000' },
+  maxSnapshots: { type: 'integer', minimum: 1, description: 'Keep the newest of each folder; default 500' },
+  maxSize: size('A size such as "1GB", the default: what the snapshots of one folder may take'),
+}
+
+const sandboxPathsFields: Fields<ConfiguredSandboxPaths> = {
+  read: texts('Files and folders that commands can read in every sandbox; ~ is your home'),
+  caches: texts(
+    'Folders, such as ~/.cache/pip, that commands can write wherever they can write the workspace. What is run from there later can be changed',
+  ),
+}
+
+const terminalFields: Fields<ConfiguredTerminal> = {
+  showThinking: { type: 'boolean', description: 'Print what the model thinks whole, not as one line; default false' },
+  notify: {
+    type: 'boolean',
+    description: 'Notify when a question waits or a run ends while the terminal has no focus; default true',
+  },
+}
+
 /** Every key of `config.json`; the compiler reports missing ones. */
 export const configFields: Fields<Config> = {
   provider: text('The provider, as for --provider'),
@@ -67,7 +116,17 @@ export const configFields: Fields<Config> = {
   ),
   context: oneOf<Config['context']>({ process: true, docker: true }, 'Where tools run'),
   image: text('The container image, with "context": "docker"'),
-  sandbox: { type: 'boolean', description: 'Run tools in a sandbox (Linux, bubblewrap)' },
+  sandbox: oneOf<Config['sandbox']>(
+    { auto: true, required: true, off: true },
+    'Run commands in a sandbox: if there is one (auto, the default), or not at all without one (required)',
+  ),
+  sandboxPaths: {
+    type: 'object',
+    properties: sandboxPathsFields,
+    additionalProperties: false,
+    description:
+      'What commands reach in sandboxes of this machine beside the workspace and what was judged. Files that rules deny stay hidden',
+  },
   maxTurns: { type: 'integer', minimum: 1, description: 'A run ends after this many model calls' },
   maxCost: {
     type: 'number',
@@ -86,6 +145,13 @@ export const configFields: Fields<Config> = {
     additionalProperties: false,
     description:
       'What is deleted after a while: sessions, after a run and at most once a day (libero sessions prune), and the audit. Sessions in use and open agents stay',
+  },
+  snapshots: {
+    type: 'object',
+    properties: snapshotsFields,
+    additionalProperties: false,
+    description:
+      'Snapshots of the files before each prompt and each call that may write, for libero undo and libero sessions rewind. Needs git',
   },
   providers: {
     type: 'object',
@@ -106,6 +172,12 @@ export const configFields: Fields<Config> = {
     { eager: true, lazy: true },
     'lazy: the model gets the schemas of MCP tools only when it asks; default: lazy above 32 KB of schemas',
   ),
+  terminal: {
+    type: 'object',
+    properties: terminalFields,
+    additionalProperties: false,
+    description: 'What the interactive terminal shows (libero without a task); no other command has it',
+  },
   wikis: {
     type: 'object',
     additionalProperties: {
@@ -160,7 +232,7 @@ export const configSchema: JsonSchema = {
   $id: 'urn:libero:config:1',
   title: 'Libero config.json',
   description:
-    'Settings of a user (~/.libero/config.json) or of a project (.libero/config.json), which can only make settings stricter: mode, ask, deny, "profile": "plan", "sandbox": true, smaller limits, withoutTools.',
+    'Settings of a user (~/.libero/config.json) or of a project (.libero/config.json), which can only make settings stricter: mode, ask, deny, "profile": "plan", "sandbox": "required", smaller limits, withoutTools.',
   type: 'object',
   properties: { $schema: { type: 'string' }, ...configFields },
   additionalProperties: false,

@@ -1,10 +1,12 @@
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { resolveSettings } from '../../authority/rules/settings.ts'
 import { exitCodes } from '../cli-error.ts'
 import { type Config, loadConfig } from './config.ts'
+import { tighten } from './tighten.ts'
 
 let scratch: string
 let home: string
@@ -66,7 +68,8 @@ describe('the user’s file', () => {
     ['another type', '{"maxTurns": "ten"}', /maxTurns cannot be "ten"; write a whole number of at least 1/],
     ['a limit of nothing', '{"maxCost": 0}', /maxCost cannot be 0; write a number above 0/],
     ['half a turn', '{"maxTurns": 1.5}', /maxTurns cannot be 1\.5/],
-    ['no truth', '{"sandbox": "yes"}', /sandbox cannot be "yes"; write true or false/],
+    ['a truth in place of a word', '{"sandbox": true}', /sandbox cannot be true; write "auto" or "required" or "off"/],
+    ['no truth', '{"audit": "yes"}', /audit cannot be "yes"; write true or false/],
     ['an unknown word', '{"thinking": "hihg"}', /thinking cannot be "hihg", did you mean "high"/],
     ['an unknown mode', '{"mode": "party"}', /mode cannot be "party"; write "plan" or "ask" or "allowlist" or "yolo"/],
     ['an item of a list', '{"withoutTools": ["shell", 5]}', /withoutTools\[1\] cannot be 5; write a non-empty text/],
@@ -137,8 +140,8 @@ describe('a project’s file', () => {
 
   test.each<[own: Config, theirs: Config, both: Config]>([
     [{}, { profile: 'plan' }, { profile: 'plan' }],
-    [{}, { sandbox: true }, { sandbox: true }],
-    [{ sandbox: false }, { sandbox: true }, { sandbox: true }],
+    [{}, { sandbox: 'required' }, { sandbox: 'required' }],
+    [{ sandbox: 'off' }, { sandbox: 'auto' }, { sandbox: 'auto' }],
     [{}, { maxTurns: 5, maxCost: 1 }, { maxTurns: 5, maxCost: 1 }],
     [
       { maxTurns: 9, maxCost: 2 },
@@ -159,7 +162,8 @@ describe('a project’s file', () => {
 
   const loosening: [own: Config, theirs: Config][] = [
     [{ profile: 'plan' }, { profile: 'build' }],
-    [{ sandbox: true }, { sandbox: false }],
+    [{ sandbox: 'required' }, { sandbox: 'auto' }],
+    [{}, { sandbox: 'off' }],
     [{ maxTurns: 5 }, { maxTurns: 6 }],
     [{}, { maxTurns: 101 }],
     [{ maxCost: 5 }, { maxCost: 6 }],
@@ -190,7 +194,7 @@ describe('a project’s file', () => {
   test('a setting that repeats the user’s causes no warning', async () => {
     const same: Config = { provider: 'openai', model: 'm', maxTurns: 5 }
     user(same)
-    project({ ...same, sandbox: false, profile: 'build' })
+    project({ ...same, sandbox: 'auto', profile: 'build' })
     expect(await load()).toMatchObject({ config: same, warnings: [] })
     expect(Object.keys((await load()).config)).toEqual(Object.keys(same))
   })
@@ -213,10 +217,11 @@ describe('a project’s file', () => {
   })
 
   test('permission to read is checked for its real path, to which trust applies', async () => {
-    project({ sandbox: true })
+    project({ sandbox: 'required' })
     symlinkSync(projectRoot, join(scratch, 'alias'))
     const mayRead = (file: string) => file === path('config.json')
-    expect((await loadConfig({ home, projectRoot: join(scratch, 'alias'), mayRead })).config).toEqual({ sandbox: true })
+    const { config } = await loadConfig({ home, projectRoot: join(scratch, 'alias'), mayRead })
+    expect(config).toEqual({ sandbox: 'required' })
   })
 
   test('in the user’s home folder the user’s own file is not a project’s', async () => {
@@ -226,6 +231,22 @@ describe('a project’s file', () => {
     expect(loaded).toMatchObject({ config: { model: 'm', mode: 'yolo', allow: ['shell:ls'] }, warnings: [] })
     expect(loaded.layers).toEqual({ global: { mode: 'yolo', allow: ['shell:ls'] } })
   })
+})
+
+test('W07 no setting of a project adds a path to the sandboxes of its commands, or takes their sandbox away', () => {
+  const paths = fc.subarray(['~/data', '/srv/data', '~/.npm', '~/.ssh'])
+  const added = fc.record({ read: paths, caches: paths }, { requiredKeys: [] })
+  const word = fc.constantFrom<Config['sandbox']>('auto', 'required', 'off')
+  const configs = fc.record({ sandboxPaths: added, sandbox: word }, { requiredKeys: [] }) as fc.Arbitrary<Config>
+  const fromLoose = ['off', 'auto', 'required']
+  fc.assert(
+    fc.property(configs, configs, (own, wanted) => {
+      const { config } = tighten({ path: 'user', config: own }, { path: 'project', config: wanted })
+      expect(config.sandboxPaths).toEqual(own.sandboxPaths)
+      const before = fromLoose.indexOf(own.sandbox ?? 'auto')
+      expect(fromLoose.indexOf(config.sandbox ?? 'auto')).toBeGreaterThanOrEqual(before)
+    }),
+  )
 })
 
 describe('authority.json beside it', () => {

@@ -18,7 +18,10 @@ export interface Config extends Pick<AuthoritySettings, 'mode' | 'allow' | 'ask'
   readonly context?: 'process' | 'docker'
   /** The container’s image, with `context: docker`. */
   readonly image?: string
-  readonly sandbox?: boolean
+  /** Default `auto`. */
+  readonly sandbox?: 'auto' | 'required' | 'off'
+  /** What commands reach in every sandbox. Default: nothing more. */
+  readonly sandboxPaths?: ConfiguredSandboxPaths
   readonly maxTurns?: number
   /** Dollars. */
   readonly maxCost?: number
@@ -30,12 +33,16 @@ export interface Config extends Pick<AuthoritySettings, 'mode' | 'allow' | 'ask'
   readonly sessions?: string
   /** What is deleted after a while. Default: no session, and records of the audit after 90 days. */
   readonly retention?: ConfiguredRetention
+  /** Snapshots of files, for `libero undo`. Default: taken. */
+  readonly snapshots?: ConfiguredSnapshots
   /** Services with OpenAI’s chat API, by the name for `--provider`. */
   readonly providers?: Readonly<Record<string, ConfiguredProvider>>
   /** MCP servers by name, as in the `.mcp.json` of other programs. `readMcpEntry` checks an entry when it is used. */
   readonly mcpServers?: Readonly<Record<string, unknown>>
   /** `lazy`: the model gets the schemas of MCP tools only when it asks. */
   readonly toolDisclosure?: 'eager' | 'lazy'
+  /** Of the interactive terminal. */
+  readonly terminal?: ConfiguredTerminal
   /** TiddlyWiki wikis for the agents of `libero agents`, by name. */
   readonly wikis?: Readonly<Record<string, ConfiguredWiki>>
 }
@@ -45,6 +52,41 @@ export interface ConfiguredProvider {
   readonly model: string
   /** The environment variable with its key. */
   readonly apiKeyEnv?: string
+  /** Of its models, in tokens. */
+  readonly contextWindow?: number
+  readonly price?: ConfiguredPrice
+}
+
+/** Dollars per million tokens. */
+export interface ConfiguredPrice {
+  readonly input: number
+  readonly output: number
+  /** Default: as input. */
+  readonly cacheRead?: number
+  readonly cacheWrite?: number
+}
+
+export interface ConfiguredTerminal {
+  /** Thinking whole, not as one line. Default false. */
+  readonly showThinking?: boolean
+  /** Notifications while the terminal has no focus. Default true. */
+  readonly notify?: boolean
+}
+
+export interface ConfiguredSandboxPaths {
+  readonly read?: readonly string[]
+  readonly caches?: readonly string[]
+}
+
+export interface ConfiguredSnapshots {
+  readonly enabled?: boolean
+  readonly exclude?: readonly string[]
+  /** Such as `10MB`. */
+  readonly maxFileSize?: string
+  readonly maxFiles?: number
+  readonly maxSnapshots?: number
+  /** Such as `1GB`. */
+  readonly maxSize?: string
 }
 
 export interface ConfiguredRetention {

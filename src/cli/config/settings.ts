@@ -17,7 +17,13 @@ export interface NamedSetting {
   readonly member?: string
 }
 
-const withMembers: ReadonlySet<ConfigKey> = new Set<ConfigKey>(['providers', 'mcpServers', 'wikis', 'retention'])
+const withMembers: ReadonlySet<ConfigKey> = new Set<ConfigKey>([
+  'providers',
+  'mcpServers',
+  'wikis',
+  'retention',
+  'snapshots',
+])
 
 /** Parses the name of a setting; the error for an unknown one suggests what was probably meant. */
 export function namedSetting(name: string | undefined): NamedSetting {

@@ -86,7 +86,7 @@ function defaults(io: Pick<Io, 'home' | 'userHome'>): Config {
   return {
     profile: 'build',
     context: 'process',
-    sandbox: false,
+    sandbox: 'auto',
     maxTurns: defaultTurns,
     sessions: sessionsPath({}, io),
     mode: 'ask',

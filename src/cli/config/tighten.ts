@@ -40,7 +40,7 @@ export function tighten(user: ConfigFile | undefined, project: ConfigFile | unde
 }
 
 const rules: Partial<Record<keyof Config, true>> = { mode: true, allow: true, ask: true, deny: true }
-const defaults: Config = { profile: 'build', sandbox: false, maxTurns: defaultTurns, withoutTools: [] }
+const defaults: Config = { profile: 'build', sandbox: 'auto', maxTurns: defaultTurns, withoutTools: [] }
 
 type Verdict = { readonly value: unknown } | { readonly why: string }
 type Merge = (own: unknown, wanted: unknown) => Verdict
@@ -49,11 +49,15 @@ const loosens = { why: 'a project can only make things stricter' }
 
 const merges: Partial<Record<keyof Config, Merge>> = {
   profile: (own, wanted) => (wanted === 'plan' || own !== 'plan' ? { value: wanted } : loosens),
-  sandbox: (own, wanted) => (wanted === true || own !== true ? { value: wanted } : loosens),
+  sandbox: (own = 'auto', wanted) =>
+    sandboxes.indexOf(wanted) >= sandboxes.indexOf(own) ? { value: wanted } : loosens,
   maxTurns: (own = defaultTurns, wanted) => smaller(own, wanted),
   maxCost: smaller,
   withoutTools: (own = [], wanted) => ({ value: [...new Set([...(own as string[]), ...(wanted as string[])])] }),
 }
+
+/** From loose to strict. */
+const sandboxes: readonly unknown[] = ['off', 'auto', 'required'] satisfies Config['sandbox'][]
 
 function smaller(own: unknown, wanted: unknown): Verdict {
   return own === undefined || (wanted as number) <= (own as number) ? { value: wanted } : loosens
@@ -71,6 +75,7 @@ const refused: Partial<Record<keyof Config, string>> = {
   system: 'a project must not replace your instructions (its own belong in AGENTS.md)',
   preset: 'a project must not choose your tools (withoutTools leaves some out)',
   context: folderReason,
+  sandboxPaths: 'a project must not choose what its commands reach (deny hides more of it)',
   image: folderReason,
   mcpServers: 'a project configures its servers in .mcp.json, where you are asked about each',
   toolDisclosure: 'a project must not choose what the model is shown',
@@ -79,4 +84,5 @@ const refused: Partial<Record<keyof Config, string>> = {
   audit: 'a project must not choose what is recorded',
   sessions: 'a project must not choose where your sessions are stored',
   retention: 'a project must not choose what of yours is deleted',
+  snapshots: 'a project must not choose which of your files can be restored',
 }

@@ -7,7 +7,7 @@ import { type FakeIo, fakeIo } from '../../../test/cli/fake-io.ts'
 import { createCredentialStore } from '../../auth/credentials.ts'
 import type { Io } from '../io.ts'
 import { type Check, diagnose, ok } from './diagnose.ts'
-import { checkNode, docker, git, oldestNode, ripgrep, sandboxFinding, terminal } from './machine-checks.ts'
+import { checkNode, docker, git, oldestNode, ripgrep, sandbox, sandboxFinding, terminal } from './machine-checks.ts'
 import { agentPackage, croner, tiddlywiki, zx } from './package-checks.ts'
 import {
   chosenModel,
@@ -295,10 +295,25 @@ test.each([
   [
     'The sandbox could not be built, and nothing was run: unshare failed. If this user may not: `sysctl x=1`',
     'broken',
-    /sysctl/,
+    /^If this user may not/,
   ],
-])('a sandbox: "%s" is %s', (message, state, fix) => {
+  ['user namespaces are off: `sysctl user.max_user_namespaces=15000` permits them', 'broken', /^`sysctl/],
+  ['this container may not build sandboxes (a: b); start it with `--security-opt …`', 'broken', /^start it with/],
+  ['Windows has no sandbox for commands; use WSL or Docker', 'missing', /^use WSL or Docker$/],
+  ['it was switched off', 'missing', /^libero config unset sandbox$/],
+])('SB08 no sandbox: "%s" is %s, with what to do about it', (message, state, fix) => {
   expect(sandboxFinding(message)).toMatchObject({ state, fix: expect.stringMatching(fix) })
+})
+
+test('SB08 the sandbox is tried as a run tries it, unless the settings switch it off', async () => {
+  const io = fakeIo()
+  mkdirSync(io.home, { mode: 0o700 })
+  expect(await look(sandbox, io)).toMatchObject({
+    state: 'ok',
+    says: expect.stringMatching(/^bubblewrap: .* was stopped$/),
+  })
+  writeFileSync(join(io.home, 'config.json'), '{"sandbox":"off"}', { mode: 0o600 })
+  expect(await look(sandbox, io)).toMatchObject({ state: 'missing', says: 'it was switched off' })
 })
 
 describe('programs', () => {

@@ -22,7 +22,8 @@ export async function diagnose(
     () => ({}),
   )
   try {
-    const watched = { ...io, fetch: loopbackOnly(io.fetch) }
+    // Not a copy: inside a chat, most of it is inherited.
+    const watched: Io = Object.create(io, { fetch: { value: loopbackOnly(io.fetch) } })
     return await Promise.all(checks.map((check) => runCheck(check, { io: watched, workspace, config }, timeoutMs)))
   } finally {
     workspace.then(({ project }) => project.dispose()).catch(() => {})

@@ -1,7 +1,7 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { createPaint, hasColours } from '../../tui/terminal/paint.ts'
 import { exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
-import { createPaint, hasColours } from '../screen/paint.ts'
 import { jsonText } from '../text.ts'
 import { type Check, type Diagnosis, diagnose } from './diagnose.ts'
 import { diskSpace, docker, git, nodeVersion, ripgrep, sandbox, shell, terminal } from './machine-checks.ts'

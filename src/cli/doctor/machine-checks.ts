@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, stat, statfs } from 'node:fs/promises'
+import { stat, statfs } from 'node:fs/promises'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { messageOf } from '../../core/errors.ts'
-import { hasColours } from '../screen/paint.ts'
+import { withProgramPath } from '../../platform/program-path.ts'
+import { hasColours } from '../../tui/terminal/paint.ts'
 import { broken, type Check, type CheckContext, type Finding, missing, ok } from './diagnose.ts'
 
 /** The oldest Node that runs this, as `engines` of package.json has it. */
@@ -96,8 +96,7 @@ export const shell: Check = {
 function versionOf(program: string, { io, signal }: CheckContext): Promise<string | undefined> {
   return new Promise((resolve) => {
     const options = {
-      env: { ...io.env } as NodeJS.ProcessEnv,
-      // Not in the project: a relative folder in the PATH would run the project's programs.
+      env: withProgramPath<NodeJS.ProcessEnv>({ ...io.env }, [io.cwd]),
       cwd: dirname(process.execPath),
       signal,
       timeout: 5000,
@@ -136,34 +135,25 @@ function isUtf8(env: Readonly<Record<string, string | undefined>>): boolean {
   return /utf-?8/i.test(locale)
 }
 
-/** Whether `--sandbox` works: builds a sandbox and runs a command in it. */
+/** Whether commands run in a sandbox in this folder: builds one, in which a command tries to get out. */
 export const sandbox: Check = {
   name: 'sandbox',
-  async run({ signal }) {
-    if (process.platform !== 'linux') return missing('bubblewrap is for Linux only', useDocker)
-    const { createBubblewrapContext } = await import('../../execution/bubblewrap.ts')
-    const folder = await mkdtemp(join(tmpdir(), 'libero-doctor-'))
-    try {
-      const context = createBubblewrapContext({ cwd: folder })
-      const handle = await context.spawn()
-      const { exitCode } = await context.exec(handle, 'exit 7', { signal }).finally(() => context.destroy(handle))
-      if (exitCode === 7) return ok('bubblewrap works')
-      return broken(`a command in bubblewrap ended with ${exitCode} instead of 7`, useDocker)
-    } catch (error) {
-      return sandboxFinding(messageOf(error))
-    } finally {
-      await rm(folder, { recursive: true, force: true })
-    }
+  async run({ io: { cwd }, config }) {
+    const { sandboxHere } = await import('../policy/sandbox-here.ts')
+    const { profiles, by, why = '' } = await sandboxHere(cwd, (await config).sandbox)
+    return profiles.length > 0 ? ok(`${by}: a command that tried to get out was stopped`) : sandboxFinding(why)
   },
 }
 
 const useDocker = 'use --context docker to isolate commands'
 
-/** Splits the error of the execution context into what is wrong and how to fix it. */
-export function sandboxFinding(message: string): Finding {
-  const [says = '', ...steps] = message.split('. ')
-  const fix = steps.join('. ').replace(/^Nothing was run[.;]? ?/, '')
-  const isMissing = /^There is no /.test(message)
+/** Splits the reason why there is no sandbox into what is wrong and how to fix it. */
+export function sandboxFinding(why: string): Finding {
+  if (why === 'it was switched off') return missing(why, 'libero config unset sandbox')
+  const border = ['. ', '; ', ': '].find((one) => why.includes(one)) ?? '. '
+  const [says = '', ...steps] = why.split(border)
+  const fix = steps.join(border).replace(/^Nothing was run[.;]? ?/, '')
+  const isMissing = /^There is no |^Windows /.test(why)
   return (isMissing ? missing : broken)(says, fix || useDocker)
 }
 

@@ -6,9 +6,10 @@ import {
   AgentQuotaError,
   AgentRateLimitError,
 } from '../../core/errors.ts'
+import { withoutOptions } from '../../tui/rows/retry-notice.ts'
 import type { ExplainContext } from '../explain-failure.ts'
 import { knownProviders } from '../models/providers.ts'
-import { networkProblem, withoutOptions } from './system-failure.ts'
+import { networkProblem } from './system-failure.ts'
 
 /** Explains a failure of the provider. */
 export function explainProvider(error: AgentProviderError, context: ExplainContext): string {

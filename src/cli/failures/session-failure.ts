@@ -1,7 +1,7 @@
 import {
   LeaseLostError,
-  messageOf,
   SessionBusyError,
+  SessionNotFoundError,
   type SessionParkedError,
   type StoreError,
 } from '../../core/errors.ts'
@@ -54,6 +54,6 @@ export function explainLease(
 
 /** Explains that a session does not exist. */
 export function explainMissing(error: unknown): string | undefined {
-  const [, id] = /^There is no session "(.*?)" in this store/.exec(messageOf(error)) ?? []
-  return id === undefined ? undefined : `there is no session "${fullyVisible(id)}": list them with: libero sessions`
+  if (!(error instanceof SessionNotFoundError)) return undefined
+  return `there is no session "${fullyVisible(error.sessionId)}": list them with: libero sessions`
 }

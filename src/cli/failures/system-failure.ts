@@ -91,17 +91,10 @@ function hostOf({ hostname, address, port, message }: Coded): { host?: string } 
 /** Explains that bubblewrap or Docker is not available. Their messages say how to install them. */
 export function explainExecution(error: unknown, { safe }: ExplainContext): string | undefined {
   const message = messageOf(error)
-  if (
-    /^There is no \S*bwrap\b|^\S*bwrap has version|^The bubblewrap context |^The sandbox could not be built/.test(
-      message,
-    )
-  )
-    return `--sandbox cannot be used here: ${safe(message.replace(' Nothing was run.', '').replace(', and nothing was run', ''))}; or leave out --sandbox`
+  const [, whyNone] = /^Commands must run in a sandbox .*?, and there is none: (.*)$/s.exec(message) ?? []
+  if (whyNone !== undefined)
+    return `there is no sandbox, and the settings or --sandbox require one: ${safe(whyNone.replace(' Nothing was run.', ''))}; or choose --sandbox auto, which asks about every command instead`
   if (/^A Docker context needs the package|^Docker (?:could not|does not)|^There is no image /.test(message))
     return `--context docker cannot be used here: ${safe(message.replace(/^Docker could not .*?: (?=Docker )/, '').replace(/, or say where it is: createDockerContext\(.*?\), or DOCKER_HOST/, ', or say where it is with DOCKER_HOST'))}; or leave out --context docker`
   return undefined
 }
-
-/** A message without its advice to raise an option of the API, which the command line does not have. */
-export const withoutOptions = (message: string): string =>
-  message.replace(/; (?:for|if) [^;]*\braise \w+ of [^;]*$/s, '')

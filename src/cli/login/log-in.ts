@@ -1,14 +1,14 @@
 import { messageOf } from '../../core/errors.ts'
 import { visibleName } from '../../platform/visible-text.ts'
+import { openKeyboard } from '../../tui/input/keyboard.ts'
+import { readLine } from '../../tui/input/read-line.ts'
+import { createTerminal } from '../../tui/terminal/terminal.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import { loadConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
 import { requireKnown } from '../models/choose-model.ts'
 import { openCredentials, variableOf } from '../models/credentials.ts'
 import { type KnownProvider, knownProviders } from '../models/providers.ts'
-import { openKeyboard } from '../screen/keyboard.ts'
-import { readLine } from '../screen/read-line.ts'
-import { createTerminal } from '../screen/terminal.ts'
 
 interface LoginOptions {
   readonly 'key-stdin'?: boolean

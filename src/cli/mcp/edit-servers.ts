@@ -1,7 +1,7 @@
 import { isRecord } from '../../core/is-record.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import { unpinnedRunner } from '../../mcp/unpinned-runner.ts'
-import { createRedactor } from '../../platform/redact.ts'
+import { createRedactor, redactedStart } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { exitCodes, UsageError } from '../cli-error.ts'
 import type { ParsedArgs } from '../command.ts'
@@ -100,7 +100,7 @@ function entryIn(text: string, others: object, what: readonly string[]): Entry {
   return rest
 }
 
-const shown = (word: string): string => fullyVisible(createRedactor().text(JSON.stringify(word.slice(0, 100))))
+const shown = (word: string): string => fullyVisible(JSON.stringify(redactedStart(createRedactor(), word, 100)))
 
 /** `libero mcp remove`. */
 export async function remove(

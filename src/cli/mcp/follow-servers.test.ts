@@ -1,6 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { type HookContexts, hookNames } from '../../core/hook-map.ts'
 import { Hooks } from '../../core/hooks.ts'
+import { AgentClosedError } from '../../mcp/agent-closed-error.ts'
 import { followServers } from './follow-servers.ts'
 
 let hooks: Hooks<HookContexts>
@@ -41,7 +42,7 @@ test('servers that connect quickly are not reported', () => {
 test('a server whose connection is given up because the run ended is not reported as missing', () => {
   starts('a')
   vi.advanceTimersByTime(1000)
-  ends('a', new Error('the agent is going away'))
+  ends('a', new AgentClosedError())
   expect(heard).toEqual(['wait waiting for MCP server "a"…', 'wait undefined'])
 })
 

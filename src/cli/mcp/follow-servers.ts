@@ -1,6 +1,6 @@
-import { messageOf } from '../../core/errors.ts'
 import type { HookContexts } from '../../core/hook-map.ts'
 import type { Hooks } from '../../core/hooks.ts'
+import { AgentClosedError } from '../../mcp/agent-closed-error.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
 import { secretsOf, toErrorText } from '../../mcp/error-text.ts'
 import type { ServersView } from './servers.ts'
@@ -93,7 +93,7 @@ function createWaitNotice(view: ServersView) {
 }
 
 /** The connection was given up because the run ended or the project's trust was revoked, which is reported elsewhere. */
-const isClosing = (error: unknown): boolean => messageOf(error) === 'the agent is going away'
+const isClosing = (error: unknown): boolean => error instanceof AgentClosedError
 
 /** The error on one line, without secrets. */
 function reasonOf(name: string, error: unknown, configs: readonly McpServerConfig[]): string {

@@ -106,6 +106,21 @@ describe('a provider that is named', () => {
     expect(await choose({ model: 'mine/m-2' }, { config, env })).toMatchObject({ name: 'mine', model: 'm-2' })
     expect(await choose({}, { config, env })).toMatchObject({ name: 'mine', why: 'MY_KEY is set' })
   })
+
+  test('UI29 a provider of the config has the price and the context window that the config says', async () => {
+    const price = { input: 2, output: 10, cacheRead: 0.5 }
+    const mine = { baseURL: 'https://models.test/v1', model: 'm-1', apiKeyEnv: 'MY_KEY', contextWindow: 64_000, price }
+    const io = { env: { MY_KEY: 'k' }, home, fetch: noServer }
+    const { provider } = await chooseModel({ provider: 'mine' }, { providers: { mine } }, io)
+    const usage = { input: 1_000_000, output: 100_000, cacheRead: 2_000_000, cacheCreation: 500_000 }
+    expect(await provider.costOf?.('m-1', usage)).toBeCloseTo(2 + 1 + 1 + 1)
+    expect(await provider.costOf?.('m-2', { input: 1_000_000, output: 0 })).toBeCloseTo(2)
+    expect(await provider.contextWindow?.('m-2')).toBe(64_000)
+    const { price: _, ...unpriced } = mine
+    const bare = await chooseModel({ provider: 'mine' }, { providers: { mine: unpriced } }, io)
+    expect(await bare.provider.costOf?.('m-1', usage)).toBeUndefined()
+    expect(await bare.provider.contextWindow?.('m-1')).toBe(64_000)
+  })
 })
 
 describe('a model with a slash in its name', () => {

@@ -2,7 +2,7 @@ import { visibleName } from '../../platform/visible-text.ts'
 import { type Catalogue, createCatalogue } from '../../providers/catalogue.ts'
 import type { Config } from '../config/config.ts'
 import { type ModelIo, requireKnown } from './choose-model.ts'
-import { credentialsPathOf } from './credentials.ts'
+import { credentialsPathOf, storedNames, variableOf } from './credentials.ts'
 import { askModels } from './local-models.ts'
 import { isLoopback, type KnownProvider, knownProviders } from './providers.ts'
 
@@ -53,6 +53,18 @@ export async function listModels(
     .map((model) => (model.id === usual ? { ...model, isDefault: true as const } : model))
 }
 
+/** The names of the providers that need no key or have one; with `all` the others too. */
+export async function usableProviders(
+  config: Config,
+  io: ModelIo,
+  { all = false }: { readonly all?: boolean } = {},
+): Promise<readonly string[]> {
+  const stored = await storedNames(io)
+  return [...knownProviders(config).values()]
+    .filter((provider) => all || provider.isFree || variableOf(provider, io) || stored.has(provider.name))
+    .map(({ name }) => name)
+}
+
 const listTimeoutMs = 2000
 const writesNoText =
   /embed|whisper|\btts\b|transcribe|moderation|dall-e|sora|rerank|realtime|imagen|\bveo\b|-image\b|-audio\b|\bocr\b|safeguard|guard-/i
@@ -71,7 +83,7 @@ async function defaultOf(
 }
 
 async function describe(
-  { name, isFree, isConfigured }: KnownProvider,
+  { name, isFree, isConfigured, facts }: KnownProvider,
   id: string,
   catalogue: Catalogue,
 ): Promise<ListedModel> {
@@ -90,6 +102,8 @@ async function describe(
     ...(output !== undefined && { outputPrice: perMillion(output) }),
     // A configured provider without a key may still cost money.
     ...(isFree && !isConfigured && { inputPrice: 0, outputPrice: 0 }),
+    ...(facts?.contextWindow !== undefined && { contextWindow: facts.contextWindow }),
+    ...(facts?.price && { inputPrice: facts.price.input, outputPrice: facts.price.output }),
     ...(info?.deprecated && { isDeprecated: true as const }),
   }
 }

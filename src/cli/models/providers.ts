@@ -1,4 +1,5 @@
 import type { Provider } from '../../core/provider.ts'
+import type { CatalogueOverrides } from '../../providers/catalogue.ts'
 import { type CompatHost, compatHosts } from '../../providers/services/compat-hosts.ts'
 import type { Config, ConfiguredProvider } from '../config/config.ts'
 
@@ -19,6 +20,8 @@ export interface KnownProvider {
   readonly vendors?: 'always' | 'often'
   /** Comes from the config. */
   readonly isConfigured?: true
+  /** What the config says about all its models. */
+  readonly facts?: Pick<ConfiguredProvider, 'contextWindow' | 'price'>
   /** How to request its list of models and send the key. */
   readonly dialect: 'openai' | 'anthropic' | 'google' | 'none'
   /** Loads only its own factory. */
@@ -103,7 +106,8 @@ function fromHost(name: string, { env, baseURL, defaultModel, isLocal }: CompatH
   }
 }
 
-function fromConfig(name: string, { baseURL, model, apiKeyEnv }: ConfiguredProvider): KnownProvider {
+function fromConfig(name: string, configured: ConfiguredProvider): KnownProvider {
+  const { baseURL, model, apiKeyEnv } = configured
   const env = [apiKeyEnv ?? `${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_API_KEY`]
   return {
     name,
@@ -111,6 +115,7 @@ function fromConfig(name: string, { baseURL, model, apiKeyEnv }: ConfiguredProvi
     baseURL,
     dialect: 'openai',
     isConfigured: true,
+    facts: configured,
     isFreeOnLoopback: true,
     vendors: 'often',
     ...(isLoopback(baseURL) && { isFree: true as const }),
@@ -120,10 +125,19 @@ function fromConfig(name: string, { baseURL, model, apiKeyEnv }: ConfiguredProvi
         baseURL,
         defaultModel: model,
         envKeys: env,
-        prices: false, // it is in no price list, and loading one takes time
+        prices: pricesOf(configured),
         ...options,
       }),
   }
+}
+
+/** All rates are given: the service is in no price list, and loading one takes time. */
+function pricesOf({ contextWindow, price }: ConfiguredProvider): CatalogueOverrides | false {
+  if (contextWindow === undefined && !price) return false
+  const { input = 0, output = 0, cacheRead = input, cacheWrite = input } = price ?? {}
+  const rates = price && { input, output, cacheRead, cacheWrite, cacheWrite1h: cacheWrite }
+  const window = contextWindow !== undefined && { contextWindow }
+  return { models: { '*': { ...rates, ...window } }, ...(!price && { prices: false }) }
 }
 
 /** Whether an address is on this machine. */

@@ -31,13 +31,18 @@ export async function rpc(values: RpcValues, io: Io, frames: Writable): Promise<
 
 /** Assembles the agent that flags and settings ask for, and adds to `closing` what must be closed again. */
 async function openHost(values: RpcValues, io: Io, closing: Closing): Promise<RpcHost> {
-  const { mode, mcp, reasoning, 'no-tools': isNone = false, tools: only } = values
+  const { mode, sandbox, mcp, reasoning, 'no-tools': isNone = false, tools: only } = values
   const tools = zotTools({ none: isNone, ...(only !== undefined && { only }) })
   // With a selection of tools, tools in files and of configured MCP servers are left out.
   const isSelection = isNone || only !== undefined
   const cwd = await resolveCwd(values.cwd, io)
   const assembly = await assemble(
-    { ...(mode && { mode }), ...(mcp && { mcp }), ...(reasoning && { thinking: reasoning }) },
+    {
+      ...(mode && { mode }),
+      ...(sandbox && { sandbox }),
+      ...(mcp && { mcp }),
+      ...(reasoning && { thinking: reasoning }),
+    },
     {
       ...{ command: 'rpc', io, cwd, view: linesView((line) => io.err(`libero: ${line}`)) },
       // The client cannot be asked: calls that need an approval in every mode are denied.

@@ -115,6 +115,33 @@ describe('edit', () => {
     expect(output).toMatch(/^edit error: edit #2 oldText was not found/)
   })
 
+  test('HK01 is asked about with what each replacement changes, and leaves out the denied ones', async () => {
+    writeFileSync(file(), 'one\ntwo\n')
+    const edits = [
+      { oldText: 'one', newText: '1' },
+      { oldText: 'two', newText: '2' },
+    ]
+    const asked: unknown[] = []
+    const agent = createAgent({
+      provider: scripted([call('1', 'edit', { path: 'a.txt', edits })], 'done'),
+      tools: zotTools(),
+      execution: createProcessContext({ cwd: folder }),
+      authority: {
+        mode: 'ask',
+        interactors: [
+          ({ payload }) => {
+            asked.push(payload.preview)
+            return { edits: [{ decision: 'deny' }, { decision: 'allow' }] } as never
+          },
+        ],
+      },
+    })
+    await agent.run({ prompt: 'go' })
+    await agent.destroy()
+    expect(asked).toMatchObject([{ files: [{ edits: [{ diff: expect.stringContaining('+1') }, {}] }] }])
+    expect(readFileSync(file(), 'utf8')).toBe('one\n2\n')
+  })
+
   test('does not mention options it does not have', async () => {
     writeFileSync(file(), 'one\none\n')
     const { output } = await run('edit', { path: 'a.txt', edits: [{ oldText: 'one', newText: '1' }] })

@@ -140,8 +140,7 @@ const editDescription = `Makes edits to one file, in the order given, each on th
 Each oldText must be in the file exactly once at its turn, including its indentation: include surrounding lines until it is unique.
 Leave out the line numbers that read shows. The rest of the file stays byte for byte as it is.`
 
-interface ZotEditInput {
-  readonly path: string
+interface ZotEditInput extends Omit<MultiEditInput, 'edits'> {
   readonly edits: readonly ZotEdit[]
 }
 
@@ -187,15 +186,26 @@ const zotEdit: ToolDef<ZotEditInput> = {
     const repaired = checked.input?.edits as MultiEditInput['edits'] | undefined
     return { valid: true, ...(repaired && { input: { ...input, edits: repaired.map(toZotEdit) } }) }
   },
-  async execute({ path, edits }, ctx) {
-    try {
-      const inOurs = edits.map(({ oldText, newText }) => ({ old_string: oldText, new_string: newText }))
-      const result = (await multiEdit.execute({ path, edits: inOurs }, ctx)) as Edited
+  countEdits: (input) => multiEdit.countEdits?.(inOurForm(input)) ?? 0,
+  preview: (input, ctx) => withZotErrors(async () => multiEdit.preview?.(inOurForm(input), ctx)),
+  execute: (input, ctx) =>
+    withZotErrors(async () => {
+      const result = (await multiEdit.execute(inOurForm(input), ctx)) as Edited
       return { ...result, output: inZotTerms(result.output) }
-    } catch (error) {
-      throw error instanceof Error ? new Error(inZotTerms(error.message), { cause: error }) : error
-    }
-  },
+    }),
+}
+
+const inOurForm = ({ edits, ...rest }: ZotEditInput): MultiEditInput => ({
+  ...rest,
+  edits: edits.map(({ oldText, newText }) => ({ old_string: oldText, new_string: newText })),
+})
+
+async function withZotErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof Error ? new Error(inZotTerms(error.message), { cause: error }) : error
+  }
 }
 
 type Edited = { readonly output: string; readonly isError?: boolean; readonly details?: unknown }

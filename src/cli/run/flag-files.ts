@@ -42,19 +42,14 @@ export async function readImages({ context, image: paths = [] }: RunValues, cwd:
   return context === 'docker' ? [] : Promise.all(paths.map((path) => readImage(path, cwd)))
 }
 
-const mostImageBytes = 20 * 1024 * 1024
-
 async function readImage(named: string, cwd: string): Promise<ImageBlock> {
   const flag = `--image ${fullyVisible(named)}`
-  const advice = "name a picture (a container's image needs --context docker)"
-  const bytes = await readFlagFile(flag, resolve(cwd, named), advice)
-  if (bytes.length > mostImageBytes)
-    throw new CliError(`${flag} has ${bytes.length} bytes, and a picture may have ${mostImageBytes}; make it smaller`)
-  const data = bytes.toString('base64')
-  const { imageInfo } = await import('../../platform/image-info.ts')
-  const info = imageInfo(data)
-  if (!info) throw new UsageError(`${flag} is not a PNG, JPEG, GIF or WebP; convert it to one of them`)
-  return { type: 'image', mediaType: info.type, data }
+  const { readImageFile } = await import('../../platform/read-image.ts')
+  const read = await readImageFile(resolve(cwd, named))
+  if ('image' in read) return read.image
+  if (read.isTooLarge) throw new CliError(`${flag}${read.problem}`)
+  const advice = read.isUnreadable ? "; name a picture (a container's image needs --context docker)" : ''
+  throw new UsageError(`${flag}${read.problem}${advice}`, { cause: read.cause })
 }
 
 function readFlagFile(flag: string, path: string, advice: string): Promise<Buffer> {
@@ -63,3 +58,7 @@ function readFlagFile(flag: string, path: string, advice: string): Promise<Buffe
     throw new UsageError(`${flag}: ${problem}; ${advice}`, { cause })
   })
 }
+
+/** Whether the flags ask for an earlier session. */
+export const continuesSession = ({ resume, continue: isContinued }: RunValues): boolean =>
+  resume !== undefined || isContinued === true

@@ -14,18 +14,6 @@ function setUp(more: Partial<HoldOptions> = {}) {
   return { told, keyboard, held }
 }
 
-test('text typed between two prompts goes to the next prompt, once', async () => {
-  const { told, keyboard, held } = setUp()
-  keyboard.press('hex', 'backspace', 'y', 'enter')
-  const seen: (string | boolean)[] = []
-  for (let i = 0; i < 2; i++)
-    await held.lend(async (typed) => {
-      seen.push(typed, keyboard.isRead)
-    })
-  expect(seen).toEqual(['hey', false, '', false])
-  expect([keyboard.isRead, told]).toEqual([true, []])
-})
-
 test('isTyping is true for two seconds after a key', () => {
   let now = 0
   const { keyboard, held } = setUp({ now: () => now })

@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import type { Keyboard } from '../screen/keyboard.ts'
-import { LineEditor } from '../screen/line-editor.ts'
-import type { Screen } from '../screen/screen.ts'
+import type { Keyboard } from '../../tui/input/keyboard.ts'
+import type { Screen } from '../../tui/one-shot/screen.ts'
 
 export interface HoldOptions {
   readonly keyboard: Keyboard
@@ -18,13 +17,11 @@ export interface HoldOptions {
 }
 
 /**
- * Reads the keyboard while no dialog is open, so that the terminal does not echo keys into the output. Text that is
- * typed meanwhile is kept for the next prompt.
+ * Reads the keyboard while no dialog is open, so that the terminal does not echo keys into the output.
  */
 export function holdKeyboard(options: HoldOptions) {
   const { keyboard, screen, onInterrupt, suspend, isForeground, now = () => performance.now() } = options
   let typedAt = Number.NEGATIVE_INFINITY
-  let typed = new LineEditor()
   let release: (() => void) | undefined
   let users = 0
   let isClosed = false
@@ -35,7 +32,6 @@ export function holdKeyboard(options: HoldOptions) {
       typedAt = now()
       if (key.type === 'ctrl' && key.key === 'c') onInterrupt()
       else if (key.type === 'ctrl' && key.key === 'z') void suspendAll()
-      else if (typed.text.length < mostTyped || key.type !== 'text') typed.press(key)
     })
   }
   function free(): void {
@@ -68,17 +64,6 @@ export function holdKeyboard(options: HoldOptions) {
   return {
     /** The screen for dialogs: the keyboard is released while it is paused. */
     screen: paused,
-    /** Releases the keyboard while `use` runs, and hands it the text typed so far. */
-    async lend<T>(use: (typed: string) => Promise<T>): Promise<T> {
-      const text = typed.text
-      typed = new LineEditor()
-      free()
-      try {
-        return await use(text)
-      } finally {
-        done()
-      }
-    },
     /** Whether the last key is so recent that the next one may belong to the same text. */
     isTyping: (): boolean => now() - typedAt < pauseMs,
     close(): void {
@@ -88,8 +73,6 @@ export function holdKeyboard(options: HoldOptions) {
   }
 }
 
-/** The most characters that are kept of what is typed ahead. */
-const mostTyped = 100_000
 /** Longer than a person pauses between two words. */
 const pauseMs = 2000
 
@@ -115,12 +98,3 @@ function groupsFromPs(): (string | undefined)[] {
   const args = ['-o', 'pgid=,tpgid=', '-p', String(process.pid)]
   return execFileSync('ps', args, { encoding: 'utf8', timeout: 1000 }).trim().split(/\s+/)
 }
-
-/** Stops this process group as Ctrl-Z does. Resolves when it continues, also if it could not be stopped. */
-export function suspend(): Promise<void> {
-  if (process.platform !== 'win32') process.kill(0, 'SIGTSTP')
-  return new Promise((resolve) => setTimeout(resolve, signalMs))
-}
-
-/** Time for the signal to arrive. The timer does not run while the process is stopped. */
-const signalMs = 100

@@ -1,15 +1,17 @@
 import type { Authority } from '../../authority/authority.ts'
 import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
-import type { Agent } from '../../core/agent.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'
-import type { RunOptions } from '../../core/run.ts'
+import type { Extension, RunOptions } from '../../core/run.ts'
 import type { Session, SessionStore } from '../../core/store.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
+import type { ToolDef } from '../../core/tool.ts'
 import { createAgent, type LiberoAgent } from '../../create-agent.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import type { Snapshots } from '../../snapshots/snapshots.ts'
 import { agentOptions } from '../assembly/agent-options.ts'
-import { assemble, thinkingNotices } from '../assembly/assemble.ts'
+import { type AgentCommand, assemble, thinkingNotices } from '../assembly/assemble.ts'
+import type { SandboxStatus } from '../assembly/sandbox-status.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Config } from '../config/config.ts'
@@ -22,13 +24,16 @@ import { readImages, readSchema } from './flag-files.ts'
 
 /** An agent with what it depends on: authority, model, session. */
 export interface OpenedAgent {
-  readonly agent: Agent
+  readonly agent: LiberoAgent
   readonly authority: Authority
+  readonly snapshots?: Snapshots
   readonly chosen: ChosenModel
   readonly session: Session | undefined
   /** The entries of the session's log after one of them; empty without a session. */
   entries(after: number): Promise<readonly LogEntry[]>
+  readonly config: Config
   readonly thinking: ThinkingLevel | undefined
+  readonly sandbox: SandboxStatus
   /** To be shown before the first run. */
   readonly notices: readonly string[]
   close(): Promise<void>
@@ -36,7 +41,7 @@ export interface OpenedAgent {
 
 interface OpenOptions extends OpenSessionOptions {
   /** The command that runs the agent. Default `run`. */
-  readonly command?: string
+  readonly command?: AgentCommand
   readonly io: Io
   /** Absolute. */
   readonly cwd: string
@@ -46,6 +51,14 @@ interface OpenOptions extends OpenSessionOptions {
   readonly mayGoOffline?: () => Promise<boolean>
   /** Shows the state of MCP servers. Default: lines on stderr. */
   readonly servers?: ServersView
+  /** The store of sessions, which stays open. Default: one of its own. */
+  readonly store?: SessionStore
+  /** With `fork`: the last entry that the copy has. */
+  readonly forkAt?: number
+  /** Added to those of the assembly, as the last ones. */
+  readonly extensions?: readonly Extension[]
+  /** Added to those of the preset, except those that the settings exclude. */
+  readonly tools?: readonly ToolDef[]
 }
 
 /** Creates an agent from flags, settings and the environment. Starts no run. */
@@ -64,6 +77,8 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
   const agent = createAgent({
     ...assembled.options,
     provider: chosen.provider,
+    extensions: [...(assembled.options.extensions ?? []), ...(options.extensions ?? [])],
+    tools: { ...assembled.options.tools, ...addedTools(options.tools, config.withoutTools) },
     ...(kept && { session: kept.session }),
   })
   servers?.follow(agent)
@@ -71,10 +86,13 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
   return {
     agent,
     authority: assembled.authority,
+    ...(assembled.snapshots && { snapshots: assembled.snapshots }),
     chosen,
     session: kept?.session,
     entries: async (after) => (kept ? kept.store.read(kept.session.id, { after }) : []),
+    config,
     thinking,
+    sandbox: assembly.sandbox,
     notices: [
       ...assembled.notices,
       ...(notice === undefined ? [] : [notice]),
@@ -85,7 +103,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
       await agent.destroy()
       await assembled.close()
       if (kept && config.retention) await (await import('../sessions/prune.ts')).pruneDaily(kept.store, config, io)
-      await kept?.store.close?.()
+      if (!options.store) await kept?.store.close?.()
     },
   }
 }
@@ -102,9 +120,10 @@ async function openStoredSession(
   config: Config,
   options: OpenOptions,
 ): Promise<OpenedSession & { readonly store: SessionStore }> {
-  const { io, cwd } = options
-  const store = await openStore(sessionsPath(config, io))
-  const opened = await openSession(store, { cwd, resume: resume || undefined, continue: isContinued, fork }, options)
+  const { io, cwd, forkAt: at } = options
+  const store = options.store ?? (await openStore(sessionsPath(config, io)))
+  const request = { cwd, resume: resume || undefined, continue: isContinued, fork, ...(at !== undefined && { at }) }
+  const opened = await openSession(store, request, options)
   return { ...opened, store }
 }
 
@@ -164,6 +183,7 @@ export async function runOptions(
   }
 }
 
-/** Whether the flags ask for an earlier session. */
-export const continuesSession = ({ resume, continue: isContinued }: RunValues): boolean =>
-  resume !== undefined || isContinued === true
+function addedTools(tools: readonly ToolDef[] = [], excluded: readonly string[] = []): Record<string, ToolDef> {
+  const wanted = tools.filter(({ spec }) => !excluded.includes(spec.name))
+  return Object.fromEntries(wanted.map((tool) => [tool.spec.name, tool]))
+}

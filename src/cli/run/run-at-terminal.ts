@@ -1,15 +1,18 @@
 import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import { followEvents } from '../../events/events.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { createScreen } from '../../tui/one-shot/screen.ts'
+import { createTerminal, type Terminal } from '../../tui/terminal/terminal.ts'
+import { statusText } from '../assembly/sandbox-status.ts'
 import { interactWith } from '../assembly/workspace.ts'
 import { UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import type { ChosenModel } from '../models/choose-model.ts'
-import { createScreen } from '../screen/screen.ts'
-import { createTerminal, type Terminal } from '../screen/terminal.ts'
-import { continuesSession, type OpenedAgent, openAgent, runOptions } from './open-agent.ts'
-import { concludeRun, withSession } from './run-outcome.ts'
+import { continuesSession } from './flag-files.ts'
+import { isFullTerminal } from './full-terminal.ts'
+import { type OpenedAgent, openAgent, runOptions } from './open-agent.ts'
+import { concludeRun } from './run-outcome.ts'
 import { restoringTerminal, superviseRuns } from './supervise-run.ts'
 import type { TerminalUser } from './terminal-user.ts'
 
@@ -47,43 +50,27 @@ export async function runAtTerminal(
       notice: (text: string) => screen.notice(text),
     }
     const interactor = person?.interactor
-    const mayConverse = isFullTerminal(terminal, io, values)
     opened = await openAgent(values, {
       io,
       cwd,
       servers,
       ...(person && { person: person.interactor, pick: person.pick }),
-      ...(interactor && mayConverse && { mayGoOffline: () => offerOffline(interactor) }),
+      ...(interactor && isFullTerminal(io, values) && { mayGoOffline: () => offerOffline(interactor) }),
     })
     for (const notice of opened.notices) screen.notice(notice, 'warning')
-    const { agent, chosen } = opened
-    screen.notice(`${nameOf(chosen)} (${chosen.why})`)
+    const { agent, chosen, sandbox } = opened
+    screen.notice(`${nameOf(chosen)} (${chosen.why})${statusText(sandbox)}`)
+    if (sandbox.notice !== undefined) {
+      screen.keepShowing('no sandbox')
+    }
     screen.expect(agent.log.transcript.openCalls)
     followEvents(agent, (event) => screen.show(event))
-    const isConversation = task === undefined && (!continuesSession(values) || mayConverse)
-    let hasRun = false
-    const run = async (prompt: string | undefined): Promise<number> => {
-      const { image: _, ...withoutImages } = values
-      const flags = hasRun ? withoutImages : values // the model has seen them with the first task
-      const result = await supervisor.resultOf(agent.run(await runOptions(flags, prompt, opened!, cwd)))
-      hasRun = true
-      return await concludeRun(result, opened!, { io, screen, terminal, values, isConversation })
-    }
-    if (!isConversation) return await run(task)
-    if (!person)
+    if (task === undefined && !continuesSession(values))
       throw new UsageError(
         `there is no task${whyNoConversation(terminal)}; write it as in: libero "list the files here"`,
       )
-    const { converse } = await import('./converse.ts')
-    const exitCode = await converse({
-      ask: person.ask,
-      run,
-      showError: (text) => screen.notice(text, 'warning'),
-      exitCode: () => supervisor.exitCode,
-      continuesSession: continuesSession(values),
-    })
-    if (hasRun) screen.end(withSession({ provider: chosen.name, model: chosen.model }, opened, io))
-    return exitCode
+    const result = await supervisor.resultOf(agent.run(await runOptions(values, task, opened, cwd)))
+    return await concludeRun(result, opened, { io, screen, terminal, values })
   } finally {
     screen.close()
     restore()
@@ -91,10 +78,6 @@ export async function runAtTerminal(
     supervisor.close()
   }
 }
-
-/** A person both types and reads, and no other program is at either end: a resumed session becomes a conversation. */
-const isFullTerminal = (terminal: Terminal, { stdin }: Io, { quiet, schema }: RunValues): boolean =>
-  terminal.isInteractive && terminal.isStdoutTerminal && stdin.isTTY === true && !quiet && schema === undefined
 
 const whyNoConversation = ({ isInteractive }: Terminal): string =>
   isInteractive

@@ -3,12 +3,12 @@ import type { Session } from '../../core/store.ts'
 import type { AgentStats } from '../../core/usage.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { RunOutcome } from '../../rpc/host.ts'
+import type { RunEnding, Screen } from '../../tui/one-shot/screen.ts'
+import type { Terminal } from '../../tui/terminal/terminal.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
-import type { RunEnding, Screen } from '../screen/screen.ts'
-import type { Terminal } from '../screen/terminal.ts'
-import { toolChangeLines } from '../sessions/tool-change.ts'
+import { promptFacts } from '../sessions/prompt-facts.ts'
 import { programName } from '../text.ts'
 import type { OpenedAgent } from './open-agent.ts'
 import type { RunResult } from './supervise-run.ts'
@@ -37,22 +37,20 @@ interface ConcludeOptions {
   readonly screen: Screen
   readonly terminal: Terminal
   readonly values: RunValues
-  /** More runs may follow in this process. */
-  readonly isConversation: boolean
 }
 
 /** Shows how a run ended and returns the exit code. Throws a `CliError` that explains a failure. */
 export async function concludeRun(
   { stats, error, exitCode }: RunResult,
   opened: OpenedAgent,
-  { io, screen, terminal, values, isConversation }: ConcludeOptions,
+  { io, screen, terminal, values }: ConcludeOptions,
 ): Promise<number> {
   if (error === undefined && exitCode === exitCodes.done && values.schema !== undefined)
     terminal.answer(`${JSON.stringify(stats?.output ?? null)}\n`)
   const { session, chosen } = opened
   const { name: provider, model } = chosen
   const ending = { provider, model, ...(stats && { stats }) }
-  screen.end(isConversation ? ending : withSession(ending, opened, io))
+  screen.end(withSession(ending, opened, io))
   if (error !== undefined) {
     const { explainFailure } = await import('../explain-failure.ts')
     const explained = explainFailure(error, { env: io.env, provider, model })
@@ -72,12 +70,16 @@ export const withSession = (ending: RunEnding, { session }: Pick<OpenedAgent, 's
 async function pendingCallLines(session: Session): Promise<string[]> {
   const pending = await session.pendingInTree()
   const id = fullyVisible(session.id)
+  const facts = pending.flatMap(({ request }) => promptFacts(request))
+  const isUnconfined = facts.some((line) => /^asked because: .*there is no sandbox: /.test(line))
   return [
     ...pending.flatMap(({ name, input, reason, request }) => [
       `needs approval: ${fullyVisible(name)} ${fullyVisible(JSON.stringify(input))} (${fullyVisible(reason)})`,
-      ...toolChangeLines(request).map((line) => `    ${line}`),
+      ...promptFacts(request).map((line) => `    ${line}`),
     ]),
     `There was no one to ask, so nothing of this was run. To answer: libero sessions answer ${id} allow; then: libero --resume ${id}`,
-    'Or run it in a terminal, or allow such calls beforehand with --allow.',
+    isUnconfined
+      ? 'Or run it in a terminal. Without a sandbox no rule allows a command; libero doctor says how to get one.'
+      : 'Or run it in a terminal, or allow such calls beforehand with --allow.',
   ]
 }

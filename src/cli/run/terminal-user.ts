@@ -1,25 +1,22 @@
 import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import type { SessionSummary } from '../../core/store.ts'
-import { visibleName, visibleText } from '../../platform/visible-text.ts'
+import { visibleName } from '../../platform/visible-text.ts'
+import { createPerson } from '../../tui/dialogs/person.ts'
+import { openKeyboard } from '../../tui/input/keyboard.ts'
+import type { Screen } from '../../tui/one-shot/screen.ts'
+import { timeAgo } from '../../tui/rows/format.ts'
+import { suspend } from '../../tui/terminal/suspend.ts'
+import type { Terminal } from '../../tui/terminal/terminal.ts'
 import { interactWith } from '../assembly/workspace.ts'
 import type { Io } from '../io.ts'
-import { DialogClosed } from '../screen/dialogs/dialog.ts'
-import { timeAgo } from '../screen/format.ts'
-import { type Keyboard, openKeyboard } from '../screen/keyboard.ts'
-import { createPerson } from '../screen/person.ts'
-import { readLine } from '../screen/read-line.ts'
-import type { Screen } from '../screen/screen.ts'
-import type { Terminal } from '../screen/terminal.ts'
 import { realFolder } from '../sessions/session-folder.ts'
 import { titlesFor } from '../sessions/session-title.ts'
 import { statusLabel } from '../sessions/status-label.ts'
-import { holdKeyboard, isForeground, suspend } from './hold-keyboard.ts'
+import { holdKeyboard, isForeground } from './hold-keyboard.ts'
 
-/** The person at the terminal: answers prompts, enters tasks, picks sessions. */
+/** The person at the terminal: answers prompts and picks sessions. */
 export interface TerminalUser {
   readonly interactor: Interactor
-  /** The next task; `undefined` when the person ends the conversation. */
-  ask(): Promise<string | undefined>
   pick(sessions: readonly SessionSummary[]): Promise<string | undefined>
   close(): void
 }
@@ -29,7 +26,7 @@ interface TerminalUserOptions {
   /** The folder in which the agent works. */
   readonly cwd: string
   readonly terminal: Terminal
-  readonly screen: Screen
+  readonly screen: Pick<Screen, 'pause' | 'resume'>
   readonly onInterrupt: () => void
 }
 
@@ -45,47 +42,13 @@ export function openTerminalUser({ io, cwd, ...options }: TerminalUserOptions): 
     keyboard,
     ...(held && { screen: held.screen, isTyping: held.isTyping }),
   })
-  const history: string[] = []
-  const ask = async (typedAhead: string): Promise<string | undefined> => {
-    terminal.line('')
-    const task = await readTaskLine(terminal, keyboard, history, typedAhead)
-    if (task === undefined) return undefined
-    if (task !== history.at(-1)) history.push(task)
-    terminal.line(`${terminal.paint.cyan('you ›')} ${visibleText(task).replaceAll('\n', '\n      ')}`)
-    return task
-  }
   return {
     interactor,
-    ask: () => (held ? held.lend(ask) : ask('')),
     pick: (sessions) => pickSession(interactor, sessions, { currentFolder: realFolder(cwd), env: io.env }),
     close() {
       held?.close()
       keyboard.close()
     },
-  }
-}
-
-/** A task that is not blank. The first Ctrl-C only warns, since it may be a slip; the second in a row ends. */
-async function readTaskLine(
-  terminal: Terminal,
-  keyboard: Keyboard,
-  history: readonly string[],
-  typedAhead: string,
-): Promise<string | undefined> {
-  let initial = typedAhead
-  let isWarned = false
-  for (;;) {
-    try {
-      const task = await readLine(terminal, keyboard, { history, initial, prompt: 'you › ', isConversation: true })
-      if (task === undefined || task.trim() !== '') return task
-      isWarned = false
-    } catch (error) {
-      if (!(error instanceof DialogClosed)) throw error
-      if (isWarned || error.why === 'over') return undefined
-      isWarned = true
-      terminal.line(terminal.paint.dim('Ctrl-C again ends the conversation, and so does Ctrl-D.'))
-    }
-    initial = ''
   }
 }
 

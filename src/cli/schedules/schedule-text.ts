@@ -1,6 +1,6 @@
 import { visibleName } from '../../platform/visible-text.ts'
 import type { ScheduleState, ScheduleTime } from '../../plugins/schedule.ts'
-import { cutToWidth } from '../screen/text-width.ts'
+import { cutToWidth } from '../../tui/terminal/text-width.ts'
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
 

@@ -1,16 +1,22 @@
-import type { PendingCall, SessionStore } from '../../core/store.ts'
+import type { SessionStore } from '../../core/store.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { inboxOf } from '../../sessions/pending.ts'
+import { type OpenCall, openCalls } from '../../sessions/open-calls.ts'
 import { loadSession } from '../../sessions/session.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
+import { editsOffered, readEditsFlag } from '../edits-flag.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../text.ts'
 import { findSession } from './find-session.ts'
 import { requireSessionId, type SessionArgs, withStore } from './open-store.ts'
+import { promptFacts } from './prompt-facts.ts'
 import { isAgentId } from './session-id.ts'
-import { toolChangeLines } from './tool-change.ts'
 
-type AnswerArgs = SessionArgs<{ readonly note?: string; readonly text?: string; readonly json?: boolean }>
+type AnswerArgs = SessionArgs<{
+  readonly note?: string
+  readonly edits?: string
+  readonly text?: string
+  readonly json?: boolean
+}>
 
 /** `libero sessions answer`: lists the calls that need an answer, or answers one of them. */
 export async function answer({ values, words }: AnswerArgs, io: Io): Promise<number> {
@@ -29,8 +35,9 @@ export async function answer({ values, words }: AnswerArgs, io: Io): Promise<num
       throw new CliError(`${fullyVisible(id)} is an agent; answer it with: libero agents answer ${fullyVisible(id)}`)
     const call = findCall(waiting, id, callId)
     await sendAnswer(store, call, { ...values, decision }, io)
+    const label = decision === undefined ? 'Answered' : decisionLabels[decision]
     io.err(
-      `${decision === undefined ? 'Answered' : decisionLabels[decision]}: ${fullyVisible(call.name)} (${fullyVisible(call.callId)}); continue with: libero sessions resume ${fullyVisible(id)}`,
+      `${label}${values.edits === undefined ? '' : `, edits ${fullyVisible(values.edits)} only`}: ${fullyVisible(call.name)} (${fullyVisible(call.callId)}); continue with: libero sessions resume ${fullyVisible(id)}`,
     )
     return exitCodes.done
   })
@@ -40,7 +47,7 @@ const decisionLabels = { allow: 'Allowed, for this once', deny: 'Refused' }
 
 type AnswerDecision = keyof typeof decisionLabels | undefined
 
-function readWords(words: readonly string[], { note, text }: AnswerArgs['values']) {
+function readWords(words: readonly string[], { note, edits, text }: AnswerArgs['values']) {
   const session = requireSessionId(words, 'answer')
   const rest = words.slice(1)
   const last = rest.at(-1)
@@ -50,34 +57,19 @@ function readWords(words: readonly string[], { note, text }: AnswerArgs['values'
   if (decision && text !== undefined)
     throw new UsageError('--text answers a question, allow and deny decide about a call; give one of them')
   if (note !== undefined && !decision) throw new UsageError('--note needs allow or deny; add one of them')
+  if (edits !== undefined && decision !== 'allow') throw new UsageError('--edits needs allow; add it')
   return { session, callId: rest[0], decision }
 }
 
-type OpenCall = PendingCall & { readonly sessionId: string; readonly wasAsked: boolean }
-
-/** Calls of the session and its children that have no answer yet, neither in the log nor in the inbox. */
-async function openCalls(store: SessionStore, id: string): Promise<OpenCall[]> {
-  const session = await loadSession(store, id)
-  const open = (await session.pendingInTree()).filter(({ decision }) => decision === undefined)
-  const calls: OpenCall[] = []
-  for (const call of open) {
-    const answers = (await inboxOf(store, call.sessionId)).filter(({ mode }) => mode === 'answer')
-    if (
-      answers.some((item) => item.answer?.callId === call.callId && (item.answer.digest ?? call.digest) === call.digest)
-    )
-      continue
-    const owner = call.sessionId === id ? session : await loadSession(store, call.sessionId)
-    calls.push({ ...call, wasAsked: owner.log.transcript.approvals.has(call.callId) })
-  }
-  return calls
-}
-
 /** Built from the call itself, so that the person sees exactly what they allow. */
-function callLines({ sessionId, callId, name, input, reason, wasAsked, request }: OpenCall, id: string): string[] {
+function callLines(call: OpenCall, id: string): string[] {
+  const { sessionId, callId, name, input, reason, wasAsked, request } = call
   const where = sessionId === id ? '' : ` (of ${fullyVisible(sessionId)})`
   const what = wasAsked ? 'waits for a decision' : `asks: ${fullyVisible(reason)}`
   const lines = fullyVisible(JSON.stringify(input, null, 2), { lines: 'kept' }).split('\n')
-  const details = [...toolChangeLines(request), ...lines].map((line) => `    ${line}`)
+  const edits = editsOffered(call)
+  const hint = edits > 0 ? [`It has ${edits} edits; allow only some of them with: allow --edits 1,2`] : []
+  const details = [...promptFacts(request), ...lines, ...hint].map((line) => `    ${line}`)
   return [`${fullyVisible(callId)}  ${fullyVisible(name)} ${what}${where}`, ...details]
 }
 
@@ -102,7 +94,7 @@ function findCall(waiting: readonly OpenCall[], id: string, callId: string | und
 async function sendAnswer(
   store: SessionStore,
   call: OpenCall,
-  { decision, note, text }: AnswerArgs['values'] & { readonly decision: AnswerDecision },
+  { decision, note, text, edits: only }: AnswerArgs['values'] & { readonly decision: AnswerDecision },
   io: Io,
 ): Promise<void> {
   const session = await loadSession(store, call.sessionId)
@@ -114,10 +106,12 @@ async function sendAnswer(
     return
   }
   if (decision === undefined) throw new UsageError(`${fullyVisible(call.name)} waits for a decision; say allow or deny`)
+  const edits = readEditsFlag({ ...(only !== undefined && { edits: only }), ...(note !== undefined && { note }) }, call)
   const { createAuthority } = await import('../../authority/authority.ts')
   const authority = createAuthority({ home: io.home })
   try {
-    await authority.answer(session, call.callId, { decision, by, ...(note !== undefined && { note }) })
+    const said = note !== undefined && { note }
+    await authority.answer(session, call.callId, { decision, by, ...(edits ? { edits } : said) })
   } finally {
     await authority.close()
   }

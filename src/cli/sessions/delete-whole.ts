@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '../../core/clock.ts'
@@ -5,8 +6,8 @@ import { messageOf, StoreError } from '../../core/errors.ts'
 import type { SessionStore, SessionSummary } from '../../core/store.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { deleteUnlessHeld, isUnchanged } from '../../sessions/prune.ts'
+import { snapshotsPath } from '../assembly/snapshot-options.ts'
 import type { Io } from '../io.ts'
-import { isAgentId } from './session-id.ts'
 
 interface DeleteOptions {
   readonly io: Pick<Io, 'home' | 'cwd' | 'err'>
@@ -15,7 +16,7 @@ interface DeleteOptions {
 }
 
 /**
- * Deletes sessions with what belongs to them outside of the store: grants for the session, and an agent's snapshots of
+ * Deletes sessions with what belongs to them outside of the store: grants for the session, and its snapshots of
  * files. The audit stays. A session that a process holds is kept. Returns those that were deleted.
  */
 export async function deleteWhole(
@@ -40,10 +41,20 @@ export async function deleteWhole(
     const { id } = session
     const isDeleted = await deleteUnlessHeld(store, id, {
       isMeant: which === 'named' ? () => true : isUnchanged(session),
-      before: () => isAgentId(id) && removeSnapshots(store, id, io),
     }).catch((error) => deleteDamaged(store, id, error))
     if (isDeleted) deleted.push(session)
   }
+  await removeSnapshots(
+    deleted.map(({ id }) => id),
+    io,
+  )
+  await attempt('The used approvals of these sessions', async () => {
+    const { forgetUsedAnswers } = await import('../../authority/grants/used-answers.ts')
+    await forgetUsedAnswers(
+      io.home,
+      deleted.map(({ id }) => id),
+    )
+  })
   return deleted
 }
 
@@ -54,20 +65,15 @@ async function deleteDamaged(store: SessionStore, id: string, error: unknown): P
   return true
 }
 
-/** Removes an agent's snapshots of files from the repositories in which it worked. */
-export async function removeSnapshots(
-  store: SessionStore,
-  agentId: string,
-  { cwd, err }: Pick<Io, 'cwd' | 'err'>,
-): Promise<void> {
-  const { snapshotsOf } = await import('../../workflow/rollback/snapshots-of.ts')
-  const taken = await snapshotsOf(store, agentId)
-  if (taken.length === 0) return
-  const { FileHistory } = await import('../../workflow/rollback/file-history.ts')
+/** Removes the snapshots that sessions have of files. */
+export async function removeSnapshots(ids: readonly string[], { home, err }: Pick<Io, 'home' | 'err'>): Promise<void> {
+  const store = snapshotsPath(home)
+  if (ids.length === 0 || !existsSync(store)) return
+  const { FileHistory } = await import('../../snapshots/file-history.ts')
   const { createProcessContext } = await import('../../execution/process.ts')
-  const files = new FileHistory({ execution: createProcessContext({ cwd }), clock: systemClock })
+  const files = new FileHistory({ execution: createProcessContext({ cwd: home }), clock: systemClock, store })
   await files
-    .remove(taken)
-    .catch((error) => err(`Snapshots of ${fullyVisible(agentId)} were not deleted: ${fullyVisible(messageOf(error))}`))
+    .forget(ids)
+    .catch((error) => err(`Snapshots of files were not deleted: ${fullyVisible(messageOf(error))}`))
     .finally(() => files.close())
 }

@@ -3,8 +3,8 @@ import type { Session, SessionStore, SessionSummary } from '../../core/store.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { createSession, loadSession } from '../../sessions/session.ts'
 import { pageWhere } from '../../sessions/session-query.ts'
+import { formatDate } from '../../tui/rows/format.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
-import { formatDate } from '../screen/format.ts'
 import { findSession, latestInFolder } from './find-session.ts'
 import { realFolder } from './session-folder.ts'
 import { isAgentId, isOwnSession, newSessionId } from './session-id.ts'
@@ -16,6 +16,8 @@ interface SessionRequest {
   readonly continue?: boolean | undefined
   /** Continue in a copy. */
   readonly fork?: boolean | undefined
+  /** With `fork`: the last entry that the copy has. Default: all. */
+  readonly at?: number
   /** The absolute path of the folder in which the agent works. */
   readonly cwd: string
   /** Lets a parked session run again. */
@@ -67,7 +69,8 @@ export async function forkSession(
   return fork
 }
 
-async function requestedId(
+/** The full id of the session that flags ask for; undefined if they ask for a new one. */
+export async function requestedId(
   store: SessionStore,
   { resume, continue: isContinued, fork, cwd }: SessionRequest,
   pick: OpenSessionOptions['pick'],

@@ -1,8 +1,8 @@
 import { oneLine } from '../../core/text.ts'
 import { createRedactor, type Redactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { cutToWidth } from '../../tui/terminal/text-width.ts'
 import type { Io } from '../io.ts'
-import { cutToWidth } from '../screen/text-width.ts'
 
 const titleColumns = 60
 

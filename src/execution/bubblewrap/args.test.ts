@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { bubblewrapArgs, type SandboxLayout } from './args.ts'
+import { bubblewrapArgs, copiedPaths, type SandboxLayout } from './args.ts'
 
 const layout: SandboxLayout = {
   roots: ['/w'],
@@ -11,7 +11,7 @@ const layout: SandboxLayout = {
   nothing: '/private/nothing',
   hostNetwork: false,
   env: {},
-  fds: { seccomp: 4, status: 5 },
+  fds: { seccomp: 4, status: 5, copies: 10 },
   knowsSize: true,
 }
 
@@ -24,6 +24,14 @@ describe('the arguments of bubblewrap', () => {
     expect(args.join(' ')).toContain('--cap-drop ALL')
     expect(args.join(' ')).toContain('--seccomp 4')
     expect(bubblewrapArgs({ ...layout, hostNetwork: true })).not.toContain('--unshare-net')
+  })
+
+  test('a file that is copied comes from the descriptor at its place in the list, unless it is hidden', () => {
+    const base = ['/etc/b', '/etc/a'].map((path) => ({ path, how: 'read', isCopied: true }) as const)
+    const copying = { ...layout, base: [{ path: '/usr', how: 'read' } as const, ...base] }
+    expect(copiedPaths(copying)).toEqual(['/etc/b', '/etc/a'])
+    expect(bubblewrapArgs(copying).join(' ')).toContain('--file 10 /etc/b --perms 0644 --file 11 /etc/a')
+    expect(copiedPaths({ ...copying, hidden: [{ path: '/etc/b', isFolder: false }] })).toEqual(['/etc/a'])
   })
 
   test('all of it is read-only first, also what root could write in /proc', () => {

@@ -1,7 +1,9 @@
-import type { Protection } from './protected-paths.ts'
+import { isInside, isWatchedInGit, type Protection } from './protected-paths.ts'
 
 /** The description of a sandbox. All paths are real and absolute. */
 export interface SandboxLayout {
+  /** All that there is beside the roots and what else is named here. Default: the whole file system, read-only. */
+  readonly base?: readonly Mount[]
   /** Where files may be written. */
   readonly roots: readonly string[]
   /** Further visible paths, which may be in a temporary folder. */
@@ -18,7 +20,8 @@ export interface SandboxLayout {
   /** Whether it shares the network of this machine; else it has an isolated one. */
   readonly hostNetwork: boolean
   readonly env: Readonly<Record<string, string>>
-  readonly fds: { readonly seccomp: number; readonly status: number }
+  /** `copies` is the first of as many as there are files to copy. */
+  readonly fds: { readonly seccomp: number; readonly status: number; readonly copies: number }
   /** Whether this version of bubblewrap can limit the size of a tmpfs (from 0.7 on). */
   readonly knowsSize: boolean
 }
@@ -28,9 +31,12 @@ export interface HiddenPath {
   readonly isFolder: boolean
 }
 
+type MountedPaths = Pick<SandboxLayout, 'base' | 'roots' | 'readOnly' | 'hidden' | 'protection' | 'temporaryAt'>
+
 /** The arguments for bubblewrap. */
 export function bubblewrapArgs(layout: SandboxLayout): string[] {
   const { hostNetwork, env, fds } = layout
+  const copied = copiedPaths(layout)
   const ofSize = (bytes: number): string[] => (layout.knowsSize ? ['--size', String(bytes)] : [])
   const memory = (path: string, mode: string, bytes: number): string[] => [
     ...[...ofSize(bytes), '--perms', mode, '--tmpfs', path],
@@ -39,44 +45,87 @@ export function bubblewrapArgs(layout: SandboxLayout): string[] {
     ...['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
     ...(hostNetwork ? [] : ['--unshare-net']),
     ...['--die-with-parent', '--new-session', '--cap-drop', 'ALL', '--hostname', 'sandbox'],
-    ...['--ro-bind', '/', '/'],
+    ...(layout.base ? [] : ['--ro-bind', '/', '/']),
     // Root without capabilities could still write kernel settings.
     ...['--proc', '/proc', '--remount-ro', '/proc'],
     ...['--dev', '/dev', ...memory('/dev/shm', '1777', sharedMemory), '--remount-ro', '/dev'],
     // Hides sockets, pipes and secrets of services of this machine.
-    ...memory('/run', '0755', small),
-    ...seenInRun.flatMap((path) => ['--ro-bind-try', path, path]),
-    ...mountsOf(layout).flatMap(({ path, how }) => {
+    ...(layout.base
+      ? []
+      : [...memory('/run', '0755', small), ...seenInRun.flatMap((path) => ['--ro-bind-try', path, path])]),
+    ...mountsOf(layout).flatMap(({ path, how, from = path }) => {
+      const copy = copied.indexOf(path)
+      if (copy >= 0) return ['--perms', '0644', '--file', String(fds.copies + copy), path]
       if (how === 'write') return ['--bind', path, path]
-      if (how === 'read') return ['--ro-bind', path, path]
+      if (how === 'read') return ['--ro-bind', from, path]
       if (how === 'temporary') return ['--bind', layout.temporary, path]
       if (how === 'no file') return ['--ro-bind', layout.nothing, path]
+      if (how === 'link') return ['--symlink', from, path]
+      if (how === 'memory') return memory(path, '1777', large)
       return memory(path, how === 'no folder' ? '0000' : '0555', small)
     }),
-    ...['--remount-ro', '/run', '--chdir', '/'],
+    ...['--remount-ro', layout.base ? '/' : '/run', '--chdir', '/'],
     '--clearenv',
     ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--seccomp', String(fds.seccomp), '--json-status-fd', String(fds.status)],
   ]
 }
 
+/** The files that are copied instead of mounted. A program that builds the sandbox gets each as a descriptor, in this order. */
+export function copiedPaths(layout: MountedPaths): string[] {
+  return mountsOf(layout).flatMap(({ path, isCopied }) => (isCopied ? [path] : []))
+}
+
+/** The paths that a sandbox keeps from commands, as long as what is there is not replaced. */
+interface Covers {
+  /** They cannot be read. */
+  readonly hidden: readonly string[]
+  /** In a root: they cannot be written or made. */
+  readonly kept: readonly string[]
+  /** In a root: folders that cannot be moved. */
+  readonly pinned: readonly string[]
+  /** They are missing, and would take effect at once if they were made; no mount can prevent that. */
+  readonly absent: readonly string[]
+}
+
+export function coversOf(layout: MountedPaths): Covers {
+  const { roots, protection, temporaryAt } = layout
+  const covers = mountsOf(layout).filter(({ path }) => !roots.includes(path) && !temporaryAt.includes(path))
+  const inRoots = covers.filter(({ path }) => roots.some((root) => isInside(root, path)))
+  const pathsOf = (mounts: readonly Mount[], ...hows: Mount['how'][]): string[] =>
+    mounts.filter(({ how }) => hows.includes(how)).map(({ path }) => path)
+  return {
+    hidden: pathsOf(covers, 'no file', 'no folder'),
+    kept: protection ? pathsOf(inRoots, 'read', 'never') : [],
+    pinned: pathsOf(inRoots, 'write'),
+    absent: protection?.watched.filter(isWatchedInGit) ?? [],
+  }
+}
+
 const sharedMemory = 256 * 1024 * 1024
 const small = 64 * 1024
+const large = 1024 * 1024 * 1024
 /** Programs of some systems, and the name resolution of all. */
-const seenInRun = [
+export const seenInRun: readonly string[] = [
   ...['/run/current-system', '/run/booted-system', '/run/opengl-driver', '/run/wrappers'],
   ...['/run/systemd/resolve', '/run/NetworkManager/resolv.conf', '/run/resolvconf', '/run/nscd'],
 ]
 
-interface Mount {
+/** Something at a path of the sandbox. `memory`: a folder that can be written and is gone with the sandbox. */
+export interface Mount {
   readonly path: string
-  readonly how: 'write' | 'read' | 'temporary' | 'no file' | 'no folder' | 'never'
+  readonly how: 'write' | 'read' | 'temporary' | 'memory' | 'link' | 'no file' | 'no folder' | 'never'
+  /** The file that is read there, or the target of the link. Default: the same path. */
+  readonly from?: string
+  /** A small file of the system. The sandbox has a copy in memory, which is made several times faster than a mount. */
+  readonly isCopied?: boolean
 }
 
 /** Outer folders first, so that inner mounts take effect; for the same path the later one in this list wins. */
-function mountsOf(layout: SandboxLayout): Mount[] {
-  const { roots, readOnly, hidden, protection, temporaryAt } = layout
+function mountsOf(layout: MountedPaths): Mount[] {
+  const { base = [], roots, readOnly, hidden, protection, temporaryAt } = layout
   const all: Mount[] = [
+    ...base,
     ...temporaryAt.map((path) => ({ path, how: 'temporary' }) as const),
     ...roots.map((path) => ({ path, how: protection ? 'write' : 'read' }) as const),
     ...(protection?.missing ?? []).map((path) => ({ path, how: 'never' }) as const),

@@ -9,6 +9,8 @@ import { seccompFilter } from './seccomp.ts'
 /** A usable bubblewrap program. */
 export interface Bubblewrap {
   readonly path: string
+  /** Another one if the program was replaced or changed. */
+  readonly stamp: string
   readonly knowsSize: boolean
 }
 
@@ -34,10 +36,11 @@ export async function findBubblewrap(named: string | undefined, roots: readonly 
   const root = roots.find((folder) => isInside(folder, realPathOf(path)))
   if (root) throw new Error(`${path} lies in ${root}, which commands may write; use one that is out of their reach`)
   for (const folder of roots) checkEntrance(folder)
-  const version = await versionOf(path)
+  const stamp = stampOf(path)
+  const version = await knownVersion(path, stamp)
   if (isBefore(version, oldest))
     throw new Error(`${path} has version ${version.join('.')}, at least ${oldest.join('.')} is needed. ${howToInstall}`)
-  return { path, knowsSize: !isBefore(version, withSize) }
+  return { path, stamp, knowsSize: !isBefore(version, withSize) }
 }
 
 const howToInstall =
@@ -86,6 +89,22 @@ export function checkProcessLimit(kernel = release(), isRoot = process.getuid?.(
   throw new Error(
     `The number of processes cannot be limited on Linux ${kernel}, which counts all of this user; ${countsApart.join('.')} or newer is needed. Accept that with \`limits: { processes: 0 }\``,
   )
+}
+
+const versions = new Map<string, Promise<number[]>>()
+
+/** Asked once: to start the program for each command would cost as much as the command. */
+function knownVersion(path: string, stamp: string): Promise<number[]> {
+  const key = `${path}\0${stamp}`
+  const version = versions.get(key) ?? versionOf(path)
+  versions.set(key, version)
+  version.catch(() => versions.delete(key)) // the machine may have lacked resources
+  return version
+}
+
+function stampOf(path: string): string {
+  const { dev, ino, ctimeNs } = statSync(path, { bigint: true })
+  return [dev, ino, ctimeNs].join(':')
 }
 
 function versionOf(path: string): Promise<number[]> {

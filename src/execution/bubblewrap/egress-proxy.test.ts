@@ -92,9 +92,14 @@ describe('which address it takes', () => {
     expect(await reaches('name.test', 80)).toBe('refused')
   })
 
-  test('of several addresses only those are tried that may be', async () => {
-    const { reaches } = await proxy({ allow: ['name.test'], resolve: async () => ['127.0.0.1', '1.1.1.1'] })
-    expect(await reaches('name.test')).toBe('1.1.1.1')
+  test('S14 a name with a public and a private address is refused', async () => {
+    for (const addresses of [
+      ['127.0.0.1', '1.1.1.1'],
+      ['1.1.1.1', 'fd00::1'],
+    ]) {
+      const { reaches } = await proxy({ allow: ['name.test'], resolve: async () => addresses })
+      expect(await reaches('name.test')).toBe('refused')
+    }
   })
 
   test('NET-07 a name is looked up once, and the address that was checked is the one connected to', async () => {

@@ -11,7 +11,7 @@ export interface EgressProxyOptions extends BubblewrapNetwork, EgressRules {
   readonly onEgress?: (event: EgressEvent) => void
 }
 
-interface EgressProxy {
+export interface EgressProxy {
   /** Serves a connection; `onRefusal` is called with the reason of each refusal. */
   serve(socket: Socket, onRefusal?: (reason: string) => void): void
   /** Ends all connections. */

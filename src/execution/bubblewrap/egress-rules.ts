@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { connect as connectHere, isIP, type Socket } from 'node:net'
-import { checkHostRules, isPublicAddress, matchesHostRule, normalizedHost } from '../../platform/addresses.ts'
+import { checkHostRules, isPublicAddress, matchesHostRule, permittedAddresses } from '../../platform/addresses.ts'
+import { normalizedHost } from '../../platform/host-name.ts'
 import type { BubblewrapNetwork } from './options.ts'
 
 export interface EgressRules extends Pick<BubblewrapNetwork, 'allow' | 'deny' | 'resolve'> {
@@ -37,8 +38,9 @@ export function createEgressRules(rules: EgressRules): { find(host: string, port
       if (matchesHostRule(host, port, deny)) throw refused(`${host} is denied`)
       if (!matchesHostRule(host, port, allow)) throw refused(`${host}:${port} is not allowed (only ${list(allow)})`)
       const addresses = isIP(host) ? [host] : await resolve(host)
-      const checked = addresses.filter((address) => mayConnect(address, host, port))
-      if (checked.length === 0) throw refused(`${host} has no address that is public or allowed as it is`)
+      const checked = permittedAddresses(addresses, (address) => mayConnect(address, host, port))
+      if (checked.length === 0)
+        throw refused(`${host} has no address, or one that is neither public nor allowed as it is`)
       return { host, port, connect: () => firstOf(checked.map((address) => () => connect(address, port))) }
     },
   }

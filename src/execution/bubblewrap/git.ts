@@ -1,7 +1,8 @@
-import { type Dirent, readFileSync, type Stats, statSync } from 'node:fs'
+import { type Dirent, type Stats, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import { textStart } from '../../platform/text-start.ts'
 
 /** Paths outside a git folder that its config refers to. */
 interface GitReferences {
@@ -41,7 +42,7 @@ function namedBy(file: string): string[] {
   return shared === '' ? [folder] : [folder, resolve(folder, shared)]
 }
 
-interface GitSetting {
+export interface GitSetting {
   /** Section, subsection if any, and name; all but the subsection in lower case. */
   readonly key: string
   readonly value: string
@@ -53,7 +54,7 @@ const restOfLine = /[^\n]*\n?/y
 const blank = /\s*(?:[#;][^\n]*\n?)?/y
 
 /** Parses a git config. Invalid lines are skipped. */
-function gitSettings(text: string): GitSetting[] {
+export function gitSettings(text: string): GitSetting[] {
   const settings: GitSetting[] = []
   let section = ''
   let at = 0
@@ -109,20 +110,14 @@ function valueAt(text: string, from: number): { value: string; end: number } {
 
 const mostText = 1024 * 1024
 
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').slice(0, mostText)
-  } catch {
-    return ''
-  }
-}
+const textOf = (path: string): string => textStart(path, mostText)
 
 const deepest = 3
 const mostFolders = 2000
 /** File timestamps are coarse: a folder that changed just now may change again without a new timestamp. */
 const unsureMs = 100
 
-/** Finds `.git` folders, links and files inside a root, three levels deep and up to a limit. */
+/** Finds `.git` folders, links and files and bare repositories inside a root, three levels deep and up to a limit. */
 interface GitFolders {
   /** The present state; only changed folders are read again. */
   find(): Promise<string[]>
@@ -138,12 +133,14 @@ export function gitFolders(root: string): GitFolders {
     // Not mtime, which any process can set.
     if (before && before.changed === found.ctimeMs && before.ino === found.ino) return before
     const entries = await entriesOf(folder)
+    const names = new Set(entries.map(({ name }) => name))
+    const isBare = ['HEAD', 'objects', 'refs'].every((name) => names.has(name))
     const looked = {
       changed: Date.now() - found.ctimeMs > unsureMs ? found.ctimeMs : -1,
       ino: found.ino,
-      git: entries.filter(({ name }) => name === '.git').map(({ name }) => join(folder, name)),
+      git: isBare ? [folder] : [...names].filter((name) => name === '.git').map((name) => join(folder, name)),
       folders: entries
-        .filter((entry) => entry.isDirectory() && entry.name !== '.git' && entry.name !== 'node_modules')
+        .filter((entry) => !isBare && entry.isDirectory() && entry.name !== '.git' && entry.name !== 'node_modules')
         .map(({ name }) => join(folder, name)),
     }
     known.set(folder, looked)

@@ -5,11 +5,13 @@ import { childEnv } from '../commands/child-env.ts'
 import { type CommandLimits, commandShell } from '../commands/command-shell.ts'
 import { fileError } from '../files/confined-path.ts'
 import type { Bubblewrap } from './check.ts'
-import { createEgressProxy, type EgressProxyOptions } from './egress-proxy.ts'
-import { type SandboxPolicyOptions, sandboxPolicy } from './policy.ts'
+import { runCovered } from './covered.ts'
+import { createEgressProxy, type EgressProxy, type EgressProxyOptions } from './egress-proxy.ts'
+import { type ClosedView, type Repair, type SandboxPolicyOptions, sandboxPolicy } from './policy.ts'
 import { createPrivateFolder } from './private-folder.ts'
 import { createProcessCgroup } from './process-cgroup.ts'
-import { runSandboxed, type SandboxedProgram } from './runner.ts'
+import type { Restoration } from './restore.ts'
+import type { SandboxedProgram } from './runner.ts'
 import { innerCommand, proxyEnv } from './script.ts'
 import { seccompFilter } from './seccomp.ts'
 
@@ -24,9 +26,17 @@ interface SandboxHandleOptions extends SandboxPolicyOptions {
   readonly limits: CommandLimits
 }
 
+/** How one command differs from the others of its handle. */
+export interface CommandScope extends ClosedView {
+  readonly writes: boolean
+  readonly network: boolean | EgressProxyOptions
+  /** The whole environment. */
+  readonly env: Variables
+}
+
 /** The sandbox of one handle, shared by its commands and file operations. */
 export interface SandboxHandle {
-  run(command: string, options: ExecOptions): Promise<ExecResult>
+  run(command: string, options: ExecOptions, scope?: CommandScope): Promise<ExecResult>
   /** Runs an internal script, without network and limits. It can write only with `writes`. */
   script(script: string, how: { writes: boolean; input?: string | Uint8Array | undefined }): Promise<ExecResult>
   /** Whether a path in a root is protected from being written. */
@@ -38,7 +48,7 @@ export interface SandboxHandle {
 const scriptMs = 120_000
 
 export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandle {
-  const { bubblewrap, network, placeholders } = options
+  const { bubblewrap, placeholders } = options
   const policy = sandboxPolicy(options)
   const isRoot = process.getuid?.() === 0
   const { processes, ...limits } = options.limits
@@ -46,7 +56,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
   const shell = commandShell(isRoot ? limits : options.limits)
   const group = isRoot && processes !== undefined ? createProcessCgroup(processes) : undefined
   const folder = createPrivateFolder(seccompFilter()!)
-  const proxy = typeof network === 'object' ? createEgressProxy(network) : undefined
+  const proxies = new Map<string, EgressProxy>()
   const running = new Map<AbortController, Promise<unknown>>()
 
   type Program = Omit<SandboxedProgram, 'bubblewrap' | 'folder' | 'layout' | 'mark'>
@@ -55,11 +65,22 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     readonly bare?: boolean
     readonly hostNetwork?: boolean
     readonly env: Variables
+    readonly view?: ClosedView | undefined
+  }
+
+  /** One for the same hosts, so that what was sent is counted over all commands. */
+  function proxyFor(network: boolean | EgressProxyOptions): EgressProxy | undefined {
+    if (typeof network === 'boolean') return undefined
+    const key = JSON.stringify([network.allow, network.deny])
+    const proxy = proxies.get(key) ?? createEgressProxy(network)
+    proxies.set(key, proxy)
+    return proxy
   }
 
   /** Runs a program in a sandbox built for the present state of the files. */
-  async function inSandbox(program: Program, { writes, bare = false, hostNetwork = false, env }: SandboxAccess) {
-    const files = await policy.files({ writes, bare })
+  async function inSandbox(program: Program, access: SandboxAccess) {
+    const { writes, bare = false, hostNetwork = false, env, view } = access
+    const files = await policy.files({ writes, bare, view })
     program.options.signal?.throwIfAborted()
     const held = await placeholders.hold(files.protection?.missing ?? [])
     const protection = files.protection && { ...files.protection, missing: held.paths }
@@ -67,19 +88,28 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     const marked = { ...env, LIBERO_COMMAND: mark }
     const layout = { ...files, ...(protection && { protection }), hostNetwork, env: marked }
     try {
-      return await runSandboxed({ ...program, bubblewrap, folder, layout, mark })
+      return await runCovered({ ...program, bubblewrap, folder, layout, mark })
     } finally {
       held.release()
     }
   }
 
-  async function command(text: string, given: ExecOptions, signal: AbortSignal): Promise<ExecResult> {
+  async function command(
+    text: string,
+    given: ExecOptions,
+    signal: AbortSignal,
+    scope?: CommandScope,
+  ): Promise<ExecResult> {
     const { cwd: _, env: ownEnv, ...rest } = given
+    const { network, writes } = scope ?? { network: options.network, writes: true }
     const cwd = resolve(options.cwd, given.cwd ?? '')
-    const forced = typeof network === 'object' ? proxyEnv(network.allow) : undefined
-    const env = environment(options, [{ PWD: cwd }, ...options.env, ownEnv, forced])
+    const forced = typeof network === 'object' ? proxyEnv(network.allow) : {}
+    const env = scope
+      ? { ...scope.env, PWD: cwd, ...forced }
+      : environment(options, [{ PWD: cwd }, ...options.env, ownEnv, forced])
     const { file, args } = shell(text)
     const notes: string[] = []
+    const proxy = proxyFor(network)
     const program = {
       entrance: group?.entrance,
       program: innerCommand(cwd, [file, ...args], proxy !== undefined),
@@ -87,10 +117,15 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
       ...(proxy && { onConnection: (socket: Socket) => proxy.serve(socket, (reason) => notes.push(reason)) }),
       options: { ...rest, signal },
     }
-    await policy.begin()
-    const { result, report } = await inSandbox(program, { writes: true, hostNetwork: network === true, env }).finally(
-      async () => void notes.push(...(await repair())),
-    )
+    if (writes) await policy.begin(scope)
+    const { result, report, ...covered } = await inSandbox(program, {
+      writes,
+      hostNetwork: network === true,
+      env,
+      view: scope,
+    }).finally(async () => void (writes && notes.push(...(await repair(scope)))))
+    notes.push(...covered.notes, ...(await restore(covered.restorations, scope)))
+    if (writes) notes.push(...(await policy.newRepositories()))
     if (report.hadNoFolder) throw noFolder(cwd)
     if (report.problem !== '')
       throw new Error(`The command was not started, the sandbox could not be made ready: ${report.problem}`)
@@ -101,12 +136,24 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
   }
 
   /** Undoes changes to protected files that could not be prevented. */
-  async function repair(): Promise<readonly string[]> {
+  async function repair(view: ClosedView | undefined): Promise<readonly string[]> {
     const needed = policy.repair()
-    if (!needed) return []
-    const program = ownProgram(['/bin/sh', '-c', needed.script])
-    const { result } = await inSandbox(program, { writes: true, bare: true, env: environment(options, []) })
-    if (result.exitCode === 0 && result.stderr === '') return needed.notes
+    return needed ? undo(needed, view) : []
+  }
+
+  async function restore(each: readonly Restoration[], view: ClosedView | undefined): Promise<string[]> {
+    const notes: string[] = []
+    for (const { note, ...needed } of each) notes.push(...(await undo({ ...needed, notes: [note] }, view)))
+    return notes
+  }
+
+  async function undo(
+    { script, input, notes }: Repair & Pick<Restoration, 'input'>,
+    view: ClosedView | undefined,
+  ): Promise<readonly string[]> {
+    const program = ownProgram(['/bin/sh', '-c', script], input && { input })
+    const { result } = await inSandbox(program, { writes: true, bare: true, env: environment(options, []), view })
+    if (result.exitCode === 0 && result.stderr === '') return notes
     const reason = result.stderr.trim() || `exit code ${result.exitCode}`
     return [`protected files were changed and could not be restored; restore them by hand: ${reason}`]
   }
@@ -127,12 +174,14 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
   }
 
   return {
-    run: (text, given) => tracked(given.signal, (signal) => command(text, given, signal)),
+    run: (text, given, scope) => tracked(given.signal, (signal) => command(text, given, signal, scope)),
 
     script: (text, { writes, input }) =>
       tracked(undefined, async (signal) => {
         const program = ownProgram(['/bin/sh', '-c', text], { signal, ...(input !== undefined && { input }) })
-        return (await inSandbox(program, { writes, env: environment(options, []) })).result
+        const { result, notes } = await inSandbox(program, { writes, env: environment(options, []) })
+        if (notes.length > 0) throw new Error(notes.join('\n'))
+        return result
       }),
 
     isProtected: policy.isProtected,
@@ -140,7 +189,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     async end() {
       for (const stop of running.keys()) stop.abort(new Error('The execution handle was destroyed'))
       await Promise.allSettled(running.values())
-      proxy?.close()
+      for (const proxy of proxies.values()) proxy.close()
       await Promise.all([folder.remove(), group?.remove(), placeholders.removeUnneeded()])
     },
   }

@@ -27,6 +27,8 @@ const secretsAtHome: readonly string[] = [
     '.mozilla',
     '.config/google-chrome',
   ],
+  ...['Library/Keychains', 'Library/Cookies', 'Library/Safari', 'Library/Messages', 'Library/Mail'],
+  ...['Library/Application Support/Google/Chrome', 'Library/Application Support/Firefox'],
   ...['.config/chromium', '.bash_history', '.zsh_history', '.python_history', '.node_repl_history', '.psql_history'],
 ]
 

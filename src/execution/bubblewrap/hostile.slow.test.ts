@@ -6,11 +6,15 @@ import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
 import { begun, emptyFolder, isRoot, place, skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
+import { testInTurns } from '../../../test/soak.ts'
 import { createProcessContext } from '../process.ts'
 import { createPlaceholders } from './placeholders.ts'
 import { sandboxPolicy } from './policy.ts'
+
+// Each of them starts sandboxes.
+const test = testInTurns(2)
 
 const hasPerl = spawnSync('perl', ['-e', '1']).status === 0
 if (!hasPerl) console.warn('NOT TESTED: single system calls, which take perl')

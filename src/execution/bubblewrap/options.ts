@@ -1,5 +1,6 @@
 import { checkHostRules } from '../../platform/addresses.ts'
 import type { CommandLimits } from '../commands/command-shell.ts'
+import { isTexts, optionChecks } from '../process.ts'
 
 export interface BubblewrapOptions {
   /** Default: the working directory of this process when the handle is created. */
@@ -57,11 +58,15 @@ const known = {
   ...{ cwd: 0, roots: 0, readOnly: 0, hidden: 0, network: 0, env: 0, inheritEnv: 0, limits: 0, onEgress: 0, bwrap: 0 },
 } satisfies Record<keyof BubblewrapOptions, 0>
 const knownNetwork = { allow: 0, deny: 0, resolve: 0, maxUpload: 0 } satisfies Record<keyof BubblewrapNetwork, 0>
-const knownLimits = { processes: 0, memoryMb: 0, fileSizeMb: 0 } satisfies Record<keyof CommandLimits, 0>
+const checks = optionChecks('createBubblewrapContext')
+const { refusal, checkNames, checkLimits } = checks
+
+/** Also for the variables of a spawn or a command. */
+export const { checkEnv } = checks
 
 /** Throws a TypeError for a wrong option; it does not contain values, which may be secrets. */
 export function checkOptions(options: BubblewrapOptions): void {
-  checkNames('option', options, known)
+  checkNames('option', options, Object.keys(known))
   const { cwd, roots, readOnly, hidden, network, env, inheritEnv, limits, onEgress, bwrap } = options
   for (const [name, value] of Object.entries({ cwd, bwrap }))
     if (value !== undefined && !isTexts([value])) throw refusal(name, 'a path')
@@ -72,25 +77,12 @@ export function checkOptions(options: BubblewrapOptions): void {
   if (onEgress !== undefined && typeof onEgress !== 'function') throw refusal('onEgress', 'a function')
   checkEnv(env)
   checkNetwork(network)
-  checkLimits(limits)
-}
-
-/** Also checks the variables of a spawn or a command. */
-export function checkEnv(env: unknown): void {
-  if (env === undefined) return
-  if (typeof env !== 'object' || env === null) throw refusal('env', 'an object of strings')
-  for (const [name, value] of Object.entries(env)) {
-    if (typeof value !== 'string') throw refusal(`env.${name}`, 'a string')
-    if (/[=\0]|^$/.test(name) || value.includes('\0'))
-      throw new TypeError(
-        `The environment variable ${JSON.stringify(name)} cannot be set: it has a "=" or a NUL, or no name`,
-      )
-  }
+  checkLimits(limits, { processes: 0 })
 }
 
 function checkNetwork(network: unknown): void {
   if (network === undefined || typeof network === 'boolean') return
-  checkNames('setting of network', network, knownNetwork)
+  checkNames('setting of network', network, Object.keys(knownNetwork))
   const { allow, deny, maxUpload } = network as BubblewrapNetwork
   for (const [name, rules] of Object.entries({ allow, deny })) {
     if (rules === undefined && name === 'deny') continue
@@ -98,29 +90,4 @@ function checkNetwork(network: unknown): void {
     checkHostRules(rules, `network.${name}`)
   }
   if (maxUpload !== undefined && !(maxUpload >= 0)) throw refusal('network.maxUpload', 'a number of bytes')
-}
-
-function checkLimits(limits: CommandLimits | undefined): void {
-  if (limits === undefined) return
-  checkNames('limit', limits, knownLimits)
-  for (const [name, limit] of Object.entries(limits))
-    if (!Number.isSafeInteger(limit) || limit < (name === 'processes' ? 0 : 1))
-      throw refusal(`limits.${name}`, 'a whole number above 0')
-}
-
-function checkNames(what: string, given: unknown, names: object): void {
-  if (typeof given !== 'object' || given === null) throw refusal(`${what}s`, 'an object')
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(names, name))
-  if (unknown)
-    throw new TypeError(
-      `createBubblewrapContext: unknown ${what} "${unknown}"; there are ${Object.keys(names).join(', ')}`,
-    )
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')
-}
-
-function refusal(name: string, wanted: string): TypeError {
-  return new TypeError(`createBubblewrapContext: ${name} must be ${wanted}`)
 }

@@ -3,6 +3,7 @@ import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf, messageOf } from '../../core/errors.ts'
+import { placeholderMark } from '../../platform/placeholder-mark.ts'
 import { isMarkOfDeadProcess, processMark } from '../../platform/process-identity.ts'
 import { onProcessExit } from '../../platform/process-keeper.ts'
 
@@ -30,7 +31,7 @@ interface HeldPaths {
 const lingerMs = 20_000
 
 export function createPlaceholders(): Placeholders {
-  const mark = markStart + processMark()
+  const mark = placeholderMark + processMark()
   const needed = new Map<string, number>()
   /** Existing empty folders of others: they serve as placeholders, and are not removed. */
   const foreign = new Set<string>()
@@ -122,7 +123,7 @@ export function isEmptyFolder(path: string): boolean {
 function marksIn(path: string): string[] | undefined {
   try {
     const names = readdirSync(path)
-    return names.every((name) => name.startsWith(markStart)) ? names : undefined
+    return names.every((name) => name.startsWith(placeholderMark)) ? names : undefined
   } catch {
     return undefined
   }
@@ -130,7 +131,6 @@ function marksIn(path: string): string[] | undefined {
 
 /** Commands cannot create either what this process cannot create. */
 const unwritable = new Set(['EACCES', 'EPERM', 'EROFS'])
-const markStart = 'held-by-libero-'
 const tries = 5
 const retries = 10
 const betweenMs = 5
@@ -158,7 +158,7 @@ async function createFolder(path: string): Promise<boolean> {
     }
     const names = await readdir(path).catch(() => [])
     for (const name of names)
-      if (isMarkOfDeadProcess(name.slice(markStart.length))) await rmdir(join(path, name)).catch(() => {})
+      if (isMarkOfDeadProcess(name.slice(placeholderMark.length))) await rmdir(join(path, name)).catch(() => {})
     if (names.length > 0 || left === 0) return names.length > 0
     await sleep(betweenMs) // it may be being created or removed
   }

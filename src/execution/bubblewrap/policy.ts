@@ -1,8 +1,9 @@
 import { lstatSync, mkdirSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { shellQuote } from '../../core/execution.ts'
-import type { HiddenPath, SandboxLayout } from './args.ts'
+import type { HiddenPath, Mount, SandboxLayout } from './args.ts'
 import { gitFolders } from './git.ts'
+import { programsNamedBy } from './git-programs.ts'
 import { hiddenPaths } from './hidden-paths.ts'
 import { hasPlaceholderMark, isEmptyFolder, type Placeholders } from './placeholders.ts'
 import { privateFoldersRoot } from './private-folder.ts'
@@ -20,16 +21,31 @@ export interface SandboxPolicyOptions {
   readonly placeholders: Placeholders
 }
 
-type Files = Pick<SandboxLayout, 'roots' | 'readOnly' | 'hidden' | 'temporaryAt'> & { readonly protection?: Protection }
+/** What there is beside the roots for one command, instead of the whole file system. */
+export interface ClosedView {
+  readonly base: readonly Mount[]
+  /** Further hidden paths. */
+  readonly hidden: readonly HiddenPath[]
+  /** Further git folders in the roots, however deep. */
+  readonly repositories: readonly string[]
+}
+
+type Files = Pick<SandboxLayout, 'base' | 'roots' | 'readOnly' | 'hidden' | 'temporaryAt' | 'protection'>
 
 /** Which files one handle may see and write. */
 interface SandboxPolicy {
   /** The present policy. `bare`: for an internal script that restores protected files. */
-  files(how: { readonly writes: boolean; readonly bare?: boolean }): Promise<Files>
+  files(how: {
+    readonly writes: boolean
+    readonly bare?: boolean
+    readonly view?: ClosedView | undefined
+  }): Promise<Files>
   /** Must be called before each command. */
-  begin(): Promise<void>
+  begin(view?: ClosedView): Promise<void>
   /** Must be called after each command: how to undo changes of protected files; `undefined` if there are none. */
   repair(): Repair | undefined
+  /** What to say of repositories that the last command made and in which git would run programs: those are protected from now on. */
+  newRepositories(): Promise<string[]>
   /** Whether a path in a root is protected from being written. */
   isProtected(path: string): boolean
 }
@@ -45,6 +61,9 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
   /** The repositories found before the last command. */
   let git: readonly string[] = []
   const nested = async (): Promise<string[]> => (await Promise.all(repositories.map((one) => one.find()))).flat()
+  const presentGit = async (view: ClosedView | undefined): Promise<string[]> => [
+    ...new Set([...(await nested()), ...(view?.repositories ?? [])]),
+  ]
   const isPlaceholder = (path: string): boolean =>
     !roots.includes(path) && (placeholders.has(path) || isEmptyFolder(path))
 
@@ -81,8 +100,9 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
     }
   }
 
-  function hiddenNow(): { there: HiddenPath[]; missing: string[] } {
+  function hiddenNow(further: readonly HiddenPath[] = []): { there: HiddenPath[]; missing: string[] } {
     const { there, missing } = hiddenPaths({ hidden, home: homedir(), isRoot, roots, isPlaceholder })
+    there.push(...further)
     const places = privateFoldersRoot()
     if (!temporaryAt.some((folder) => isInside(folder, places))) there.push({ path: places, isFolder: true })
     const before = [...everHidden].filter((path) => !there.some((one) => one.path === path) && !isPlaceholder(path))
@@ -97,20 +117,32 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
   hiddenNow() // before any command can change a link
 
   return {
-    async files({ writes, bare = false }) {
-      if (writes && !bare) git = await nested()
-      const { there, missing } = hiddenNow()
+    async files({ writes, bare = false, view }) {
+      if (writes && !bare) git = await presentGit(view)
+      const { there, missing } = hiddenNow(view?.hidden)
       const present = rootCheck.present()
       const how = bare ? nothingProtected : writes && protection(git, missing, present)
-      return { roots: present, readOnly, hidden: there, temporaryAt, ...(how && { protection: how }) }
+      const files = { roots: present, readOnly, hidden: there, temporaryAt, ...(how && { protection: how }) }
+      return view ? { ...files, base: view.base } : files
     },
 
-    async begin() {
-      git = await nested()
+    async begin(view) {
+      git = await presentGit(view)
       repairs.begin(unmounted())
     },
 
     repair: () => repairs.end(unmounted()),
+
+    async newRepositories() {
+      const made = (await nested()).filter((path) => !git.includes(path))
+      return made.flatMap((path) => {
+        const programs = programsNamedBy(path)
+        if (programs.length === 0) return []
+        return [
+          `${path} is new, and git would run programs there (${programs.slice(0, mostNamed).join(', ')}): look at it before git is used there`,
+        ]
+      })
+    },
 
     isProtected(path) {
       const { existing, missing, watched, links } = protection(git, [], rootCheck.present())
@@ -118,6 +150,8 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
     },
   }
 }
+
+const mostNamed = 5
 
 const nothingProtected = { existing: [], pinned: [], missing: [], watched: [], links: [], misplacedLinks: [] }
 
@@ -134,7 +168,7 @@ function look(path: string): Stats | undefined {
 }
 
 /** Undoes changes that could not be prevented. */
-interface Repair {
+export interface Repair {
   /** Must be run in the sandbox, where links cannot lead outside. */
   readonly script: string
   readonly notes: readonly string[]

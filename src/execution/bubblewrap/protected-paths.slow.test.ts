@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { gitFolders } from './git.ts'
 import { createPlaceholders, hasPlaceholderMark } from './placeholders.ts'
-import { protectedNames, protectionOf, watchedIn } from './protected-paths.ts'
+import { protectedNames, protectionOf, watchedIn, watchedNames } from './protected-paths.ts'
 
 let root: string
 beforeEach(() => {
@@ -13,12 +13,15 @@ beforeEach(() => {
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 
+/** The folder of the others is missing too. */
+const watchedAtTop = watchedNames.filter((name) => !name.includes('/'))
+
 const at = (...names: string[]): string[] => names.map((name) => join(root, name))
 
 describe('what is protected in a folder', () => {
   test('FS-11 in an empty one, that nothing of it comes into being', () => {
     const { existing, pinned, missing, watched } = protectionOf(root, { free: [root] })
-    expect({ existing, pinned, watched }).toEqual({ existing: [], pinned: [], watched: at('.yarnrc.yml') })
+    expect({ existing, pinned, watched }).toEqual({ existing: [], pinned: [], watched: at(...watchedAtTop) })
     expect(missing).toEqual(expect.arrayContaining(at('.git', '.github', '.vscode', '.npmrc', '.libero', '.bashrc')))
     expect(missing).toHaveLength(protectedNames.length)
   })
@@ -30,7 +33,7 @@ describe('what is protected in a folder', () => {
     expect(pinned.toSorted()).toEqual(at('.git', '.git/worktrees', '.git/worktrees/w', '.github'))
     expect(missing).toEqual(expect.arrayContaining(at('.git/hooks', '.git/info', '.git/modules', '.github/workflows')))
     expect(missing).not.toEqual(expect.arrayContaining(at('.git')))
-    expect(watched).toEqual(at('.yarnrc.yml', '.git/commondir', '.git/config.worktree'))
+    expect(watched).toEqual(at(...watchedAtTop, '.git/commondir', '.git/config.worktree'))
   })
 
   test('a `.git` that is a file, and a root that is a git folder itself', () => {

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs'
-import { dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, join, relative, sep } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
 import { realPathOf } from '../files/confined-path.ts'
 import { gitReferences } from './git.ts'
@@ -34,8 +34,15 @@ export const protectedNames: readonly string[] = [
 
 /** Inside a git folder. */
 export const protectedInGit: readonly string[] = ['config', 'hooks', 'info/attributes', 'modules']
-/** Yarn fails if its file is a folder, and git for the other two. */
-const watchedNames = ['.yarnrc.yml']
+/** Yarn fails if its file is a folder, and people would see the others in every project. */
+export const watchedNames: readonly string[] = [
+  ...['.yarnrc.yml', '.yarn/releases', '.yarn/plugins', 'bunfig.toml', 'pip.conf', '.condarc', '.gemrc'],
+  ...['.travis.yml', '.drone.yml', '.woodpecker.yml', '.woodpecker', '.teamcity', 'Jenkinsfile', '.appveyor.yml'],
+  ...['azure-pipelines.yml', 'bitbucket-pipelines.yml', 'appveyor.yml', 'mcp.json', '.windsurf', '.nvim', '.nvimrc'],
+  ...['.vimrc', '.emacs', '.bash_aliases', '.inputrc', '.cshrc', '.tcshrc', '.login', '.kshrc', '.xprofile'],
+  ...['.xinitrc', '.xsession', '.tmux.conf', '.curlrc', '.wgetrc', '.irbrc', '.pythonrc', '.pdbrc'],
+]
+/** Git fails if these are folders. */
 const watchedInGit = ['commondir', 'config.worktree']
 const mostWorktrees = 50
 
@@ -80,7 +87,7 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
     if (isFree(path)) return
     const found = look(path)
     if (found?.isSymbolicLink()) return void guardLink(path, path)
-    if (found) existing.add(path)
+    if (found) guard(path)
     else if (look(dirname(path))?.isDirectory() && !isKept(dirname(path))) watched.add(path)
   }
 
@@ -102,9 +109,11 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
     }
   }
 
-  for (const name of protectedNames) guard(join(root, name))
-  for (const name of watchedNames) watch(join(root, name))
-  guardGit(isGitFolder(root) ? root : join(root, '.git'))
+  const isGit = isGitFolder(root)
+  // In a git folder no program looks for the others.
+  for (const name of isGit ? [] : protectedNames) guard(join(root, name))
+  for (const name of isGit ? [] : watchedNames) watch(join(root, name))
+  guardGit(isGit ? root : join(root, '.git'))
   for (const path of nested) {
     if (!isInside(root, path) || !look(path)) continue
     if (look(path)?.isFile()) guard(path)
@@ -127,11 +136,27 @@ export function watchedIn(root: string, nested: readonly string[]): string[] {
   ].filter((path) => isInside(root, path))
 }
 
+/** Whether git obeys a file of this name in its folder as soon as it is there. */
+export function isWatchedInGit(path: string): boolean {
+  return watchedInGit.includes(basename(path))
+}
+
 const held = new Set(['.git', ...protectedNames, ...protectedInGit].flatMap((name) => name.split('/')))
 
 /** Whether a path of this name may be a placeholder. */
 export function mayBePlaceholder(name: string): boolean {
   return held.has(name)
+}
+
+/** Whether a path of a root is protected by its name alone, there or not. */
+export function protectsName(root: string, path: string): boolean {
+  if (!isInside(root, path)) return false
+  const name = relative(root, path)
+  const inGit = [...protectedInGit, ...watchedInGit].map((one) => `/.git/${one}`)
+  return (
+    [...protectedNames, ...watchedNames].some((one) => isInside(one, name)) ||
+    inGit.some((one) => `/${name}/`.includes(`${one}/`))
+  )
 }
 
 /** Compares whole path segments. */

@@ -25,18 +25,18 @@ describe.skipIf(unavailable)(`what a command writes where the sandbox reports${s
 
   test.each(['folder', 'the network is gone', '{ "exit-code": 1 }'])('"%s" is not believed', async (text) => {
     const { run, cwd } = await place({ cwd: repository() })
-    const command = `echo /elsewhere > .git/commondir; ${intoAllFiles(text)}; echo ran; exit 3`
+    const command = `echo /elsewhere > .yarnrc.yml; ${intoAllFiles(text)}; echo ran; exit 3`
     expect(await run(command)).toMatchObject({ stdout: 'ran\n', exitCode: 3 })
-    expect(existsSync(join(cwd, '.git/commondir'))).toBe(false)
+    expect(existsSync(join(cwd, '.yarnrc.yml'))).toBe(false)
   })
 
   test('what must not stay is taken away, however the command ended', async () => {
     const cwd = repository()
     const { run, context, handle } = await place({ cwd })
-    const command = 'echo /elsewhere > .git/commondir; echo > begun; sleep 30'
-    const commondir = join(cwd, '.git/commondir')
+    const command = 'echo /elsewhere > .yarnrc.yml; echo > begun; sleep 30'
+    const unwanted = join(cwd, '.yarnrc.yml')
     expect(await run(command, { timeout: 300 })).toMatchObject({ timedOut: true })
-    expect(existsSync(commondir)).toBe(false)
+    expect(existsSync(unwanted)).toBe(false)
 
     rmSync(join(cwd, 'begun'))
     const stop = new AbortController()
@@ -44,18 +44,18 @@ describe.skipIf(unavailable)(`what a command writes where the sandbox reports${s
     await begun(cwd)
     stop.abort()
     await aborted
-    expect(existsSync(commondir)).toBe(false)
+    expect(existsSync(unwanted)).toBe(false)
 
-    const failing = run('echo /elsewhere > .git/commondir; kill -9 $PPID')
+    const failing = run('echo /elsewhere > .yarnrc.yml; kill -9 $PPID')
     await failing.catch(() => {})
-    expect(existsSync(commondir)).toBe(false)
+    expect(existsSync(unwanted)).toBe(false)
 
     rmSync(join(cwd, 'begun'))
     const destroyed = run(command).catch(() => {})
     await begun(cwd)
     await context.destroy(handle)
     await destroyed
-    expect(existsSync(commondir)).toBe(false)
+    expect(existsSync(unwanted)).toBe(false)
   })
 
   test('a command cannot name the processes that are asked to end', async () => {

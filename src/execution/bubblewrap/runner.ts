@@ -3,8 +3,9 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
 import { processIds, send } from '../../platform/leftover-processes.ts'
+import { isAlive, thisProcess } from '../../platform/process-identity.ts'
 import { runCommand, type StartedCommand } from '../commands/run-command.ts'
-import { bubblewrapArgs, type SandboxLayout } from './args.ts'
+import { bubblewrapArgs, copiedPaths, type SandboxLayout } from './args.ts'
 import { type Bubblewrap, setupProblem } from './check.ts'
 import type { PrivateFolder } from './private-folder.ts'
 import { acceptFrom, fds, outerCommand, type Report, readReport } from './script.ts'
@@ -22,12 +23,14 @@ export interface SandboxedProgram {
   readonly mark: string
   /** Called with each connection to the proxy. */
   readonly onConnection?: ((socket: Socket) => void) | undefined
+  /** When it is aborted, everything inside is killed at once. */
+  readonly kill?: AbortSignal
   readonly options: Omit<ExecOptions, 'cwd' | 'env'>
 }
 
 /** Builds a sandbox, runs a program in it to its end, and removes it with all its processes. */
 export async function runSandboxed(what: SandboxedProgram): Promise<{ result: ExecResult; report: Report }> {
-  const { bubblewrap, folder, layout, mark, onConnection, options } = what
+  const { bubblewrap, folder, layout, mark, onConnection, kill, options } = what
   const { temporary, nothing } = folder
   const args = bubblewrapArgs({ ...layout, temporary, nothing, fds, knowsSize: bubblewrap.knowsSize })
   const [status, report, left] = [
@@ -42,11 +45,18 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
     report,
     left,
   ]
+  const copies = openAll(copiedPaths(layout))
   const outer = outerCommand(bubblewrap.path, what.entrance, what.program)
   const stderr = tailOf(options.onOutput)
   const over = new AbortController()
   let closePort = (): void => {}
   let started: StartedCommand | undefined
+  let killed: number | undefined
+  const killAll = (): void => {
+    killed ??= firstInside(textOf(status), started?.pid)
+    if (killed !== undefined) send(killed, 'SIGKILL') // the system then kills all others inside
+    if (started) send(-started.pid, 'SIGKILL')
+  }
   try {
     const result = await runCommand({
       ...options,
@@ -56,21 +66,25 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
       cwd: '/',
       env: {},
       mark,
-      further: onConnection ? [...further, 'ipc'] : further,
+      further: [...further, onConnection ? 'ipc' : 'ignore', 'ignore', ...copies],
       // The process group is bubblewrap alone: processes inside would be killed with it, without time to clean up.
       askToEnd: () => void askToEnd(status, started?.pid, over.signal),
       onStart(child: StartedCommand) {
         started = child
+        kill?.addEventListener('abort', killAll)
+        if (kill?.aborted) killAll()
         if (onConnection) closePort = acceptFrom(child, onConnection)
       },
     })
+    if (killed !== undefined) await gone(killed)
     const told = readReport(textOf(status), textOf(report), textOf(left))
     if (!told.isBuilt && result.exitCode !== null) throw setupProblem(stderr?.text() ?? result.stderr)
     return { result, report: told }
   } finally {
     over.abort()
+    kill?.removeEventListener('abort', killAll)
     closePort()
-    for (const fd of further) closeSync(fd)
+    for (const fd of [...further, ...copies]) closeSync(fd)
   }
 }
 
@@ -79,7 +93,7 @@ const longestGraceMs = 10_000
 const betweenMs = 20
 
 /** Repeatedly: on a busy machine the command may begin after it was asked to end. */
-async function askToEnd(status: number, bubblewrap: number | undefined, over: AbortSignal): Promise<void> {
+export async function askToEnd(status: number, bubblewrap: number | undefined, over: AbortSignal): Promise<void> {
   const asked = new Set<number>()
   for (const started = performance.now(); performance.now() - started < longestGraceMs && !over.aborted; ) {
     for (const pid of processesInside(textOf(status), bubblewrap)) {
@@ -90,12 +104,24 @@ async function askToEnd(status: number, bubblewrap: number | undefined, over: Ab
   }
 }
 
-/** Parents first: otherwise a script would continue with its next command. */
-function processesInside(status: string, bubblewrap: number | undefined): number[] {
+const mostWaits = 250
+
+/** The first process inside ends after all others inside. */
+async function gone(pid: number): Promise<void> {
+  const identity = { ...thisProcess(), pid, started: '' }
+  for (let n = 0; n < mostWaits && isAlive(identity); n++) await sleep(betweenMs)
+}
+
+function firstInside(status: string, bubblewrap: number | undefined): number | undefined {
   const [, child] = /"child-pid": (\d+)/.exec(status) ?? []
   // Its pid may belong to another process by now.
-  if (!child || bubblewrap === undefined || parentOf(Number(child)) !== bubblewrap) return []
-  const inside = namespaceOf(Number(child))
+  return child && bubblewrap !== undefined && parentOf(Number(child)) === bubblewrap ? Number(child) : undefined
+}
+
+/** Parents first: otherwise a script would continue with its next command. */
+function processesInside(status: string, bubblewrap: number | undefined): number[] {
+  const first = firstInside(status, bubblewrap)
+  const inside = first !== undefined && namespaceOf(first)
   if (!inside || inside === namespaceOf(process.pid)) return []
   return [...(processIds() ?? [])].filter((pid) => namespaceOf(pid) === inside).sort((a, b) => a - b)
 }
@@ -118,22 +144,36 @@ function namespaceOf(pid: number): string | undefined {
 }
 
 /** A file that exists only as an open descriptor. */
-function openNew(path: string): number {
+export function openNew(path: string): number {
   const fd = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
   return fd
 }
 
-function openText(path: string, text: string): number {
+/** Such a file with a text in it, for reading. */
+export function openText(path: string, text: string): number {
   writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
   const fd = openSync(path, 'r')
   unlinkSync(path)
   return fd
 }
 
+/** Opens all files, or none. */
+export function openAll(paths: readonly string[]): number[] {
+  const open: number[] = []
+  try {
+    for (const path of paths) open.push(openSync(path, 'r'))
+    return open
+  } catch (error) {
+    for (const fd of open) closeSync(fd)
+    throw error
+  }
+}
+
 const mostReport = 64 * 1024
 
-function textOf(fd: number): string {
+/** The beginning of an open file. */
+export function textOf(fd: number): string {
   const bytes = Buffer.alloc(mostReport)
   return bytes.toString('utf8', 0, readSync(fd, bytes, 0, mostReport, 0))
 }
@@ -141,7 +181,7 @@ function textOf(fd: number): string {
 const mostKept = 2000
 
 /** Keeps the end of stderr while passing the output on. */
-function tailOf(onOutput: ExecOptions['onOutput']) {
+export function tailOf(onOutput: ExecOptions['onOutput']) {
   if (!onOutput) return undefined
   let kept = ''
   return {

@@ -1,15 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { Server, type Socket } from 'node:net'
 import { matchesHostRule } from '../../platform/addresses.ts'
+import { findBash } from '../commands/command-shell.ts'
 
 /**
  * The further descriptors of a sandboxed program. `status` is written by bubblewrap outside, and `report` is closed before a
  * command begins, so their content can be trusted. A command can open every descriptor that its shell still has
  * (/proc/PID/fd), so `left` cannot be trusted.
  */
-export const fds = { args: 3, seccomp: 4, status: 5, report: 6, left: 7, channel: 8 } as const
-const stderr = 9
+export const fds = { args: 3, seccomp: 4, status: 5, report: 6, left: 7, channel: 8, copies: 10 } as const
+/** Where the script keeps the standard error of the command. */
+export const stderr = 9
 
 /** Before bubblewrap: joins the cgroup `$0`, and is the first to be ended when memory runs out. */
 const outside = `{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null
@@ -29,12 +30,13 @@ export function outerCommand(bwrap: string, entrance: string | undefined, inner:
  * reports leftover processes. It ignores SIGTERM, which the program receives too.
  */
 export function innerCommand(cwd: string, program: readonly string[], listens: boolean): string[] {
-  const bash = ['/bin/bash', '/usr/bin/bash'].find((path) => existsSync(path))
+  const bash = findBash()
   const script = `exec ${stderr}>&2 2>/dev/null
-${bash ? closeOthers(listens) : 'exec 3>&- 4>&- 5>&-'}
+${bash ? closeOthers(listens ? [fds.channel] : []) : 'exec 3>&- 4>&- 5>&-'}
 ${listens ? listen : ''}
 cd -- "$1" || { echo folder >&${fds.report}; exit 125; }
-${closeReport}
+${awaitClosedReport}
+exec ${fds.report}>&-
 shift
 trap : TERM
 "$@" 2>&${stderr} ${stderr}>&- ${fds.left}>&-
@@ -48,15 +50,14 @@ exit $code`
 }
 
 /** Closes descriptors that were inherited by mistake. */
-const closeOthers = (listens: boolean): string => `for f in /proc/self/fd/*; do
-  f=\${f##*/}; case $f in [012]|${[fds.report, fds.left, stderr, ...(listens ? [fds.channel] : [])].join('|')}) ;; *) eval "exec $f>&-";; esac
+export const closeOthers = (kept: readonly number[]): string => `for f in /proc/self/fd/*; do
+  f=\${f##*/}; case $f in [012]|${[fds.report, fds.left, stderr, ...kept].join('|')}) ;; *) eval "exec $f>&-";; esac
 done`
 
 /** The first process closes its own descriptor at about the same time. */
-const closeReport = `n=0; while [ -L /proc/1/fd/${fds.report} ]; do
+export const awaitClosedReport: string = `n=0; while [ -L /proc/1/fd/${fds.report} ]; do
   n=$((n+1)); [ $n -le 500 ] || { echo 'the report stays open in the first process' >&${fds.report}; exit 125; }; sleep 0.01
-done
-exec ${fds.report}>&-`
+done`
 
 /** The port of the proxy inside the sandbox. */
 const proxyPort = 3128
@@ -72,7 +73,7 @@ const listen = `NODE_CHANNEL_FD=${fds.channel} ELECTRON_RUN_AS_NODE=1 '${process
 exec ${fds.channel}>&-`
 
 /** A process that has just started needs a moment until its command line is set. */
-const reportOthers = `sleep 0.1; set -- /proc/[0-9]*; for p; do
+export const reportOthers: string = `sleep 0.1; set -- /proc/[0-9]*; for p; do
   case $p in /proc/1|/proc/$$) ;; *) printf 'left '; tr '\\0\\n' '  ' <$p/cmdline; echo;; esac
 done >&${fds.left}`
 
@@ -119,8 +120,8 @@ export function acceptFrom(child: ChildProcess, take: (socket: Socket) => void):
 }
 
 /** Variables that make programs use the proxy. Servers inside the sandbox are reached directly. */
-export function proxyEnv(allow: readonly string[]): Record<string, string> {
-  const proxy = `http://127.0.0.1:${proxyPort}`
+export function proxyEnv(allow: readonly string[], port: number = proxyPort): Record<string, string> {
+  const proxy = `http://127.0.0.1:${port}`
   const own = ['localhost', '127.0.0.1', '::1'].filter((host) => !isOutside(host, allow)).join(',')
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
   return Object.fromEntries([

@@ -23,15 +23,17 @@ test('SE-01 nothing else of the host reaches a command: no key, no loader, no se
   const others = [
     ...['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GITHUB_TOKEN', 'AWS_SECRET_ACCESS_KEY', 'DATABASE_URL', 'CI_JOB_JWT'],
     ...['LD_PRELOAD', 'LD_LIBRARY_PATH', 'DYLD_INSERT_LIBRARIES', 'NODE_OPTIONS', 'NODE_PATH', 'BASH_ENV', 'ENV'],
-    ...['PROMPT_COMMAND', 'PYTHONSTARTUP', 'PERL5OPT', 'RUBYOPT', 'GIT_DIR', 'GIT_CONFIG_KEY_1', 'RIPGREP_CONFIG_PATH'],
+    ...['PROMPT_COMMAND', 'PYTHONSTARTUP', 'PERL5OPT', 'RUBYOPT', 'GIT_DIR', 'GIT_CONFIG_KEY_2', 'RIPGREP_CONFIG_PATH'],
     ...['LESSOPEN', 'BASH_FUNC_ls%%', 'path', 'LIBERO_COMMAND', 'SSH_AUTH_SOCK', 'npm_config_//r/:_authToken', 'XLC_A'],
   ]
   const env = childEnv({ host: { ...host, ...Object.fromEntries(others.map((name) => [name, 'planted'])) } })
   expect(Object.entries(env).filter(([name, value]) => others.includes(name) || value.includes('planted'))).toEqual([])
   expect(childEnv({ host: { ...host, GIT_CONFIG_COUNT: '7', GIT_CONFIG_KEY_0: 'core.pager' } })).toMatchObject({
-    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_COUNT: '2',
     GIT_CONFIG_KEY_0: 'core.fsmonitor',
     GIT_CONFIG_VALUE_0: 'false',
+    GIT_CONFIG_KEY_1: 'safe.bareRepository',
+    GIT_CONFIG_VALUE_1: 'explicit',
   })
 })
 

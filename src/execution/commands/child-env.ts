@@ -27,9 +27,12 @@ const safeValues: Readonly<Record<string, string>> = {
   GIT_EDITOR: 'false',
   GIT_TERMINAL_PROMPT: '0',
   // A nested repository may configure a program here that even `git status` would run.
-  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_COUNT: '2',
   GIT_CONFIG_KEY_0: 'core.fsmonitor',
   GIT_CONFIG_VALUE_0: 'false',
+  // A folder of a project may be a bare repository, with settings of its own.
+  GIT_CONFIG_KEY_1: 'safe.bareRepository',
+  GIT_CONFIG_VALUE_1: 'explicit',
   GIT_OPTIONAL_LOCKS: '0', // git status must not write the index: a read-only command changes nothing
   GCM_INTERACTIVE: 'never',
   GIT_ASKPASS: 'false',

@@ -15,7 +15,7 @@ export type CommandShell = (command: string) => { file: string; args: string[] }
 
 /** Uses bash if it exists, because models write for it. */
 export function commandShell(limits: CommandLimits = {}): CommandShell {
-  const bash = ['/bin/bash', '/usr/bin/bash'].find((path) => existsSync(path))
+  const bash = findBash()
   const shell = bash ?? '/bin/sh'
   // With a socket as stdin, bash assumes a remote login and would read .bashrc.
   const flags = bash ? '--norc -c --' : '-c --'
@@ -23,6 +23,11 @@ export function commandShell(limits: CommandLimits = {}): CommandShell {
   // The limits need a shell with known units; without limits the smaller shell starts faster.
   const file = Object.keys(limits).length > 0 ? shell : '/bin/sh'
   return (command) => ({ file, args: ['-c', script, shell, command] })
+}
+
+/** The path of bash, if this machine has it. */
+export function findBash(): string | undefined {
+  return ['/bin/bash', '/usr/bin/bash'].find((path) => existsSync(path))
 }
 
 /** No core dumps; and when memory runs out, the kernel ends the command rather than this process. */
@@ -38,7 +43,8 @@ const setLimit = `limit() {
 }
 `
 
-function limitLines({ processes, memoryMb, fileSizeMb }: CommandLimits, isBash: boolean): string {
+/** Lines of a script that set the limits for what it starts. */
+export function limitLines({ processes, memoryMb, fileSizeMb }: CommandLimits, isBash: boolean): string {
   const blocksPerMb = isBash ? 1024 : 2048
   const lines = [
     processes === undefined ? '' : `limit ${isBash ? '-u' : '-p'} ${processes} processes\n`,

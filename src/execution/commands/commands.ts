@@ -1,7 +1,10 @@
-import { resolve } from 'node:path'
+import { homedir } from 'node:os'
+import { delimiter, resolve } from 'node:path'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
 import { callMark, callMarkVariable, endLeftovers } from '../../platform/leftover-processes.ts'
 import { type KeeperRegistration, keeperMark, registerWithKeeper } from '../../platform/process-keeper.ts'
+import { programPath } from '../../platform/program-path.ts'
+import { repositoryOf } from '../confinement/repository.ts'
 import { childEnv } from './child-env.ts'
 import { type CommandLimits, commandShell } from './command-shell.ts'
 import { runCommand, type StartedCommand } from './run-command.ts'
@@ -9,6 +12,8 @@ import { runCommand, type StartedCommand } from './run-command.ts'
 export interface CommandsOptions {
   /** Absolute. */
   readonly cwd: string
+  /** The folders of the workspace. No program of these is found by its name, unless `env` says so. */
+  readonly roots: readonly string[]
   readonly env: readonly (Readonly<Record<string, string>> | undefined)[]
   readonly inheritEnv: readonly string[]
   readonly limits: CommandLimits | undefined
@@ -23,18 +28,28 @@ export interface Commands {
 
 const endGraceMs = 250
 
-export function createCommands({ cwd, env, inheritEnv, limits }: CommandsOptions): Commands {
+export function createCommands({ cwd, roots, env, inheritEnv, limits }: CommandsOptions): Commands {
   const shell = commandShell(limits)
+  const projects = [cwd, ...roots].flatMap((folder) => [folder, repositoryOf(folder, homedir())?.top ?? folder])
+  let path: { readonly of: string; readonly safe: string } | undefined
   const handleMark = crypto.randomUUID()
   const destroyed = new Error('The execution handle was destroyed')
   const running = new Map<AbortController, Promise<unknown>>()
   /** Keeps the keeper from the first command to the end of this handle: to start one for each command would cost more. */
   let keeping: KeeperRegistration | undefined
 
+  /** The environment of this process, whose `PATH` is looked through again only if it changed. */
+  function hostEnv(): NodeJS.ProcessEnv {
+    const { PATH: of } = process.env
+    if (of === undefined) return process.env
+    if (path?.of !== of) path = { of, safe: programPath(of, projects).join(delimiter) }
+    return { ...process.env, PATH: path.safe }
+  }
+
   async function runOne(command: string, options: ExecOptions, signal: AbortSignal): Promise<ExecResult> {
     const mark = crypto.randomUUID()
     const at = resolve(cwd, options.cwd ?? '')
-    const host = process.env
+    const host = hostEnv()
     const marks = {
       LIBERO_HANDLE: nested(host.LIBERO_HANDLE, handleMark),
       LIBERO_COMMAND: nested(host.LIBERO_COMMAND, mark),

@@ -6,7 +6,7 @@ import { codeOf, messageOf } from '../../core/errors.ts'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
 import { atMost } from '../../platform/at-most.ts'
 import { resourceShortage } from '../../platform/files.ts'
-import { endLeftovers, killLeftovers, type ProcessTag, processIds, send } from '../../platform/leftover-processes.ts'
+import { endLeftovers, killLeftovers, processIds, send } from '../../platform/leftover-processes.ts'
 import { onProcessExit } from '../../platform/process-keeper.ts'
 import { commandOutput } from './command-output.ts'
 import type { CommandShell } from './command-shell.ts'
@@ -21,12 +21,14 @@ interface CommandRequest extends ExecOptions {
   /** A random text that is also in `env`, by which processes of the command are found. */
   readonly mark: string
   /** Further open descriptors of the command, from 3 on. */
-  readonly further?: readonly (number | 'ipc')[]
+  readonly further?: readonly FurtherDescriptor[]
   /** Called as soon as the process has started. */
   readonly onStart?: (child: StartedCommand) => void
   /** Asks the command to end. Default: SIGTERM to its process group. */
   readonly askToEnd?: () => void
 }
+
+type FurtherDescriptor = number | 'ipc' | 'pipe' | 'ignore'
 
 const defaultTimeoutMs = 30_000
 /** A longer timeout exceeds the range of timers and means no limit. */
@@ -53,7 +55,9 @@ export async function runCommand(request: CommandRequest): Promise<ExecResult> {
   const release = onProcessExit(() => killLeftovers(tag))
   try {
     request.onStart?.(child)
-    return await follow(child, tag, request)
+    return await followCommand(child, request, ({ leftoverGraceMs: graceMs, stopped: escapedOnly }) =>
+      endLeftovers(tag, { graceMs, escapedOnly }),
+    )
   } finally {
     release()
   }
@@ -61,7 +65,8 @@ export async function runCommand(request: CommandRequest): Promise<ExecResult> {
 
 const mostBytes = 100_000
 
-function checkCommand(command: string): void {
+/** Throws if the command is too long for an argument, or cannot be one. */
+export function checkCommand(command: string): void {
   if (command.includes('\0')) throw new Error('A command cannot contain a NUL character; take it out')
   const bytes = Buffer.byteLength(command)
   if (bytes <= mostBytes) return
@@ -69,14 +74,19 @@ function checkCommand(command: string): void {
   throw Object.assign(new Error(message), { code: 'E2BIG' })
 }
 
-async function follow(child: StartedCommand, tag: ProcessTag, request: CommandRequest): Promise<ExecResult> {
+/** Waits for the end of a started command. `endOthers` ends what it left running, and returns the command lines. */
+export async function followCommand(
+  child: StartedCommand,
+  request: ExecOptions & Pick<CommandRequest, 'askToEnd'>,
+  endOthers: (end: End) => Promise<readonly string[]>,
+): Promise<ExecResult> {
   const output = commandOutput(child, request.onOutput)
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   feed(child, request.input)
 
   const end = await ended(child, request)
   if (!end.stopped) await atMost(lingerMs, closed)
-  const leftRunning = await endLeftovers(tag, { graceMs: end.leftoverGraceMs, escapedOnly: end.stopped })
+  const leftRunning = await endOthers(end)
   await atMost(lingerMs, closed)
   return {
     ...output.end(),
@@ -103,7 +113,7 @@ interface End {
   readonly leftoverGraceMs: number
 }
 
-function ended(child: StartedCommand, request: CommandRequest): Promise<End> {
+function ended(child: StartedCommand, request: Parameters<typeof followCommand>[1]): Promise<End> {
   const { timeout = defaultTimeoutMs, signal, askToEnd = () => send(-child.pid, 'SIGTERM') } = request
   return new Promise((resolve) => {
     let stoppedBy: 'timeout' | 'abort' | undefined
@@ -143,7 +153,7 @@ function ended(child: StartedCommand, request: CommandRequest): Promise<End> {
   })
 }
 
-interface StartOptions {
+export interface StartOptions {
   readonly file: string
   readonly args: readonly string[]
   readonly cwd: string
@@ -152,7 +162,7 @@ interface StartOptions {
   readonly reads: boolean
   readonly signal?: AbortSignal | undefined
   /** Further open descriptors of the command, from 3 on. */
-  readonly further?: readonly (number | 'ipc')[] | undefined
+  readonly further?: readonly FurtherDescriptor[] | undefined
 }
 
 /** A running process in its own group and session. */
@@ -164,7 +174,7 @@ export interface StartedCommand extends ChildProcess {
 }
 
 /** Starts a program; retries for about a second if the machine lacks resources. */
-async function startCommand(options: StartOptions): Promise<StartedCommand> {
+export async function startCommand(options: StartOptions): Promise<StartedCommand> {
   await checkFolder(options.cwd)
   for (const pause of [20, 50, 130, 300, 500, undefined]) {
     options.signal?.throwIfAborted()

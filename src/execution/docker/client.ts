@@ -36,7 +36,7 @@ export async function dockerClient(given: DockerEngine = {}): Promise<DockerClie
   const { default: Docker } = await import('dockerode').catch((cause: unknown) => {
     throw new Error('A Docker context needs the package dockerode. Install it: npm install dockerode', { cause })
   })
-  return new Docker({ ...given }) as unknown as DockerClient
+  return new Docker({ ...given })
 }
 
 function isClient(given: DockerEngine): given is DockerEngine & DockerClient {

@@ -153,6 +153,15 @@ export function realPathOf(path: string, links = 40): string {
   }
 }
 
+/** Whether a path is there, and no link is on the way to it. */
+export function isRealPath(path: string): boolean {
+  try {
+    return realpathSync.native(path) === path
+  } catch {
+    return false
+  }
+}
+
 function linkTarget(path: string): string | undefined {
   try {
     return readlinkSync(path)

@@ -13,9 +13,13 @@ import {
 import { mkdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect } from 'vitest'
+import { testInTurns } from '../../../test/soak.ts'
 import type { ExecResult } from '../../core/execution.ts'
 import { type ShellFiles, shellFiles } from './shell-files.ts'
+
+// Each of them runs many commands, in every world.
+const test = testInTurns(2)
 
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'libero-shell-files-')))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))

@@ -4,10 +4,10 @@ import {
   checkHostRules,
   isPublicAddress,
   matchesHostRule,
-  normalizedHost,
   type Resolve,
   systemResolve,
 } from '../../platform/addresses.ts'
+import { normalizedHost } from '../../platform/host-name.ts'
 import type { Transport } from '../../platform/http.ts'
 import { nodeTransport } from '../../platform/http-node.ts'
 import { isPrivateHost, parseWebUrl } from '../../platform/public-web.ts'

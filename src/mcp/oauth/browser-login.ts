@@ -4,6 +4,7 @@ import { errorCode, OAuthError, secureUrl } from '../../auth/token-endpoint.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { HookContexts } from '../../core/hook-map.ts'
 import type { Hooks } from '../../core/hooks.ts'
+import { isSameSecret } from '../../platform/is-same-secret.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
 import { loadSdk } from '../load-sdk.ts'
@@ -67,9 +68,7 @@ function callbackPath({ client, clientMetadataUrl }: McpLoginOptions): string {
 /** Whether the parameters answer this login. Repeated parameters are refused. */
 function isAnswerTo(params: URLSearchParams, state: string): boolean {
   if (['state', 'code', 'iss', 'error'].some((name) => params.getAll(name).length > 1)) return false
-  const { timingSafeEqual } = process.getBuiltinModule('node:crypto')
-  const [given, wanted] = [Buffer.from(params.get('state') ?? ''), Buffer.from(state)]
-  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return false
+  if (!isSameSecret(params.get('state') ?? '', state)) return false
   return Boolean(params.get('code')) || params.has('error')
 }
 

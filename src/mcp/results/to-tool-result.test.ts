@@ -142,6 +142,18 @@ test('the size of a JPEG is found behind any number of profiles and comments', (
 })
 
 describe('MC-01 a result of any size is cut to the limit', () => {
+  test('S14 a secret in an error is removed before a cut could split it', () => {
+    const key = `sk-ant-${'a1B2'.repeat(8)}`
+    const most = 256 * 1024
+    for (const at of [most * 0.75 - 20, most * 0.75 - 2, 300_000 - most / 4 - 20]) {
+      const long = `${'x'.repeat(at)} ${key} ${'x'.repeat(300_000)}`.slice(0, 300_000)
+      const failed = { content: [text(long)], isError: true }
+      const { output } = toToolResult(failed, { ...from, secrets: [] })
+      expect(output).toContain('left out here')
+      expect(output).not.toMatch(/sk-|a1B2/)
+    }
+  })
+
   test('the beginning and the end stay, and a mark states the size of the gap', () => {
     const { output } = resultOf(text(`begin${'é'.repeat(8_000_000)}end`))
     expect(toolOutputByteLength(output)).toBeLessThan(256 * 1024 + 200)

@@ -2,6 +2,7 @@ import { isRecord } from '../../core/is-record.ts'
 import { byteLength, headBytes, tailBytes } from '../../core/text.ts'
 import type { ToolOutput, ToolResultContent } from '../../core/turn.ts'
 import { canonicalJson } from '../../platform/canonical-json.ts'
+import { createRedactor } from '../../platform/redact.ts'
 import { withoutHidden } from '../../platform/visible-text.ts'
 import { withoutPrototypeKeys } from '../definitions/untrusted-data.ts'
 import { type FoundBlock, readBlock } from './read-block.ts'
@@ -13,12 +14,19 @@ export interface McpToolResult {
   readonly details?: unknown
 }
 
+interface McpToolResultSource {
+  readonly server: string
+  readonly tool: string
+  /** Removed from errors: a server that fails may repeat its credentials. */
+  readonly secrets?: readonly string[]
+}
+
 /**
  * The answer of a server as a tool result. Text is bounded and loses its invisible characters; the type of an image is
  * read from its bytes; links are not followed.
  */
-export function toToolResult(result: unknown, from: { readonly server: string; readonly tool: string }): McpToolResult {
-  const { server, tool } = from
+export function toToolResult(result: unknown, from: McpToolResultSource): McpToolResult {
+  const { server, tool, secrets } = from
   if (!isResult(result))
     return {
       output: `The MCP server "${server}" gave no result for the tool "${tool}", but something that is none. It may have done what was asked; look before you try again.`,
@@ -27,21 +35,26 @@ export function toToolResult(result: unknown, from: { readonly server: string; r
     }
   const all = Array.isArray(result.content) ? (result.content as readonly unknown[]) : []
   const blocks = all.slice(0, resultLimits.blocks)
-  const found = blocks.map(readBlock)
+  const isError = result.isError === true
+  // Secrets are removed before a cut could split one.
+  const redactor = isError && secrets ? createRedactor({ secrets }) : undefined
+  const safe = (text: string): string => redactor?.text(text) ?? text
+  const found = blocks.map(readBlock).map((block) => ({ ...block, text: safe(block.text) }))
   if (all.length > resultLimits.blocks)
     found.push({ text: `[${all.length - resultLimits.blocks} more blocks left out]`, hidden: 0 })
   const structured = readStructured(result.structuredContent)
-  if (structured && !isRepeatedAsText(structured.json, blocks)) found.push(withoutHidden(structured.json))
+  if (structured && !isRepeatedAsText(structured.json, blocks)) found.push(withoutHidden(safe(structured.json)))
 
   const hidden = found.reduce((sum, one) => sum + one.hidden, 0)
   const parts = shortenTexts(withoutExcess(found, resultLimits.images), resultLimits.textBytes)
   if (hidden > 0) parts.push({ type: 'text', text: `[${hidden} invisible characters were taken out]` })
   const isKept = structured?.value !== undefined && structured.json.length <= resultLimits.textBytes
-  return {
-    output: outputOf(parts),
-    isError: result.isError === true,
-    details: { server, tool, ...(isKept && { structuredContent: structured.value }), ...(hidden > 0 && { hidden }) },
+  const details = {
+    ...{ server, tool },
+    ...(isKept && { structuredContent: structured.value }),
+    ...(hidden > 0 && { hidden }),
   }
+  return { output: outputOf(parts), isError, details: redactor?.json(details) ?? details }
 }
 
 function isResult(result: unknown): result is Record<string, unknown> {

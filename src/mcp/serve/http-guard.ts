@@ -1,3 +1,5 @@
+import { isSameSecret } from '../../platform/is-same-secret.ts'
+
 /** Which HTTP requests an agent server accepts. */
 export interface McpHttpOptions {
   /** Required of every request as `Authorization: Bearer …`; at least 32 characters. */
@@ -30,7 +32,7 @@ export async function refuse(request: Request, options: McpHttpOptions): Promise
   if (origin !== null && origin !== `http://${host}` && origin !== `https://${host}`)
     return problem(403, 'requests of pages on another origin are not answered')
   const [, given = ''] = /^Bearer +(\S+) *$/i.exec(request.headers.get('authorization') ?? '') ?? []
-  if (!(await isSame(given, options.token)))
+  if (!isSameSecret(given, options.token))
     return problem(401, 'send the token of this server as Authorization: Bearer <token>', {
       'www-authenticate': 'Bearer',
     })
@@ -59,18 +61,6 @@ const deepest = 64
 function isAllowed(host: string, allowed: readonly string[]): boolean {
   const name = host.replace(/:\d+$/, '')
   return allowed.some((one) => one.toLowerCase() === name.toLowerCase() || one.toLowerCase() === host.toLowerCase())
-}
-
-/** Compares digests in constant time. */
-async function isSame(one: string, other: string): Promise<boolean> {
-  const [a, b] = await Promise.all([digest(one), digest(other)])
-  let difference = 0
-  for (let i = 0; i < a.length; i++) difference |= a[i]! ^ b[i]!
-  return difference === 0
-}
-
-async function digest(text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
 }
 
 async function readBounded(

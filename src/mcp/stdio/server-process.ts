@@ -8,6 +8,7 @@ import { baseEnv } from '../../platform/base-env.ts'
 import { resourceShortage } from '../../platform/files.ts'
 import { endLeftovers, killLeftovers } from '../../platform/leftover-processes.ts'
 import { keeperMark, onProcessExit, registerWithKeeper } from '../../platform/process-keeper.ts'
+import { withProgramPath } from '../../platform/program-path.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
 import { findProgram, type Launch, windowsEndings, windowsLaunch } from './find-program.ts'
@@ -89,7 +90,7 @@ async function startServer(config: McpServerConfig, options: StartServerOptions)
   try {
     const cwd = resolve(options.cwd, config.cwd ?? '')
     await checkFolder(cwd)
-    const env = environmentOf(config, options.mark)
+    const env = environmentOf(config, options)
     const launch = await launchOf(config, cwd, env.PATH)
     return await spawned(launch, cwd, env)
   } catch (cause) {
@@ -108,11 +109,11 @@ async function checkFolder(cwd: string): Promise<void> {
 }
 
 /** A minimal base, the configured variables, and marks, also those of an outer Libero process. */
-function environmentOf({ env }: McpServerConfig, mark: string): Record<string, string> {
+function environmentOf({ env }: McpServerConfig, { cwd, mark }: StartServerOptions): Record<string, string> {
   const { LIBERO_MCP, LIBERO_HANDLE, LIBERO_COMMAND, LIBERO_KEEPER, LIBERO_CALL } = process.env
   const outer = LIBERO_MCP && LIBERO_MCP.length < 1000 ? `${LIBERO_MCP} ` : ''
   return {
-    ...baseEnv(process.env),
+    ...baseEnv(withProgramPath(process.env, [cwd])),
     ...env,
     ...(LIBERO_HANDLE !== undefined && { LIBERO_HANDLE }),
     ...(LIBERO_COMMAND !== undefined && { LIBERO_COMMAND }),

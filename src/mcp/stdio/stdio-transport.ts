@@ -1,9 +1,10 @@
 import type { Transport } from '@modelcontextprotocol/client'
 import { AgentError, messageOf } from '../../core/errors.ts'
 import { atMost } from '../../platform/at-most.ts'
-import { createRedactor } from '../../platform/redact.ts'
+import { createRedactor, longestSecret } from '../../platform/redact.ts'
 import { visibleText } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
+import { secretsOf } from '../error-text.ts'
 import { createLineReader, LineTooLong, sendLine } from './line-reader.ts'
 import { readMessage } from './read-message.ts'
 import { type ServerProcess, startServerProcess } from './server-process.ts'
@@ -37,7 +38,7 @@ const mostRests = 10
 /** The process is started by `start`. */
 export function createStdioTransport(config: McpServerConfig, options: StdioTransportOptions = {}): StdioTransport {
   const limits = { ...defaultLimits, ...options.limits }
-  const tail = createTail(limits.stderrBytes)
+  const tail = createTail(limits.stderrBytes, longestSecret)
   let state: 'new' | 'starting' | 'open' | 'closed' = 'new'
   let server: ServerProcess | undefined
   let over: Promise<void> | undefined
@@ -51,7 +52,7 @@ export function createStdioTransport(config: McpServerConfig, options: StdioTran
       return server?.child.pid
     },
     get stderr() {
-      const text = createRedactor({ env: config.env ?? {} }).text(tail.text())
+      const [, text = ''] = createRedactor({ secrets: secretsOf(config) }).pieces(tail.parts())
       return visibleText(text).slice(-limits.stderrBytes)
     },
     get skippedLines() {

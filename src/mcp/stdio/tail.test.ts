@@ -21,8 +21,20 @@ test('half a character is left out', () => {
   expect(tailOf(5, 'xx€€')).toBe('€')
 })
 
+test('what was written just before the end is kept beside it', () => {
+  expect(partsOf(3, 4, 'ab')).toEqual(['', 'ab'])
+  expect(partsOf(3, 4, 'abcd', 'ef')).toEqual(['abc', 'def'])
+  expect(partsOf(3, 4, 'abcdefghij')).toEqual(['defg', 'hij'])
+  expect(partsOf(3, 4, 'abc€x€')).toEqual(['€x', '€'])
+  expect(partsOf(4, 4, 'abc€€')).toEqual(['bc€', '€'])
+})
+
 function tailOf(mostBytes: number, ...pieces: string[]): string {
-  const tail = createTail(mostBytes)
+  return partsOf(mostBytes, 0, ...pieces)[1]
+}
+
+function partsOf(textBytes: number, beforeBytes: number, ...pieces: string[]): [before: string, text: string] {
+  const tail = createTail(textBytes, beforeBytes)
   for (const piece of pieces) tail.add(Buffer.from(piece))
-  return tail.text()
+  return tail.parts()
 }

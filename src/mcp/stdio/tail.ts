@@ -1,12 +1,16 @@
 /** The end of a byte stream, in constant memory. */
 interface Tail {
   add(bytes: Uint8Array): void
-  /** Without half a character at its beginning. */
-  text(): string
+  /** The last `textBytes` bytes without half a character at their beginning, and what was written just before them. */
+  parts(): [before: string, text: string]
 }
 
-/** Keeps the last `mostBytes` bytes in a ring buffer. */
-export function createTail(mostBytes: number): Tail {
+/**
+ * Keeps the last bytes in a ring buffer: the `textBytes` that are shown, and `beforeBytes` before them, in which a reader
+ * recognises what the cut splits.
+ */
+export function createTail(textBytes: number, beforeBytes: number): Tail {
+  const mostBytes = textBytes + beforeBytes
   let ring: Buffer | undefined
   let at = 0
   let isFull = false
@@ -23,12 +27,15 @@ export function createTail(mostBytes: number): Tail {
       at = (at + last.length) % mostBytes
     },
 
-    text() {
-      if (!ring) return ''
-      if (!isFull) return ring.toString('utf8', 0, at)
-      return Buffer.concat([ring.subarray(at), ring.subarray(0, at)])
-        .toString('utf8')
-        .replace(/^\ufffd+/, '')
+    parts() {
+      if (!ring) return ['', '']
+      const all = isFull ? Buffer.concat([ring.subarray(at), ring.subarray(0, at)]) : ring.subarray(0, at)
+      let cut = Math.max(0, all.length - textBytes)
+      const isCut = isFull || cut > 0
+      while (isCut && isInsideCharacter(all[cut])) cut++
+      return [all.toString('utf8', 0, cut), all.toString('utf8', cut)]
     },
   }
 }
+
+const isInsideCharacter = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80

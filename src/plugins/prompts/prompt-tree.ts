@@ -3,8 +3,11 @@ import type { FlatPrompt, PromptNode } from './prompt.ts'
 
 /** The prompt with this id, anywhere in the tree. */
 export function findPrompt(nodes: readonly PromptNode[], id: string): PromptNode | undefined {
-  const found = locate(nodes, id)
-  return found?.siblings[found.index]
+  for (const node of nodes) {
+    const found = node.id === id ? node : findPrompt(node.children ?? [], id)
+    if (found) return found
+  }
+  return undefined
 }
 
 /** Inserts a text before, after or into a prompt. False if there is no such prompt. */
@@ -45,15 +48,15 @@ export function missingPromptError(nodes: readonly PromptNode[], plugin: string,
 
 const mostIds = 20
 
-interface Location<List> {
-  readonly siblings: List
+interface Location {
+  readonly siblings: PromptNode[]
   readonly index: number
 }
 
-function locate<List extends readonly PromptNode[]>(siblings: List, id: string): Location<List> | undefined {
+function locate(siblings: PromptNode[], id: string): Location | undefined {
   for (const [index, node] of siblings.entries()) {
     if (node.id === id) return { siblings, index }
-    const inside = node.children && locate(node.children as unknown as List, id)
+    const inside = node.children && locate(node.children, id)
     if (inside) return inside
   }
   return undefined

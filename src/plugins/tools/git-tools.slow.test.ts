@@ -3,12 +3,16 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect } from 'vitest'
+import { testInTurns } from '../../../test/soak.ts'
 import { systemClock } from '../../core/clock.ts'
 import { createAgent, createProcessContext } from '../../index.ts'
 import { call, memoryExecution, scripted } from '../../testing/index.ts'
 import { gitLogPlugin } from './git-log.ts'
 import { gitReadFilePlugin } from './git-read-file.ts'
+
+// Each of them makes repositories.
+const test = testInTurns(2)
 
 let root = ''
 let repo = ''

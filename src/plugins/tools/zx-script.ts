@@ -68,7 +68,8 @@ function zxScriptTool({ services, entry }: PluginSetup, options: ZxScriptOptions
     check: checkScript,
     async execute(input, ctx) {
       const folder = await workspaceFolder(services, input.workspaceName)
-      return runScript(input, ctx, { folder, limitMs, command: commandFor(ctx, options) })
+      const zx = packageFor(ctx, options)
+      return runScript(input, ctx, { folder, limitMs, zx })
     },
   }
 }
@@ -81,40 +82,42 @@ function checkScript({ script }: Record<string, unknown>): ToolCheck | undefined
   return { valid: false, error: `"script" has ${bytes} bytes, at most ${maxScriptBytes} are possible; make it shorter` }
 }
 
-function commandFor({ execution }: ToolContext, { findZx: find = findZx }: ZxScriptOptions): string {
+/** The package on this machine; `undefined` if commands run elsewhere, where zx must be a program. */
+function packageFor({ execution }: ToolContext, { findZx: find = findZx }: ZxScriptOptions): ZxPackage | undefined {
   const { shell, hostPrograms } = execution.capabilities
   if (!shell) throw new Error(`scripts cannot be run here: the execution context "${execution.type}" has no shell`)
-  if (!hostPrograms) return zxCommand(undefined)
+  if (!hostPrograms) return undefined
   const zx = find()
   if (!zx) throw new Error('scripts need the package zx, which is not installed; ask the user to run `npm install zx`')
-  return zxCommand(zx)
+  return zx
 }
 
 interface Start {
   readonly folder: string | undefined
   readonly limitMs: number
-  readonly command: string
+  readonly zx: ZxPackage | undefined
 }
 
 async function runScript(input: ZxScriptInput, ctx: ToolContext, start: Start): Promise<ToolResult> {
   const { execution, handle, signal, progress, runId, callId } = ctx
-  const { folder, limitMs, command } = start
+  const { folder, limitMs, zx } = start
   const listener = new OutputCollector({ maxBytes: maxOutputBytes, progress })
   const startedAt = performance.now()
   try {
-    const result = await execution.exec(handle, command, {
+    const result = await execution.exec(handle, zxCommand(zx), {
       input: input.script,
       timeout: limitMs,
       signal,
       onOutput: listener.receive,
       call: { runId, callId },
+      ...(zx && { programs: [process.execPath, zx.folder] }),
       ...(folder !== undefined && { cwd: folder }),
     })
     signal.throwIfAborted()
     listener.receiveAll(result)
     const elapsedMs = Math.round(performance.now() - startedAt)
     const limits = { timeoutMs: limitMs, maxTimeoutMs: limitMs, background: false }
-    const ended = { command: 'zx', result, output: listener.take(), elapsedMs, ...limits }
+    const ended = { result, output: listener.take(), elapsedMs, ...limits }
     const shown = shellResult(ended, { metadata: true })
     const fileName = input.fileName && visibleName(input.fileName.slice(0, longestLabel))
     return { ...shown, details: { ...shown.details, ...(fileName && { fileName }) } }

@@ -21,7 +21,7 @@ export function nextStep(conversation: Conversation, tools: readonly ToolSpec[],
   if (problem !== undefined) return { text: `${problem} ${notAModel}` }
   const requests = understand(prompt)
   if (results.length > 0 && requests.every(({ intent }) => intent === undefined)) return { text: lost }
-  const can = (job: Job['do']): boolean => !('missing' in callFor({ ...anyJob, do: job } as unknown as Job, tools))
+  const can = (job: Job['do']): boolean => !('missing' in callFor({ ...anyJob, do: job } as Job, tools))
   const plan = oneAfterTheOther(requests, { conversation, can, folders: foldersIn(system), wikis: wikisIn(system) })
   let next = plan.next()
   for (const result of results) {

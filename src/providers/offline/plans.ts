@@ -7,8 +7,11 @@ import type { Intent } from './requests.ts'
 import { brief, code, counted, denialIn, endOf, entriesIn, fenced, fileIn } from './results.ts'
 import { talkPlans } from './talk-plans.ts'
 
-export function planFor<I extends Intent>(intent: I, context: PlanContext): Plan {
-  const plan = plans[intent.kind] as unknown as (intent: I, context: PlanContext) => Plan
+export function planFor<Kind extends Intent['kind']>(
+  intent: Extract<Intent, { kind: Kind }>,
+  context: PlanContext,
+): Plan {
+  const plan: PlanFor<Kind> = plans[intent.kind as Kind]
   return plan(intent, context)
 }
 

@@ -109,6 +109,7 @@ describe('calls', () => {
   test('that came with data of this wire keep their order', () => {
     const own = { providerData: { w: { bound: {} } } }
     expect(fitted('assistant', [call(own), text('A')])).toMatchObject({ isSame: true, rules: [] })
+    expect(fitted('assistant', [call(), text('A', own)]).rules).toEqual(['calls-last'])
   })
 
   test('go out under names that the service takes', () => {

@@ -81,7 +81,8 @@ function callsLast(kept: Kept[], origin: Origin, { wire }: Recipient, tell: Tell
   const first = kept.findIndex(isCall)
   const late = first < 0 ? undefined : kept.slice(first).find((entry) => !isCall(entry))
   const isForeign =
-    origin === 'other provider' || (origin === 'unknown' && !kept.some(({ block }) => wireDataOf(block, wire)))
+    origin === 'other provider' ||
+    (origin === 'unknown' && !kept.some((entry) => isCall(entry) && wireDataOf(entry.block, wire)))
   if (!late || !isForeign) return kept
   tell(late.from, 'calls-last')
   return [...kept.filter((entry) => !isCall(entry)), ...kept.filter(isCall)]

@@ -58,12 +58,12 @@ describe.each(serviceCases)('the credentials of %s', (name, { make, wire, env })
     expect(asked).toHaveLength(1)
   })
 
-  test('are taken to no other origin by a redirect', async () => {
+  test('S12 are taken to no other origin by a redirect, nor is the prompt', async () => {
     const elsewhere = { status: 307, headers: { location: 'https://elsewhere.example/v1' } }
     const { fetch, asked } = fakeService(elsewhere, speak(wire, { text: 'hello' }))
-    await ask(make({ fetch, apiKey: 'key', prices: false }))
-    expect(asked.map(({ headers }) => secretIn(headers))).toEqual([['key'], []])
-    expect(asked[1]).toMatchObject({ url: 'https://elsewhere.example/v1', text: asked[0]!.text })
+    const answer = ask(make({ fetch, apiKey: 'key', prices: false, retry: false }))
+    await expect(answer).rejects.toThrow(/leads to https:\/\/elsewhere\.example: not followed to another origin/)
+    expect(asked).toHaveLength(1)
   })
 })
 

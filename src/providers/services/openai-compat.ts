@@ -47,7 +47,6 @@ export function openaiCompat(options: OpenAICompatOptions | keyof typeof compatH
       capabilities,
       credentials: credentialSource(config, { ...lookup, ...(host.isLocal && { isOptional: true }) }),
       headers: (credential) => (credential ? { [header]: `${prefix}${credential.secret}` } : {}),
-      credentialHeaders: [header],
     },
     config,
   )

@@ -45,7 +45,6 @@ export function openai(options: OpenAIOptions = {}): Provider {
           ...(sessionId !== undefined && headerText.test(sessionId) && { session_id: sessionId }),
         }
       },
-      credentialHeaders: ['chatgpt-account-id', 'openai-organization', 'openai-project'],
       fields({ max_output_tokens, ...fields }, _request, credential) {
         // The backend of a plan refuses `max_output_tokens`.
         return credential?.kind === 'oauth' ? { instructions: '', ...fields } : { max_output_tokens, ...fields }

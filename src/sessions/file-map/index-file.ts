@@ -7,8 +7,8 @@ import { format, newer, parsed, type SessionMeta, unreadable } from './session-m
 type StoredSession = readonly [id: string, summary?: Omit<IndexedSession, 'id'> & { readonly base?: string }]
 
 /**
- * `index.json`: the records of all sessions, so that a list reads no other file. Saving all of it with each append would
- * take too long, so a session is marked as open before it changes, and its record is saved when its lease is given back.
+ * `index.json`: the summaries of all sessions, so that a list reads no other file. Saving all of it with each append would
+ * take too long, so a session is marked as open before it changes, and its summary is saved when its lease is given back.
  * Of sessions that are still open at the next start, the `meta.json` is read.
  */
 export class IndexFile {
@@ -90,7 +90,7 @@ export class IndexFile {
   }
 
   /**
-   * Saves the records of open sessions that do not change for now. If that fails they stay open, and nothing is lost.
+   * Saves the summaries of open sessions that do not change for now. If that fails they stay open, and nothing is lost.
    * Resolves with their ids.
    */
   async close(isIdle: (id: string) => boolean): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { StoreError } from '../../core/errors.ts'
-import { emptyRecord, mailIn } from '../session-record.ts'
+import { emptySummary, mailIn } from '../stored-summary.ts'
 import type { AdapterFiles } from './adapter-files.ts'
 import { IndexFile } from './index-file.ts'
 import { createLocks } from './locks.ts'
@@ -80,16 +80,16 @@ export class OpenSessions {
       )
       return isDone ? [id, ...(deleting ?? [])] : []
     }
-    const record = session && (await unlessDamaged(this.files.recordOf(session, head)))
-    if (session && record && session.meta.format < format) await this.files.upgrade(session, record).catch(() => {})
-    if (!record || session?.meta.format !== format) this.#unsettled.add(id)
+    const summary = session && (await unlessDamaged(this.files.storedSummaryOf(session, head)))
+    if (session && summary && session.meta.format < format) await this.files.upgrade(session, summary).catch(() => {})
+    if (!summary || session?.meta.format !== format) this.#unsettled.add(id)
     // A damaged session is listed, so that it is found.
-    const damaged = { ...emptyRecord, head, status: 'failed', title: '(cannot be read)' } as const
-    this.index.set({ ...(session?.meta ?? freshMeta(id)), record: record ?? damaged }, mailIn(inbox))
+    const damaged = { ...emptySummary, head, status: 'failed', title: '(cannot be read)' } as const
+    this.index.set({ ...(session?.meta ?? freshMeta(id)), record: summary ?? damaged }, mailIn(inbox))
     return []
   }
 
-  /** Saves the records of sessions that none writes, and forgets their entries. */
+  /** Saves the summaries of sessions that none writes, and forgets their entries. */
   async closeIdle(): Promise<void> {
     const isIdle = (id: string): boolean => !this.isHeld(id) && !this.#unsettled.has(id)
     for (const id of await this.index.close(isIdle)) delete (await this.files.of(id)).log

@@ -1,6 +1,6 @@
 import { failpoint, type LogEntry } from '../../core/log.ts'
-import { emptyRecord, recordAfter, type SessionRecord } from '../session-record.ts'
 import { wholeEntries } from '../spill.ts'
+import { applyEntries, emptySummary, type StoredSummary } from '../stored-summary.ts'
 import {
   type AdapterFiles,
   acknowledged,
@@ -87,13 +87,13 @@ export class SessionFiles {
     return log.keys
   }
 
-  /** The record of the first `head` entries of a session. */
-  async recordOf(session: CachedSession, head: number): Promise<SessionRecord> {
+  /** The summary of the first `head` entries of a session. */
+  async storedSummaryOf(session: CachedSession, head: number): Promise<StoredSummary> {
     const { meta } = session
     if (meta.record && meta.head === head) return meta.record
     const blobs = { get: (name: string) => getBlob(this, session, name) }
     const entries = await wholeEntries(blobs, meta.id, await this.entries(session, { from: 1, to: head }))
-    return recordAfter(emptyRecord, entries, linesOf((await this.log(session)).text, head).length)
+    return applyEntries(emptySummary, entries, linesOf((await this.log(session)).text, head).length)
   }
 
   /** Saves entries; the next change of the meta makes them valid. Resolves with the log that it then has. */
@@ -116,11 +116,11 @@ export class SessionFiles {
   }
 
   /** Brings a session of format 1 up to date. */
-  async upgrade(session: CachedSession, record: SessionRecord): Promise<void> {
-    session.meta = { ...session.meta, record } // also if it cannot be saved now
+  async upgrade(session: CachedSession, summary: StoredSummary): Promise<void> {
+    session.meta = { ...session.meta, record: summary } // also if it cannot be saved now
     failpoint('filemap.upgrade.beforeMeta')
     const onlyInFormat1 = { exists: undefined, createdAt: undefined, updatedAt: undefined }
-    await this.change(session, { record, ...onlyInFormat1 })
+    await this.change(session, { record: summary, ...onlyInFormat1 })
   }
 
   /** Gives a fork its own copies of the entries and blobs that it shares. */

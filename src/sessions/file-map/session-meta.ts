@@ -1,6 +1,6 @@
 import { StoreError } from '../../core/errors.ts'
 import type { InboxItem } from '../../core/log.ts'
-import { emptyRecord, type SessionRecord } from '../session-record.ts'
+import { emptySummary, type StoredSummary } from '../stored-summary.ts'
 import { metaPath } from './adapter-files.ts'
 
 /** Of `index.json` and of each `meta.json`. A higher number means: read, do not write. */
@@ -19,7 +19,7 @@ export interface SessionMeta {
   /** It is a fork, or was one until its original was deleted. */
   readonly isFork?: true
   /** Absent in format 1. */
-  readonly record?: SessionRecord
+  readonly record?: StoredSummary
   readonly inbox: readonly InboxItem[]
   readonly blobs: readonly string[]
   /** For a fork whose original was deleted: copies of the blobs that it shared. */
@@ -29,7 +29,7 @@ export interface SessionMeta {
 }
 
 export function freshMeta(id: string): SessionMeta {
-  return { format, id, head: 0, epoch: 0, record: emptyRecord, inbox: [], blobs: [] }
+  return { format, id, head: 0, epoch: 0, record: emptySummary, inbox: [], blobs: [] }
 }
 
 export function metaIn(text: string, path: string): SessionMeta {

@@ -1,5 +1,5 @@
 import { messageOf } from '../../core/errors.ts'
-import { isRecord } from '../../core/is-record.ts'
+import { checkedAs, isRecord } from '../../core/is-record.ts'
 import type { SessionContentBlock } from '../../core/turn.ts'
 import { type AnthropicMessage, fromAnthropic } from './anthropic.ts'
 import {
@@ -133,7 +133,7 @@ function readContent(
     )
   try {
     const message = { role, content: typeof content === 'string' ? content : blocks }
-    return fromAnthropic([message as unknown as AnthropicMessage])[0]?.content ?? []
+    return fromAnthropic([checkedAs<AnthropicMessage>(message)])[0]?.content ?? []
   } catch (error) {
     throw new TypeError(`fromClaudeCode: line ${line.number}: ${messageOf(error)}`, { cause: error })
   }

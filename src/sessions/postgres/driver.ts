@@ -58,7 +58,7 @@ export async function openDriver(url: string, options: DriverOptions): Promise<O
 async function loadDriver(): Promise<Postgres> {
   try {
     const { default: postgres } = await import('postgres')
-    return postgres as unknown as Postgres
+    return (url, options) => postgres(url, options)
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
     throw new StoreError('unavailable', 'createPostgresStore needs the package "postgres": npm install postgres', {

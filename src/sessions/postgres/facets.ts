@@ -1,6 +1,6 @@
 import { sha256Hex } from '../bytes.ts'
 import type { ParsedQuery } from '../session-query.ts'
-import { attentionOf, type SessionRecord } from '../session-record.ts'
+import { attentionOf, type StoredSummary } from '../stored-summary.ts'
 import { byteLength, maxNameBytes, toId, toText } from './values.ts'
 
 /**
@@ -8,16 +8,16 @@ import { byteLength, maxNameBytes, toId, toText } from './values.ts'
  * of lists, ordered by time and by id, so that a page of the sessions with a facet is read in time of the page. All sessions
  * have the facet `''`; the functions of the database add `root` or `parent:…`.
  */
-export async function facetsOf(record: SessionRecord): Promise<readonly string[]> {
-  const { tenant, kind, folder, tags = [] } = record
+export async function facetsOf(summary: StoredSummary): Promise<readonly string[]> {
+  const { tenant, kind, folder, tags = [] } = summary
   const details = [
     ...(tenant === undefined ? [] : [facet('tenant', tenant)]),
     ...(kind === undefined ? [] : [facet('kind', kind)]),
     ...(folder === undefined ? [] : [facet('folder', folder)]),
     ...[...new Set(tags)].map((tag) => facet('tag', tag)),
   ]
-  const attention = attentionOf(record, 'none') === undefined ? [] : ['attention']
-  return ['', `state:${stateOf(record)}`, ...attention, ...(await Promise.all(details))]
+  const attention = attentionOf(summary, 'none') === undefined ? [] : ['attention']
+  return ['', `state:${stateOf(summary)}`, ...attention, ...(await Promise.all(details))]
 }
 
 /** The facets that a query asks for, those that fewer sessions have first. */
@@ -42,7 +42,7 @@ async function facet(name: string, value: string): Promise<string> {
  * While a run is active, the status is `working` or `waiting` if the session has a living holder, else `interrupted`. A
  * parked session is parked in any case.
  */
-export function stateOf({ status, isActive }: SessionRecord): string {
+export function stateOf({ status, isActive }: StoredSummary): string {
   return isActive && status !== 'parked' ? activeState(status) : status
 }
 

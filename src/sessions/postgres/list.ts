@@ -1,7 +1,7 @@
 import type { SessionPage, SessionSummary } from '../../core/store.ts'
 import { decodeText, encodeText, endOfPrefix } from '../ordered-text.ts'
 import { nextPage, type ParsedQuery } from '../session-query.ts'
-import { type SessionPresence, type SessionRecord, summaryOf } from '../session-record.ts'
+import { type SessionPresence, type StoredSummary, summaryOf } from '../stored-summary.ts'
 import type { Row } from './database.ts'
 import { facetsIn, statesOf } from './facets.ts'
 import { isHeld, timeOf } from './time.ts'
@@ -38,7 +38,7 @@ export const findSql = (schema: string): string =>
   `select ${columns(schema)} from ${schema}.session ${joins(schema)} where session.id = $2 and session.head > 0`
 
 export function summaryIn(row: Row): SessionSummary {
-  return summaryOf(parseStored(row.record) as SessionRecord, {
+  return summaryOf(parseStored(row.record) as StoredSummary, {
     id: decodeText(String(row.id)),
     parent: row.parent === null ? undefined : decodeText(String(row.parent)),
     isHeld: row.held === true,

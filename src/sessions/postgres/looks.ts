@@ -151,7 +151,7 @@ export class Looks {
     for (const { kind, id, place, word } of rows) {
       if (kind !== 'seen') continue
       for (const watcher of this.#watchers.get(decodeText(String(id))) ?? [])
-        if (word !== watcher.mail || (!watcher.inboxOnly && Number(place) > watcher.head)) watcher.wake()
+        if (word !== watcher.mail || (!watcher.inboxOnly && Number(place) !== watcher.head)) watcher.wake()
     }
   }
 
@@ -176,10 +176,10 @@ export class Looks {
   }
 }
 
-/** $1: the ids. */
+/** $1: the ids. A session that does not exist has the head 0. */
 const watchedSql = (schema: string): string => `
-select 'seen' as kind, session.id, session.head as place, ${mailVersionSql(schema)} as word
-from unnest($1::text::text[]) as watched (id) join ${schema}.session on session.id = watched.id`
+select 'seen' as kind, watched.id, coalesce(session.head, 0) as place, ${mailVersionSql(schema)} as word
+from unnest($1::text::text[]) as watched (id) left join ${schema}.session on session.id = watched.id`
 
 /** Renews the leases of the process, and finds those that it has lost. $2: the time, $3: the process, $4 and $5: the leases. */
 const heldSql = (schema: string): string => `

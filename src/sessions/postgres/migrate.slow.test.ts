@@ -1,10 +1,14 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { eventually, withPostgres } from '../../../test/postgres-kit.ts'
+import { testInTurns } from '../../../test/soak.ts'
 import { onFailpoint } from '../../core/log.ts'
 import { item, lease, Watcher } from '../../testing/store-contract-kit.ts'
 import { allSessions } from '../session-query.ts'
+
+// Each of them has a schema of its own.
+const test = testInTurns(2)
 
 const fixture = new URL('../../../test/fixtures/stores/', import.meta.url)
 const script = readFileSync(new URL('postgres-format-1.sql', fixture), 'utf8')

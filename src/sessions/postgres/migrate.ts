@@ -1,6 +1,7 @@
 import { failpoint, type LogEntry } from '../../core/log.ts'
+import type { AnyEntry } from '../../core/log-entry.ts'
 import { encodeText } from '../ordered-text.ts'
-import { emptyRecord, recordAfter, type SessionRecord } from '../session-record.ts'
+import { applyEntries, emptySummary, type StoredSummary } from '../stored-summary.ts'
 import type { Query, Row } from './database.ts'
 import { facetsOf, stateOf } from './facets.ts'
 import { content } from './schema.ts'
@@ -34,18 +35,18 @@ export async function migrateFormat1(query: Query, schema: string): Promise<void
 
 /** Writes the summary of one session, and puts entries from blobs back into its log. */
 async function migrateSession(query: Query, schema: string, row: Row): Promise<void> {
-  let record: SessionRecord = emptyRecord
+  let summary: StoredSummary = emptySummary
   await eachRow(query, { from: `${schema}.entry_1`, key: 'seq', session: row.id }, async ({ seq, id, body }) => {
     const entry = parsed(body)
     const blob = (entry?.type as string) === 'spilled' && entry?.blob
     const whole = blob ? await unspill(query, schema, { session: row.id, seq, blob }) : String(body)
     // What cannot be read is reported by those who read it; the others make the summary.
-    const lost = { seq: Number(seq), id: String(id), at: record.updatedAt, type: 'lost' } as unknown as LogEntry
-    record = recordAfter(record, [parsed(whole) ?? lost], whole.length)
+    const lost: AnyEntry = { seq: Number(seq), id: String(id), at: summary.updatedAt, type: 'lost' }
+    summary = applyEntries(summary, [parsed(whole) ?? (lost as LogEntry)], whole.length)
   })
   const id = encodeText(fromText(String(row.id)))
   const parent = row.parent === null ? null : encodeText(fromText(String(row.parent)))
-  const facets = record.head > 0 ? [...(await facetsOf(record)), parent === null ? 'root' : `parent:${parent}`] : []
+  const facets = summary.head > 0 ? [...(await facetsOf(summary)), parent === null ? 'root' : `parent:${parent}`] : []
   await query(
     `with added as (
       insert into ${schema}.session (id, parent, head, record, state, facets, created, updated)
@@ -55,8 +56,8 @@ async function migrateSession(query: Query, schema: string, row: Row): Promise<v
       returning key
     ) insert into ${schema}.renamed (old, key) select $1, key from added`,
     [
-      ...[row.id, id, parent, row.head, record.head > 0 ? JSON.stringify(record) : null, stateOf(record)],
-      ...[toList(facets), record.createdAt, record.updatedAt, row.expires],
+      ...[row.id, id, parent, row.head, summary.head > 0 ? JSON.stringify(summary) : null, stateOf(summary)],
+      ...[toList(facets), summary.createdAt, summary.updatedAt, row.expires],
     ],
   )
   failpoint('postgres.migrate.step')

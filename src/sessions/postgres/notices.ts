@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { byteLength } from './values.ts'
 
 /** The minimum time between two notices of a process. */
-const noticeMs = 200
+const noticeMs = 100
 /** Postgres takes less than 8000 bytes. */
 const maxPayload = 7900
 
@@ -27,18 +27,21 @@ export class Notices {
 
   add(id: string): void {
     this.#changed.add(id)
-    this.#cancelTimer ??= this.#options.timer.timer(noticeMs, () => this.#send())
+    this.#cancelTimer ??= this.#options.timer.timer(noticeMs, () => void this.#send())
   }
 
-  close(): void {
-    this.#cancelTimer?.()
+  /** Sends what was not sent yet: the last entries of a process are told like the others. */
+  async close(): Promise<void> {
+    if (!this.#cancelTimer) return
+    this.#cancelTimer()
+    await this.#send()
   }
 
-  #send(): void {
+  async #send(): Promise<void> {
     this.#cancelTimer = undefined
     const payloads = payloadsOf([...this.#changed])
     this.#changed.clear()
-    this.#options.send(payloads).catch(() => {}) // watchers look by themselves too
+    await this.#options.send(payloads).catch(() => {}) // watchers look by themselves too
   }
 }
 

@@ -31,7 +31,7 @@ else
         },
         { clock, again: (clock) => kit.open({ ...bounced(), listen: kit.server.url(), clock }) },
       )
-      for (const { name, run } of sampleOf(cases, 20)) test(name, run)
+      for (const { name, run } of sampleOf(cases, 10)) test(name, run)
     })
 
     test('ST17 thirty processes share six connections to the server', async () => {

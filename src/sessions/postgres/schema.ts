@@ -41,7 +41,7 @@ export const lockOf = (name: string): string => `pg_advisory_xact_lock(hashtexte
  *
  * session: a row without an id was deleted, and is kept for the forks that share its entries up to `head`. The first
  * `base_head` entries of a fork are those of `base`. `root`: the session whose lease a child needs. `record`: see
- * session-record.ts. Only columns without an index change with an append, so that Postgres need not touch the indexes.
+ * stored-summary.ts. Only columns without an index change with an append, so that Postgres need not touch the indexes.
  *
  * listed, recent: the index of lists, a row for each facet of a session (see facets.ts). `recent` is apart, because only
  * it changes with every append.

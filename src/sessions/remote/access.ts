@@ -1,5 +1,5 @@
 import { show } from '../../core/behavior.ts'
-import { sha256 } from '../bytes.ts'
+import { isSameSecret } from '../../platform/is-same-secret.ts'
 import { isSendable } from './options.ts'
 import { Refusal } from './route.ts'
 
@@ -54,7 +54,7 @@ export function createAccessControl({ token, authorize }: AccessOptions): Access
     async authenticate(request) {
       if (token === undefined) return
       const sent = /^Bearer ([\x21-\x7e]+)$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? ''
-      if (await isSame(sent, token)) return
+      if (isSameSecret(sent, token)) return
       const message = 'This store needs a valid token'
       throw new Refusal(401, { code: 'denied', message }, { 'www-authenticate': 'Bearer' })
     },
@@ -63,16 +63,4 @@ export function createAccessControl({ token, authorize }: AccessOptions): Access
       return authorize === undefined || (await authorize(request, access)) === true
     },
   }
-}
-
-/** Compares in constant time. */
-async function isSame(sent: string, expected: string): Promise<boolean> {
-  const encoder = new TextEncoder()
-  const [sentDigest, expectedDigest] = await Promise.all([
-    sha256(encoder.encode(sent)),
-    sha256(encoder.encode(expected)),
-  ])
-  let difference = 0
-  for (let i = 0; i < sentDigest.length; i++) difference |= sentDigest[i]! ^ expectedDigest[i]!
-  return difference === 0
 }

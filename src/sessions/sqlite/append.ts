@@ -1,17 +1,17 @@
 import { AgentError, LeaseLostError, leaseLost } from '../../core/errors.ts'
 import { failpoint, type LogEntry } from '../../core/log.ts'
 import type { Fence } from '../../core/store.ts'
-import { emptyRecord, recordAfter, type SessionRecord } from '../session-record.ts'
 import type { Spilled } from '../spill.ts'
+import { applyEntries, emptySummary, type StoredSummary } from '../stored-summary.ts'
 import { shareEntries } from './base.ts'
 import { putBlob } from './blobs.ts'
 import { markDelivered } from './inbox.ts'
 import { readSpan } from './log-reader.ts'
-import { saveRecord } from './record-columns.ts'
-import { sessionRecordOf } from './records.ts'
 import type { KnownSession, SessionRow, SessionRows } from './session-rows.ts'
 import type { Statements } from './statements.ts'
+import { storedSummaryOf } from './stored-summaries.ts'
 import { checksumOf, decodeText, encodeText, entryKey } from './stored-values.ts'
+import { saveSummary } from './summary-columns.ts'
 
 interface Append {
   readonly id: string
@@ -29,13 +29,13 @@ interface Append {
 export interface ForkOrigin {
   /** The key of its row. */
   readonly originKey: number
-  /** The record of those of its entries that the fork shares. */
-  readonly recordAtFork: SessionRecord
+  /** The summary of the entries that the fork shares. */
+  readonly summaryAtFork: StoredSummary
 }
 
 /**
- * Appends all entries, if the fence allows it and they are not stored yet, and changes the record of the session. Requires a
- * transaction. Returns what may be remembered of the session once it is committed.
+ * Appends all entries, if the fence allows it and they are not stored yet, and changes the summary of the session. Requires a
+ * transaction. Returns what may be cached about the session after the commit; undefined if nothing was appended.
  */
 export function appendEntries(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
   const { id, entries, bodies, spilled, fence } = append
@@ -60,28 +60,28 @@ function checkNumbers({ id, entries, fence: { head } }: Append): void {
     if (seq !== head + i + 1) throw new AgentError(`Entry ${seq} of session ${id} must have the number ${head + i + 1}`)
 }
 
-/** `moveHead` in one statement, for a session whose record is known. Undefined if that is not possible or the fence does not match. */
+/** `moveHead` in one statement, for a session whose summary is known. Undefined if that is not possible or the fence does not match. */
 function moveHeadIfKnown(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
   const { id, fence } = append
   const { epoch, head, holder = id } = fence
   const known = rows.known(id)
-  if (known?.record.head !== head || epoch === 0 || holder !== id || append.entries.length === 0) return undefined
-  const { key, record } = known
-  const after = recordOfAppend(record, append)
+  if (known?.summary.head !== head || epoch === 0 || holder !== id || append.entries.length === 0) return undefined
+  const { key, summary } = known
+  const after = summaryAfterAppend(summary, append)
   // If the session was deleted, SQLite may have given its row key to another session. That one has another epoch, so the
   // UPDATE changes no row.
-  return saveRecord(database, { key, before: record, after, epoch }) ? { key, record: after } : undefined
+  return saveSummary(database, { key, before: summary, after, epoch }) ? { key, summary: after } : undefined
 }
 
-function recordOfAppend(record: SessionRecord, { bodies, spilled }: Append): SessionRecord {
+function summaryAfterAppend(summary: StoredSummary, { bodies, spilled }: Append): StoredSummary {
   let bytes = 0
   for (const body of bodies) bytes += body.length
   for (const blob of spilled.blobs) bytes += blob.bytes.length
-  return recordAfter(record, spilled.originalEntries, bytes)
+  return applyEntries(summary, spilled.originalEntries, bytes)
 }
 
 /**
- * Checks the fence and saves head and record; the caller inserts the entries. A child is written under the lease of another
+ * Checks the fence and saves head and summary; the caller inserts the entries. A child is written under the lease of another
  * session, the holder. Returns undefined if the entries are already stored.
  */
 function moveHead(database: Statements, rows: SessionRows, append: Append): KnownSession | undefined {
@@ -90,34 +90,34 @@ function moveHead(database: Statements, rows: SessionRows, append: Append): Know
   const holderRow = rows.find(holder)
   if (!holderRow?.epoch || holderRow.epoch !== epoch) throw leaseTakenOver(holder, holderRow)
   const row = holder === id ? holderRow : rows.findOrCreate(id)
-  const sharedRecord = row.head === 0 ? shareBase(database, rows, row, append) : undefined
-  if (row.head !== head && !sharedRecord) {
+  const sharedSummary = row.head === 0 ? shareBase(database, rows, row, append) : undefined
+  if (row.head !== head && !sharedSummary) {
     if (areStored(database, row, append)) return undefined
     throw new LeaseLostError(`Session ${id} has moved on to entry ${row.head}, expected ${head}`)
   }
   if (append.entries.length === 0) return undefined
   if (parent !== undefined && row.parent !== encodeText(parent))
     database.statement('UPDATE sessions SET parent = ? WHERE key = ?').run(encodeText(parent), row.key)
-  const before = row.head === 0 ? emptyRecord : sessionRecordOf(database, row)
-  const after = recordOfAppend(sharedRecord ?? before, append)
-  saveRecord(database, { key: row.key, before, after })
-  return { key: row.key, record: after }
+  const before = row.head === 0 ? emptySummary : storedSummaryOf(database, row)
+  const after = summaryAfterAppend(sharedSummary ?? before, append)
+  saveSummary(database, { key: row.key, before, after })
+  return { key: row.key, summary: after }
 }
 
-/** Gives a fork the first entries of its original. Returns their record, or undefined if the original does not have them. */
+/** Gives a fork the first entries of its original. Returns their summary, or undefined if the original does not have them. */
 function shareBase(
   database: Statements,
   rows: SessionRows,
   fork: SessionRow,
   append: Append,
-): SessionRecord | undefined {
+): StoredSummary | undefined {
   const { origin, fence } = append
   if (!origin || fence.base === undefined) return undefined
   const base = rows.find(fence.base)
   if (base?.key !== origin.originKey || base.head < fence.head) return undefined
   shareEntries(database, fork, { row: base, head: fence.head })
   failpoint('sqlite.fork.shared')
-  return origin.recordAtFork
+  return origin.summaryAtFork
 }
 
 /** Whether the same append has succeeded before. */

@@ -13,7 +13,7 @@ export function putBlob(database: Statements, session: string, name: string, byt
   failpoint('sqlite.blob.beforeCommit')
 }
 
-/** The bytes of a name. `row` is the session, which may share them with the one it was forked from. */
+/** The blob with this name, of the session itself or of one that it was forked from. `row`: the row of the session, if it has one. */
 export function findBlob(
   database: Statements,
   session: string,

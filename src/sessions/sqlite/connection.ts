@@ -7,7 +7,7 @@ import { isBusy, problemOf, storeError } from './problems.ts'
 import { CachedStatements } from './statements.ts'
 import type { WalSync } from './wal-sync.ts'
 
-/** How long SQLite itself waits for a lock, which blocks this process. */
+/** How long SQLite itself waits for a lock. It blocks this process meanwhile. */
 export const maxBlockMs = 20
 
 interface ConnectionOptions {
@@ -32,7 +32,7 @@ export class Connection extends CachedStatements {
   readonly #walSync: WalSync | undefined
   readonly #writer = new GroupWriter({
     transaction: (work) => this.#writeTransaction(work),
-    part: (work) => this.#part(work),
+    savepoint: (work) => this.#savepoint(work),
     sync: () => this.#sync(),
   })
   #onFirstWrite: ((connection: Connection) => void) | undefined
@@ -47,7 +47,7 @@ export class Connection extends CachedStatements {
     this.#walSync = walSync
   }
 
-  /** Runs `work` in a transaction, so that it sees one state. */
+  /** Runs `work` in a transaction, so that all its reads see the same state. */
   async read<T>(work: () => T): Promise<T> {
     try {
       return await this.#transaction('BEGIN', work)
@@ -57,9 +57,9 @@ export class Connection extends CachedStatements {
   }
 
   /**
-   * Runs `work` in a transaction: all of it is written, durably, or nothing. It may be run several times, and others may be
-   * written in the same transaction. Also rejects if it is in doubt whether the work is durable, and if the file was replaced:
-   * then it was written to a file that is no longer at the path.
+   * Runs `work` in a transaction: all of it is written, durably, or nothing. `work` may be called several times, and writes
+   * of other callers may share its transaction. Also rejects if the sync failed, because the commit may then not be durable,
+   * and if the file at the path was replaced, because the commit then went to the old file.
    */
   async write<T>(work: () => T): Promise<T> {
     if (this.readOnlyReason) throw this.readOnlyReason
@@ -105,7 +105,7 @@ export class Connection extends CachedStatements {
     return this.#onFirstWrite === undefined
   }
 
-  /** Closes the database when all that was asked for is written. */
+  /** Closes the database after the writes that were asked for. */
   async close(lastWrite?: () => void): Promise<void> {
     await this.#writer.idle()
     try {
@@ -123,25 +123,25 @@ export class Connection extends CachedStatements {
   }
 
   async #writeTransaction(work: () => void): Promise<void> {
-    const first = this.#onFirstWrite
+    const onFirstWrite = this.#onFirstWrite
     await this.#transaction('BEGIN IMMEDIATE', () => {
-      first?.(this)
+      onFirstWrite?.(this)
       work()
     })
     this.#onFirstWrite = undefined
   }
 
-  #part<T>(work: () => T): Outcome<T> {
-    this.statement('SAVEPOINT part').run()
+  #savepoint<T>(work: () => T): Outcome<T> {
+    this.statement('SAVEPOINT one_write').run()
     try {
       const value = work()
-      this.statement('RELEASE part').run()
+      this.statement('RELEASE one_write').run()
       return { value }
     } catch (error) {
-      // After some failures SQLite has undone the whole transaction.
+      // After some failures SQLite has rolled back the whole transaction.
       if (isBusy(error) || !this.#database.isTransaction) throw error
-      this.statement('ROLLBACK TO part').run()
-      this.statement('RELEASE part').run()
+      this.statement('ROLLBACK TO one_write').run()
+      this.statement('RELEASE one_write').run()
       return { error }
     }
   }
@@ -220,9 +220,9 @@ export async function retryWhileBusy<T>(attempt: () => T, timeoutMs: number): Pr
 }
 
 /**
- * Every transaction writes to the index of the WAL (-shm), which is mapped into memory. If that file was made immutable
- * meanwhile (`chattr +i`), such a write raises SIGBUS, which ends the process; so this is checked first. Permissions that
- * are removed in other ways do not affect an open file.
+ * Every transaction writes to the index of the WAL (-shm), which is mapped into memory. If that file was made immutable while
+ * it was open (`chattr +i`), such a write raises SIGBUS, which ends the process. So this is checked before each transaction.
+ * Permissions that are removed in other ways do not affect an open file.
  */
 function isImmutable(path: string): boolean {
   try {

@@ -10,7 +10,7 @@ import { problemOf } from './problems.ts'
  */
 export function prepareDatabaseFile(path: string): void {
   makeFolder(dirname(path))
-  // An existing file is not opened: closing it would release the locks of this process.
+  // An existing file is not opened here: closing it would release all locks that this process has on it.
   for (const file of [path, `${path}-wal`, `${path}-shm`]) restrictToOwner(file)
   refuseOrphanedWal(path)
   createEmpty(path)
@@ -88,7 +88,7 @@ export function backUp(connection: Connection, to: string): void {
     syncFolder(dirname(path))
   } catch (error) {
     rmSync(path, { force: true })
-    // Corruption is that of the original; other problems are those of the copy.
+    // Damage is in the original; any other problem is with the copy.
     const problem = problemOf(error, path)
     throw 'code' in problem && problem.code === 'corrupt' ? problemOf(error, connection.path) : problem
   }

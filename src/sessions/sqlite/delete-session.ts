@@ -4,17 +4,17 @@ import { decodeText, encodeText, entryKey, entryKeysEnd, tombstoneId } from './s
 
 /** Deletes a session with its descendants and all their data. Returns their ids. Requires a transaction. */
 export function deleteTree(database: Statements, id: string): string[] {
-  const members = database.statement(familySql).all(encodeText(id))
+  const members = database.statement<SessionToDelete>(familySql).all(encodeText(id))
   database.statement('PRAGMA secure_delete = ON').get() // what was said must not stay readable in free pages
   try {
     for (const member of members) {
-      deleteSession(database, member as unknown as Deleted)
+      deleteSession(database, member)
       failpoint('sqlite.delete.session')
     }
   } finally {
     database.statement('PRAGMA secure_delete = OFF').get()
   }
-  return members.map((member) => decodeText(String(member.id)))
+  return members.map((member) => decodeText(member.id))
 }
 
 const familySql = `WITH RECURSIVE family(id) AS (
@@ -22,13 +22,13 @@ const familySql = `WITH RECURSIVE family(id) AS (
   ) SELECT sessions.key, sessions.id, sessions.base FROM family JOIN sessions ON sessions.id = family.id`
 
 /** What deleting needs to know of a session. */
-interface Deleted {
+interface SessionToDelete {
   readonly key: number
   readonly id: string
   readonly base: number | null
 }
 
-function deleteSession(database: Statements, session: Deleted): void {
+function deleteSession(database: Statements, session: SessionToDelete): void {
   const { shared } = database
     .statement('SELECT max(base_head) AS shared FROM sessions WHERE base = ?')
     .get(session.key)!
@@ -37,27 +37,28 @@ function deleteSession(database: Statements, session: Deleted): void {
 }
 
 /** Keeps the entries that forks share, and all blobs, because any entry may name one. The id becomes free. */
-function keepForForks(database: Statements, { key, id }: Deleted, shared: number): void {
+function keepForForks(database: Statements, { key, id }: SessionToDelete, shared: number): void {
   deleteEntries(database, key, shared)
   for (const table of ['inbox', 'tags']) database.statement(`DELETE FROM ${table} WHERE session = ?`).run(key)
   database.statement('UPDATE blobs SET session = ? WHERE session = ?').run(tombstoneId(key), id)
-  database.statement(buryingSql).run(tombstoneId(key), shared, key)
+  database.statement(toTombstoneSql).run(tombstoneId(key), shared, key)
 }
 
-// Without its epoch, no writer can append to it.
-const buryingSql = `UPDATE sessions SET id = ?, parent = NULL, head = ?, record = NULL, record_sum = NULL, created = NULL,
+// With epoch 0, no writer can append to the session.
+const toTombstoneSql = `UPDATE sessions SET id = ?, parent = NULL, head = ?, record = NULL, record_sum = NULL, created = NULL,
   has_mail = 0, epoch = 0, opener = NULL, expires = 0 WHERE key = ?`
 
-/** Also removes the session that it was forked from, if that was kept for this fork alone. */
-function remove(database: Statements, { key, id, base }: Deleted): void {
+/** Also removes the session that this one was forked from, if it was deleted before and kept for this fork alone. */
+function remove(database: Statements, { key, id, base }: SessionToDelete): void {
   database.statement('DELETE FROM blobs WHERE session = ?').run(id)
   deleteEntries(database, key, 0)
   database.statement('DELETE FROM sessions WHERE key = ?').run(key)
-  const kept = base === null ? undefined : database.statement(keptSql).get(base, tombstoneId(base))
-  if (kept) remove(database, kept as unknown as Deleted)
+  const tombstone =
+    base === null ? undefined : database.statement<SessionToDelete>(unneededTombstoneSql).get(base, tombstoneId(base))
+  if (tombstone) remove(database, tombstone)
 }
 
-const keptSql = `SELECT key, id, base FROM sessions
+const unneededTombstoneSql = `SELECT key, id, base FROM sessions
   WHERE key = ? AND id = ? AND NOT EXISTS (SELECT 1 FROM sessions AS forks WHERE forks.base = sessions.key)`
 
 function deleteEntries(database: Statements, session: number, after: number): void {

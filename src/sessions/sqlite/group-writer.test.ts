@@ -10,7 +10,7 @@ function notedSteps(notes: string[], sync = async (): Promise<void> => {}): Grou
       work()
       notes.push('commit')
     },
-    part<T>(work: () => T): Outcome<T> {
+    savepoint<T>(work: () => T): Outcome<T> {
       try {
         return { value: work() }
       } catch (error) {

@@ -4,9 +4,9 @@ import { failpoint } from '../../core/log.ts'
 export interface GroupSteps {
   /** Runs a function in a transaction; again if the database is locked. */
   transaction(work: () => void): Promise<void>
-  /** Runs a function in a part of the transaction that is undone if it throws. Throws if the whole transaction was undone. */
-  part<T>(work: () => T): Outcome<T>
-  /** Makes what was committed durable. Resolves with true if the event loop has turned meanwhile. */
+  /** Runs a function in a savepoint, which is rolled back if it throws. Throws if SQLite has rolled back the whole transaction. */
+  savepoint<T>(work: () => T): Outcome<T>
+  /** Makes the commit durable. Resolves with true if the event loop ran meanwhile. */
   sync(): Promise<boolean>
 }
 
@@ -17,25 +17,25 @@ interface Waiting {
   readonly settle: (outcome: Outcome) => void
 }
 
-/** So long a group works, or its callers go on, before the event loop turns. */
-const maxTurnMs = 10
+/** The longest that a group of writes, or the callers resumed after it, may run before we yield to the event loop. */
+const maxBlockMs = 10
 
 /**
- * Writes that arrive while others are being committed share the next transaction and its sync. If one of them is refused,
- * the others are written. The event loop goes on turning, however many there are.
+ * Writes that arrive while a group is being committed form the next group, with one transaction and one sync. If one write of
+ * a group is refused, the others are written. However many writes wait, the writer yields to the event loop in time.
  */
 export class GroupWriter {
   readonly #steps: GroupSteps
   #waiting: Waiting[] = []
   #writing: Promise<void> | undefined
-  /** When the event loop last turned, as far as it is known here. */
-  #turnedAt = 0
+  /** When the event loop last ran, as far as the writer knows. */
+  #lastYieldAt = 0
 
   constructor(steps: GroupSteps) {
     this.#steps = steps
   }
 
-  /** Resolves when `work` is durable. It may be run several times. */
+  /** Resolves when what `work` wrote is durable. `work` may be called several times. */
   write<T>(work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const settle = (outcome: Outcome): void => {
@@ -59,20 +59,20 @@ export class GroupWriter {
       const outcomes = await this.#writeGroup(group)
       this.#waiting = [...group.slice(outcomes.length), ...this.#waiting]
       await this.#settleAll(group, outcomes)
-      await this.#turnInTime()
+      await this.#yieldIfDue()
     }
     this.#writing = undefined
   }
 
-  /** Returns the outcomes of those that were tried. */
+  /** Returns the outcomes of the writes that were tried, which may be fewer than the group. */
   async #writeGroup(group: readonly Waiting[]): Promise<readonly Outcome[]> {
     let outcomes: Outcome[] = []
     try {
       await this.#steps.transaction(() => {
-        outcomes = this.#runInTime(group)
+        outcomes = this.#runUntilDue(group)
       })
       failpoint('sqlite.group.committed')
-      if (await this.#steps.sync()) this.#turnedAt = performance.now()
+      if (await this.#steps.sync()) this.#lastYieldAt = performance.now()
       failpoint('sqlite.group.synced')
       return outcomes
     } catch (error) {
@@ -81,30 +81,30 @@ export class GroupWriter {
     }
   }
 
-  #runInTime(group: readonly Waiting[]): Outcome[] {
+  #runUntilDue(group: readonly Waiting[]): Outcome[] {
     const [first] = group
     if (group.length === 1) return [{ value: first!.work() }]
-    const end = performance.now() + maxTurnMs
+    const end = performance.now() + maxBlockMs
     const outcomes: Outcome[] = []
     for (const { work } of group) {
-      outcomes.push(this.#steps.part(work))
+      outcomes.push(this.#steps.savepoint(work))
       if (performance.now() > end) break
     }
     return outcomes
   }
 
-  /** Tells callers their outcomes, so many at a time that the event loop turns while they go on. */
+  /** Settles callers one by one, and yields to the event loop whenever they have run for `maxBlockMs`. */
   async #settleAll(group: readonly Waiting[], outcomes: readonly Outcome[]): Promise<void> {
     for (const [i, outcome] of outcomes.entries()) {
       group[i]!.settle(outcome)
-      await undefined // the callers go on meanwhile, so that their time counts
-      await this.#turnInTime()
+      await undefined // the caller resumes here, so that its time counts
+      await this.#yieldIfDue()
     }
   }
 
-  async #turnInTime(): Promise<void> {
-    if (performance.now() < this.#turnedAt + maxTurnMs) return
+  async #yieldIfDue(): Promise<void> {
+    if (performance.now() < this.#lastYieldAt + maxBlockMs) return
     await new Promise((resolve) => setImmediate(resolve))
-    this.#turnedAt = performance.now()
+    this.#lastYieldAt = performance.now()
   }
 }

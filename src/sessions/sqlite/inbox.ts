@@ -4,7 +4,7 @@ import type { SessionRow } from './session-rows.ts'
 import type { Statements } from './statements.ts'
 import { type Checksummed, checksumOf, decodeText, encodeText, verifiedValue } from './stored-values.ts'
 
-/** Adds a message, unless its key is known. Returns whether it was new. Requires a transaction. */
+/** Adds a message, unless the inbox has had one with the same key. Returns whether it was added. Requires a transaction. */
 export function addMessage(database: Statements, { key }: SessionRow, item: InboxItem): boolean {
   const body = JSON.stringify(item)
   const { changes } = database
@@ -21,19 +21,19 @@ const insertMessageSql = 'INSERT INTO inbox (session, client_key, sum, body) VAL
 export function markDelivered(database: Statements, session: number, clientKey: string): void {
   const key = encodeText(clientKey)
   if (database.statement(emptyMessageSql).run(session, key).changes > 0)
-    database.statement(lookForMailSql).run(session, session)
+    database.statement(updateHasMailSql).run(session, session)
   else
     database.statement('INSERT INTO inbox (session, client_key) VALUES (?, ?) ON CONFLICT DO NOTHING').run(session, key)
 }
 
 const emptyMessageSql = `UPDATE inbox SET sum = NULL, body = NULL
   WHERE session = ? AND client_key = ? AND body IS NOT NULL`
-const lookForMailSql = `UPDATE sessions SET has_mail = 0
+const updateHasMailSql = `UPDATE sessions SET has_mail = 0
   WHERE key = ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE session = ? AND body IS NOT NULL)`
 
 /** The inbox, oldest message first. */
 export function readInbox(database: Statements, { key, id }: SessionRow): InboxItem[] {
-  const rows = database.statement(waitingMessagesSql).all(key) as unknown as Checksummed[]
+  const rows = database.statement<Checksummed>(waitingMessagesSql).all(key)
   return rows.map((row) => {
     const item = verifiedValue(row, key)
     if (item === undefined)

@@ -3,15 +3,15 @@ import { failpoint } from '../../core/log.ts'
 import type { Lease, LeaseRequest } from '../../core/store.ts'
 import { leaseTakenOver } from './append.ts'
 import { readInbox } from './inbox.ts'
-import { dropIfUnwritten, Holders, insertOpener, type Opener, removeUnused } from './openers.ts'
 import type { SessionRow, SessionRows } from './session-rows.ts'
 import type { Statements } from './statements.ts'
+import { dropIfUnwritten, insertInstance, LeaseLiveness, removeUnused, type StoreInstance } from './store-instances.ts'
 import { decodeText, encodeText } from './stored-values.ts'
 
 interface LeaseCall {
   readonly id: string
   readonly now: number
-  readonly opener: Opener
+  readonly instance: StoreInstance
   readonly request: LeaseRequest
 }
 
@@ -20,23 +20,23 @@ interface LeaseCall {
  * because throwing it would roll back the clock correction: the caller throws it after the commit.
  */
 export function lease(database: Statements, rows: SessionRows, call: LeaseCall): Lease | SessionBusyError {
-  const { id, now, opener, request } = call
+  const { id, now, instance, request } = call
   if (request.epoch !== undefined) return renew(database, rows, call)
   const row = request.create ? rows.findOrCreate(id) : rows.find(id)
   if (!row) throw new SessionNotFoundError(id)
-  const holders = new Holders(database, opener, now)
-  const mayTake = request.takeOver || decodeText(row.owner) === request.owner || !holders.isHeld(row)
+  const liveness = new LeaseLiveness(database, instance, now)
+  const mayTake = request.takeOver || decodeText(row.owner) === request.owner || !liveness.isHeld(row)
   if (!mayTake) return busyAfterClockFix(database, row, now)
-  const died = holders.deathOf(row)
+  const died = liveness.deathOf(row)
   const epoch = take(database, row, call)
   failpoint('sqlite.lease.beforeCommit')
   return { epoch, head: row.head, inbox: readInbox(database, row), ...(died && { died }) }
 }
 
-function take(database: Statements, row: SessionRow, { now, opener, request: { owner, ttlMs } }: LeaseCall): number {
-  insertOpener(database, opener) // a process of another container may have removed it
+function take(database: Statements, row: SessionRow, { now, instance, request: { owner, ttlMs } }: LeaseCall): number {
+  insertInstance(database, instance) // a process in another container may have deleted its row
   const epoch = Number(database.statement(nextEpochSql).get()?.value)
-  database.statement(takeLeaseSql).run(epoch, encodeText(owner), now, endOf(now, ttlMs), ttlMs, opener.key, row.key)
+  database.statement(takeLeaseSql).run(epoch, encodeText(owner), now, endOf(now, ttlMs), ttlMs, instance.key, row.key)
   if (row.opener !== null) removeUnused(database, row.opener)
   return epoch
 }
@@ -47,14 +47,14 @@ const takeLeaseSql = `UPDATE sessions SET epoch = ?, owner = ?, since = ?, expir
 
 const endOf = (now: number, ttlMs: number): number => (ttlMs === 0 ? 0 : now + ttlMs)
 
-function renew(database: Statements, rows: SessionRows, { id, now, opener, request }: LeaseCall): Lease {
+function renew(database: Statements, rows: SessionRows, { id, now, instance, request }: LeaseCall): Lease {
   const { epoch, ttlMs } = request
   const row = rows.find(id)
   if (!row || row.epoch !== epoch) throw leaseTakenOver(id, row)
   const inbox = readInbox(database, row)
   const isEnd = ttlMs === 0
   if (!isEnd || !dropIfUnwritten(database, row.key))
-    database.statement(renewLeaseSql).run(endOf(now, ttlMs), ttlMs, isEnd ? null : opener.key, row.key)
+    database.statement(renewLeaseSql).run(endOf(now, ttlMs), ttlMs, isEnd ? null : instance.key, row.key)
   failpoint('sqlite.lease.beforeCommit')
   return { epoch, head: row.head, inbox }
 }

@@ -2,33 +2,34 @@
 const orderColumns = { updated: 'updated, id', created: 'created, id', id: 'id' } as const
 
 /**
- * The indexes for lists: each has an index `<name>_<order>` for every order, of the sessions that fulfil the condition. A
- * query has to repeat that condition, with `at` before its columns. Sessions without entries are in none of them.
+ * The partial indexes for lists: each has an index `<name>_<order>` for every order, of the sessions that fulfil `where`. A
+ * query has to repeat that condition, with the alias of the table, such as `listed.`, before its columns. Sessions without
+ * entries are in no index.
  */
 export const listIndexes = {
-  roots: { first: [], when: (at: string) => `${at}parent IS NULL` },
-  nested: { first: [], when: (at: string) => `${at}parent IS NOT NULL` },
-  parent: { first: ['parent'], when: (at: string) => `${at}parent IS NOT NULL` },
-  status: { first: ['status'], when: (at: string) => `${at}status <> 'idle'` },
-  attention: { first: [], when: (at: string) => `${at}needs_attention + ${at}has_mail > 0` },
-  tenant: { first: ['tenant'], when: (at: string) => `${at}tenant IS NOT NULL` },
-  kind: { first: ['kind'], when: (at: string) => `${at}kind IS NOT NULL` },
-  folder: { first: ['folder'], when: (at: string) => `${at}folder IS NOT NULL` },
+  roots: { leadingColumns: [], where: (alias: string) => `${alias}parent IS NULL` },
+  nested: { leadingColumns: [], where: (alias: string) => `${alias}parent IS NOT NULL` },
+  parent: { leadingColumns: ['parent'], where: (alias: string) => `${alias}parent IS NOT NULL` },
+  status: { leadingColumns: ['status'], where: (alias: string) => `${alias}status <> 'idle'` },
+  attention: { leadingColumns: [], where: (alias: string) => `${alias}needs_attention + ${alias}has_mail > 0` },
+  tenant: { leadingColumns: ['tenant'], where: (alias: string) => `${alias}tenant IS NOT NULL` },
+  kind: { leadingColumns: ['kind'], where: (alias: string) => `${alias}kind IS NOT NULL` },
+  folder: { leadingColumns: ['folder'], where: (alias: string) => `${alias}folder IS NOT NULL` },
 } as const
 export type ListIndex = keyof typeof listIndexes
 
 /**
- * The statements that create them. `created` is NULL in a session that is in no list. (Not `updated`: SQLite writes an index
- * with each change of a column in its condition.)
+ * The statements that create the indexes. They leave out sessions that are in no list by `created IS NOT NULL`. (Not by
+ * `updated`: whenever a column in the condition of an index changes, SQLite writes that index.)
  */
 export function createListIndexes(): string {
   const statements: string[] = []
   for (const [order, columns] of Object.entries(orderColumns)) {
-    for (const [name, { first, when }] of Object.entries(listIndexes)) {
-      // Most sessions are idle: they are found among all, by a status that is read from the index.
-      const last = name === 'roots' || name === 'nested' ? ['status'] : []
-      const all = [...first, columns, ...last].join(', ')
-      statements.push(`CREATE INDEX ${name}_${order} ON sessions (${all}) WHERE ${when('')} AND created IS NOT NULL`)
+    for (const [name, { leadingColumns, where }] of Object.entries(listIndexes)) {
+      // Most sessions are idle. A query for them scans all sessions and reads the status from the index.
+      const trailing = name === 'roots' || name === 'nested' ? ['status'] : []
+      const all = [...leadingColumns, columns, ...trailing].join(', ')
+      statements.push(`CREATE INDEX ${name}_${order} ON sessions (${all}) WHERE ${where('')} AND created IS NOT NULL`)
     }
     statements.push(`CREATE INDEX tags_${order} ON tags (tag, ${columns})`)
   }

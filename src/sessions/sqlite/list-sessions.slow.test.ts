@@ -9,8 +9,8 @@ import { createMemoryStore } from '../memory-store.ts'
 import { parseQuery } from '../session-query.ts'
 import { createSqliteStore } from '../sqlite-store.ts'
 import { listSessions } from './list-sessions.ts'
-import { Holders, newOpener } from './openers.ts'
-import { CachedStatements } from './statements.ts'
+import { type AnyRow, CachedStatements } from './statements.ts'
+import { LeaseLiveness, newStoreInstance } from './store-instances.ts'
 import { rowReader } from './summaries.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-sqlite-list-'))
@@ -115,13 +115,13 @@ test('ST02 every filter and order is a search of an index, without sorting', asy
   await store.close()
   const database = new DatabaseSync(path, { readOnly: true })
   const plans = new Plans(database, path)
-  const holders = new Holders(plans, newOpener(), 0)
+  const liveness = new LeaseLiveness(plans, newStoreInstance(), 0)
   const cursors = { updated: ['updated', 1020, 's1'], created: ['created', 1020, 's1'], id: ['id', 0, 's1'] }
   for (const filter of filters)
     for (const order of orders)
       for (const cursor of [{}, { cursor: JSON.stringify(cursors[order]) }]) {
         plans.seen.clear()
-        listSessions(plans, parseQuery({ ...filter, order, ...cursor }), rowReader(plans, holders))
+        listSessions(plans, parseQuery({ ...filter, order, ...cursor }), rowReader(plans, liveness))
         const searched = [...plans.seen].filter((sql) => sql.includes('AS time'))
         for (const sql of searched) {
           const plan = plans.of(sql)
@@ -149,9 +149,9 @@ class Plans extends CachedStatements {
     this.#database = database
   }
 
-  override statement(sql: string) {
+  override statement<Row = AnyRow>(sql: string) {
     this.seen.add(sql)
-    return super.statement(sql)
+    return super.statement<Row>(sql)
   }
 
   of(sql: string): string[] {

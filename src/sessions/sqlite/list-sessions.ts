@@ -5,32 +5,32 @@ import type { Statements } from './statements.ts'
 import { decodeText, encodeText } from './stored-values.ts'
 
 /**
- * One page of sessions. Indexes find those that may match, in the order of the list; `summarize` gives the summary of each,
- * which decides, because the status depends on the lease too.
+ * One page of sessions. Indexes find the sessions that may match, in the order of the list. Whether one does match is decided
+ * by its summary, from `summarize`, because the status depends on the lease too.
  */
 export function listSessions<Row extends ListedRow>(
   database: Statements,
   query: ParsedQuery,
   { columns, summarize }: RowReader<Row>,
 ): SessionPage {
-  const sources = sourcesOf(query, (source) => countFound(database, source, query.order))
-  const found: SessionSummary[] = []
+  const sources = sourcesOf(query, (source) => countRows(database, source, query.order))
+  const matching: SessionSummary[] = []
   let after = query.after
   let size = query.limit + 1
   for (;;) {
     const rows = nextRows<Row>(database, { sources, query, after, size, columns })
     for (const row of rows) {
       const summary = summarize(row)
-      if (matches(summary, query)) found.push(summary)
-      if (found.length > query.limit) return nextPage(found, query)
+      if (matches(summary, query)) matching.push(summary)
+      if (matching.length > query.limit) return nextPage(matching, query)
     }
-    if (rows.length < size) return nextPage(found, query)
+    if (rows.length < size) return nextPage(matching, query)
     after = positionOf(rows.at(-1)!)
     size = Math.min(2 * size, maxRows)
   }
 }
 
-/** So many rows are read at a time. */
+/** The most rows that are read at a time. */
 const maxRows = 1000
 
 /** How a row becomes a summary. */
@@ -57,13 +57,13 @@ interface Step {
   readonly columns: string
 }
 
-/** The first rows of all sources together that follow a position. */
+/** The next rows after a position, of all sources together. */
 function nextRows<Row extends ListedRow>(database: Statements, step: Step): Timed<Row>[] {
   const { sources, query, after, size, columns } = step
   const rows = sources.flatMap((source) => {
-    const conditions = [...source.found, startOf(query, after), ...source.tests]
-    const statement = database.statement(pageSql(source, conditions, query.order, columns))
-    return statement.all(...valuesOf(conditions), size) as unknown as Timed<Row>[]
+    const conditions = [...source.indexConditions, startOf(query, after), ...source.filters]
+    const statement = database.statement<Timed<Row>>(pageSql(source, conditions, query.order, columns))
+    return statement.all(...valuesOf(conditions), size)
   })
   if (sources.length === 1) return rows
   return rows.sort((a, b) => comparePositions(positionOf(a), positionOf(b), query.order)).slice(0, size)
@@ -72,7 +72,7 @@ function nextRows<Row extends ListedRow>(database: Statements, step: Step): Time
 const valuesOf = (conditions: readonly Condition[]) => conditions.flatMap(({ values }) => values)
 const whereOf = (conditions: readonly Condition[]) => conditions.map(({ sql }) => sql).join(' AND ')
 
-/** Where in the order the rows begin. One condition, because SQLite uses only one as the start of its search. */
+/** The position in the order at which the rows begin. One condition, because SQLite uses only one as the start of its search. */
 function startOf(query: ParsedQuery, after: Position | undefined): Condition {
   const { order, prefix = '', updatedBefore = Number.POSITIVE_INFINITY } = query
   const id = after && encodeText(after.id)
@@ -103,10 +103,10 @@ function pageSql(
 
 function listedSql(index: ListSource['index'], order: ParsedQuery['order']): string {
   if (index === 'tags') return `tags AS listed INDEXED BY tags_${order}`
-  return `sessions AS listed INDEXED BY ${index === 'name' ? 'sqlite_autoindex_sessions_1' : `${index}_${order}`}`
+  return `sessions AS listed INDEXED BY ${index === 'id' ? 'sqlite_autoindex_sessions_1' : `${index}_${order}`}`
 }
 
-function countFound(database: Statements, { index, found }: ListSource, order: ParsedQuery['order']): number {
-  const rows = `SELECT 1 FROM ${listedSql(index, order)} WHERE ${whereOf(found)} LIMIT ${maxCount}`
-  return Number(database.statement(`SELECT count(*) AS n FROM (${rows})`).get(...valuesOf(found))?.n)
+function countRows(database: Statements, { index, indexConditions }: ListSource, order: ParsedQuery['order']): number {
+  const rows = `SELECT 1 FROM ${listedSql(index, order)} WHERE ${whereOf(indexConditions)} LIMIT ${maxCount}`
+  return Number(database.statement(`SELECT count(*) AS n FROM (${rows})`).get(...valuesOf(indexConditions))?.n)
 }

@@ -21,8 +21,8 @@ export function spanOf({ after = 0, before, limit, fromEnd = false }: EntryRange
 }
 
 /**
- * The entries of a span as they are stored: large ones as their stubs, those that the session shares included. Throws if one is
- * not what was written.
+ * The entries of a span as they are stored: large ones as their stubs. Includes the entries that the session shares with its
+ * base. Throws if an entry is not what was written.
  */
 export function readSpan(database: Statements, row: SessionRow, { from, to }: Span): StoredEntries {
   const base = from > (row.base_head ?? 0) ? undefined : baseOf(database, row)
@@ -57,7 +57,7 @@ function readOwn(database: Statements, row: SessionRow, { from, to }: Span): Sto
 
 function rowsOf(database: Statements, session: number, { from, to }: Span): StoredEntry[] {
   const keys = [entryKey(session, from) - 1, entryKey(session, to) + 1] as const
-  return database.statement(entriesSql).all(...keys) as unknown as StoredEntry[]
+  return database.statement<StoredEntry>(entriesSql).all(...keys)
 }
 
 type StoredEntry = Checksummed & { readonly place: number }

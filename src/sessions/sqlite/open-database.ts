@@ -5,18 +5,18 @@ import { messageOf, StoreError } from '../../core/errors.ts'
 import { networkFileSystemOf, type ReadMountTable } from '../../platform/network-fs.ts'
 import { Connection, maxBlockMs, retryWhileBusy } from './connection.ts'
 import { prepareDatabaseFile } from './database-file.ts'
+import { corruptError, problemOf, storeError } from './problems.ts'
+import { applicationId, migrate, schemaVersion } from './schema.ts'
+import { CachedStatements } from './statements.ts'
 import {
   isAliveHere,
-  newOpener,
-  type Opener,
+  newStoreInstance,
   parseProcess,
-  registerOpener,
-  uncheckedOpeners,
-  unregisterOpener,
-} from './openers.ts'
-import { corruptError, problemOf, storeError } from './problems.ts'
-import { applicationId, migrate, steps } from './schema.ts'
-import { CachedStatements } from './statements.ts'
+  registerInstance,
+  type StoreInstance,
+  uncleanlyEnded,
+  unregisterInstance,
+} from './store-instances.ts'
 import { createWalSync } from './wal-sync.ts'
 
 interface OpenOptions {
@@ -29,7 +29,7 @@ interface OpenOptions {
 
 export interface OpenDatabase {
   readonly connection: Connection
-  readonly opener: Opener
+  readonly instance: StoreInstance
   close(): Promise<void>
 }
 
@@ -56,13 +56,13 @@ function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'W
     if (synchronous === 'FULL') database.exec('PRAGMA fullfsync = ON')
     const { readOnlyReason, ended } = prepareDatabase(database, path, journal)
     if (readOnlyReason) database.exec('PRAGMA query_only = ON')
-    const opener = newOpener()
-    const onFirstWrite = (to: Connection): void => registerOpener(to, opener, ended)
+    const instance = newStoreInstance()
+    const onFirstWrite = (to: Connection): void => registerInstance(to, instance, ended)
     const syncsItself = readOnlyReason || synchronous !== 'FULL' || journal !== 'WAL' || process.platform === 'darwin'
     const walSync = syncsItself ? undefined : createWalSync(database, path)
     if (walSync) database.exec('PRAGMA synchronous = NORMAL')
     const connection = new Connection({ database, path, busyTimeoutMs, readOnlyReason, onFirstWrite, walSync })
-    return { connection, opener, close: () => connection.close(() => unregisterOpener(connection, opener)) }
+    return { connection, instance, close: () => connection.close(() => unregisterInstance(connection, instance)) }
   } catch (error) {
     database.close()
     throw error
@@ -72,17 +72,17 @@ function openOnce({ path, synchronous, busyTimeoutMs }: OpenOptions, journal: 'W
 interface PreparedDatabase {
   /** Why it may only be read. */
   readonly readOnlyReason?: StoreError
-  /** Openers that ended without closing the database. */
+  /** The keys of store instances that ended without closing the database. */
   readonly ended: readonly number[]
 }
 
 function prepareDatabase(database: DatabaseSync, path: string, journal: 'WAL' | 'DELETE'): PreparedDatabase {
   const version = versionOf(database)
-  if (version > steps.length) return { readOnlyReason: newer(path, version), ended: [] }
+  if (version > schemaVersion) return { readOnlyReason: newer(path, version), ended: [] }
   refuseForeignDatabase(database, path)
   useJournal(database, path, journal)
-  if (version < steps.length) bringUpToDate(database, path)
-  const ended = uncheckedOpeners(new CachedStatements(database, path))
+  if (version < schemaVersion) bringUpToDate(database, path)
+  const ended = uncleanlyEnded(new CachedStatements(database, path))
   const damage = ended.length > 0 ? damageOf(database, path) : undefined
   return damage === undefined ? { ended } : { readOnlyReason: corruptError(path, damage), ended }
 }
@@ -91,7 +91,7 @@ export const versionOf = (database: DatabaseSync): number =>
   Number(database.prepare('PRAGMA user_version').get()?.user_version)
 
 const newer = (path: string, version: number): StoreError =>
-  storeError('newer', path, `its version is ${version}, ours is ${steps.length}`)
+  storeError('newer', path, `its version is ${version}, ours is ${schemaVersion}`)
 
 /** Refuses a database of another program. */
 function refuseForeignDatabase(database: DatabaseSync, path: string): void {
@@ -112,7 +112,7 @@ function useJournal(database: DatabaseSync, path: string, journal: 'WAL' | 'DELE
 function bringUpToDate(database: DatabaseSync, path: string): void {
   database.exec('BEGIN IMMEDIATE')
   try {
-    const version = versionOf(database) // another process may have done it meanwhile
+    const version = versionOf(database) // another process may have upgraded it meanwhile
     if (version === 2) refuseOlderWriters(database, path)
     migrate(database, path, version)
     database.exec('COMMIT')
@@ -122,7 +122,7 @@ function bringUpToDate(database: DatabaseSync, path: string): void {
   }
 }
 
-/** A process of the version before would go on writing entries without the records. */
+/** A process with the previous version would append entries without updating the summaries. */
 function refuseOlderWriters(database: DatabaseSync, path: string): void {
   const older = database
     .prepare('SELECT process FROM openers')

@@ -1,16 +1,16 @@
 import type { LogEntry } from '../../core/log.ts'
 import type { EntryRange } from '../../core/store.ts'
-import { emptyRecord, type SessionRecord } from '../session-record.ts'
+import { emptySummary, type StoredSummary } from '../stored-summary.ts'
 import type { ForkOrigin } from './append.ts'
 import { readSpan, type Span, spanOf } from './log-reader.ts'
-import { pieceSize, recordAfterPiece, sessionRecordOf } from './records.ts'
 import type { SessionRow, SessionRows } from './session-rows.ts'
 import type { Statements } from './statements.ts'
+import { applyNextEntries, pieceSize, storedSummaryOf } from './stored-summaries.ts'
 
 /** Runs a function in a transaction. */
 type Read = <T>(work: (database: { readonly connection: Statements; readonly rows: SessionRows }) => T) => Promise<T>
 
-/** The entries of a range, read in several transactions, between which other work of the process goes on. */
+/** The entries of a range, read in several transactions, so that the process can do other work between them. */
 export async function readInPieces(read: Read, id: string, range: EntryRange): Promise<readonly LogEntry[]> {
   const entries: LogEntry[] = []
   let rest: Span | undefined
@@ -24,20 +24,20 @@ export async function readInPieces(read: Read, id: string, range: EntryRange): P
   return isRead ? entries : []
 }
 
-/** The session that is forked, with the record of its entries up to `head`. Undefined if it does not have so many. */
+/** The session that is forked, with the summary of its entries up to `head`. Undefined if it has fewer entries. */
 export async function forkOriginOf(read: Read, id: string, head: number): Promise<ForkOrigin | undefined> {
   let key = 0
-  let record: SessionRecord = emptyRecord
+  let summary: StoredSummary = emptySummary
   const isRead = await eachPiece(read, id, (database, row) => {
     key = row.key
-    if (row.head === head) record = sessionRecordOf(database, row)
-    else if (row.head > head) record = recordAfterPiece(database, row, record, head)
-    return row.head <= head || record.head === head
+    if (row.head === head) summary = storedSummaryOf(database, row)
+    else if (row.head > head) summary = applyNextEntries(database, row, summary, head)
+    return row.head <= head || summary.head === head
   })
-  return isRead && record.head === head ? { originKey: key, recordAtFork: record } : undefined
+  return isRead && summary.head === head ? { originKey: key, summaryAtFork: summary } : undefined
 }
 
-/** Calls `work` in one transaction after the other until it returns true. Returns false if the session is not there any more. */
+/** Calls `work` in one transaction after another until it returns true. Returns false if there is no such session, or no longer. */
 async function eachPiece(
   read: Read,
   id: string,

@@ -16,7 +16,7 @@ export interface Source {
   readonly format: number
 }
 
-/** A text of a caller as it is encoded now. */
+/** A text of a caller in the present encoding. */
 const recoded = ({ format }: Source, text: string): string => (format < 3 ? encodeText(decodeFormat2(text)) : text)
 
 /** Copies the identity, so that the copy can replace the original, and the epoch counter, so that no epoch repeats. */
@@ -39,9 +39,9 @@ export function copySessions(source: Source, target: DatabaseSync, losses: Losse
   const columns = `key, id, parent, head${source.format < 3 ? '' : ', base, base_head, base_sum'}`
   const problem = each(salvage(source.database, 'sessions', columns), ({ key, id, parent, head, ...row }) => {
     if (!isPositiveInteger(key) || typeof id !== 'string') return
-    const above = typeof parent === 'string' ? recoded(source, parent) : null
+    const parentId = typeof parent === 'string' ? recoded(source, parent) : null
     const shared = [row.base, row.base_head, row.base_sum].map((value) => (typeof value === 'number' ? value : null))
-    insert.run(key, recoded(source, id), above, isPositiveInteger(head) ? head : 0, ...shared)
+    insert.run(key, recoded(source, id), parentId, isPositiveInteger(head) ? head : 0, ...shared)
   })
   note(losses, 'sessions', problem)
   const names = 'SELECT key, id FROM sessions INDEXED BY sqlite_autoindex_sessions_1 WHERE id'

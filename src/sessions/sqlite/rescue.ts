@@ -19,7 +19,7 @@ import { migrate } from './schema.ts'
 import type { SessionRow } from './session-rows.ts'
 import { CachedStatements } from './statements.ts'
 import { checksumOf, decodeText, entryKey, entryKeysEnd, isTombstone } from './stored-values.ts'
-import { fillRecords } from './upgrade.ts'
+import { fillSummaries } from './upgrade.ts'
 
 /** A part of a damaged store that is missing in its copy. */
 export interface LostPart {
@@ -88,7 +88,7 @@ function fill(target: DatabaseSync, source: Source, path: string): RescueReport 
   const messages = copyMessages(source, target, losses)
   const blobs = copyBlobs(source, target, losses)
   const sessions = repairSessions(target, losses)
-  fillRecords(new CachedStatements(target, path))
+  fillSummaries(new CachedStatements(target, path))
   target.exec('COMMIT')
   return { sessions, entries, messages, blobs, lost }
 }
@@ -134,7 +134,7 @@ class Repairs {
     if (known !== undefined) return known
     this.#heads.set(key, 0)
     const select = 'SELECT key, id, head, base, base_head, base_sum FROM sessions WHERE key = ?'
-    const session = this.#target.prepare(select).get(key) as unknown as SessionClaim | undefined
+    const session = this.#target.prepare(select).get(key) as SessionClaim | undefined
     const head = session ? this.#repairLog(session) : 0
     this.#heads.set(key, head)
     return head

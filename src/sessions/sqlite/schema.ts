@@ -2,18 +2,18 @@ import type { DatabaseSync } from 'node:sqlite'
 import { failpoint } from '../../core/log.ts'
 import { createListIndexes } from './list-indexes.ts'
 import { CachedStatements } from './statements.ts'
-import { fillRecords, recodeTexts } from './upgrade.ts'
+import { fillSummaries, recodeTexts } from './upgrade.ts'
 
 /** Marks the file as a database of Libero: "Libe". */
 export const applicationId = 0x4c_69_62_65
 
 /**
- * The migrations. A published step is never changed; new ones are added.
+ * The SQL that upgrades the tables from each version to the next. A published migration is never changed; new ones are added.
  *
  * `body` is JSON and `sum` its checksum. Texts of callers are encoded as in stored-values.ts. `sessions.head` repeats the
  * highest `seq`, so that lost entries at the end are noticed.
  */
-export const steps: readonly string[] = [
+export const migrations: readonly string[] = [
   `
   CREATE TABLE store (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
   INSERT INTO store VALUES ('identity', lower(hex(randomblob(16)))), ('epochs', 0);
@@ -65,9 +65,9 @@ export const steps: readonly string[] = [
   CREATE INDEX waiting ON inbox (session, position) WHERE body IS NOT NULL;
   CREATE INDEX children ON sessions (parent) WHERE parent IS NOT NULL;
   `,
-  // Summaries beside the logs, forks that share entries, and leases that name the opener of the store.
+  // Summaries beside the logs, forks that share entries, and leases that name a store instance.
   `
-  -- record: see session-record.ts; the columns up to has_mail repeat what lists ask for. created is NULL in a session that is
+  -- record: see stored-summary.ts; the columns up to has_mail repeat what lists ask for. created is NULL in a session that is
   -- in no list: it has no entry, or it was deleted and a fork shares its entries.
   -- base: the session whose entries up to base_head are the first ones of this session.
   ALTER TABLE sessions ADD COLUMN record TEXT;
@@ -98,8 +98,9 @@ export const steps: readonly string[] = [
   CREATE INDEX forks ON sessions (base) WHERE base IS NOT NULL;
   CREATE INDEX held ON sessions (opener) WHERE opener IS NOT NULL;
 
-  -- An opener is a store object of a process; sessions.opener is the one that has the lease. It stays as long as leases name
-  -- it. is_checked: after it ended without closing the file, the file was checked. leases: how many it held then.
+  -- openers: a row for each store instance (store-instances.ts); sessions.opener is the one that has the lease. A row stays as
+  -- long as a lease names it. is_checked: the file was checked after this instance had ended without closing it. leases: how
+  -- many the instance had then.
   ALTER TABLE openers RENAME TO old_openers;
   CREATE TABLE openers (
     key INTEGER PRIMARY KEY,
@@ -115,10 +116,13 @@ export const steps: readonly string[] = [
   `,
 ]
 
+/** The version of the tables, as in `PRAGMA user_version`. */
+export const schemaVersion = migrations.length
+
 /** Upgrades the tables and what is in them. Requires a transaction. */
 export function migrate(database: DatabaseSync, path: string, from: number): void {
-  for (let version = from; version < steps.length; version++) {
-    for (const statement of steps[version]!.split(/;\n/)) {
+  for (let version = from; version < schemaVersion; version++) {
+    for (const statement of migrations[version]!.split(/;\n/)) {
       failpoint('sqlite.migrate.step')
       if (statement.trim()) database.exec(statement)
     }
@@ -128,7 +132,7 @@ export function migrate(database: DatabaseSync, path: string, from: number): voi
   else if (from < 3) {
     const statements = new CachedStatements(database, path)
     recodeTexts(statements)
-    fillRecords(statements)
+    fillSummaries(statements)
   }
   failpoint('sqlite.migrate.step')
 }

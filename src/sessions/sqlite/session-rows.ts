@@ -1,4 +1,4 @@
-import type { SessionRecord } from '../session-record.ts'
+import type { StoredSummary } from '../stored-summary.ts'
 import { listIndexes } from './list-indexes.ts'
 import { corruptError } from './problems.ts'
 import type { Statements } from './statements.ts'
@@ -11,7 +11,7 @@ export interface SessionRow {
   readonly id: string
   readonly parent: string | null
   readonly head: number
-  /** The record as JSON, with its checksum. */
+  /** The `StoredSummary` as JSON, with its checksum. */
   readonly record: string | null
   readonly record_sum: number | null
   readonly has_mail: number
@@ -25,7 +25,7 @@ export interface SessionRow {
   readonly since: number
   readonly expires: number
   readonly ttl: number
-  /** Which opener of the store has the lease; null if it was given back. */
+  /** The key of the store instance that has the lease; null if it was released. */
   readonly opener: number | null
 }
 
@@ -34,12 +34,12 @@ export const sessionColumns =
 
 /** Reads the row itself, not only the index, so that a damaged index is noticed. */
 const findSessionSql = `SELECT ${sessionColumns}
-  FROM sessions AS found JOIN sessions AS row ON row.key = found.key WHERE found.id = ?`
+  FROM sessions AS indexed JOIN sessions AS row ON row.key = indexed.key WHERE indexed.id = ?`
 
-/** What is remembered of a session after an append, so that the next one need not read its row. */
+/** What is cached about a session after an append, so that the next append need not read its row. */
 export interface KnownSession {
   readonly key: number
-  readonly record: SessionRecord
+  readonly summary: StoredSummary
 }
 
 /** The sessions of a database, found by their ids. */
@@ -53,7 +53,7 @@ export class SessionRows {
 
   find(id: string): SessionRow | undefined {
     const text = encodeText(id)
-    const row = this.#database.statement(findSessionSql).get(text) as SessionRow | undefined
+    const row = this.#database.statement<SessionRow>(findSessionSql).get(text)
     if (row && row.id !== text) throw corruptError(this.#database.path, `session ${id} has another name`)
     if (!row) this.#checkMissing(text)
     return row
@@ -79,7 +79,7 @@ export class SessionRows {
     if (this.#known.size > maxKnown) this.#known.delete(this.#known.keys().next().value!)
   }
 
-  /** Before a session is reported as missing: a name that is damaged in one index is found by another. */
+  /** Called before a session is reported as missing: an id that is damaged in one index may be intact in another. */
   #checkMissing(text: string): void {
     for (const sql of [rootByNameSql, nestedByNameSql])
       if (this.#database.statement(sql).get(text))
@@ -91,5 +91,5 @@ const maxKnown = 5000
 
 const [rootByNameSql, nestedByNameSql] = (['roots', 'nested'] as const).map(
   (index) => `SELECT 1 FROM sessions INDEXED BY ${index}_id
-    WHERE id = ? AND ${listIndexes[index].when('')} AND created IS NOT NULL`,
+    WHERE id = ? AND ${listIndexes[index].where('')} AND created IS NOT NULL`,
 ) as [string, string]

@@ -1,11 +1,20 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 
 /** A database whose statements are compiled once. */
 export interface Statements {
   /** The path of the file, for errors. */
   readonly path: string
-  /** A statement, compiled by its first use. */
-  statement(sql: string): StatementSync
+  /** A statement, compiled by its first use. The caller names the columns that its SQL selects. */
+  statement<Row = AnyRow>(sql: string): TypedStatement<Row>
+}
+
+/** A row of which only the names of columns are known. */
+export type AnyRow = Record<string, SQLOutputValue>
+
+/** A statement with the type of its rows. */
+export interface TypedStatement<Row> extends Pick<StatementSync, 'run'> {
+  get(...values: SQLInputValue[]): Row | undefined
+  all(...values: SQLInputValue[]): Row[]
 }
 
 export class CachedStatements implements Statements {
@@ -18,6 +27,7 @@ export class CachedStatements implements Statements {
     this.path = path
   }
 
+  statement<Row = AnyRow>(sql: string): TypedStatement<Row>
   statement(sql: string): StatementSync {
     let statement = this.#statements.get(sql)
     if (!statement) {

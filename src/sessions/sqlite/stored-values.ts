@@ -2,12 +2,12 @@ import { crc32 } from 'node:zlib'
 
 export { decodeText, encodeText, endOfPrefix } from '../ordered-text.ts'
 
-/** The id of a session that was deleted and is kept for its forks. No text is encoded to it. */
+/** The id of a session that was deleted and is kept for its forks. `encodeText` never returns such an id. */
 export const tombstoneId = (key: number): string => `${tombstone} ${key}`
 export const isTombstone = (id: string): boolean => id.startsWith(tombstone)
 const tombstone = '\u0001deleted'
 
-/** Decodes texts of the formats 1 and 2, which kept those that SQLite cannot store as JSON. */
+/** Decodes a text from format 1 or 2. Those formats stored a text as JSON if SQLite could not store it directly. */
 export function decodeFormat2(encoded: string): string {
   if (!encoded.startsWith('"')) return encoded
   try {
@@ -27,7 +27,7 @@ export function entryKey(session: number, seq: number): number {
   return session * maxEntries + seq
 }
 
-/** The first key after those of a session. */
+/** The first key after all that the entries of a session can have. */
 export const entryKeysEnd = (session: number): number => (session + 1) * maxEntries
 
 /** The session and the number of an entry by its key. */

@@ -1,27 +1,27 @@
 import type { SessionSummary } from '../../core/store.ts'
-import { type SessionPresence, summaryOf } from '../session-record.ts'
+import { type SessionPresence, summaryOf } from '../stored-summary.ts'
 import type { RowReader } from './list-sessions.ts'
-import type { Holders } from './openers.ts'
-import { recordToShow } from './records.ts'
 import { type SessionRow, sessionColumns } from './session-rows.ts'
 import type { Statements } from './statements.ts'
+import type { LeaseLiveness } from './store-instances.ts'
+import { storedSummaryOrPlaceholder } from './stored-summaries.ts'
 import { decodeText } from './stored-values.ts'
 
 /** For `listSessions`. */
-export function rowReader(database: Statements, holders: Holders): RowReader<SessionRow> {
-  return { columns: sessionColumns, summarize: (row) => summarize(database, holders, row) }
+export function rowReader(database: Statements, liveness: LeaseLiveness): RowReader<SessionRow> {
+  return { columns: sessionColumns, summarize: (row) => summarize(database, liveness, row) }
 }
 
 /** The summary of a session. */
-export function summarize(database: Statements, holders: Holders, row: SessionRow): SessionSummary {
-  const record = recordToShow(database, row)
-  const mail = mailOf(database, row)
-  const isHeld = holders.isHeld(rootOf(database, row))
+export function summarize(database: Statements, liveness: LeaseLiveness, row: SessionRow): SessionSummary {
+  const summary = storedSummaryOrPlaceholder(database, row)
+  const mail = inboxStateOf(database, row)
+  const isHeld = liveness.isHeld(rootOf(database, row))
   const parent = row.parent === null ? undefined : decodeText(row.parent)
-  return summaryOf(record, { id: decodeText(row.id), parent, isHeld, mail })
+  return summaryOf(summary, { id: decodeText(row.id), parent, isHeld, mail })
 }
 
-function mailOf(database: Statements, { key, has_mail }: SessionRow): SessionPresence['mail'] {
+function inboxStateOf(database: Statements, { key, has_mail }: SessionRow): SessionPresence['mail'] {
   if (!has_mail) return 'none'
   return database.statement(hasAnswerSql).get(key)?.has ? 'answer' : 'messages'
 }
@@ -35,14 +35,14 @@ type Lease = Pick<SessionRow, 'parent' | 'opener' | 'expires'>
 function rootOf(database: Statements, row: Lease): Lease {
   let root = row
   for (let depth = 0; root.parent !== null && depth < maxDepth; depth++) {
-    const above = database.statement(leaseSql).get(root.parent) as Lease | undefined
-    if (!above) return root
-    root = above
+    const parent = database.statement<Lease>(leaseSql).get(root.parent)
+    if (!parent) return root
+    root = parent
   }
   return root
 }
 
 const leaseSql = 'SELECT parent, opener, expires FROM sessions WHERE id = ?'
 
-/** So that a damaged file, in which a session is above itself, does not hang the process. */
+/** So that a damaged file, in which a session is its own ancestor, does not hang the process. */
 const maxDepth = 1000

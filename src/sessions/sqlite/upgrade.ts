@@ -1,10 +1,10 @@
 import { failpoint } from '../../core/log.ts'
-import { emptyRecord } from '../session-record.ts'
-import { saveRecord } from './record-columns.ts'
-import { recordToShow } from './records.ts'
+import { emptySummary } from '../stored-summary.ts'
 import { type SessionRow, sessionColumns } from './session-rows.ts'
 import type { Statements } from './statements.ts'
+import { storedSummaryOrPlaceholder } from './stored-summaries.ts'
 import { decodeFormat2, encodeText, isTombstone } from './stored-values.ts'
+import { saveSummary } from './summary-columns.ts'
 
 /** Encodes the texts of callers as format 3 does. Requires a transaction. */
 export function recodeTexts(database: Statements): void {
@@ -29,17 +29,17 @@ const textColumns = [
   { table: 'blobs', key: 'rowid', column: 'session' },
 ]
 
-/** Computes the records of all sessions from their logs. Requires a transaction. */
-export function fillRecords(database: Statements): void {
-  database.statement(findMailSql).run()
+/** Computes the summaries of all sessions from their logs. Requires a transaction. */
+export function fillSummaries(database: Statements): void {
+  database.statement(fillHasMailSql).run()
   for (const { key, id } of database.statement('SELECT key, id FROM sessions WHERE head > 0').all()) {
     if (isTombstone(String(id))) continue
     failpoint('sqlite.migrate.session')
-    const row = database.statement(sessionSql).get(key!) as unknown as SessionRow
-    saveRecord(database, { key: row.key, before: emptyRecord, after: recordToShow(database, row) })
+    const row = database.statement<SessionRow>(sessionSql).get(key!)!
+    saveSummary(database, { key: row.key, before: emptySummary, after: storedSummaryOrPlaceholder(database, row) })
   }
 }
 
 const sessionSql = `SELECT ${sessionColumns} FROM sessions AS row WHERE key = ?`
-const findMailSql = `UPDATE sessions SET has_mail =
+const fillHasMailSql = `UPDATE sessions SET has_mail =
   EXISTS (SELECT 1 FROM inbox WHERE inbox.session = sessions.key AND body IS NOT NULL)`

@@ -17,7 +17,8 @@ type SyncFile = (file: number, done: (error: Error | null) => void) => void
  * log is overwritten, so a commit that was synced stays durable.
  */
 export function createWalSync(database: DatabaseSync, path: string, syncFile: SyncFile = fdatasync): WalSync {
-  // SQLite has no locks on this file, which closing it would release.
+  // Safe to open and close here: closing a file releases all locks this process has on it, but SQLite takes none on the -wal
+  // file.
   const file = openSync(`${path}-wal`, 'r+')
   let isInDoubt = false
   return {
@@ -38,7 +39,7 @@ export function createWalSync(database: DatabaseSync, path: string, syncFile: Sy
 }
 
 /**
- * After a failed sync the next one may succeed although the data was lost, because the system has given up on it. A checkpoint
+ * After a failed sync the next one may succeed although the data was lost, because the system has dropped it. A checkpoint
  * writes the data again, into the database, and syncs that.
  */
 function copyIntoDatabase(database: DatabaseSync): void {

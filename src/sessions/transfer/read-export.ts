@@ -1,6 +1,6 @@
 import { show } from '../../core/behavior.ts'
 import { messageOf, StoreError } from '../../core/errors.ts'
-import { isRecord } from '../../core/is-record.ts'
+import { checkedAs, isRecord } from '../../core/is-record.ts'
 import type { LogEntry } from '../../core/log.ts'
 import { flawOf } from '../../core/plain-json.ts'
 import { Transcript } from '../../core/transcript.ts'
@@ -116,7 +116,7 @@ class Reader {
     if (flaw && flaw !== 'malformed text') throw corrupt(number, `its content cannot be kept: ${flaw}`)
     const wrong = wrongField(line)
     if (wrong) throw corrupt(number, `the entry of type "${type}" has no right ${wrong}`)
-    const entry = line as unknown as LogEntry
+    const entry = checkedAs<LogEntry>(line)
     try {
       this.#transcript.apply(entry)
     } catch (error) {

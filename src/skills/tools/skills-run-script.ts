@@ -86,8 +86,9 @@ async function runScript(host: RunSkills, input: SkillsRunScriptInput, ctx: Tool
   await requireTrust(skill, host.config)
   // The interpreter opens the script by path, so a process that can write to the folder can still change it after this.
   await withSkillFile(skill, input.script, async () => {})
-  const env = { SKILL_DIR: skill.folder ?? '' }
-  const result = await execution.exec(handle, lineOf(skill, input), { timeout: limitMs, signal, env })
+  const { folder = '' } = skill
+  const how = { timeout: limitMs, signal, env: { SKILL_DIR: folder }, programs: folder === '' ? [] : [folder] }
+  const result = await execution.exec(handle, lineOf(skill, input), how)
   const isError = result.exitCode !== 0
   return { output: shown(result), isError, details: { exitCode: result.exitCode } }
 }

@@ -1,4 +1,6 @@
 import { show } from '../../core/behavior.ts'
+import { checkedAs } from '../../core/is-record.ts'
+import type { ModelEvent } from '../../core/provider.ts'
 import type { Message } from '../../core/turn.ts'
 import type { TapedRequest, TapeFact, TapeItem } from './tape-items.ts'
 import { cassetteVersion } from './write-cassette.ts'
@@ -70,20 +72,20 @@ class Reader implements Cassette {
         return
       case 'provider':
       case 'answer':
-        this.facts.push(line as unknown as TapeFact)
+        this.facts.push(checkedAs<TapeFact>(line))
         return
       case 'reads':
         for (const value of line.values as unknown[]) this.items.push(reading(value, number))
         return
       case 'events':
         for (const event of line.events as unknown[])
-          this.items.push({ type: 'event', n: line.n, event } as unknown as TapeItem)
+          this.items.push({ type: 'event', n: line.n as number, event: event as ModelEvent })
         return
       case 'request':
         this.#addRequest(line, number)
         return
       default:
-        this.items.push(line as unknown as TapeItem)
+        this.items.push(checkedAs<TapeItem>(line))
     }
   }
 

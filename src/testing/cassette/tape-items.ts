@@ -8,6 +8,7 @@ import {
   AgentRateLimitError,
   messageOf,
 } from '../../core/errors.ts'
+import { checkedAs } from '../../core/is-record.ts'
 import type { EntryBody, Log } from '../../core/log.ts'
 import type { ClassifiedError, ModelEvent, ModelRequest, ProviderMeta } from '../../core/provider.ts'
 import type { ToolContext, ToolSpec } from '../../core/tool.ts'
@@ -168,7 +169,7 @@ export function fromTapedError({ name, message, fields = {} }: TapedError): Erro
   const options = { provider: String(provider ?? ''), providerCode, retryable, refused }
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
   const error = known
-    ? new known(message, given as unknown as ConstructorParameters<typeof AgentProviderError>[1])
+    ? new known(message, checkedAs<ConstructorParameters<typeof AgentProviderError>[1]>(given))
     : new Error(message)
   if (!known) error.name = name
   return Object.assign(error, known ? rest : fields)

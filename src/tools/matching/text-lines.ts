@@ -89,7 +89,7 @@ export function withLfEndings(text: string): string {
   return text.split('\r\n').join('\n').replaceAll('\r', '\n')
 }
 
-/** Converts ascending positions in `plainEndings(text)` to positions in `text`, never between `\r` and `\n`. */
+/** Converts ascending positions in `withLfEndings(text)` to positions in `text`, never between `\r` and `\n`. */
 export function originalPositions(text: string, positions: readonly number[]): number[] {
   let pairs = 0
   let next = text.indexOf('\r\n')

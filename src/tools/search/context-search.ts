@@ -1,4 +1,3 @@
-import type { ToolContext } from '../../core/tool.ts'
 import { typeFilter } from './file-types.ts'
 import {
   enterFolder,
@@ -10,7 +9,14 @@ import {
 } from './ignore-rules.ts'
 import { comparePaths } from './order.ts'
 import { pathFilter } from './path-filter.ts'
-import { createPager, type SearchGaps, type SearchQuery, type SearchResult, type SearchRoot } from './query.ts'
+import {
+  createPager,
+  type SearchContext,
+  type SearchGaps,
+  type SearchQuery,
+  type SearchResult,
+  type SearchRoot,
+} from './query.ts'
 import { startSearch } from './start-search.ts'
 
 /** Limits of a search in which each file costs a request. */
@@ -31,7 +37,7 @@ type Counted = { -readonly [Key in keyof SearchGaps]: SearchGaps[Key] }
 export async function searchThroughContext(
   query: SearchQuery,
   root: SearchRoot,
-  ctx: ToolContext,
+  ctx: SearchContext,
   limits: ContextSearchLimits = contextSearchLimits,
 ): Promise<SearchResult> {
   const gaps: Counted = {}
@@ -79,7 +85,7 @@ interface Bounds {
 }
 
 /** All wanted files, in order. */
-async function filesOf(query: SearchQuery, root: SearchRoot, ctx: ToolContext, bounds: Bounds): Promise<string[]> {
+async function filesOf(query: SearchQuery, root: SearchRoot, ctx: SearchContext, bounds: Bounds): Promise<string[]> {
   const { limits, gaps } = bounds
   const { acceptsFile, entersFolder } = pathFilter(query.filter)
   const hasType = typeFilter(query.type)
@@ -109,7 +115,7 @@ export interface FolderListing {
 
 export interface ContextWalk {
   readonly root: SearchRoot
-  readonly ctx: ToolContext
+  readonly ctx: SearchContext
   readonly folders: FolderListing
   readonly depth: number | undefined
   entersFolder(path: string): boolean
@@ -149,7 +155,7 @@ async function* visit(
 const rulesName = '.gitignore'
 const bare = (name: string): string => (name.endsWith('/') ? name.slice(0, -1) : name)
 
-async function readRules({ execution, handle }: ToolContext, folder: string): Promise<IgnoreFile | undefined> {
+async function readRules({ execution, handle }: SearchContext, folder: string): Promise<IgnoreFile | undefined> {
   try {
     return parseIgnoreFile(await execution.readFile(handle, `${folder.replace(/\/+$/, '')}/${rulesName}`))
   } catch {
@@ -168,7 +174,7 @@ async function outerRules({ root, ctx }: ContextWalk): Promise<IgnoreChain> {
 }
 
 /** One request per folder. Links to folders look like files; reading one of them fails, and it is skipped. */
-export function foldersByListing({ path }: SearchRoot, { execution, handle }: ToolContext): FolderListing {
+export function foldersByListing({ path }: SearchRoot, { execution, handle }: SearchContext): FolderListing {
   return {
     namesIn: (prefix) =>
       execution.listFiles(handle, prefix === '' ? path : `${path}/${prefix.slice(0, -1)}`).catch(() => []),
@@ -179,7 +185,7 @@ export function foldersByListing({ path }: SearchRoot, { execution, handle }: To
 /** One request for all folders, if there is a shell with `find`. */
 export async function foldersByFind(
   root: SearchRoot,
-  ctx: ToolContext,
+  ctx: SearchContext,
   maxBytes: number | undefined,
 ): Promise<FolderListing | undefined> {
   if (!ctx.execution.capabilities.shell) return undefined
@@ -198,7 +204,7 @@ export async function foldersByFind(
 const maxOutputLength = 16 * 1024 * 1024
 const findLimitMs = 30_000
 
-async function find(root: SearchRoot, ctx: ToolContext, test: string): Promise<string[] | undefined> {
+async function find(root: SearchRoot, ctx: SearchContext, test: string): Promise<string[] | undefined> {
   const { execution, handle, signal } = ctx
   let output = ''
   const { exitCode, stdout } = await execution.exec(handle, `find . -name .git -prune -o -type f ${test} -print0`, {

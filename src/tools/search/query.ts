@@ -1,5 +1,8 @@
-import type { ToolCheck } from '../../core/tool.ts'
+import type { ToolCheck, ToolContext } from '../../core/tool.ts'
 import type { PathFilterSpec } from './path-filter.ts'
+
+/** Where a search looks for files. */
+export type SearchContext = Pick<ToolContext, 'execution' | 'handle' | 'signal'>
 
 /** A search request; plain data, so that it can be sent to another thread. */
 export interface SearchQuery {

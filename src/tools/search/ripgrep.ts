@@ -1,10 +1,10 @@
 import type { ExecResult } from '../../core/execution.ts'
-import type { ToolContext } from '../../core/tool.ts'
 import { nameGlobs, type PathFilterSpec, skippableGlobs } from './path-filter.ts'
 import {
   badPattern,
   maxLineLength,
   newlineInPattern,
+  type SearchContext,
   type SearchGaps,
   type SearchQuery,
   type SearchResult,
@@ -14,7 +14,7 @@ import {
 import { ripgrepOutput } from './ripgrep-output.ts'
 
 /** Programs to try, best first. */
-export async function ripgrepPrograms({ execution }: ToolContext): Promise<string[]> {
+export async function ripgrepPrograms({ execution }: SearchContext): Promise<string[]> {
   const packaged = execution.capabilities.hostPrograms ? await packagedRipgrep() : undefined
   return packaged === undefined ? ['rg'] : [packaged, 'rg']
 }
@@ -32,7 +32,7 @@ export async function searchWithRipgrep(
   program: string,
   query: SearchQuery,
   root: SearchRoot,
-  { execution, handle, signal }: ToolContext,
+  { execution, handle, signal }: SearchContext,
 ): Promise<SearchResult | undefined> {
   const output = ripgrepOutput(query)
   let stderr = ''
@@ -40,6 +40,7 @@ export async function searchWithRipgrep(
     cwd: root.kind === 'folder' ? root.path : root.path.slice(0, root.path.lastIndexOf('/') + 1),
     timeout: query.limitMs,
     signal,
+    ...(program.startsWith('/') && { programs: [program] }),
     onOutput(text, from) {
       if (from === 'stdout') output.take(text)
       else if (stderr.length < maxStderrLength) stderr += text

@@ -3,7 +3,7 @@ import type { ExecutionHandle } from '../../core/execution.ts'
 import type { ToolContext } from '../../core/tool.ts'
 import { withFile } from '../../platform/files-of.ts'
 import { fileProblem } from '../file-problem.ts'
-import type { SearchQuery, SearchResult, SearchRoot } from './query.ts'
+import type { SearchContext, SearchQuery, SearchResult, SearchRoot } from './query.ts'
 
 /** The options of `createGlobTool` and `createGrepTool`. */
 export interface SearcherOptions {
@@ -14,7 +14,7 @@ export interface SearcherOptions {
 }
 
 /** Searches with the best available method, which is remembered per handle. */
-type Searcher = (query: SearchQuery, root: SearchRoot, ctx: ToolContext) => Promise<SearchResult>
+type Searcher = (query: SearchQuery, root: SearchRoot, ctx: SearchContext) => Promise<SearchResult>
 
 export function createSearcher({ ripgrep }: SearcherOptions = {}): Searcher {
   /** The programs to try, per handle. */
@@ -51,7 +51,7 @@ export function createSearcher({ ripgrep }: SearcherOptions = {}): Searcher {
 }
 
 /** Ripgrep searches a named file even if it is binary; here binary files are never searched. */
-async function isBinary({ path }: SearchRoot, ctx: ToolContext): Promise<boolean> {
+async function isBinary({ path }: SearchRoot, ctx: SearchContext): Promise<boolean> {
   const { isUtf16 } = await import('./file-text.ts')
   try {
     const head = Buffer.from(await withFile(ctx, path, ({ read }) => read(0, 65_536)))

@@ -1,12 +1,12 @@
 import type { ExecResult } from '../../core/execution.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { CollectedOutput } from './output-collector.ts'
-import { exitOneMeansNo } from './shell-safety.ts'
 
 /** An ended command with its output. */
 interface EndedCommand {
-  readonly command: string
   readonly result: ExecResult
+  /** Its exit code means "nothing found" or "false", and is no failure. */
+  readonly isNo?: boolean
   readonly output: CollectedOutput
   readonly elapsedMs: number
   /** 0 for no limit. */
@@ -21,10 +21,10 @@ interface EndedCommand {
 
 /** The result of an ended command for the model. */
 export function shellResult(ended: EndedCommand, { metadata }: { readonly metadata: boolean }): ShellToolResult {
-  const { command, result, output, elapsedMs } = ended
+  const { result, output, elapsedMs, isNo = false } = ended
   const { exitCode, signal, leftRunning } = result
   const timedOut = isTimedOut(ended)
-  const isError = exitCode !== 0 && !(exitCode === 1 && exitOneMeansNo(command))
+  const isError = exitCode !== 0 && !isNo
   const body = withTruncationMarker(output)
   const details = {
     exitCode,
@@ -33,6 +33,7 @@ export function shellResult(ended: EndedCommand, { metadata }: { readonly metada
     ...(timedOut && { timedOut }),
     ...(output.dropped > 0 && { droppedBytes: output.dropped }),
     ...(leftRunning?.length && { leftRunning }),
+    ...(result.sandbox && { sandbox: result.sandbox }),
   }
   return {
     output: metadata ? joinLines(body || '(no output)', footerOf(ended, timedOut)) : body,
@@ -75,6 +76,7 @@ function footerOf(ended: EndedCommand, timedOut: boolean): string {
     timedOut && afterTimeout(ended),
     output.overwritten > 0 && `${output.overwritten} overwritten progress lines left out`,
     leftRunningNote(ended),
+    sandboxNote(ended),
   ].filter((note) => typeof note === 'string')
   const end = timedOut ? `timed out after ${timeoutMs}ms` : endOf(result)
   return [`(${end}, ${elapsedMs}ms)`, ...notes.map((note) => `(${note})`)].join('\n')
@@ -87,6 +89,13 @@ function afterTimeout({ timeoutMs, maxTimeoutMs, background }: EndedCommand): st
     background && 'use background: true for what takes longer or never ends',
   ].filter((way) => typeof way === 'string')
   return ['it was stopped; the output is what came until then', ...ways].join('; ')
+}
+
+function sandboxNote({ result }: EndedCommand): string | undefined {
+  const hint = result.sandbox?.hint
+  return (
+    hint && `${hint}. If it has to reach that, run it again with outside: true and say why; a person is asked first`
+  )
 }
 
 function leftRunningNote({ result, background, isJob }: EndedCommand): string | undefined {

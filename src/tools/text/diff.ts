@@ -1,6 +1,6 @@
 import { visibleName } from '../../platform/visible-text.ts'
 
-interface DiffOptions {
+export interface DiffOptions {
   /** Lines shown around a change. Default 3. */
   readonly context?: number
   /** A longer diff is cut after a line, and a line longer than a sixteenth of it inside, with a note. Default 65,536. */

@@ -1,5 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { testInTurns } from '../../../test/soak.ts'
 import { readableHtml } from './readable-html.ts'
+
+// Each of them reads a large page.
+const test = testInTurns(2)
 
 test('a long page is read in a thread of its own, with the same result', async () => {
   const page = (rows: number): string =>

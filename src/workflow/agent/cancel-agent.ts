@@ -1,4 +1,4 @@
-import { SessionBusyError } from '../../core/errors.ts'
+import { SessionBusyError, SessionNotFoundError } from '../../core/errors.ts'
 import type { EntryBody } from '../../core/log.ts'
 import { yieldEntry } from '../../plugins/yield-note.ts'
 import { unknownAgentMessage } from '../agent-instance.ts'
@@ -88,6 +88,8 @@ async function endOrPause({ id, store, log, dependencies }: LiveAgent, runId: st
         entries.some((entry) => entry.type === 'run_ended' || (entry.type === 'run_started' && entry.runId !== runId))
       )
         return
+  } catch (error) {
+    if (!(error instanceof SessionNotFoundError)) throw error // it was deleted, as the next look finds
   } finally {
     cancelTimer()
     done.abort()

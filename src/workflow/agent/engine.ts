@@ -9,6 +9,7 @@ import type { ToolDef } from '../../core/tool.ts'
 import { toolResultToText } from '../../core/tool-output.ts'
 import { createAgent, type LiberoAgent } from '../../create-agent.ts'
 import { toolSearchName } from '../../extensions/disclosure/lazy-tool.ts'
+import { AgentClosedError } from '../../mcp/agent-closed-error.ts'
 import { pluginExtension } from '../../plugins/extension.ts'
 import type { LogViews } from '../../plugins/log-views.ts'
 import type { PluginServices, SubAgentPreset } from '../../plugins/plugin.ts'
@@ -237,14 +238,11 @@ function errorHooks(agent: string, onError: (error: Error) => void): AgentHookMa
   return {
     'hook:error': ({ hook, error }) => onError(new Error(`a handler of "${hook}" failed`, { cause: error })),
     'mcp:error': ({ name, error }) => {
-      if (messageOf(error) === closingError) return
+      if (error instanceof AgentClosedError) return
       onError(new Error(`${agent}: its MCP server "${name}" failed: ${messageOf(error)}`, { cause: error }))
     },
   }
 }
-
-/** The error of a server that was still connecting when its agent was closed. */
-const closingError = 'the agent is going away'
 
 /** The engine of an agent, created on first use, and again after it was released. */
 export class LazyEngine {

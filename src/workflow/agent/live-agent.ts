@@ -1,3 +1,4 @@
+import type { SessionAnswer } from '../../authority/answer-session.ts'
 import type { Meta } from '../../core/meta.ts'
 import { parsePrompt } from '../../core/run-options.ts'
 import type { Session, SessionStore } from '../../core/store.ts'
@@ -5,10 +6,10 @@ import type { PromptPart } from '../../core/turn.ts'
 import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
 import type { PromptState } from '../../plugins/prompts/prompt.ts'
 import { loadSession } from '../../sessions/session.ts'
+import type { FileHistory } from '../../snapshots/file-history.ts'
 import type { AgentInstance } from '../definitions/definition.ts'
 import { EventListeners, type Updates } from '../listeners.ts'
 import { AgentRollback } from '../rollback/agent-rollback.ts'
-import type { FileHistory } from '../rollback/file-history.ts'
 import { MessageFiles } from '../rollback/message-files.ts'
 import type { AgentHandler, WorkflowDependencies } from '../workflow-contract.ts'
 import { AgentLog } from './agent-log.ts'
@@ -78,7 +79,7 @@ export class LiveAgent {
       onClosed: (reason) => this.#stop.abort(new Error(reason)), // another process closed it during a run of ours
     })
     const { views } = this.log
-    this.#files = new MessageFiles({ files, recorded: views.messages.files, onError })
+    this.#files = new MessageFiles({ agentId: this.id, files, recorded: views.messages.files, onError })
     this.runs = new EngineRuns({
       ...{ agentId: this.id, session, views, dependencies, writer: this.writer, updates },
       engine: () => this.engine.load(),
@@ -205,10 +206,7 @@ export class LiveAgent {
   }
 
   /** Allows or denies a call, and continues. */
-  async decide(
-    callId: string,
-    answer: { decision: 'allow' | 'deny'; by?: string; note?: string },
-  ): Promise<AgentInstanceLatestStatus> {
+  async decide(callId: string, answer: SessionAnswer): Promise<AgentInstanceLatestStatus> {
     await this.pending.decide(callId, answer)
     return this.resume()
   }

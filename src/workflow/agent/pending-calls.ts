@@ -1,3 +1,4 @@
+import type { SessionAnswer } from '../../authority/answer-session.ts'
 import { isChildOf } from '../../core/children.ts'
 import type { PendingCall, Session } from '../../core/store.ts'
 import { loadSession } from '../../sessions/session.ts'
@@ -33,10 +34,7 @@ export class PendingCalls {
   }
 
   /** Records the decision about a call. The first decision counts. */
-  async decide(
-    name: string,
-    answer: { readonly decision: 'allow' | 'deny'; readonly by?: string; readonly note?: string },
-  ): Promise<void> {
+  async decide(name: string, answer: SessionAnswer): Promise<void> {
     const call = await this.#find(name, 'permission')
     const engine = await this.#agent.engine.load()
     const root = await this.#agent.current() // for a denial too, so that of two decisions the earlier one comes first

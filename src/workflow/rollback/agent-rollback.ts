@@ -1,8 +1,8 @@
 import { SessionBusyError } from '../../core/errors.ts'
 import type { EntryBody } from '../../core/log.ts'
 import type { UserContent } from '../../plugins/message.ts'
+import type { RollbackPlan, RollbackResult } from '../../snapshots/file-snapshots.ts'
 import type { LiveAgent } from '../agent/live-agent.ts'
-import type { RollbackPlan, RollbackResult } from './file-snapshots.ts'
 import type { MessageFiles } from './message-files.ts'
 
 /** Removes messages of an agent, and restores files. Only while no process runs the agent. */

@@ -3,10 +3,11 @@ import type { EntryBody } from '../../core/log.ts'
 import type { SessionTurn } from '../../core/turn.ts'
 import type { MessageSnapshots, TurnSnapshots } from '../../plugins/turn-snapshots.ts'
 import { snapshotEntry } from '../../plugins/turn-snapshots.ts'
-import type { FileHistory } from './file-history.ts'
-import type { RollbackConflict, RollbackPlan, RollbackResult, Snapshot } from './file-snapshots.ts'
+import type { FileHistory } from '../../snapshots/file-history.ts'
+import type { RollbackPlan, RollbackResult, Snapshot, Work } from '../../snapshots/file-snapshots.ts'
 
 interface MessageFilesOptions {
+  readonly agentId: string
   /** Absent without the option `snapshots`. */
   readonly files: FileHistory | undefined
   /** The snapshots that the log of the agent names. */
@@ -28,7 +29,7 @@ export class MessageFiles {
 
   /** Takes the snapshot before the work on a message. */
   async takeBefore(): Promise<void> {
-    this.#before = await this.#options.files?.take()
+    this.#before = await this.#options.files?.take({ owner: this.#options.agentId })
   }
 
   /** Logs that snapshot together with the message. */
@@ -42,9 +43,9 @@ export class MessageFiles {
 
   /** Takes and logs the snapshot after the work on a message. */
   async recordAfter(append: Append): Promise<void> {
-    const { files, recorded, onError } = this.#options
+    const { files, recorded, onError, agentId } = this.#options
     const messageId = files && recorded.lastMessageId
-    const after = messageId === undefined ? undefined : await files?.take()
+    const after = messageId === undefined ? undefined : await files?.take({ owner: agentId, tidy: true })
     if (messageId === undefined || !after) return
     try {
       await append(snapshotEntry({ messageId, folder: '.', after }))
@@ -56,7 +57,7 @@ export class MessageFiles {
   /** What `rollback` would do. */
   async plan(messageId: string): Promise<RollbackPlan> {
     const { files, turns } = await this.#messagesSince(messageId, { force: false })
-    return planMessages(files, turns)
+    return (await files.snapshots()).plan(turns)
   }
 
   /**
@@ -68,11 +69,12 @@ export class MessageFiles {
     { force, append }: { readonly force: boolean; readonly append: Append },
   ): Promise<RollbackResult> {
     const { files, turns, withIt } = await this.#messagesSince(messageId, { force })
-    const results: RollbackResult[] = []
-    for (const turn of turns.toReversed()) results.push(await files.rollback({ ...turn, force }))
-    const result = combine(results)
+    const { agentId: owner } = this.#options
+    const snapshots = await files.snapshots()
+    const result = await snapshots.rollback(turns, { owner, force })
     const isPartial = result.conflicts.length + result.failed.length > 0
     await append(snapshotEntry({ messageId, folder: '.', isRolledBack: true, withIt, isPartial, undo: result.undo }))
+    await snapshots.end(owner)
     return result
   }
 
@@ -81,8 +83,8 @@ export class MessageFiles {
     messageId: string,
     { force, append }: { readonly force: boolean; readonly append: Append },
   ): Promise<RollbackResult> {
-    const { recorded } = this.#options
-    const files = this.#history()
+    const { recorded, agentId: owner } = this.#options
+    const snapshots = await this.#history().snapshots()
     const undo = recorded.undoOf(messageId)
     const since = recorded.since(messageId)
     if (!undo) {
@@ -92,11 +94,13 @@ export class MessageFiles {
         `the files were not rolled back to before the message "${messageId}"; there is nothing to undo`,
       )
     }
-    const result = await files.rollback({ before: undo.before as Snapshot, after: undo.after as Snapshot, force })
+    const work = { before: undo.before as Snapshot, after: undo.after as Snapshot }
+    const result = await snapshots.rollback([work], { owner, force })
     const withIt = since.slice(1).filter(({ rolledBack }) => rolledBack?.to === messageId)
     await append(
       snapshotEntry({ messageId, folder: '.', isRolledBack: false, withIt: withIt.map((one) => one.messageId) }),
     )
+    await snapshots.end(owner)
     return result
   }
 
@@ -121,11 +125,11 @@ export class MessageFiles {
         `the files were already rolled back to before the message "${messageId}"; to do it again, use force`,
       )
     const isDone = ({ rolledBack }: MessageSnapshots): boolean => !force && rolledBack?.isPartial === false
-    const turns: SnapshotPair[] = []
+    const turns: Work[] = []
     for (const [i, one] of known.entries()) {
       const { before, after = known[i + 1]?.before } = one
       if (isDone(one)) continue
-      const end = after ?? (force ? await files.take() : undefined)
+      const end = after ?? (force ? await files.take({ owner: this.#options.agentId }) : undefined)
       if (!before || !end)
         throw new RollbackError(
           'cut_off',
@@ -141,7 +145,7 @@ export class MessageFiles {
 interface RollbackScope {
   readonly files: FileHistory
   /** Oldest first. */
-  readonly turns: readonly SnapshotPair[]
+  readonly turns: readonly Work[]
   /** Later messages whose files are restored together with those of the given one. */
   readonly withIt: readonly string[]
 }
@@ -153,58 +157,6 @@ function checkNotWithOther(messageId: string, [own]: readonly MessageSnapshots[]
     'with_another',
     `the files were already rolled back to before the message "${to}", including the changes of the message "${messageId}"; undoRollback with "${to}" undoes that`,
   )
-}
-
-/** Combines the results of several rollbacks, in their order. */
-function combine(results: readonly RollbackResult[]): RollbackResult {
-  const kinds = new Map<string, 'restored' | 'deleted'>()
-  for (const { restored, deleted } of results) {
-    for (const path of restored) kinds.set(path, 'restored')
-    for (const path of deleted) kinds.set(path, 'deleted')
-  }
-  const all = (wanted: string): string[] => [...kinds].flatMap(([path, kind]) => (kind === wanted ? [path] : []))
-  const conflicts = new Map(results.flatMap((one) => one.conflicts.map((conflict) => [conflict.path, conflict])))
-  return {
-    restored: all('restored'),
-    deleted: all('deleted'),
-    conflicts: [...conflicts.values()],
-    failed: [...new Set(results.flatMap(({ failed }) => failed))],
-    undo: { before: results[0]!.undo.before, after: results.at(-1)!.undo.after },
-  }
-}
-
-/** The files before and after the work on one message. */
-interface SnapshotPair {
-  readonly before: Snapshot
-  readonly after: Snapshot
-}
-
-/** What rolling back several messages, given oldest first, would do. */
-async function planMessages(files: FileHistory, turns: readonly SnapshotPair[]): Promise<RollbackPlan> {
-  const kinds = new Map<string, 'restore' | 'delete' | 'nothing'>()
-  const conflicts = new Map<string, RollbackConflict>()
-  /** Changed by others between two of the messages. */
-  const edited = new Set<string>()
-  for (const [i, turn] of [...turns.entries()].reverse()) {
-    const next = turns[i + 1]
-    if (next) for (const { path } of await files.diff(turn.after, next.before)) edited.add(path)
-    const plan = await files.plan(turn.before, turn.after)
-    const now = new Map(plan.conflicts.map((conflict) => [conflict.path, conflict]))
-    for (const { path, kind } of await files.diff(turn.before, turn.after)) {
-      const back = kind === 'added' ? 'delete' : 'restore'
-      if (kinds.has(path)) {
-        if (edited.has(path)) conflicts.set(path, { path, why: 'it was changed by others between two messages' })
-        else if (!conflicts.has(path)) kinds.set(path, back)
-      } else {
-        const isGone = ![...plan.restore, ...plan.delete].includes(path)
-        if (now.has(path)) conflicts.set(path, now.get(path)!)
-        kinds.set(path, isGone ? 'nothing' : back)
-      }
-      edited.delete(path)
-    }
-  }
-  const all = (wanted: string): string[] => [...kinds].flatMap(([path, kind]) => (kind === wanted ? [path] : []))
-  return { restore: all('restore'), delete: all('delete'), conflicts: [...conflicts.values()] }
 }
 
 /** A rollback, or its undo, was refused. Nothing was changed. */

@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   agents,
   alert,
   begin,
-  cleanUps,
   hour,
   iso,
   minute,
@@ -34,7 +33,7 @@ function process(world: World) {
 
 function sqliteFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'libero-schedules-'))
-  cleanUps.push(() => rmSync(folder, { recursive: true }))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
   return join(folder, 'sessions.db')
 }
 
@@ -50,7 +49,7 @@ const worlds: Record<string, (pollMs: number) => World & { readonly again: () =>
     const path = sqliteFile()
     const again = (): SessionStore => {
       const store = createSqliteStore({ path, clock, pollMs })
-      cleanUps.push(() => store.close())
+      onTestFinished(() => store.close())
       return store
     }
     return { clock, store: again(), again }

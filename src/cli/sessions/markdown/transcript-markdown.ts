@@ -1,6 +1,6 @@
 import type { SessionContentBlock } from '../../../core/turn.ts'
 import { fullyVisible, visibleText } from '../../../platform/visible-text.ts'
-import { formatDate } from '../../screen/format.ts'
+import { formatDate } from '../../../tui/rows/format.ts'
 import { escapeHtml } from '../page/html.ts'
 import { callStatus, decisionText, describeCall } from '../transcript-view/call-text.ts'
 import { editDiff } from '../transcript-view/edit-diff.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { elementsIn, strangersIn } from '../../../../test/cli/page-elements.ts'
 import type { EntryBody, LogEntry } from '../../../core/log.ts'
 import type { SessionContentBlock } from '../../../core/turn.ts'
-import { emptyRecord, recordAfter, summaryOf } from '../../../sessions/session-record.ts'
+import { applyEntries, emptySummary, summaryOf } from '../../../sessions/stored-summary.ts'
 import { buildTranscriptView, type ChildTranscriptView } from '../transcript-view/transcript-view.ts'
 import { markdownRenderer } from './markdown-renderer.ts'
 import { transcriptPage } from './transcript-page.ts'
@@ -74,7 +74,7 @@ function worst(): LogEntry[] {
   )
 }
 
-const record = recordAfter(emptyRecord, [{ seq: 1, id: 'e', at: 0, type: 'label', text: 'x' }], 0)
+const record = applyEntries(emptySummary, [{ seq: 1, id: 'e', at: 0, type: 'label', text: 'x' }], 0)
 const info = { ...summaryOf(record, { id: hostile, isHeld: false, mail: 'none' }), updatedAt: 1000 }
 
 test('UI-05 UI-10 foreign text never becomes an element, wherever it appears', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { DocumentBlock, SessionContentBlock, ToolOutput } from '../../../core/turn.ts'
-import { formatDate } from '../../screen/format.ts'
+import { formatDate } from '../../../tui/rows/format.ts'
 import { callStatus, decisionText, describeCall } from '../transcript-view/call-text.ts'
 import { editDiff } from '../transcript-view/edit-diff.ts'
 import { headerRows } from '../transcript-view/header-rows.ts'

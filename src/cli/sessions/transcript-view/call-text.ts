@@ -1,3 +1,4 @@
+import { isDenied } from '../../../core/edit-outcomes.ts'
 import { fullyVisible } from '../../../platform/visible-text.ts'
 import { visibleLine } from '../session-title.ts'
 import type { CallApproval, CallPart } from './transcript-view.ts'
@@ -15,14 +16,11 @@ export function describeCall({ input }: Pick<CallPart, 'input'>, columns = 100):
 }
 
 /** The status of a call; an empty text if it simply succeeded. */
-export function callStatus({ approvals, output, isError, outcome }: CallPart): {
+export function callStatus({ approvals, isWaiting, output, isError, outcome }: CallPart): {
   tone: 'good' | 'bad' | 'waits'
   text: string
 } {
-  if (output === undefined) {
-    const isAsked = approvals.some(({ decision }) => decision === 'asked')
-    return { tone: 'waits', text: isAsked ? 'waits for you' : 'no result' }
-  }
+  if (output === undefined) return { tone: 'waits', text: isWaiting ? 'waits for you' : 'no result' }
   if (approvals.some(({ decision }) => decision === 'deny')) return { tone: 'bad', text: 'refused' }
   const special = outcome === undefined ? undefined : outcomes[outcome]
   if (special !== undefined) return { tone: 'bad', text: special }
@@ -33,12 +31,13 @@ export function callStatus({ approvals, output, isError, outcome }: CallPart): {
 }
 
 /** The decision about a call and who made it. */
-export function decisionText({ decision, by = 'a person', note }: CallApproval): string {
+export function decisionText({ decision, by = 'a person', note, edits }: CallApproval): string {
   if (decision === 'asked') return 'Waits for an answer'
-  return fullyVisible(`${decisions[decision]} by ${by}${note === undefined ? '' : `: ${note}`}`)
+  const what = edits ? ` ${edits.length - edits.filter(isDenied).length} of ${edits.length} edits` : ''
+  return fullyVisible(`${decisions[decision]}${what} by ${by}${note === undefined ? '' : `: ${note}`}`)
 }
 
-const decisions = { allow: 'Allowed', deny: 'Refused', expired: 'Not answered in time, asked' }
+const decisions = { allow: 'Allowed', deny: 'Refused', expired: 'Not answered in time, asked', reply: 'Answered' }
 
 const outcomes: Readonly<Record<string, string>> = {
   timeout: 'took too long',

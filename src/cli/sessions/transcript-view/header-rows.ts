@@ -1,4 +1,4 @@
-import { formatDate } from '../../screen/format.ts'
+import { formatDate } from '../../../tui/rows/format.ts'
 import { statusLabel } from '../status-label.ts'
 import { totalsLine } from './totals.ts'
 import type { TranscriptView } from './transcript-view.ts'

@@ -1,6 +1,5 @@
-import type { LogEntry } from '../../../core/log.ts'
-import type { TurnUsage } from '../../../core/turn.ts'
-import { formatCost, formatCount } from '../../screen/format.ts'
+import { formatCost, formatCount } from '../../../tui/rows/format.ts'
+import type { SessionView } from '../../../view/session-view.ts'
 
 /** The tokens and cost of a session. */
 export interface Totals {
@@ -12,13 +11,8 @@ export interface Totals {
 }
 
 /** Includes turns that were rewound. */
-export function totalsOf(entries: readonly LogEntry[]): Totals {
-  let totals: Totals = { input: 0, output: 0 }
-  for (const entry of entries) {
-    const usage = entry.type === 'turn' ? entry.turn.usage : entry.type === 'usage' ? entry.usage : undefined
-    if (usage) totals = addTotals(totals, countOf(usage))
-  }
-  return totals
+export function totalsOf({ input, output, cacheRead, cacheCreation, cost }: SessionView['usage']): Totals {
+  return { input: input + cacheRead + cacheCreation, output, ...(cost !== undefined && { cost }) }
 }
 
 export function addTotals(one: Totals, other: Totals): Totals {
@@ -32,12 +26,3 @@ export function totalsLine({ input, output, cost }: Totals): string | undefined 
   const tokens = `${formatCount(input)} tokens in, ${formatCount(output)} out`
   return cost === undefined ? tokens : `${tokens}, ${formatCost(cost)}`
 }
-
-const countOf = ({ input, output, cacheRead = 0, cacheCreation = 0, cost }: TurnUsage): Totals => ({
-  input: number(input) + number(cacheRead) + number(cacheCreation),
-  output: number(output),
-  ...(cost !== undefined && { cost: number(cost) }),
-})
-
-/** An imported log may hold anything. */
-const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)

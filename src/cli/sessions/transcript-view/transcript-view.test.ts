@@ -5,7 +5,7 @@ import { importSession } from '../../../sessions/export.ts'
 import { createMemoryStore } from '../../../sessions/memory-store.ts'
 import { createSession } from '../../../sessions/session.ts'
 import { call, scripted, tool } from '../../../testing/index.ts'
-import { timeAgo } from '../../screen/format.ts'
+import { timeAgo } from '../../../tui/rows/format.ts'
 import { exportLines } from '../export.ts'
 import { transcriptMarkdown } from '../markdown/transcript-markdown.ts'
 import { editDiff } from './edit-diff.ts'
@@ -17,7 +17,7 @@ const secret = ['sk', 'made', 'up', '1234567890abcdef'].join('-')
 
 const callsIn = ({ parts }: TranscriptView): CallPart[] => parts.filter((part) => part.type === 'call')
 
-test('a transcript has the messages, the calls with their results, and the cost', async () => {
+test('SV14 a transcript has the messages, the calls with their results, and the cost', async () => {
   const store = createMemoryStore()
   const session = await createSession({ store, id: 's' })
   const tools = { look: tool('look', () => 'a pear'), fail: tool('fail', () => Promise.reject(new Error('broken'))) }

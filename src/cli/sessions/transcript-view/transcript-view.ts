@@ -1,13 +1,15 @@
 import { isChildOf } from '../../../core/children.ts'
+import type { EditDecision } from '../../../core/edit-outcomes.ts'
 import { SessionNotFoundError } from '../../../core/errors.ts'
 import type { CallOutcome, LogEntry } from '../../../core/log.ts'
 import type { SessionStore, SessionSummary } from '../../../core/store.ts'
-import type { SessionContentBlock, SessionTurn, ToolOutput } from '../../../core/turn.ts'
+import { type SessionContentBlock, type SessionTurn, type ToolOutput, textOf } from '../../../core/turn.ts'
 import { createRedactor, type Redactor } from '../../../platform/redact.ts'
 import { descendantsOf } from '../../../sessions/family.ts'
+import type { CallRow, Row } from '../../../view/rows.ts'
+import { emptyView, foldEntries } from '../../../view/session-view.ts'
 import { titleWithoutSecrets } from '../session-title.ts'
 import { addTotals, type Totals, totalsOf } from './totals.ts'
-import { TranscriptViewBuilder } from './transcript-view-builder.ts'
 
 /** A session for display in any format: messages, calls with their results, and approvals. */
 export interface TranscriptView extends SessionSummary {
@@ -42,17 +44,20 @@ export interface CallPart {
   readonly id: string
   readonly name: string
   readonly input: Readonly<Record<string, unknown>>
-  readonly approvals: CallApproval[]
-  output?: ToolOutput
-  isError?: boolean
-  outcome?: CallOutcome
+  readonly approvals: readonly CallApproval[]
+  readonly isWaiting?: true
+  readonly output?: ToolOutput
+  readonly isError?: boolean
+  readonly outcome?: CallOutcome
 }
 
 /** `asked` means that there is no answer yet. */
 export interface CallApproval {
-  readonly decision: 'asked' | 'allow' | 'deny' | 'expired'
+  readonly decision: 'asked' | 'allow' | 'deny' | 'expired' | 'reply'
   readonly by?: string
   readonly note?: string
+  /** The decision about each edit, if some were denied. */
+  readonly edits?: readonly EditDecision[]
 }
 
 interface NotePart {
@@ -103,11 +108,53 @@ export function buildTranscriptView(
   entries: readonly LogEntry[],
   children: readonly ChildTranscriptView[] = [],
 ): TranscriptView {
-  const builder = new TranscriptViewBuilder()
-  for (const entry of entries) builder.add(entry)
-  const totals = children.reduce((sum, child) => addTotals(sum, child.totals), totalsOf(entries))
+  const view = foldEntries(emptyView, entries)
+  const rows = [...view.rows]
+  const models = new Set(rows.flatMap((row) => (row.kind === 'answer' ? (row.model ?? []) : [])))
+  const totals = children.reduce((sum, child) => addTotals(sum, child.totals), totalsOf(view.usage))
   const { title = '' } = session
-  return { ...session, title, models: [...builder.models], totals, parts: builder.parts, children }
+  return { ...session, title, models: [...models], totals, parts: rows.flatMap(partOf), children }
+}
+
+function partOf(row: Row): TranscriptPart | [] {
+  const { seq, at } = row
+  switch (row.kind) {
+    case 'message':
+      return { type: 'said', seq, at, who: 'user', content: row.content.filter(isSaid) }
+    case 'answer':
+      if (row.content.length === 0) return []
+      return { type: 'said', seq, at, who: 'assistant', content: row.content, ...(row.model && { model: row.model }) }
+    case 'call':
+      return callPart(row)
+    case 'notice':
+      return { type: 'note', seq, at, text: row.text }
+    case 'compaction': {
+      const summary = textOf({ role: 'user', content: row.summary })
+      return { type: 'note', seq, at, text: `Everything above was summarised for the model:\n${summary}` }
+    }
+  }
+}
+
+const isSaid = (block: SessionContentBlock): block is MessagePart['content'][number] =>
+  block.type !== 'tool_call' && block.type !== 'tool_result'
+
+function callPart({ seq, at, id, name, input, raw, state, approvals = [], result }: CallRow): CallPart {
+  return {
+    ...{ type: 'call', seq, at, id, name, input: raw === undefined ? input : { raw } },
+    approvals: approvals.map(({ answer }) => {
+      if (!answer) return { decision: 'asked' }
+      const { decision, by, edits } = answer
+      const note = textOf({ role: 'user', content: answer.note ?? [] })
+      return {
+        decision,
+        ...(by !== undefined && { by }),
+        ...(note !== '' && { note }),
+        ...(edits && { edits }),
+      }
+    }),
+    ...(state === 'waiting' && { isWaiting: true }),
+    ...(result && { output: result.output, outcome: result.outcome, ...(result.isError && { isError: true }) }),
+  }
 }
 
 /** Sub-agents whose call is not in the transcript, for instance after a rewind. They are shown at its end. */

@@ -15,10 +15,13 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, describe, expect, test } from 'vitest'
-import { sampleOf } from '../../../../test/soak.ts'
+import { afterEach, describe, expect } from 'vitest'
+import { sampleOf, testInTurns } from '../../../../test/soak.ts'
 import type { KnowledgeStore, Wiki } from '../knowledge-store.ts'
 import { createTiddlyWikiStore, type TiddlyWikiWorkspace } from './tiddlywiki-store.ts'
+
+// Each test starts TiddlyWiki in a thread.
+const test = testInTurns(3)
 
 const scratch: string[] = []
 const stores: KnowledgeStore[] = []
@@ -210,7 +213,7 @@ describe('nothing is written outside of the folder of tiddlers', () => {
   ]
   const types = [undefined, 'image/png', 'application/javascript', 'application/json']
 
-  test.for(types)('whatever the title, with the type %s', async (type) => {
+  test.for(sampleOf(types, 1))('whatever the title, with the type %s', async (type) => {
     const { wiki, outside, at } = await sceneOf({})
     const kept: string[] = []
     for (const title of titles) {

@@ -2,12 +2,16 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect } from 'vitest'
+import { sampleOf, testInTurns } from '../../../../test/soak.ts'
 import { knowledgeContract } from '../knowledge-contract.ts'
 import type { KnowledgeStore, Tiddler, Wiki } from '../knowledge-store.ts'
 import { changeFiles, FileChanged } from './change-files.ts'
 import { stampOf } from './folder-reader.ts'
 import { createTiddlyWikiStore } from './tiddlywiki-store.ts'
+
+// Each test starts TiddlyWiki in a thread.
+const test = testInTurns(2)
 
 const scratch: string[] = []
 afterAll(async () => {
@@ -45,7 +49,7 @@ describe('a store on TiddlyWiki keeps the contract:', () => {
       return createTiddlyWikiStore({ workspaces: await Promise.all(named), clock, timeLimitMs: 60_000 })
     },
   })
-  for (const one of cases) test(one.name, one.run)
+  test.for(sampleOf(cases, 8))('$name', ({ run }) => run())
 })
 
 /** A wiki of files, by their names in its folder. */

@@ -1,13 +1,13 @@
 import * as fs from 'node:fs'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { codeOf, StoreError } from '../../../core/errors.ts'
 import { thisProcess } from '../../../platform/process-identity.ts'
 import { createListIndexes } from '../../sqlite/list-indexes.ts'
 import { loadSqlite } from '../../sqlite/open-database.ts'
 import { problemOf } from '../../sqlite/problems.ts'
-import { CachedStatements, type Statements } from '../../sqlite/statements.ts'
+import { type AnyRow, CachedStatements, type Statements, type TypedStatement } from '../../sqlite/statements.ts'
 import { type FileIdentity, fileIdentityAt, makeFolder } from '../files.ts'
 import { withFolderLock } from '../folder-lock.ts'
 import { indexFolder } from './change-file.ts'
@@ -93,7 +93,7 @@ export class IndexDatabase implements Statements {
     return now !== undefined && now.ino === this.#file?.ino && now.dev === this.#file.dev
   }
 
-  statement(sql: string): StatementSync {
+  statement<Row = AnyRow>(sql: string): TypedStatement<Row> {
     return this.#statements.statement(sql)
   }
 

@@ -1,7 +1,7 @@
-import { emptyRecord, type SessionPresence, type SessionRecord } from '../../session-record.ts'
-import { saveRecord } from '../../sqlite/record-columns.ts'
 import type { Statements } from '../../sqlite/statements.ts'
 import { decodeText, encodeText, verifiedValue } from '../../sqlite/stored-values.ts'
+import { saveSummary } from '../../sqlite/summary-columns.ts'
+import { emptySummary, type SessionPresence, type StoredSummary } from '../../stored-summary.ts'
 import type { LogState, MailState, SessionState } from './session-state.ts'
 
 /** A session in the index. Its id and parent are encoded by `encodeText`. */
@@ -26,35 +26,35 @@ export const rowColumns =
 
 /** The row of the folder with this name. */
 export function findRow(database: Statements, name: string): IndexRow | undefined {
-  return database.statement(findRowSql).get(name) as IndexRow | undefined
+  return database.statement<IndexRow>(findRowSql).get(name)
 }
 
 const findRowSql = `SELECT ${rowColumns} FROM sessions AS row WHERE row.name = ?`
 
 /** The row of the session with this encoded id. */
 export function findById(database: Statements, id: string): IndexRow | undefined {
-  return database.statement(findByIdSql).get(id) as IndexRow | undefined
+  return database.statement<IndexRow>(findByIdSql).get(id)
 }
 
 const findByIdSql = `SELECT ${rowColumns} FROM sessions AS row WHERE row.id = ?`
 
 const mails: readonly SessionPresence['mail'][] = ['none', 'messages', 'answer']
 
-/** The record of a row. Undefined if it is damaged. */
-export function recordIn({ key, record, record_sum }: IndexRow): SessionRecord | undefined {
+/** The summary of a row. Undefined if it is damaged. */
+export function storedSummaryIn({ key, record, record_sum }: IndexRow): StoredSummary | undefined {
   if (record === null || record_sum === null) return undefined
-  return verifiedValue({ body: record, sum: record_sum }, key) as SessionRecord | undefined
+  return verifiedValue({ body: record, sum: record_sum }, key) as StoredSummary | undefined
 }
 
 export const mailIn = ({ has_mail }: IndexRow): SessionPresence['mail'] => mails[has_mail] ?? 'none'
 
 /** What a row says. Undefined if it is damaged. */
 export function stateIn(row: IndexRow): SessionState | undefined {
-  const record = recordIn(row)
-  if (!record) return undefined
+  const summary = storedSummaryIn(row)
+  if (!summary) return undefined
   const { size, inbox, opener } = row
   const parent = row.parent === null ? undefined : decodeText(row.parent)
-  return { id: decodeText(row.id), parent, record, size, inbox, opener, mail: mailIn(row) }
+  return { id: decodeText(row.id), parent, summary, size, inbox, opener, mail: mailIn(row) }
 }
 
 /** Creates the row of a session. Returns it. Requires a transaction. */
@@ -75,14 +75,14 @@ export function removeRow(database: Statements, name: string): void {
   database.statement('DELETE FROM sessions WHERE name = ?').run(name)
 }
 
-/** Writes the record of a session. `before` is that of the row, if it is known. Requires a transaction. */
+/** Writes the summary of a session. `before` is that of the row, if it is known. Requires a transaction. */
 export function saveLog(
   database: Statements,
   { key }: IndexRow,
-  { record, size }: LogState,
-  before: SessionRecord = emptyRecord,
+  { summary, size }: LogState,
+  before: StoredSummary = emptySummary,
 ): void {
-  saveRecord(database, { key, before, after: record })
+  saveSummary(database, { key, before, after: summary })
   database.statement('UPDATE sessions SET size = ?, revision = revision + 1 WHERE key = ?').run(size, key)
 }
 

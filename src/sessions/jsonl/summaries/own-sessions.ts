@@ -1,21 +1,21 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import type { LogEntry } from '../../../core/log.ts'
-import { emptyRecord, recordAfter, type SessionRecord } from '../../session-record.ts'
+import { applyEntries, emptySummary, type StoredSummary } from '../../stored-summary.ts'
 import { logPath } from '../log-file.ts'
 import type { LogWriter } from '../log-writer.ts'
-import { type LogState, lookAtSession, type MailState, recordOfBase } from './session-state.ts'
+import { type LogState, lookAtSession, type MailState, summaryOfBase } from './session-state.ts'
 
 /** What a store object knows of a session that it writes. */
 export interface OwnSession {
   readonly id: string
   readonly parent: string | undefined
   readonly log: LogWriter
-  record: SessionRecord
-  /** The size of the log up to the last entry of the record. */
+  summary: StoredSummary
+  /** The size of the log up to the last entry of the summary. */
   size: number
-  /** The record in the index, as far as this store wrote it. */
-  saved?: { readonly record: SessionRecord; readonly body: string }
+  /** The summary in the index, as far as this store wrote it. */
+  saved?: { readonly summary: StoredSummary; readonly body: string }
 }
 
 /** A session that is about to be written. */
@@ -38,7 +38,7 @@ export interface Appended {
 /** So many sessions are remembered. */
 const maxSessions = 5000
 
-/** The sessions that a store object writes, with their records: each append changes them, and the index gets them later. */
+/** The sessions that a store object writes, with their summaries: each append changes them, and the index gets them later. */
 export class OwnSessions {
   readonly #dir: string
   readonly #sessions = new Map<string, OwnSession>()
@@ -56,7 +56,7 @@ export class OwnSessions {
     return this.#sessions.get(name)?.log === log
   }
 
-  /** Before the first append to a log: finds its record. */
+  /** Before the first append to a log: finds its summary. */
   async prepare(name: string, session: NewSession): Promise<void> {
     const preparing = this.#preparing.get(name) ?? this.#prepare(name, session)
     this.#preparing.set(name, preparing)
@@ -72,29 +72,29 @@ export class OwnSessions {
     this.#sessions.delete(name)
     const state = isStateOf(before, log) ? before : await this.#stateOf(name, { id, parent, log, ...known })
     if (!state || !isStateOf(state, log)) return
-    this.#sessions.set(name, { id, parent, log, record: state.record, size: state.size })
+    this.#sessions.set(name, { id, parent, log, summary: state.summary, size: state.size })
     if (this.#sessions.size > maxSessions) this.#sessions.delete(this.#sessions.keys().next().value ?? '')
   }
 
   async #stateOf(name: string, { id, log, findSelf, findBase }: NewSession): Promise<LogState | undefined> {
-    if (log.size === 0 && log.head === 0) return { record: emptyRecord, size: 0 }
+    if (log.size === 0 && log.head === 0) return { summary: emptySummary, size: 0 }
     if (log.size > 0) {
       const known = await findSelf()
       return isStateOf(known, log) ? known : lookAtSession(this.#dir, name, known)
     }
     const base = await findBase()
-    const record = base?.record.head === log.head ? base.record : await recordOfBase(join(this.#dir, name), id)
-    return { record, size: 0 }
+    const summary = base?.summary.head === log.head ? base.summary : await summaryOfBase(join(this.#dir, name), id)
+    return { summary, size: 0 }
   }
 
-  /** Adds an append to the record. Returns whether the session is known. */
+  /** Adds an append to the summary. Returns whether the session is known. */
   add(name: string, { originalEntries, lineBytes, blobBytes }: Appended): boolean {
     const session = this.#sessions.get(name)
-    if (session?.record.head !== (originalEntries[0]?.seq ?? 0) - 1) {
+    if (session?.summary.head !== (originalEntries[0]?.seq ?? 0) - 1) {
       this.#sessions.delete(name)
       return false
     }
-    session.record = recordAfter(session.record, originalEntries, lineBytes + blobBytes)
+    session.summary = applyEntries(session.summary, originalEntries, lineBytes + blobBytes)
     session.size += lineBytes
     return true
   }
@@ -107,7 +107,7 @@ export class OwnSessions {
 }
 
 function isStateOf(state: LogState | undefined, { head, size }: LogWriter): boolean {
-  return state?.record.head === head && state.size === size
+  return state?.summary.head === head && state.size === size
 }
 
 /** Whether the log at the path of a session is the one that this store wrote, and nothing of it is gone. */

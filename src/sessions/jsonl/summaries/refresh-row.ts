@@ -52,7 +52,7 @@ function hasLog(dir: string, name: string): boolean {
 function isSame(known: SessionState | undefined, state: SessionState | undefined): boolean {
   if (!known || !state) return known === state
   return (
-    known.record === state.record &&
+    known.summary === state.summary &&
     known.size === state.size &&
     known.mail === state.mail &&
     known.inbox === state.inbox &&
@@ -63,7 +63,7 @@ function isSame(known: SessionState | undefined, state: SessionState | undefined
 
 function saveState(database: IndexDatabase, row: IndexRow, state: SessionState, known: SessionState | undefined): void {
   saveParent(database, row, state.parent)
-  if (state.record !== known?.record || state.size !== known.size) saveLog(database, row, state, known?.record)
+  if (state.summary !== known?.summary || state.size !== known.size) saveLog(database, row, state, known?.summary)
   saveMail(database, row, state)
   saveOpener(database, row, state.opener)
 }

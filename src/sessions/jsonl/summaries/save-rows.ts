@@ -1,14 +1,23 @@
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { IndexDatabase } from './index-database.ts'
-import { addRow, findRow, type IndexRow, recordIn, saveLog, saveMail, saveOpener, saveParent } from './index-rows.ts'
+import {
+  addRow,
+  findRow,
+  type IndexRow,
+  saveLog,
+  saveMail,
+  saveOpener,
+  saveParent,
+  storedSummaryIn,
+} from './index-rows.ts'
 import { isCurrent, type OwnSession, type OwnSessions } from './own-sessions.ts'
 import { refreshRow } from './refresh-row.ts'
 import { mailState, openerOf } from './session-state.ts'
 
 /** What may have changed of a session, as bits. */
 export const Aspect = {
-  /** The log, by appends of this store object that are in its record. */
+  /** The log, by appends of this store object that are in its summary. */
   log: 1,
   /** Entries were appended that may take messages out of the inbox. */
   delivered: 2,
@@ -49,7 +58,7 @@ function saveRow(database: IndexDatabase, dir: string, name: string, aspects: nu
   if (aspects & Aspect.log) {
     const session = own.get(name)
     // In the transaction: another process may have taken or deleted the session since, and its row is the right one.
-    if (!session || !isCurrent(session, folder) || (row && row.head > session.record.head)) return false
+    if (!session || !isCurrent(session, folder) || (row && row.head > session.summary.head)) return false
     row ??= addRow(database, name, session)
     saveSession(database, row, name, session, own)
   }
@@ -67,8 +76,8 @@ function saveSession(
   session: OwnSession,
   own: OwnSessions,
 ): void {
-  const { record, saved } = session
+  const { summary, saved } = session
   saveParent(database, row, session.parent)
-  saveLog(database, row, session, saved?.body === row.record ? saved.record : recordIn(row))
-  own.setSaved(name, { record, body: JSON.stringify(record) })
+  saveLog(database, row, session, saved?.body === row.record ? saved.summary : storedSummaryIn(row))
+  own.setSaved(name, { summary, body: JSON.stringify(summary) })
 }

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { StoreError } from '../../../core/errors.ts'
 import type { LogEntry } from '../../../core/log.ts'
-import { emptyRecord, mailIn, recordAfter, type SessionPresence, type SessionRecord } from '../../session-record.ts'
 import { isSpilled, wholeEntry } from '../../spill.ts'
+import { applyEntries, emptySummary, mailIn, type SessionPresence, type StoredSummary } from '../../stored-summary.ts'
 import { openPart, partsOf, sharedEntries } from '../base-parts.ts'
 import { readBlobOf } from '../blob-files.ts'
 import { withReadErrors } from '../file-errors.ts'
@@ -26,8 +26,8 @@ export interface SessionState extends LogState, MailState {
 }
 
 export interface LogState {
-  readonly record: SessionRecord
-  /** The size of the log up to the last entry of the record. */
+  readonly summary: StoredSummary
+  /** The size of the log up to the last entry of the summary. */
   readonly size: number
 }
 
@@ -51,7 +51,7 @@ export async function lookAtSession(
   const session = sessionIn(folder, name)
   const log = session && (await readable(folder, known, () => logState(folder, session.id, known)))
   if (!session || !log) return undefined
-  const isSameLog = log.record === known?.record
+  const isSameLog = log.summary === known?.summary
   return {
     ...log,
     id: session.id,
@@ -76,8 +76,8 @@ async function readable(
     if (!(error instanceof StoreError)) throw error
     const { mtimeMs = 0, size = 0 } = fs.lstatSync(logPath(folder), { throwIfNoEntry: false }) ?? {}
     const [createdAt, updatedAt] = [mtimeMs, mtimeMs] // so that it does not count as old
-    const unreadable: SessionRecord = { ...emptyRecord, head: 1, createdAt, updatedAt, status: 'failed' }
-    return { record: known?.record ?? { ...unreadable, title: '(cannot be read)' }, size }
+    const unreadable: StoredSummary = { ...emptySummary, head: 1, createdAt, updatedAt, status: 'failed' }
+    return { summary: known?.summary ?? { ...unreadable, title: '(cannot be read)' }, size }
   }
 }
 
@@ -89,41 +89,41 @@ async function logState(folder: string, id: string, known: LogState | undefined)
     const log: OpenLines = { ...open, first: sharedEntries(parts) + 1 }
     const end = withExactErrors(log, () => findEnd(log))
     if (end.offset === 0) return undefined // what a fork shares counts from its first own entry on
-    if (known?.size === end.offset && known.record.head === end.seq - 1) return known
+    if (known?.size === end.offset && known.summary.head === end.seq - 1) return known
     const own = { ...log, end }
-    const following = known && known.size < end.offset ? await recordAfterKnown(folder, id, own, known) : undefined
-    if (following) return { record: following, size: end.offset }
-    const shared = await recordOfBase(folder, id)
-    const record = await recordAfterLines(folder, id, own, shared, { seq: log.first, offset: 0 })
-    return { record, size: end.offset }
+    const following = known && known.size < end.offset ? await applyNewLines(folder, id, own, known) : undefined
+    if (following) return { summary: following, size: end.offset }
+    const shared = await summaryOfBase(folder, id)
+    const summary = await applyLines(folder, id, own, shared, { seq: log.first, offset: 0 })
+    return { summary, size: end.offset }
   } finally {
     fs.closeSync(open.fd)
   }
 }
 
-/** The record of the entries that a session shares; the empty one if it is no fork. */
-export async function recordOfBase(folder: string, id: string): Promise<SessionRecord> {
-  let record = emptyRecord
+/** The summary of the entries that a session shares; the empty one if it is no fork. */
+export async function summaryOfBase(folder: string, id: string): Promise<StoredSummary> {
+  let summary = emptySummary
   for (const part of partsOf(folder)) {
     const lines = openPart(part)
     try {
-      record = await recordAfterLines(folder, id, lines, record, { seq: part.first, offset: 0 })
+      summary = await applyLines(folder, id, lines, summary, { seq: part.first, offset: 0 })
     } finally {
       fs.closeSync(lines.fd)
     }
   }
-  return record
+  return summary
 }
 
 /** Undefined if the log does not continue where it ended before. */
-async function recordAfterKnown(
+async function applyNewLines(
   folder: string,
   id: string,
   log: OpenLines,
-  { record, size }: LogState,
-): Promise<SessionRecord | undefined> {
+  { summary, size }: LogState,
+): Promise<StoredSummary | undefined> {
   try {
-    return await recordAfterLines(folder, id, log, record, { seq: record.head + 1, offset: size })
+    return await applyLines(folder, id, log, summary, { seq: summary.head + 1, offset: size })
   } catch (error) {
     if (error instanceof StoreError && error.code === 'corrupt') return undefined
     throw error
@@ -133,28 +133,28 @@ async function recordAfterKnown(
 /** About so many bytes are in memory at a time. */
 const pieceSize = 1024 * 1024
 
-/** The record after the lines from a position to the end. */
-async function recordAfterLines(
+/** The summary after the lines from a position to the end. */
+async function applyLines(
   folder: string,
   id: string,
   { fd, path, first, end }: OpenLines,
-  before: SessionRecord,
+  before: StoredSummary,
   from: LinePosition,
-): Promise<SessionRecord> {
-  let record = before
+): Promise<StoredSummary> {
+  let summary = before
   let { offset } = from
   for (let length = pieceSize; offset < end!.offset; ) {
     const until = Math.min(end!.offset, offset + length)
     const bytes = withReadErrors(path, () => readBytes(fd, offset, until))
     const lines = bytes.subarray(0, until === end!.offset ? bytes.length : bytes.lastIndexOf(10) + 1)
-    const entries = entriesIn(lines, { file: path, first: from.seq + record.head - before.head, base: first - 1 })
+    const entries = entriesIn(lines, { file: path, first: from.seq + summary.head - before.head, base: first - 1 })
     const whole = await wholeEntries(folder, id, entries)
-    record = recordAfter(record, whole.entries, lines.length + whole.bytes)
+    summary = applyEntries(summary, whole.entries, lines.length + whole.bytes)
     offset += lines.length
     length = lines.length > 0 ? pieceSize : 2 * length // a line may be longer than a piece
     if (offset < end!.offset) await setImmediate()
   }
-  return record
+  return summary
 }
 
 async function wholeEntries(folder: string, id: string, stored: readonly LogEntry[]) {

@@ -2,13 +2,17 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, afterEach, expect, test } from 'vitest'
+import { afterAll, afterEach, expect } from 'vitest'
+import { testInTurns } from '../../../../test/soak.ts'
 import { onFailpoint } from '../../../core/log.ts'
 import type { SessionStore, SessionSummary } from '../../../core/store.ts'
 import { fakeClock } from '../../../testing/fake-clock.ts'
 import { entry, hour, item, lease, until, Watcher, write } from '../../../testing/store-contract-kit.ts'
 import { createJsonlStore } from '../../jsonl-store.ts'
 import { allSessions } from '../../session-query.ts'
+
+// They make many sessions.
+const test = testInTurns(2)
 
 const root = fs.mkdtempSync(join(tmpdir(), 'libero-jsonl-index-'))
 const opened: SessionStore[] = []

@@ -13,10 +13,10 @@ import { ProcessStates, processIdOf } from '../process-states.ts'
 import { folderNameOf, readMeta } from '../session-folder.ts'
 import { folderNamesIn } from '../session-list.ts'
 import { ChangeFile, otherChanges } from './change-file.ts'
-import { Holders } from './holders.ts'
 import { IndexConnection } from './index-connection.ts'
 import type { IndexDatabase } from './index-database.ts'
 import { countLeases, findRow, type IndexRow, rowColumns, stateIn } from './index-rows.ts'
+import { LeaseLiveness } from './lease-liveness.ts'
 import { type Appended, isCurrent, OwnSessions } from './own-sessions.ts'
 import { refreshRow } from './refresh-row.ts'
 import { Aspect, saveRows } from './save-rows.ts'
@@ -45,8 +45,8 @@ const minPauseMs = 50
 const pausePerWork = 20
 
 /**
- * The summaries of a store. An append only changes the record in memory, after its session was named in the `ChangeFile`. The
- * index gets the records a moment later. Who lists sessions first looks at those that other processes have named since. So a
+ * The summaries of a store. An append only changes the summary in memory, after its session was named in the `ChangeFile`. The
+ * index gets the summaries a moment later. Who lists sessions first looks at those that other processes have named since. So a
  * list is never wrong, whenever a process is killed, and if there is no index, it is made from the folders.
  */
 export class StoreIndex {
@@ -99,7 +99,7 @@ export class StoreIndex {
     })
   }
 
-  /** Adds an append to the record of its session. Returns what changed. */
+  /** Adds an append to the summary of its session. Returns what changed. */
   append(name: string, appended: Appended): number {
     if (!this.#own.add(name, appended)) return Aspect.all
     return appended.originalEntries.some((entry) => 'clientKey' in entry) ? Aspect.log | Aspect.delivered : Aspect.log
@@ -113,7 +113,7 @@ export class StoreIndex {
 
   async find(id: string): Promise<SessionSummary | undefined> {
     const state = await this.#lookAt(folderNameOf(id))
-    return state && this.#holders().summaryOf(state)
+    return state && this.#liveness().summaryOf(state)
   }
 
   async list(query: SessionQuery | undefined): Promise<SessionPage> {
@@ -130,14 +130,14 @@ export class StoreIndex {
 
   /** A page, and the names of its sessions whose logs were changed by hand or are being written. */
   #pageOf(database: IndexDatabase, query: ParsedQuery): { readonly page: SessionPage; readonly changed: string[] } {
-    const holders = this.#holders(database)
+    const liveness = this.#liveness(database)
     const changed: string[] = []
     const summarize = (row: IndexRow): SessionSummary => {
       const state = stateIn(row)
       if (!state) throw corruptError(database.path, `the record of ${row.name} is damaged`)
       const { size } = fs.lstatSync(logPath(join(this.#options.dir, row.name)), { throwIfNoEntry: false }) ?? {}
       if (size !== row.size) changed.push(row.name)
-      return holders.summaryOf(state)
+      return liveness.summaryOf(state)
     }
     return { page: listSessions(database, query, { columns: rowColumns, summarize }), changed }
   }
@@ -161,18 +161,18 @@ export class StoreIndex {
 
   /** Without an index: all sessions, from their logs. */
   async #readAll(): Promise<SessionSummary[]> {
-    const holders = this.#holders()
+    const liveness = this.#liveness()
     const summaries: SessionSummary[] = []
     for await (const name of folderNamesIn(this.#options.dir)) {
       const state = await this.#lookAt(name)
-      if (state) summaries.push(holders.summaryOf(state))
+      if (state) summaries.push(liveness.summaryOf(state))
     }
     return summaries
   }
 
-  #holders(database?: IndexDatabase): Holders {
+  #liveness(database?: IndexDatabase): LeaseLiveness {
     const { dir, clock } = this.#options
-    return new Holders({ dir, now: clock.now(), database })
+    return new LeaseLiveness({ dir, now: clock.now(), database })
   }
 
   /** The state of a session as its files say, with the help of what is known. */
@@ -186,9 +186,9 @@ export class StoreIndex {
       return row && stateIn(row)
     })
     const own = this.#own.get(name)
-    if (!own || own.record.head <= (state?.record.head ?? 0) || !isCurrent(own, join(this.#options.dir, name)))
+    if (!own || own.summary.head <= (state?.summary.head ?? 0) || !isCurrent(own, join(this.#options.dir, name)))
       return state
-    return { record: own.record, size: own.size, mail: 'none', inbox: '' }
+    return { summary: own.summary, size: own.size, mail: 'none', inbox: '' }
   }
 
   /** Gives the index all changes, of this process and of others. */

@@ -1,0 +1,179 @@
+import { posix } from 'node:path'
+import type { Confinement, SandboxProfile } from '../core/execution.ts'
+import { matchesWildcard, wildcard } from '../platform/wildcard.ts'
+import { type EffectFact, factsOf, type JudgedCall } from './judged-call.ts'
+import { type Protect, protectedReads } from './rules/protected-paths.ts'
+import type { CompiledRules } from './rules/rules.ts'
+
+/** Where the commands of a call run: inside a sandbox that lets them reach this, or with all rights of the user. */
+export type Placement = Confinement | 'outside'
+
+/** The part of a placement that a grant stores. What rules hide is not part of it: they may change. */
+export type GrantedPlacement = Omit<Confinement, 'hidden'> | 'outside'
+
+interface ConfinementContext {
+  readonly profile: SandboxProfile
+  readonly rules: CompiledRules
+  /** The workspace, absolute. */
+  readonly root: string
+  readonly protect: Protect
+  /** Folders of this program, which no command sees. */
+  readonly own: readonly string[]
+  readonly given: Given
+  /** The mode is `yolo`: the network and the home folder are part of it. */
+  readonly isOpen: boolean
+}
+
+/**
+ * What a decision gives beyond the workspace. `nothing`: it was made by the mode alone. `decided`: what was judged.
+ * `proposed`: the same, with what is protected and hosts that are not named, because a person is asked and sees it.
+ */
+export type Given = 'nothing' | 'decided' | 'proposed'
+
+/** What the commands of a call can reach: what was judged, and nothing else. Pure. */
+export function confinementOf(call: JudgedCall, context: ConfinementContext): Confinement {
+  const { profile, rules, given, isOpen } = context
+  const facts = factsOf(call)
+  const reads = given === 'nothing' ? [] : targetsOf(facts, 'fs.read', context)
+  const hosts = given === 'nothing' && !isOpen ? [] : hostsOf(facts, context)
+  return {
+    profile,
+    reads,
+    writes: given === 'nothing' || profile === 'read-only' ? [] : targetsOf(facts, 'fs.write', context),
+    hidden: hiddenFrom(call, reads, context),
+    hosts: isOpen && !rules.places.limitsHosts ? 'any' : hosts,
+    home: isOpen ? 'readable' : 'empty',
+  }
+}
+
+/** `read-only` for a call that is known to write and send nothing. */
+export function profileOf(call: JudgedCall): SandboxProfile {
+  const isChanging = factsOf(call).some(({ effect }) => !/^(fs\.read|exec|ask|spawn)$/.test(effect))
+  return isChanging || isUnknown(call) ? 'workspace-write' : 'read-only'
+}
+
+/** A person or a rule may allow a line of which it is not known what it does, such as `npm test`. */
+function isUnknown({ shell }: JudgedCall): boolean {
+  return shell !== undefined && (!shell.isWhole || shell.commands.some(({ inside }) => inside === undefined))
+}
+
+/** What both reach. A placement in `yolo` reaches the most, so the other one decides. */
+export function narrower(one: Placement | undefined, other: Placement | undefined): Placement | undefined {
+  if (one === undefined || one === 'outside') return other ?? one
+  if (other === undefined || other === 'outside') return one
+  const hidden = [...new Set([...one.hidden, ...other.hidden])]
+  if (one.home !== other.home) return { ...(one.home === 'empty' ? one : other), hidden }
+  const common = (a: readonly string[], b: readonly string[]): string[] => a.filter((path) => b.includes(path))
+  return {
+    profile: one.profile === 'read-only' ? one.profile : other.profile,
+    reads: common(one.reads, other.reads),
+    writes: common(one.writes, other.writes),
+    hidden,
+    hosts: commonHosts(one.hosts, other.hosts),
+    home: one.home,
+  }
+}
+
+/** Whether a place that was approved reaches all that is wanted now. */
+export function reaches(approved: GrantedPlacement | undefined, wanted: Placement): boolean {
+  if (approved === undefined || wanted === 'outside') return approved === 'outside'
+  if (approved === 'outside') return true
+  const includesAll = (all: readonly string[], some: readonly string[]): boolean =>
+    some.every((one) => all.includes(one))
+  return (
+    (wanted.profile === 'read-only' || approved.profile === 'workspace-write') &&
+    (wanted.home === 'empty' || approved.home === 'readable') &&
+    includesAll(approved.reads, wanted.reads) &&
+    includesAll(approved.writes, wanted.writes) &&
+    (approved.hosts === 'any' || (wanted.hosts !== 'any' && includesAll(approved.hosts, wanted.hosts)))
+  )
+}
+
+/** The part of a placement that a grant stores. */
+export function grantedPlacement(place: Placement): GrantedPlacement {
+  if (place === 'outside') return place
+  const { hidden: _, ...reach } = place
+  return reach
+}
+
+/** A placement in words for a person. */
+export function placementText(place: GrantedPlacement): string {
+  if (place === 'outside') return 'OUTSIDE any sandbox, with all your rights'
+  const { profile, reads, writes, hosts, home } = place
+  const also = [
+    ...(reads.length > 0 ? [`reads ${reads.join(', ')}`] : []),
+    ...(writes.length > 0 ? [`writes ${writes.join(', ')}`] : []),
+  ]
+  const net = hosts === 'any' ? 'any network' : hosts.join(', ') || 'no network'
+  const at = home === 'empty' ? 'home not visible' : 'home readable except for secrets'
+  return `in the sandbox ${profile}: ${[net, at, ...also].join('; ')}`
+}
+
+/** The targets outside the workspace. Without a person's answer none that is protected. */
+function targetsOf(
+  facts: readonly EffectFact[],
+  effect: 'fs.read' | 'fs.write',
+  { protect, given, root, rules }: ConfinementContext,
+): string[] {
+  const isProtected = (target: string): boolean => {
+    const found = given === 'proposed' ? undefined : protect(target)
+    return effect === 'fs.write' ? found !== undefined : found?.read !== undefined
+  }
+  const targets = facts.flatMap(({ effect: own, target = '', isOutside }) =>
+    own === effect && isOutside && isOneFolder(target, [root, rules.base.home]) && !isProtected(target) ? [target] : [],
+  )
+  return [...new Set(targets)].sort()
+}
+
+/** A pattern names no place. The system's own folders, the home folder and what holds them would be the whole machine. */
+function isOneFolder(target: string, holders: readonly (string | undefined)[]): boolean {
+  if (!target.startsWith('/') || /[*?[]|^\/(proc|sys|dev)(\/|$)/.test(target)) return false
+  return !holders.some((folder) => folder !== undefined && isIn(folder, target))
+}
+
+const isIn = (path: string, folder: string): boolean => `${path}/`.startsWith(folder === '/' ? '/' : `${folder}/`)
+
+function hiddenFrom(call: JudgedCall, reads: readonly string[], context: ConfinementContext): string[] {
+  const { rules, root, given, own } = context
+  const { deniedReads, askedReads } = rules.places
+  const absolute = (patterns: readonly (string | undefined)[]): string[] =>
+    patterns.flatMap((pattern) => absoluteForms(pattern, root, rules.base.home))
+  // A person who is asked because of such a rule saw what is read there, and nothing of the others.
+  const read = askedReads.length > 0 && rules.matchAsk(call, root) ? readTargets(call, root) : []
+  const isAsked = (pattern: string): boolean =>
+    read.some((path) => path !== root && (isIn(pattern, path) || matchesWildcard(wildcard(pattern), path)))
+  const ruled = [...absolute(deniedReads), ...absolute(askedReads).filter((pattern) => !isAsked(pattern))]
+  const named = given === 'proposed' ? readTargets(call, root) : []
+  const secrets = [root, ...reads].flatMap(secretsBelow)
+  const isNamed = (secret: string): boolean => named.some((path) => isIn(path, secret))
+  return [...new Set([...ruled, ...own, ...(named.length === 0 ? secrets : secrets.filter((one) => !isNamed(one)))])]
+}
+
+/** A pattern of a rule as absolute patterns. Without one, all of the workspace. */
+function absoluteForms(pattern: string | undefined, root: string, home: string | undefined): string[] {
+  if (pattern === undefined || pattern === '*') return [`${root}/*`]
+  if (/^~(\/|$)/.test(pattern)) return home === undefined ? [] : [posix.join(home, pattern.slice(1))]
+  const absolute = pattern.startsWith('/') ? posix.normalize(pattern) : posix.join(root, pattern)
+  return [absolute.length > 1 ? absolute.replace(/\/$/, '') : absolute]
+}
+
+/** Only directly in the folder: looking for them at any depth would take longer than most commands. */
+const secretsBelow = (folder: string): string[] => protectedReads.map((name) => `${folder}/${name}`)
+
+const readTargets = (call: JudgedCall, root: string): string[] =>
+  factsOf(call).flatMap(({ effect, target }) =>
+    effect === 'fs.read' && target !== undefined ? [posix.resolve(root, target)] : [],
+  )
+
+/** The hosts that it names. If it names not all of them, any, where a rule allows every host or a person is asked. */
+function hostsOf(facts: readonly EffectFact[], { rules: { places }, given }: ConfinementContext): Confinement['hosts'] {
+  const hosts = facts.flatMap(({ effect, target }) => (effect === 'net' ? [target?.toLowerCase()] : []))
+  const mayBeAny = (places.allowsHosts || given === 'proposed') && !places.limitsHosts
+  if (hosts.includes(undefined) && mayBeAny) return 'any'
+  return [...new Set(hosts.filter((host) => host !== undefined))].sort()
+}
+
+function commonHosts(one: Confinement['hosts'], other: Confinement['hosts']): Confinement['hosts'] {
+  if (one === 'any') return other
+  return other === 'any' ? one : one.filter((host) => other.includes(host))
+}

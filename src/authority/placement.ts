@@ -1,0 +1,83 @@
+import type { Decision } from '../core/authority.ts'
+import type { Confinement, SandboxProfile } from '../core/execution.ts'
+import { confinementOf, type Given, type Placement, profileOf } from './confinement.ts'
+import type { DecisionContext } from './decision-context.ts'
+import type { JudgedCall } from './judged-call.ts'
+import { isReadingLine } from './reading-line.ts'
+import { protection } from './rules/protected-paths.ts'
+
+/** Adds what the commands of the call can reach: the last decision, and no part of whether it may run. */
+export function placed(call: JudgedCall, context: DecisionContext, decision: Decision): Decision {
+  if (decision.verdict === 'deny' || decision.confinement !== undefined) return decision
+  const confinement = confinedTo(call, context, givenBy(call, context, decision))
+  return confinement ? { ...decision, confinement } : decision
+}
+
+function givenBy(call: JudgedCall, { mode }: DecisionContext, { verdict, by }: Decision): Given {
+  // What a grant covers, a person saw.
+  if (verdict === 'ask' || by === 'grant') return 'proposed'
+  const isByMode = by === 'mode-gate' && (mode === 'yolo' || isReadingLine(call, mode))
+  return isByMode ? 'nothing' : 'decided'
+}
+
+/** What the commands of the call can reach in a sandbox; undefined if it runs none, or there is none that fits. */
+function confinedTo(call: JudgedCall, context: DecisionContext, given: Given): Confinement | undefined {
+  const { mode, rules, root, protect = protection, sandbox, own = [] } = context
+  if (!mayRunCommands(call) || root === undefined || !sandbox) return undefined
+  // A wider one is better than none.
+  const wanted = [neededProfile(call, context, given), 'workspace-write'] as const
+  const profile = wanted.find((one) => sandbox.profiles.includes(one))
+  return profile && confinementOf(call, { profile, rules, root, protect, given, own, isOpen: mode === 'yolo' })
+}
+
+function neededProfile(call: JudgedCall, { mode }: DecisionContext, given: Given): SandboxProfile {
+  if (mode === 'yolo') return 'workspace-write'
+  return given === 'nothing' ? 'read-only' : profileOf(call)
+}
+
+/** Why the call cannot run in the sandbox that the decision needs, in words; undefined if it can. */
+export function whyUnconfined(call: JudgedCall, context: DecisionContext, decision: Decision): string | undefined {
+  return whyNotConfined(neededProfile(call, context, givenBy(call, context, decision)), context)
+}
+
+/** Why there is no such sandbox, in words; undefined if there is one. */
+export function whyNotConfined(profile: SandboxProfile, { sandbox }: DecisionContext): string | undefined {
+  if (sandbox?.profiles.includes(profile)) return undefined
+  if (sandbox && sandbox.profiles.length > 0) return `the execution context has no sandbox ${profile}`
+  return `there is no sandbox: ${sandbox?.why ?? 'the execution context has none'}`
+}
+
+export const hasSandbox = ({ sandbox }: DecisionContext): boolean =>
+  sandbox !== undefined && sandbox.profiles.length > 0
+
+/** Whether the sandbox enforces the floor, whatever the line says: it protects all but the rest of the workspace. */
+export const isFloorEnforced = ({ shell, isOutside }: JudgedCall, { mode, sandbox }: DecisionContext): boolean =>
+  mode === 'yolo' && shell !== undefined && !isOutside && sandbox?.profiles.includes('workspace-write') === true
+
+/** Whether the line runs where no file can be read that a rule denies or asks about. */
+export function hidesFiles(call: JudgedCall, context: DecisionContext, decision: Decision): boolean {
+  return call.shell !== undefined && !call.isOutside && whyUnconfined(call, context, decision) === undefined
+}
+
+/** The decision by a grant, if one covers the call. */
+export function granted(call: JudgedCall, context: DecisionContext): Decision | undefined {
+  const wanted = runsCommands(call) ? placeWanted(call, context) : undefined
+  const found = context.grant?.(wanted)
+  if (!found) return undefined
+  const isOutside = found.within === 'outside' && hasSandbox(context)
+  const why = `${found.grantedBy} approved it before (${found.scope}${isOutside ? ', outside any sandbox' : ''})`
+  return { verdict: 'allow', by: 'grant', why, ...(isOutside && { confinement: 'outside' }) }
+}
+
+/** Where the call would run its commands. */
+function placeWanted(call: JudgedCall, context: DecisionContext): Placement {
+  return (call.isOutside ? undefined : confinedTo(call, context, 'proposed')) ?? 'outside'
+}
+
+/** Whether the tool may run commands for this call: a search tool does so for reading. */
+export const mayRunCommands = ({ effects }: Pick<JudgedCall, 'effects'>): boolean =>
+  effects.some(({ effect }) => /^(exec|unknown|fs\.read|fs\.write)$/.test(effect))
+
+/** Whether the call says that it runs commands. */
+export const runsCommands = ({ effects }: Pick<JudgedCall, 'effects'>): boolean =>
+  effects.some(({ effect }) => effect === 'exec')

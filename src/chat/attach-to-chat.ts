@@ -1,0 +1,50 @@
+import { messageOf } from '../core/errors.ts'
+import { type AttachedSession, attachSession } from './attached-session.ts'
+import type { ChatHost } from './chat.ts'
+import type { Changes, ChatStateCell } from './chat-state.ts'
+
+interface AttachedTo {
+  readonly cell: ChatStateCell
+  /** Whether the chat still shows this session. */
+  isCurrent(session: AttachedSession): boolean
+}
+
+/** Follows a session of another process, and shows in the state of a chat what happens there. */
+export async function attachToChat(
+  host: ChatHost,
+  id: string,
+  { cell, isCurrent }: AttachedTo,
+): Promise<AttachedSession> {
+  if (!host.store) throw new Error('This chat has no store, so it cannot join a session of another process')
+  const session = await attachSession(host.store, id, {
+    ...host,
+    onError: (error) => cell.notify({ kind: 'failure', text: messageOf(error) }),
+    onChange() {
+      if (!isCurrent(session)) return
+      const { phase } = cell.now
+      if (isAtWork(session) === (phase === 'idle')) cell.change({ phase: phase === 'idle' ? 'running' : 'idle' })
+      cell.show(session.view)
+    },
+    onDeath() {
+      if (!isCurrent(session)) return
+      cell.notify({ kind: 'warning', text: deathNotice })
+      cell.change({ phase: 'idle', isResumable: true })
+    },
+  })
+  return session
+}
+
+const deathNotice = 'The process that worked on this session has ended; the session can be continued here'
+
+/** Whether a process works on the session. */
+export const isAtWork = ({ view, isDead }: AttachedSession): boolean => view.status === 'working' && !isDead
+
+/** The state of a chat that begins to show the session. */
+export function attachedState(session: AttachedSession): Changes {
+  const { id, view, earlierTurns } = session
+  return {
+    ...{ phase: isAtWork(session) ? 'running' : 'idle', view, sessionId: id, isAttached: true },
+    ...{ earlierTurns: earlierTurns || undefined, warning: undefined, isResumable: undefined, forecast: undefined },
+    settings: { model: { provider: '', model: view.run?.model ?? '' } },
+  }
+}

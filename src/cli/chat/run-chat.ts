@@ -1,0 +1,74 @@
+import { version } from '../../core/version.ts'
+import { processEvents } from '../../tui/process-events.ts'
+import { runTui } from '../../tui/run-tui.ts'
+import { exitCodes } from '../cli-error.ts'
+import type { RunValues } from '../commands/run.ts'
+import type { Io } from '../io.ts'
+import { readImages } from '../run/flag-files.ts'
+import { findSession } from '../sessions/find-session.ts'
+import type { OpenSessionOptions } from '../sessions/open-session.ts'
+import { programName } from '../text.ts'
+import { createCliHost } from './cli-host.ts'
+
+/** The interactive terminal of the command line. */
+export async function runChat(
+  values: RunValues,
+  { io, cwd, attach }: { readonly io: Io; readonly cwd: string; readonly attach?: string },
+): Promise<number> {
+  const { openAgent, first, terminal, close, ...host } = await createCliHost(values, {
+    io,
+    cwd,
+    pick: pickWith({ io, cwd }),
+  })
+  try {
+    return await runTui({
+      agentFor: openAgent,
+      host,
+      open: attach === undefined || !host.store ? first : { attach: await findSession(host.store, attach) },
+      ...terminal,
+      folder: io.home,
+      cwd,
+      streams: io,
+      events: { ...processEvents, onSignal: io.onSignal, onCrash: io.onCrash },
+      farewell: ({ view, sessionId }) =>
+        sessionId === undefined || view.head === 0 ? undefined : `continue with: ${programName(io)} --continue`,
+      firstParts: await readImages(values, cwd),
+      ...(values.plain && { plain: true }),
+      ...(values.plain || first.resume !== undefined || attach !== undefined ? {} : { welcome }),
+      async commands() {
+        const { loadCommands } = await import('../chat-commands/load-commands.ts')
+        return (await loadCommands(io, cwd)).commands
+      },
+    })
+  } finally {
+    await close()
+  }
+}
+
+/** What one can do, for an empty screen. */
+const welcome: readonly string[] = [
+  `libero ${version}`,
+  '',
+  '  find the failing test and fix it   type a task',
+  '  /model  /login                     choose a model, log in to a service',
+  '  libero demo                        watch it fix a failing test',
+]
+
+/** Lets the person choose a session before the first one is opened. */
+function pickWith({ io, cwd }: { readonly io: Io; readonly cwd: string }): NonNullable<OpenSessionOptions['pick']> {
+  return async (sessions) => {
+    const [{ openTerminalUser }, { createTerminal }] = await Promise.all([
+      import('../run/terminal-user.ts'),
+      import('../../tui/terminal/terminal.ts'),
+    ])
+    const terminal = createTerminal(io)
+    const screen = { pause() {}, resume() {} }
+    const person = openTerminalUser({ io, cwd, terminal, screen, onInterrupt: () => io.quit(exitCodes.interrupted) })
+    try {
+      return await person?.pick(sessions)
+    } finally {
+      person?.close()
+      terminal.close()
+    }
+  }
+}

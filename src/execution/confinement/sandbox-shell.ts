@@ -1,0 +1,204 @@
+import type { ChildProcess } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ExecOptions, type ExecResult, shellQuote } from '../../core/execution.ts'
+import { send } from '../../platform/leftover-processes.ts'
+import { onProcessExit, registerWithKeeper } from '../../platform/process-keeper.ts'
+import { bubblewrapArgs, copiedPaths, type SandboxLayout } from '../bubblewrap/args.ts'
+import { type Bubblewrap, setupProblem } from '../bubblewrap/check.ts'
+import type { PrivateFolder } from '../bubblewrap/private-folder.ts'
+import { askToEnd, openAll, openNew, openText, tailOf, textOf } from '../bubblewrap/runner.ts'
+import {
+  awaitClosedReport,
+  closeOthers,
+  fds,
+  outerCommand,
+  type Report,
+  readReport,
+  reportOthers,
+  stderr,
+} from '../bubblewrap/script.ts'
+import { type CommandLimits, findBash, limitLines } from '../commands/command-shell.ts'
+import { checkCommand, followCommand, type StartedCommand, startCommand } from '../commands/run-command.ts'
+
+/** A finished sandbox whose shell waits for one command, runs it and ends. */
+export interface SandboxShell {
+  /** Runs the command to its end. May be called once. */
+  run(command: string, options: ExecOptions & { readonly cwd: string }): Promise<{ result: ExecResult; report: Report }>
+  /** Ends it unused; resolves when it has ended. */
+  discard(): Promise<void>
+  /** Whether it can still take a command. */
+  isWaiting(): boolean
+}
+
+export type ShellLayout = Omit<SandboxLayout, 'fds' | 'knowsSize' | 'temporary' | 'nothing'>
+
+export interface ShellOptions {
+  readonly bubblewrap: Bubblewrap
+  readonly folder: PrivateFolder
+  readonly layout: ShellLayout
+  readonly limits: CommandLimits | undefined
+}
+
+/** Starts to build a sandbox. It does not keep this process running before it gets its command. */
+export async function startSandboxShell({ bubblewrap, folder, layout, limits }: ShellOptions): Promise<SandboxShell> {
+  const { temporary, nothing } = folder
+  const args = bubblewrapArgs({ ...layout, temporary, nothing, fds, knowsSize: bubblewrap.knowsSize })
+  const copies = openAll(copiedPaths(layout))
+  const own = { args: openText(folder.file('args'), args.join('\0')), seccomp: openSync(folder.seccomp, 'r') }
+  const status = openNew(folder.file('status'))
+  const report = openNew(folder.file('report'))
+  const close = (...open: number[]): void => {
+    for (const fd of open) closeSync(fd)
+  }
+  const keeping = registerWithKeeper()
+  let child: StartedCommand
+  try {
+    const start = outerCommand(bubblewrap.path, undefined, waitingShell(limits))
+    // A pipe for what is left: a command could open a file of its shell and fill the disk of this machine.
+    const further = [own.args, own.seccomp, status, report, 'pipe', 'pipe', 'ignore', ...copies] as const
+    child = await startCommand({ ...start, cwd: '/', env: {}, reads: true, further })
+  } catch (error) {
+    keeping.end()
+    close(status, report)
+    throw error
+  } finally {
+    close(own.args, own.seccomp, ...copies)
+  }
+  keeping.add(child.pid)
+  const cancelAtExit = onProcessExit(() => send(-child.pid, 'SIGKILL'))
+  const control = socketAt(child, fds.channel)
+  const left = textFrom(socketAt(child, fds.left))
+  const streams = [child.stdin, child.stdout, child.stderr, control, left.socket]
+  for (const stream of streams) stream.on('error', () => {}) // it may end at any time
+  child.unref()
+  for (const stream of streams) if (stream instanceof Socket) stream.unref()
+  let state: 'waiting' | 'running' | 'over' = 'waiting'
+  const exited = new Promise<void>((resolve) =>
+    child.once('exit', () => {
+      keeping.end()
+      cancelAtExit()
+      if (state === 'waiting') finish()
+      resolve()
+    }),
+  )
+
+  function finish(): void {
+    if (state === 'over') return
+    state = 'over'
+    for (const stream of streams) stream.destroy()
+    close(status, report)
+  }
+
+  return {
+    isWaiting: () => state === 'waiting',
+
+    async discard() {
+      if (state !== 'waiting') return
+      child.ref()
+      send(-child.pid, 'SIGKILL')
+      finish()
+      await exited
+    },
+
+    async run(command, options) {
+      checkCommand(command)
+      state = 'running'
+      child.ref()
+      for (const stream of streams) if (stream instanceof Socket) stream.ref()
+      control.end(requestLine(command, options))
+      if (options.input === undefined) child.stdin.destroy()
+      const over = new AbortController()
+      const errors = tailOf(options.onOutput)
+      try {
+        const result = await followCommand(
+          child,
+          {
+            ...options,
+            ...(errors && { onOutput: errors.onOutput }),
+            // The process group is bubblewrap alone: processes inside would be killed with it, without time to clean up.
+            askToEnd: () => void askToEnd(status, child.pid, over.signal),
+          },
+          async () => [], // all that it left running dies with the sandbox
+        )
+        const told = readReport(textOf(status), textOf(report), await left.text())
+        if (!told.isBuilt && result.exitCode !== null) throw notBuilt(errors?.text() ?? result.stderr)
+        return { result, report: told }
+      } finally {
+        over.abort()
+        finish()
+      }
+    },
+  }
+}
+
+function notBuilt(stderr: string): Error {
+  return Object.assign(setupProblem(stderr), { code: 'ENOSANDBOX' })
+}
+
+/** Inside the sandbox. The variables of the command are not to be changed, so its own have names that no program uses. */
+function waitingShell(limits: CommandLimits = {}): string[] {
+  const bash = findBash()
+  const run = bash ? `${bash} --norc -c -- "$2"` : '/bin/sh -c -- "$2"'
+  const set = limitLines(limits, bash !== undefined)
+  const script = `exec ${stderr}>&2 2>/dev/null
+${bash ? closeOthers([fds.channel]) : 'exec 3>&- 4>&- 5>&-'}
+[ $$ -lt 10 ] || { echo 'it shares the processes of this machine' >&${fds.report}; exit 125; }
+ulimit -c 0
+${awaitClosedReport}
+unset n f
+IFS= read -r ${requestName} <&${fds.channel} || exit 125
+exec ${fds.channel}<&-
+${newlineName}='
+'
+eval "set -- $${requestName}"
+unset ${requestName} ${newlineName}
+cd -- "$1" || { echo folder >&${fds.report}; exit 125; }
+exec ${fds.report}>&-
+unset OLDPWD SHLVL
+trap : TERM
+${set === '' ? '' : `{ ${set}}  2>&${stderr}`}
+[ "$3" = input ] || exec </dev/null
+${run} 2>&${stderr} ${stderr}>&- ${fds.left}>&-
+code=$?
+set -- /proc/[0-9]*
+[ $# -le 2 ] || { ${reportOthers}; }
+exit $code`
+  return [...(bash ? [bash, '--norc'] : ['/bin/sh']), '-c', script, 'sandbox']
+}
+
+const requestName = 'libero_request'
+const newlineName = 'libero_newline'
+
+/** One line, because a shell reads one easily: the words that it has to run. */
+function requestLine(command: string, { cwd, input }: ExecOptions & { readonly cwd: string }): string {
+  const words = [cwd, command, input === undefined ? 'none' : 'input'].map(shellQuote).join(' ')
+  return `${words.replaceAll('\n', `'"$${newlineName}"'`)}\n`
+}
+
+function socketAt(child: ChildProcess, fd: number): Socket {
+  const stream = child.stdio[fd]
+  if (!(stream instanceof Socket)) throw new Error(`the descriptor ${fd} of a sandbox is no pipe`)
+  return stream
+}
+
+/** The text that comes from a socket until it is closed, bounded, because commands can write to descriptors of their shell. */
+function textFrom(socket: Socket): { readonly socket: Socket; text(): Promise<string> } {
+  let text = ''
+  socket.on('data', (chunk) => {
+    if (text.length < mostLeft) text += chunk
+  })
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  return {
+    socket,
+    async text() {
+      await Promise.race([closed, sleep(longestWaitMs, undefined, { ref: false })])
+      return text.slice(0, mostLeft)
+    },
+  }
+}
+
+const mostLeft = 64 * 1024
+/** It closes with the last process of the sandbox, and none is left when the first has ended. */
+const longestWaitMs = 1000

@@ -1,0 +1,168 @@
+import { randomInt } from 'node:crypto'
+import { type ProcessIdentity, processState, thisProcess } from '../../platform/process-identity.ts'
+import type { SessionRow } from './session-rows.ts'
+import type { Statements } from './statements.ts'
+
+/** One store object of a process. It has a row in the table `openers` from its first write until it is closed. */
+export interface StoreInstance {
+  readonly key: number
+  /** The process as JSON. */
+  readonly process: string
+}
+
+/** Random, so that a key is never used again, even if its row was removed. */
+export const newStoreInstance = (): StoreInstance => ({
+  key: randomInt(2 ** 47),
+  process: JSON.stringify(thisProcess()),
+})
+
+/** Parses a process stored in the database. Undefined if the text is not one. */
+export function parseProcess(text: unknown): ProcessIdentity | undefined {
+  if (typeof text !== 'string') return undefined
+  try {
+    const value = JSON.parse(text) as ProcessIdentity | null
+    return typeof value?.pid === 'number' ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+type InstanceState = 'own' | 'alive' | 'dead' | 'unknown' | 'closed'
+
+/**
+ * Tells whether the store instance that has a lease is alive. The state of each process is determined only once, so an object
+ * of this class must be used within one transaction.
+ */
+export class LeaseLiveness {
+  readonly #database: Statements
+  readonly #own: StoreInstance
+  readonly #now: number
+  readonly #states = new Map<number, InstanceState>()
+
+  constructor(database: Statements, own: StoreInstance, now: number) {
+    this.#database = database
+    this.#own = own
+    this.#now = now
+  }
+
+  /**
+   * Whether a lease is held. Whether the holding process is alive matters more than the expiry time, because the clock may
+   * have been changed. A lease of another process is held exactly as long as that process lives. The expiry time decides
+   * only for leases of this process, and for a process in another container, whose state cannot be seen.
+   */
+  isHeld({ opener, expires }: Pick<SessionRow, 'opener' | 'expires'>): boolean {
+    if (opener === null) return false
+    const state = this.#stateOf(opener)
+    if (state === 'own' || state === 'unknown') return expires > this.#now
+    return state === 'alive'
+  }
+
+  /** If the process that has the lease has died: its id, and how many leases it had. Requires a transaction. */
+  deathOf(row: SessionRow): { readonly processId: string; readonly sessions: number } | undefined {
+    if (row.opener === null || this.isHeld(row)) return undefined
+    const state = this.#stateOf(row.opener)
+    if (state !== 'dead' && state !== 'unknown') return undefined
+    const process = String(this.#database.statement(processSql).get(row.opener)?.process)
+    return { processId: processIdOf(process), sessions: countLeases(this.#database, process) }
+  }
+
+  #stateOf(instance: number): InstanceState {
+    const known = this.#states.get(instance)
+    if (known) return known
+    const process = this.#database.statement(processSql).get(instance)?.process
+    const state = process === undefined ? 'closed' : stateOf(process, this.#own)
+    this.#states.set(instance, state)
+    return state
+  }
+}
+
+const processSql = 'SELECT process FROM openers WHERE key = ?'
+
+function stateOf(process: unknown, own: StoreInstance): 'own' | 'alive' | 'dead' | 'unknown' {
+  if (process === own.process) return 'own'
+  const identity = parseProcess(process)
+  return identity ? processState(identity) : 'unknown'
+}
+
+function processIdOf(process: string): string {
+  const { host, pid, started } = parseProcess(process) ?? {}
+  return [host, pid, started].join('/')
+}
+
+/** How many leases a process had when it died. Counted once and then stored, because other processes take them one by one. */
+function countLeases(database: Statements, process: string): number {
+  const { leases } =
+    database.statement('SELECT max(leases) AS leases FROM openers WHERE process = ?').get(process) ?? {}
+  if (typeof leases === 'number') return leases
+  const { n } = database.statement(leasesSql).get(process) ?? {}
+  database.statement('UPDATE openers SET leases = ? WHERE process = ?').run(n ?? 1, process)
+  return Number(n ?? 1)
+}
+
+const leasesSql = `SELECT count(*) AS n FROM openers JOIN sessions ON sessions.opener = openers.key
+  WHERE openers.process = ?`
+
+/**
+ * The keys of store instances that ended without closing the database, and for which the file was not checked yet. Whether a
+ * process in another container is alive is unknown. It counts as ended: this does not end its leases.
+ */
+export function uncleanlyEnded(database: Statements): number[] {
+  const rows = database.statement('SELECT key, process FROM openers WHERE is_checked = 0').all()
+  return rows.flatMap(({ key, process }) => (isAliveHere(process) ? [] : [Number(key)]))
+}
+
+export function isAliveHere(process: unknown): boolean {
+  const identity = parseProcess(process)
+  return identity !== undefined && processState(identity) === 'alive'
+}
+
+/** Inserts the row of a store instance, and cleans up after those that ended uncleanly. Requires a transaction. */
+export function registerInstance(database: Statements, own: StoreInstance, ended: readonly number[]): void {
+  insertInstance(database, own)
+  for (const key of ended) {
+    const process = database.statement(processSql).get(key)?.process
+    if (stateOf(process, own) === 'dead') {
+      dropUnwritten(database, key)
+      countLeases(database, String(process))
+    }
+    database.statement('UPDATE openers SET is_checked = 1 WHERE key = ?').run(key)
+    removeUnused(database, key)
+  }
+}
+
+/** Inserts the row of a store instance, unless it exists. Requires a transaction. */
+export function insertInstance(database: Statements, { key, process }: StoreInstance): void {
+  database.statement('INSERT INTO openers (key, process) VALUES (?, ?) ON CONFLICT DO NOTHING').run(key, process)
+}
+
+/** Deletes the row of a store instance that ended, if no lease names it any more. Requires a transaction. */
+export function removeUnused(database: Statements, instance: number): void {
+  database.statement(removeUnusedSql).run(instance)
+}
+
+const removeUnusedSql = `DELETE FROM openers WHERE key = ? AND is_checked = 1
+  AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.opener = openers.key)`
+
+/** Releases the leases of a store instance that is being closed, and deletes its row. Requires a transaction. */
+export function unregisterInstance(database: Statements, { key }: StoreInstance): void {
+  dropUnwritten(database, key)
+  database.statement('UPDATE sessions SET opener = NULL, expires = 0 WHERE opener = ?').run(key)
+  database.statement('DELETE FROM openers WHERE key = ?').run(key)
+}
+
+/** Deletes the sessions that a store instance leased and never wrote to. */
+function dropUnwritten(database: Statements, instance: number): void {
+  const rows = database.statement('SELECT key FROM sessions WHERE opener = ? AND head = 0').all(instance)
+  for (const { key } of rows) dropIfUnwritten(database, Number(key))
+}
+
+/** Deletes a session that has no entry and no message. Returns whether it did. Requires a transaction. */
+export function dropIfUnwritten(database: Statements, key: number): boolean {
+  const { id } = database.statement(unwrittenSql).get(key) ?? {}
+  if (id === undefined) return false
+  database.statement('DELETE FROM blobs WHERE session = ?').run(id)
+  database.statement('DELETE FROM sessions WHERE key = ?').run(key)
+  return true
+}
+
+const unwrittenSql = 'SELECT id FROM sessions WHERE key = ? AND head = 0 AND has_mail = 0'

@@ -1,0 +1,68 @@
+import { attentionOf, type StoredSummary } from '../stored-summary.ts'
+import type { Statements } from './statements.ts'
+import { checksumOf, encodeText } from './stored-values.ts'
+
+/** An append to a session: its summary before and after. */
+interface SummaryChange {
+  readonly key: number
+  readonly before: StoredSummary
+  readonly after: StoredSummary
+  /** Write only if the session has this epoch and is at the head of `before`. */
+  readonly epoch?: number
+}
+
+/** Writes the summary of a session, with its head. Returns whether the session was as expected. Requires a transaction. */
+export function saveSummary(database: Statements, { key, before, after, epoch }: SummaryChange): boolean {
+  const body = JSON.stringify(after)
+  const isFenced = epoch !== undefined
+  const values = [after.head, body, checksumOf(body, key), after.updatedAt]
+  const fence = isFenced ? [key, epoch, before.head] : [key]
+  const isSame = isListedAlike(before, after)
+  const { changes } = isSame
+    ? database.statement(isFenced ? sameFenced : same).run(...values, ...fence)
+    : database.statement(isFenced ? changedFenced : changed).run(...values, ...listedValues(after), ...fence)
+  if (changes !== 1) return false
+  if (isSame && before.tags === after.tags) touchTags(database, key, after)
+  else replaceTags(database, key, after)
+  return true
+}
+
+// Two statements, because SQLite writes every index that has a column of the statement.
+const sameColumns = 'head = ?, record = ?, record_sum = ?, updated = ?'
+const changedColumns = `${sameColumns}, created = ?, status = ?, needs_attention = ?, tenant = ?, kind = ?, folder = ?`
+const same = `UPDATE sessions SET ${sameColumns} WHERE key = ?`
+const sameFenced = `${same} AND epoch = ? AND head = ?`
+const changed = `UPDATE sessions SET ${changedColumns} WHERE key = ?`
+const changedFenced = `${changed} AND epoch = ? AND head = ?`
+
+const isListedAlike = (a: StoredSummary, b: StoredSummary): boolean =>
+  a.head > 0 && listedFields.every((field) => a[field] === b[field]) && needsAttention(a) === needsAttention(b)
+const listedFields = ['createdAt', 'status', 'isActive', 'tenant', 'kind', 'folder'] as const
+
+/** Whether a session that no process holds needs attention even without a message in its inbox. */
+const needsAttention = (summary: StoredSummary): boolean => attentionOf(summary, 'none') !== undefined
+
+function listedValues(summary: StoredSummary): (string | number | null)[] {
+  const { createdAt, tenant, kind, folder } = summary
+  const texts = [tenant, kind, folder].map((text) => (text === undefined ? null : encodeText(text)))
+  return [createdAt, listedStatus(summary), Number(needsAttention(summary)), ...texts]
+}
+
+/** While a run is active, the status that a caller is shown depends on the lease too. */
+function listedStatus({ status, isActive }: StoredSummary): string {
+  return isActive && status !== 'parked' ? activeStatus(status) : status
+}
+
+export const activeStatus = (status: string): string => `active ${status}`
+
+function touchTags(database: Statements, key: number, { tags = [], updatedAt }: StoredSummary): void {
+  if (tags.length > 0) database.statement('UPDATE tags SET updated = ? WHERE session = ?').run(updatedAt, key)
+}
+
+function replaceTags(database: Statements, key: number, { tags = [], updatedAt, createdAt }: StoredSummary): void {
+  database.statement('DELETE FROM tags WHERE session = ?').run(key)
+  for (const tag of tags) database.statement(addTagSql).run(encodeText(tag), updatedAt, createdAt, key)
+}
+
+const addTagSql = `INSERT OR IGNORE INTO tags (session, tag, updated, created, id)
+  SELECT key, ?, ?, ?, id FROM sessions WHERE key = ?`

@@ -1,0 +1,240 @@
+import { createHash } from 'node:crypto'
+import { type ExecutionContext, type ExecutionHandle, shellQuote } from '../core/execution.ts'
+import { placeholderMark } from '../platform/placeholder-mark.ts'
+
+/** Git in a POSIX shell, in the execution context of an agent's tools. */
+export interface GitRunnerOptions {
+  readonly execution: Pick<ExecutionContext, 'exec'> & Partial<Pick<ExecutionContext, 'type' | 'capabilities'>>
+  readonly handle: ExecutionHandle
+  /** Default: the folder of the handle. */
+  readonly folder?: string
+  /** Where snapshots are kept, an absolute path in the execution context. Default: `.libero/snapshots` in the home folder there. */
+  readonly store?: string
+  /** Patterns of files to leave out, as in a `.gitignore`; `!pattern` includes what a `.gitignore` leaves out. */
+  readonly exclude?: readonly string[]
+  /** For each command, in milliseconds. Default 120,000. */
+  readonly timeoutMs?: number
+}
+
+/** Runs a script in the folder after `prelude`, and returns its output. */
+export interface GitRunner {
+  run(script: string, options?: { input?: string | Uint8Array; signal?: AbortSignal | undefined }): Promise<string>
+}
+
+/** No snapshot can be taken here. */
+export class SnapshotsUnavailableError extends Error {}
+
+/** Git was ended at its time limit; another try would be too. */
+export class GitTimeoutError extends SnapshotsUnavailableError {}
+
+export function createGitRunner(options: GitRunnerOptions): GitRunner {
+  const { execution, handle, folder, timeoutMs = 120_000 } = options
+  const key = createHash('sha256')
+    .update(folder ?? handle.cwd)
+    .digest('hex')
+    .slice(0, 40)
+  const settings = `${settingsOf(options)}private=$store/${key}\n`
+  return {
+    async run(script, { input = '', signal } = {}) {
+      if (execution.capabilities?.shell === false)
+        throw new SnapshotsUnavailableError(
+          `the execution context "${execution.type}" runs no commands; snapshots need a POSIX shell and git where the tools run`,
+        )
+      const printed = { stdout: '', stderr: '' }
+      const result = await execution.exec(handle, settings + prelude + script, {
+        ...(folder !== undefined && { cwd: folder }),
+        input,
+        timeout: timeoutMs,
+        ...(signal && { signal }),
+        onOutput(text, from) {
+          if (printed[from].length < mostOutput) printed[from] += text
+        },
+      })
+      signal?.throwIfAborted()
+      const stdout = printed.stdout + result.stdout
+      const said = (printed.stderr + result.stderr).trim().slice(0, 2000)
+      if (result.timedOut)
+        throw new GitTimeoutError(
+          `git took longer than ${timeoutMs} ms; choose a smaller folder, or a higher timeoutMs`,
+        )
+      const unavailable = /^\/\/unavailable (.*)/m.exec(stdout)
+      if (unavailable) throw new SnapshotsUnavailableError(unavailable[1]!.slice(0, 2000))
+      if (result.exitCode !== 0)
+        throw new SnapshotsUnavailableError(`git failed: ${said || `exit code ${result.exitCode}`}`)
+      if (stdout.length >= mostOutput)
+        throw new SnapshotsUnavailableError('git printed too much; choose a smaller folder')
+      return stdout
+    },
+  }
+}
+
+const mostOutput = 64 * 1024 * 1024
+
+/** Where snapshots are kept, and which files are. */
+export function settingsOf({ store, exclude = [] }: Pick<GitRunnerOptions, 'store' | 'exclude'>): string {
+  if (store !== undefined && !store.startsWith('/'))
+    throw new TypeError(`the folder for snapshots must be an absolute path, got "${store}"`)
+  const patterns = exclude.map((pattern) => `-x ${shellQuote(pattern)}`).join(' ')
+  const others = `git ls-files --others --exclude-standard -x '.libero-rollback.*' ${patterns} \${excludes:+-X "$excludes"} -z`
+  return `
+home=\${HOME:-/}
+store=${store === undefined ? '"$home/.libero/snapshots"' : shellQuote(store)}
+others() { atTop ${others.replace('git ', '')} --directory -- .; }
+withoutPlaceholders() { xargs -0 -n 1000 sh -c '${withoutPlaceholders}' sh; }
+othersIn() (
+  export GIT_DIR="$private" GIT_COMMON_DIR="$private" GIT_WORK_TREE="$top" GIT_INDEX_FILE="$private/index"
+  xargs -0 ${others} --
+)
+`
+}
+
+const withoutPlaceholders = `
+for p; do
+  case $p in */) for mark in "./\${p}${placeholderMark}"*; do [ ! -d "$mark" ] || continue 2; done ;; esac
+  printf "%s\\0" "$p"
+done`
+
+/**
+ * A git folder of our own, outside of the folder and of its repository, with its own objects, configuration, index and
+ * attributes: no hook, filter, monitor or line ending rule of the repository applies, and nothing in it is changed. Of the
+ * repository around the folder only its ignore rules count.
+ */
+const prelude = String.raw`
+set -eu
+for name in GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR \
+  GIT_NAMESPACE GIT_PREFIX GIT_CONFIG GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_ATTR_SOURCE GIT_EXTERNAL_DIFF \
+  GIT_GLOB_PATHSPECS GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS GIT_TRACE GIT_TRACE_SETUP CDPATH; do unset $name; done
+export LC_ALL=C GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0 GIT_LITERAL_PATHSPECS=1
+unavailable() { printf '//unavailable %s\n' "$(printf %s "$1" | tr '\n' ' ')"; exit 0; }
+cd -P . 2>/dev/null || unavailable 'the folder cannot be entered'
+command -v git >/dev/null 2>&1 || unavailable 'git is not installed; install it to be able to restore files'
+user() { git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.quotePath=true "$@"; }
+folder=$PWD
+case $folder in / | "$home") unavailable "snapshots of the whole folder $folder would be too large; work in a folder of a project" ;; esac
+case $store/ in /.libero/* | "$folder"/*) unavailable "the folder for snapshots, $store, is inside of this folder; choose another one" ;; esac
+top=$folder prefix= excludes= tracked=
+if facts=$(user rev-parse --is-inside-work-tree --show-toplevel --git-path info/exclude --git-path index --show-prefix \
+  --is-inside-work-tree 2>/dev/null); then
+  { read -r inside; read -r top; read -r excludes; read -r tracked; read -r prefix; read -r again; } <<end
+$facts
+end
+  [ "$inside $again" = 'true true' ] || unavailable 'the path of the repository has a line break; rename its folder'
+  # What the repository ignores as a whole is a folder of its own.
+  if [ "$top" != "$folder" ] && GIT_LITERAL_PATHSPECS=0 user -C "$top" check-ignore -q --no-index -- "$folder"; then
+    top=$folder prefix= excludes= tracked=
+  fi
+  case $excludes in /*) ;; *) excludes=$PWD/$excludes ;; esac
+  [ -f "$excludes" ] || excludes=
+elif [ "$(user rev-parse --is-inside-git-dir 2>/dev/null)" = true ]; then
+  unavailable 'this folder is inside the .git folder of a repository, or is a bare one'
+fi
+index=$private/index
+# A file named commondir in our folder would make git read its settings from elsewhere.
+ours() { GIT_DIR=$private GIT_COMMON_DIR=$private GIT_WORK_TREE=$folder GIT_INDEX_FILE=$index git "$@"; }
+atTop() {
+  GIT_DIR=$private GIT_COMMON_DIR=$private GIT_WORK_TREE=$top GIT_INDEX_FILE=$private/index git \
+    -c core.splitIndex=$split "$@"
+}
+# A change is then written beside the index of a large folder, not a whole index twice for each snapshot.
+split=false
+[ ! -f "$private/split" ] || split=true
+hex() { od -An -v -tx1 "$@"; }
+setup() {
+  [ ! -f "$private/ready.2" ] || return 0
+  (umask 077 && mkdir -p "$private/refs" "$private/objects" "$private/info") 2>/dev/null ||
+    unavailable "the folder $private cannot be written"
+  case $(cd -P "$private" && pwd)/ in "$folder"/*) unavailable "the folder for snapshots, $store, is inside of this folder; choose another one" ;; esac
+  : >"$private/probe" && ignorecase=false && [ ! -e "$private/PROBE" ] || ignorecase=true
+  {
+    printf '[core]\nrepositoryformatversion = 0\nbare = false\nfilemode = true\nsymlinks = true\nquotePath = true\n'
+    printf 'hooksPath = /dev/null\nfsmonitor = false\nuntrackedCache = false\nsplitIndex = false\nsafecrlf = false\n'
+    printf 'autocrlf = false\nlooseCompression = 1\nlogAllRefUpdates = false\nsparseCheckout = false\nignoreCase = %s\n' $ignorecase
+    printf '[index]\nsparse = false\n[splitIndex]\nsharedIndexExpire = 1.hour.ago\n[gc]\nauto = 0\n[pack]\ncompression = 1\n'
+  } >"$private/config"
+  printf '* -text -ident !filter !eol !working-tree-encoding\n' >"$private/info/attributes"
+  printf 'ref: refs/heads/none\n' >"$private/HEAD"
+  printf '%s\n' "$folder" >"$private/folder"
+  rm -f "$private/last" "$private/tracked"
+  ours read-tree --empty
+  : >"$private/ready.2"
+}
+locked=
+unlock() { [ -z "$locked" ] || [ "$(readlink "$private/lock" 2>/dev/null)" != $$ ] || rm -f "$private/lock" "$@"; }
+# One script at a time: a link is created in one step, and names the process that holds it. Removes the files that are given.
+lock() {
+  tries=0
+  until ln -s $$ "$private/lock" 2>/dev/null; do
+    holder=$(readlink "$private/lock" 2>/dev/null || :)
+    if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null && mv "$private/lock" "$private/lock.$$" 2>/dev/null; then
+      # Another one may have taken it meanwhile.
+      [ "$(readlink "$private/lock.$$")" = "$holder" ] || ln -s "$(readlink "$private/lock.$$")" "$private/lock" 2>/dev/null || :
+      rm -f "$private/lock.$$"
+      continue
+    fi
+    tries=$((tries + 1))
+    [ $tries -lt 600 ] || unavailable "another process has used the snapshots of this folder for a minute"
+    sleep 0.1
+  done
+  locked=true
+  trap unlock EXIT
+  for left in "$private"/*.lock "$@"; do [ ! -e "$left" ] || rm -f "$left"; done
+}
+`
+
+/** A name in a repository, one character for each byte, as names need not be UTF-8. */
+export type GitName = string
+
+/** A name for the input of git: quoted, in ASCII. */
+export function quoteName(name: GitName): string {
+  return `"${name.replace(/[^ !#-[\]-~]/g, (byte) => `\\${byte.charCodeAt(0).toString(8).padStart(3, '0')}`)}"`
+}
+
+/** A name from the output of git, quoted or not. */
+export function unquoteName(line: string): GitName {
+  if (!line.startsWith('"')) return line
+  return line.slice(1, -1).replace(/\\([0-7]{3}|.)/g, (_, code: string) => letters[code] ?? byteOf(code))
+}
+
+const letters: Readonly<Record<string, string>> = {
+  a: '\x07',
+  b: '\b',
+  t: '\t',
+  n: '\n',
+  v: '\v',
+  f: '\f',
+  r: '\r',
+}
+
+const byteOf = (code: string): string => (code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : code)
+
+/** A name as text, or quoted by git's rules if its bytes are no UTF-8. */
+export function shownName(name: GitName): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(name))
+  } catch {
+    return quoteName(name)
+  }
+}
+
+/** Names for the input of a program, each ended by a NUL. */
+export const nulNames = (names: readonly GitName[]): Uint8Array => bytesOf(names.map((name) => `${name}\0`).join(''))
+
+/** Names from a list that each ends with a NUL, printed by `hex`. */
+export function hexNames(hex: string): GitName[] {
+  const text = Buffer.from(hex.replace(/\s+/g, ''), 'hex').toString('latin1')
+  return text
+    .split('\0')
+    .filter((name) => name !== '')
+    .map((name) => name.replace(/^\.\//, ''))
+}
+
+function bytesOf(name: string): Uint8Array {
+  return Uint8Array.from(name, (byte) => byte.charCodeAt(0))
+}
+
+/** The folders above a name, the nearest first. */
+export function foldersAbove(name: GitName): GitName[] {
+  const above: GitName[] = []
+  for (let end = name.lastIndexOf('/'); end > 0; end = name.lastIndexOf('/', end - 1)) above.push(name.slice(0, end))
+  return above
+}

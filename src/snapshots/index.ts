@@ -1,0 +1,14 @@
+export type { Clock } from '../core/clock.ts'
+export type { AgentError } from '../core/errors.ts'
+export type { ExecutionContext } from '../core/execution.ts'
+export type { SnapshotOptions } from './file-history.ts'
+export type { LeftOut, RollbackConflict, RollbackPlan, RollbackResult, Snapshot, Work } from './file-snapshots.ts'
+export { RollbackRefusedError } from './rollback-error.ts'
+export type {
+  InterruptedRollback,
+  RollbackOptions,
+  SessionRollbackPlan,
+  SessionRollbackResult,
+} from './session-rollback.ts'
+export { createSnapshots, type Snapshots, type SnapshotsOptions } from './snapshots.ts'
+export type { RollbackScope } from './timeline.ts'

@@ -1,0 +1,233 @@
+import { closeAllChildCalls } from '../core/children.ts'
+import { SessionBusyError } from '../core/errors.ts'
+import type { EntryBody } from '../core/log.ts'
+import { failpoint } from '../core/log.ts'
+import type { Session } from '../core/store.ts'
+import { Transcript } from '../core/transcript.ts'
+import type { SessionTurn } from '../core/turn.ts'
+import type { FileSnapshots, RollbackPlan, RollbackResult, Snapshot, Work } from './file-snapshots.ts'
+import { RollbackRefusedError } from './rollback-error.ts'
+import { type BegunRollback, noteEntry, type RollbackScope, Timeline } from './timeline.ts'
+
+/** What to undo, and how far. */
+export interface RollbackOptions {
+  /** The number of the last entry to keep: what came after it is undone. */
+  readonly to: number
+  /** Default `both`. */
+  readonly scope?: RollbackScope
+  /** Files that were changed since are restored too; the undo of the rollback brings them back. */
+  readonly force?: boolean
+}
+
+/** What a rollback would do. */
+export interface SessionRollbackPlan {
+  /** The turns that would leave the conversation. */
+  readonly turns: readonly SessionTurn[]
+  /** Absent with the scope `conversation`. */
+  readonly files?: RollbackPlan
+}
+
+/** What a rollback has done. */
+export interface SessionRollbackResult {
+  /** How many turns left the conversation, or came back to it. */
+  readonly turns: number
+  readonly files?: Omit<RollbackResult, 'undo'>
+}
+
+/** What became of a rollback that a crash interrupted. */
+export interface InterruptedRollback {
+  /** `finished`: the files are as the rollback wanted them. `not begun`: nothing had been changed. */
+  readonly outcome: 'finished' | 'not begun'
+  readonly files?: Omit<RollbackResult, 'undo'>
+}
+
+const noWork: RollbackPlan = { restore: [], delete: [], conflicts: [] }
+
+export async function planRollback(
+  session: Session,
+  files: FileSnapshots,
+  { to, scope = 'both', force = false }: RollbackOptions,
+): Promise<SessionRollbackPlan> {
+  checkTo(session, to)
+  const turns = scope === 'files' ? [] : (await turnsUpTo(session, session.log.head)).filter(({ seq }) => seq > to)
+  const shown = turns.map(({ turn }) => turn)
+  if (scope === 'conversation') return { turns: shown }
+  const timeline = await Timeline.read(session.entries())
+  const work = await workAfter(timeline, session, files, { to, force })
+  return { turns: shown, files: work.length === 0 ? noWork : await files.plan(work, { force }) }
+}
+
+/**
+ * Rewinds the conversation, restores files, or both. The log is written first: from then on the rollback counts, and a
+ * process that finds it unfinished restores the rest of the files.
+ */
+export function rollback(
+  session: Session,
+  files: FileSnapshots,
+  options: RollbackOptions & Reporting,
+): Promise<SessionRollbackResult> {
+  const { to, scope = 'both', force = false } = options
+  return whileHeld(session, async () => {
+    checkTo(session, to)
+    await finishFirst(session, files, options)
+    const before = session.log.transcript.turnCount
+    const begun = { id: crypto.randomUUID(), to, scope }
+    const timeline = await Timeline.read(session.entries())
+    const work = scope === 'conversation' ? [] : await workAfter(timeline, session, files, { to, force })
+    const done = await apply(session, files, { begun, work, force })
+    return { turns: before - session.log.transcript.turnCount, ...done }
+  })
+}
+
+/** Undoes the last rollback, or the last undo of one. */
+export function undoRollback(
+  session: Session,
+  files: FileSnapshots,
+  options: { readonly force?: boolean } & Reporting = {},
+): Promise<SessionRollbackResult> {
+  const { force = false } = options
+  return whileHeld(session, async () => {
+    await finishFirst(session, files, options)
+    const timeline = await Timeline.read(session.entries())
+    const last = timeline.lastRollback
+    if (!last?.rollback)
+      throw new RollbackRefusedError('nothing_to_undo', `nothing was rolled back in session ${session.id}`)
+    const { id, scope, before, added } = last.rollback
+    const work = before && last.after ? [{ before, after: last.after }] : []
+    const begun = { id: crypto.randomUUID(), to: last.seq - 1, scope }
+    if (scope === 'files') return { turns: 0, ...(await apply(session, files, { begun, work, force })) }
+    const lastOwn = added === undefined ? timeline.rewindOf(id)! : last.seq + added
+    if (timeline.lastTurn > lastOwn)
+      throw new RollbackRefusedError(
+        'went_on',
+        `the conversation of session ${session.id} went on after the rollback, so it stays as it is; fork the session at entry ${last.seq - 1} to have the earlier turns`,
+      )
+    if (added !== undefined) return { turns: added, ...(await apply(session, files, { begun, work, force })) }
+    const turns = (await turnsUpTo(session, last.seq - 1)).filter(({ seq }) => seq > last.rollback!.to)
+    const restore = turns.map(({ turn }) => turn)
+    const done = await apply(session, files, { begun: { ...begun, added: turns.length }, work, force, restore })
+    return { turns: turns.length, ...done }
+  })
+}
+
+interface Reporting {
+  readonly onInterrupted?: ((rollback: InterruptedRollback) => void) | undefined
+}
+
+async function finishFirst(session: Session, files: FileSnapshots, { onInterrupted }: Reporting): Promise<void> {
+  const interrupted = await finishInterrupted(session, files)
+  if (interrupted) onInterrupted?.(interrupted)
+}
+
+/** Finishes a rollback that a crash interrupted. The session is open. */
+export async function finishInterrupted(
+  session: Session,
+  files: FileSnapshots,
+): Promise<InterruptedRollback | undefined> {
+  const found = await files.interrupted(session.id)
+  if (!found) return undefined
+  const { id } = found.detail as Pick<BegunRollback, 'id'>
+  const timeline = await Timeline.read(session.entries())
+  const piece = timeline.rollbackOf(id)
+  if (!piece) {
+    await files.end(session.id)
+    return { outcome: 'not begun' }
+  }
+  const { undo, ...result } = await files.finish(session.id)
+  if (!piece.after) await session.log.append(noteEntry({ done: id, after: undo.after }))
+  await files.end(session.id)
+  return { outcome: 'finished', files: result }
+}
+
+interface Applying {
+  readonly begun: BegunRollback
+  readonly work: readonly Work[]
+  readonly force: boolean
+  /** Turns that come back. */
+  readonly restore?: readonly SessionTurn[]
+}
+
+async function apply(
+  session: Session,
+  files: FileSnapshots,
+  { begun, work, force, restore }: Applying,
+): Promise<Omit<SessionRollbackResult, 'turns'>> {
+  const { id, scope, to } = begun
+  const commit = async (before?: Snapshot): Promise<void> => {
+    const note = noteEntry({ rollback: { ...begun, ...(before && { before }) } })
+    if (scope === 'files') await session.log.append(note)
+    else if (restore) await session.log.appendAll([note, ...restore.map(turnEntry)])
+    else await rewindWith(session, note, to)
+    failpoint('rollback.logged')
+  }
+  if (scope === 'conversation') {
+    await commit()
+    return {}
+  }
+  const owner = session.id
+  const { undo, ...result } = await files.rollback(work, { owner, force, detail: { id }, commit })
+  await session.log.append(noteEntry({ done: id, after: undo.after }))
+  failpoint('rollback.done')
+  await files.end(owner)
+  return { files: result }
+}
+
+const turnEntry = (turn: SessionTurn): EntryBody => ({ type: 'turn', turn })
+
+/** In one append, unless earlier turns have to be read for the rewind. */
+async function rewindWith(session: Session, note: EntryBody, to: number): Promise<void> {
+  const { log } = session
+  await closeAllChildCalls(session)
+  if (log.transcript.canRewindTo(to)) await log.appendAll([note, { type: 'rewind', toSeq: to }])
+  else {
+    await log.append(note)
+    await session.rewind(to)
+  }
+}
+
+async function workAfter(
+  timeline: Timeline,
+  session: Session,
+  files: FileSnapshots,
+  { to, force }: { readonly to: number; readonly force: boolean },
+): Promise<readonly Work[]> {
+  try {
+    return timeline.workAfter(to)
+  } catch (error) {
+    if (!force || !(error instanceof RollbackRefusedError) || error.code !== 'cut_off') throw error
+    const now = await files.take({ owner: session.id })
+    if ('unavailable' in now) throw new RollbackRefusedError('not_kept', now.unavailable, { cause: error })
+    return timeline.workAfter(to, now)
+  }
+}
+
+async function turnsUpTo(
+  session: Session,
+  seq: number,
+): Promise<readonly { readonly turn: SessionTurn; readonly seq: number }[]> {
+  const transcript = new Transcript()
+  for await (const entry of session.entries({ before: seq + 1 })) transcript.apply(entry)
+  return transcript.completeTurns.map((turn) => ({ turn, seq: transcript.seqOf(turn.id) ?? 0 }))
+}
+
+function checkTo({ id, log }: Session, to: number): void {
+  if (Number.isInteger(to) && to >= 0 && to <= log.head) return
+  throw new RangeError(`Session ${id} has ${log.head} entries; it cannot be rolled back to ${String(to)}`)
+}
+
+/** Holds the lease from the beginning to the end, so that no process starts a run in between. */
+async function whileHeld<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
+  try {
+    await session.open()
+  } catch (error) {
+    if (!(error instanceof SessionBusyError)) throw error
+    throw new RollbackRefusedError('at_work', `session ${session.id} is at work; stop it before a rollback`, {
+      cause: error,
+    })
+  }
+  try {
+    return await work()
+  } finally {
+    await session.release()
+  }
+}

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
+import { settingsOf } from './git-runner.ts'
+
+/** The id of a session as a part of the name of a ref. */
+export const ownerWord = (owner: string): string => createHash('sha256').update(owner).digest('hex').slice(0, 32)
+
+/**
+ * Removes the oldest snapshots beyond the limits, with the objects that only they have, and packs objects that are a file
+ * each once there are many. The newest one stays, whatever its size.
+ */
+export const tidyScript = ({ keep, maxBytes }: { readonly keep: number; readonly maxBytes: number }): string => `
+lock
+find "$private" \\( -name 'tmp.*' -o -name 'sharedindex_*' \\) -mtime +0 -exec rm -rf {} +
+all() { ours for-each-ref --format='%(refname) %(objectname)' --sort=-committerdate refs/snapshots/; }
+size() { du -sk "$private/objects" | { read -r kilobytes rest; echo "$kilobytes"; }; }
+newest() {
+  all | awk -v keep="$1" '!seen[$2]++ { count++ } count > keep { print "delete " $1 }' | ours update-ref --stdin
+}
+pack() { ours repack -a -d -q; ours prune --expire=now; }
+before=$(all | wc -l)
+newest ${keep}
+count=$(all | awk '!seen[$2]++' | wc -l)
+loose=$(ls "$private/objects/17" 2>/dev/null | wc -l)
+packs=$(ls "$private/objects/pack" 2>/dev/null | wc -l)
+if [ $before -ne "$(all | wc -l)" ] && [ $((loose * 256 + packs)) -gt 500 ] || [ $loose -gt 12 ] || [ $packs -gt 60 ]; then pack; fi
+while [ "$(size)" -gt ${Math.ceil(maxBytes / 1024)} ] && [ $count -gt 1 ]; do
+  count=$((count / 2))
+  newest $count
+  pack
+done
+`
+
+/** Removes the snapshots of sessions, of every folder. Their objects are removed with the last snapshot of the folder, or by `tidyScript`. */
+export async function forgetSnapshots(
+  sessionIds: readonly string[],
+  options: { readonly execution: ExecutionContext; readonly handle: ExecutionHandle; readonly store?: string },
+): Promise<void> {
+  const { execution, handle } = options
+  for (let i = 0; i < sessionIds.length; i += 500) {
+    const words = sessionIds.slice(i, i + 500).map(ownerWord)
+    const { exitCode, stderr } = await execution.exec(handle, settingsOf(options) + forgetScript(words))
+    if (exitCode !== 0) throw new Error(`snapshots could not be removed: ${stderr.trim().slice(0, 500)}`)
+  }
+}
+
+const forgetScript = (owners: readonly string[]): string => `
+for one in "$store"/*/; do
+  [ -d "$one/refs" ] || continue
+  for owner in ${owners.join(' ')}; do rm -rf "$one/refs/snapshots/$owner" "$one/journal.$owner"; done
+  [ -n "$(ls -A "$one/refs/snapshots" 2>/dev/null)" ] || [ -L "$one/lock" ] || rm -rf "$one"
+done
+`

@@ -1,0 +1,139 @@
+import { isRecord } from '../core/is-record.ts'
+import type { EntryBody, LogEntry } from '../core/log.ts'
+import type { Snapshot, Work } from './file-snapshots.ts'
+import { RollbackRefusedError } from './rollback-error.ts'
+
+/** What can be undone. */
+export type RollbackScope = 'files' | 'conversation' | 'both'
+
+/** What a log says about files, in `state` entries. */
+export type SnapshotNote =
+  /** Before the prompt of a run, before a call, or after the run. */
+  | { readonly moment: 'prompt' | 'call' | 'end'; readonly snapshot: Snapshot }
+  /** From here to the end of the run there are no snapshots. */
+  | { readonly unavailable: string }
+  /** A rollback began: the conversation is rewound with the same append, the files follow. */
+  | { readonly rollback: BegunRollback }
+  /** Its files are done. */
+  | { readonly done: string; readonly after: Snapshot }
+
+export interface BegunRollback {
+  readonly id: string
+  /** The number of the last entry that is kept. */
+  readonly to: number
+  readonly scope: RollbackScope
+  /** The files before it; absent if it is about the conversation alone. */
+  readonly before?: Snapshot
+  /** So many turns came back with the same append; without it the conversation was rewound. */
+  readonly added?: number
+}
+
+const owner = 'snapshot'
+
+export const noteEntry = (note: SnapshotNote): EntryBody => ({ type: 'state', owner, value: note })
+
+/** A piece of work in a session: a run, or a rollback. */
+interface Piece {
+  readonly seq: number
+  readonly at: number
+  /** In their order; none for a rollback. */
+  readonly notes: { readonly seq: number; readonly note: SnapshotNote }[]
+  readonly rollback?: BegunRollback
+  /** The number of the entry with which a run ended. */
+  end?: number
+  after?: Snapshot
+}
+
+/** The work of a session on files, and its rollbacks, in the order of the log. */
+export class Timeline {
+  readonly pieces: Piece[] = []
+  /** The number of the last turn. */
+  lastTurn = 0
+  /** The number of the rewind of each rollback. */
+  readonly #rewinds = new Map<string, number>()
+
+  static async read(entries: AsyncIterable<LogEntry>): Promise<Timeline> {
+    const timeline = new Timeline()
+    for await (const entry of entries) timeline.apply(entry)
+    return timeline
+  }
+
+  apply(entry: LogEntry): void {
+    const { seq, at } = entry
+    const last = this.pieces.at(-1)
+    if (entry.type === 'turn') this.lastTurn = seq
+    if (entry.type === 'run_started') this.pieces.push({ seq, at, notes: [] })
+    if (entry.type === 'run_ended' && last && !last.rollback) last.end = seq
+    if (entry.type === 'rewind' && last?.rollback?.to === entry.toSeq) this.#rewinds.set(last.rollback.id, seq)
+    if (entry.type !== 'state' || entry.owner !== owner || !isRecord(entry.value)) return
+    const note = entry.value as unknown as SnapshotNote
+    if ('rollback' in note) this.pieces.push({ seq, at, notes: [], rollback: note.rollback })
+    else if ('done' in note) {
+      const piece = this.pieces.findLast(({ rollback }) => rollback?.id === note.done)
+      if (piece) piece.after = note.after
+    } else if (last && !last.rollback) {
+      last.notes.push({ seq, note })
+      if ('moment' in note && note.moment === 'end') last.after = note.snapshot
+    }
+  }
+
+  /** The folder of the last snapshot. */
+  get folder(): string | undefined {
+    for (const { notes, rollback } of this.pieces.toReversed()) {
+      const last = notes.findLast(({ note }) => 'snapshot' in note)?.note
+      const folder = rollback?.before?.folder ?? (last && 'snapshot' in last ? last.snapshot.folder : undefined)
+      if (folder !== undefined) return folder
+    }
+    return undefined
+  }
+
+  rollbackOf(id: string): Piece | undefined {
+    return this.pieces.find(({ rollback }) => rollback?.id === id)
+  }
+
+  rewindOf(id: string): number | undefined {
+    return this.#rewinds.get(id)
+  }
+
+  get lastRollback(): Piece | undefined {
+    return this.pieces.findLast(({ rollback }) => rollback)
+  }
+
+  /** The work on files after an entry, oldest first. With `now`, work that was cut off lasts until then. */
+  workAfter(seq: number, now?: Snapshot): readonly Work[] {
+    return this.pieces.flatMap((piece, i) => {
+      if (piece.rollback) return piece.seq > seq ? rollbackWork(piece) : []
+      const isOver = (piece.end ?? this.pieces[i + 1]?.seq ?? Number.POSITIVE_INFINITY) <= seq
+      const before = isOver ? undefined : firstAfter(piece, seq)
+      if (!before) return []
+      const after = piece.after ?? firstOf(this.pieces.slice(i + 1)) ?? now
+      if (after) return [{ before, after }]
+      throw new RollbackRefusedError(
+        'cut_off',
+        'the last run was cut off, so the changes since its last snapshot may be its own or those of others; with force all of them are undone',
+      )
+    })
+  }
+}
+
+const rollbackWork = ({ rollback, after }: Piece): readonly Work[] =>
+  rollback?.before && after ? [{ before: rollback.before, after }] : []
+
+/** The files at the first moment of a run after an entry; undefined if it changed no files after that entry. */
+function firstAfter({ notes }: Piece, seq: number): Snapshot | undefined {
+  const missing = notes.find(({ note }) => 'unavailable' in note)?.note
+  const first = notes.find((one) => one.seq > seq && 'moment' in one.note)?.note
+  // Calls are noted before they are made.
+  const hasCalls = notes.some((one) => one.seq > seq && 'moment' in one.note && one.note.moment !== 'prompt')
+  if (missing && 'unavailable' in missing)
+    throw new RollbackRefusedError('not_kept', `the files were not kept there: ${missing.unavailable}`)
+  return hasCalls && first && 'snapshot' in first ? first.snapshot : undefined
+}
+
+function firstOf(pieces: readonly Piece[]): Snapshot | undefined {
+  for (const { notes, rollback } of pieces) {
+    const first = rollback?.before ?? notes.flatMap(({ note }) => ('snapshot' in note ? [note.snapshot] : []))[0]
+    if (first) return first
+  }
+  return undefined
+}

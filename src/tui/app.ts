@@ -1,0 +1,312 @@
+import type { Chat, ChatNotice, OutgoingMessage } from '../chat/chat.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { messageOf } from '../core/errors.ts'
+import { createAnnouncer } from './announcer.ts'
+import { createBranch } from './dock/branch.ts'
+import { type Completions, createComposer, type RecalledMessages } from './dock/composer.ts'
+import { createDock, type LiveLines } from './dock/dock.ts'
+import type { Draft } from './input/draft.ts'
+import { imageOfKey } from './input/images.ts'
+import type { Key } from './input/key.ts'
+import { createKeyRouter, type KeyRouter } from './input/key-router.ts'
+import type { Keyboard } from './input/keyboard.ts'
+import { createKeyActions } from './key-actions.ts'
+import { createPrompts } from './prompts.ts'
+import { copyText } from './terminal/copy-text.ts'
+import { createFrames } from './terminal/frames.ts'
+import { linesTerminal } from './terminal/lines-terminal.ts'
+import type { Output, TerminalStreams } from './terminal/output.ts'
+import { createPaint, hasColours, type Paint } from './terminal/paint.ts'
+import { createSurface, reflowOf, type Surface } from './terminal/surface.ts'
+import type { Terminal } from './terminal/terminal.ts'
+import { modesOff } from './terminal/terminal-modes.ts'
+import { viewerScreen } from './terminal/viewer-screen.ts'
+import { createTranscript } from './transcript.ts'
+import type { ViewerTerminal } from './viewers/viewer.ts'
+
+export interface AppOptions {
+  readonly chat: Chat
+  readonly output: Output
+  readonly keyboard: Keyboard
+  readonly env: TerminalStreams['env']
+  /** Where tools run. */
+  readonly cwd: string
+  /** The home folder of the person, to be shown as `~`. */
+  readonly userHome?: string
+  readonly history: RecalledMessages & { add(text: string, kind?: 'sent' | 'draft'): void }
+  /** Does what a line means that the person entered. */
+  readonly submit: (message: OutgoingMessage, app: App, delivery: 'steer' | 'queue') => Promise<void>
+  readonly complete?: (before: string, app: App) => Promise<Completions | undefined>
+  readonly openView: (view: 'call' | 'transcript', app: App) => Promise<void>
+  /** Runs the editor of the person. */
+  readonly editText?: (text: string) => Promise<string | undefined>
+  /** Keeps the unsent text. */
+  readonly draft?: Draft
+  /** Lines to begin with. */
+  readonly welcome?: readonly string[]
+  readonly showThinking?: boolean
+  /** Whether to notify while the terminal has no focus. Default true. */
+  readonly notify?: boolean
+  /** Ends the app. */
+  readonly signal?: AbortSignal
+  /** Stops this process as Ctrl-Z does; resolves when it goes on. */
+  readonly suspend?: () => Promise<void>
+  readonly clock?: Clock
+  /** Sees everything that is drawn: tests compare it with the screen. */
+  readonly watch?: (surface: Surface) => Surface
+}
+
+/** What commands and viewers use of the running app. */
+export interface App {
+  readonly chat: Chat
+  readonly cwd: string
+  readonly paint: Paint
+  /** The whole screen, for viewers. */
+  readonly screen: ViewerTerminal
+  /** A terminal for dialogs: they are drawn in place of the input. */
+  readonly terminal: Terminal
+  readonly keyboard: KeyRouter
+  print(text: string, kind?: ChatNotice['kind']): void
+  setDraft(text: string): void
+  /** Leaves the screen to a viewer while `use` runs. The signal aborts when the app ends. */
+  away<T>(use: (signal: AbortSignal) => Promise<T>): Promise<T>
+  /** Lets the person change a text in their editor; `undefined` if they left it unchanged. */
+  editText(text: string): Promise<string | undefined>
+  copy(text: string): Promise<string>
+  quit(): void
+}
+
+/** Shows a chat at a terminal until the person leaves. */
+export async function runApp(options: AppOptions): Promise<void> {
+  const { chat, output, env, cwd, userHome, history, clock = systemClock } = options
+  const paint = createPaint({ colours: hasColours(output, env) })
+  const { watch = (surface: Surface) => surface } = options
+  const surface = watch(createSurface(output, reflowOf(env)))
+  const keyboard = createKeyRouter(options.keyboard)
+  const columns = (): number => output.columns || 80
+  const now = (): number => clock.now()
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>()
+  const transcript = createTranscript({
+    ...{ paint, cwd, columns, now, commit: surface.commit },
+    showThinking: options.showThinking ?? false,
+    marksPrompts: true,
+  })
+  const composer = createComposer({
+    paint,
+    history,
+    onChange: () => frames.changed(),
+    complete: async (before) => options.complete?.(before, app),
+  })
+  let dialog: LiveLines | undefined
+  let hint: string | undefined
+  const leaving = new AbortController()
+  let isAway = false
+  const screen = viewerScreen(output, paint)
+  const announcer = createAnnouncer(output, { env, notify: options.notify })
+
+  const branch = createBranch(cwd, () => frames.changed())
+  const dock = createDock({
+    ...{ chat, transcript, composer, paint, cwd, userHome, now },
+    isStill: isSet(env.LIBERO_REDUCED_MOTION),
+    hint: () => hint ?? usualHint(chat),
+    branch: () => branch.name,
+  })
+  const draw = (): void => {
+    transcript.update(chat.state.view)
+    if (isAway) return
+    const { lines, caret } = dock.draw({ columns: columns(), most: surface.most, dialog })
+    surface.frame(lines, caret)
+  }
+  const isAnimated = (): boolean => !isAway && !dialog && ['running', 'stopping'].includes(chat.state.phase)
+  const frames = createFrames({ draw, isAnimated, clock })
+
+  const terminal = linesTerminal({
+    ...{ paint, columns, rows: () => output.rows || 24 },
+    commit(lines) {
+      transcript.update(chat.state.view) // what came before the dialog stands above it
+      transcript.lines(lines)
+    },
+    live(lines, caret) {
+      dialog = lines.length > 0 ? { lines, ...(caret && { caret }) } : undefined
+      draw()
+    },
+  })
+  const app: App = {
+    ...{ chat, cwd, paint, terminal, screen, keyboard },
+    copy: (text) => copyText(text, { output, env }),
+    async editText(text) {
+      const { editText } = options
+      if (!editText) throw new Error('There is no editor here')
+      return outside(() => editText(text))
+    },
+    print(text, kind) {
+      transcript.update(chat.state.view)
+      transcript.print(text, kind)
+      frames.changed()
+    },
+    setDraft(text) {
+      if (!composer.isEmpty) history.add(composer.editor.fullText, 'draft')
+      composer.set(text)
+      frames.changed()
+    },
+    away,
+    quit: leave,
+  }
+
+  /** The terminal as it was before, for another program. */
+  async function away<T>(use: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { signal } = leaving
+    isAway = true
+    if (!signal.aborted) surface.clear()
+    try {
+      return await use(signal)
+    } finally {
+      isAway = signal.aborted
+      surface.invalidate()
+      draw()
+    }
+  }
+
+  function send(delivery: 'steer' | 'queue'): void {
+    const line = composer.editor.fullText
+    if (line.trim() === '') {
+      if (chat.state.isResumable) chat.resume().catch(fail)
+      return
+    }
+    if (isExitWord.test(line)) {
+      leave()
+      return
+    }
+    history.add(line)
+    const pieces = composer.editor.pieces()
+    options
+      .submit(composer.take(), app, delivery)
+      .catch((error: unknown) => {
+        fail(error)
+        if (composer.isEmpty) composer.set(pieces)
+      })
+      .finally(() => frames.changed())
+  }
+  const fail = (error: unknown): void => app.print(messageOf(error), 'failure')
+
+  const press = createKeyActions({
+    ...{ chat, composer, now, send },
+    command: (line) => void options.submit({ text: line }, app, 'steer').catch(fail),
+    open: (view) => void options.openView(view, app).catch(fail),
+    keep: (text) => history.add(text, 'draft'),
+    editExternally() {
+      app
+        .editText(composer.editor.fullText)
+        .then((text) => text !== undefined && composer.set(text))
+        .catch(fail)
+        .finally(draw)
+    },
+    suspend: () => void (options.suspend && outside(options.suspend)),
+    redraw() {
+      surface.invalidate()
+    },
+    quit: leave,
+    hint: (text) => {
+      hint = text
+    },
+  })
+  /** As `away`, with the keyboard given back too. */
+  const outside = <T>(use: () => Promise<T>): Promise<T> =>
+    away(async (signal) => {
+      const again = keyboard.release()
+      try {
+        return await use()
+      } finally {
+        if (!signal.aborted) again()
+      }
+    })
+  function attach(key: Key): boolean {
+    const image = imageOfKey(key, cwd)
+    if (!image) return false
+    image
+      .then((found) => void composer.editor.attach(found))
+      .catch((error: unknown) => {
+        if (key.type === 'text') composer.press(key)
+        else fail(error)
+      })
+      .finally(draw)
+    return true
+  }
+  const onKey = (key: Key): void => {
+    if (key.type === 'focus') {
+      announcer.isFocused = key.isFocused
+      if (key.isFocused) chat.lookElsewhere()
+      return
+    }
+    hint = undefined
+    if (!attach(key)) press(key)
+    draw() // what the person types is shown before anything else
+    options.draft?.save(composer.editor.pieces())
+  }
+
+  const prompts = createPrompts(chat, {
+    ...{ terminal, keyboard, clock },
+    screen: { pause() {}, resume: () => frames.changed() },
+    onInterrupt: () => chat.stop(),
+    isTyping: () => !composer.isEmpty,
+    onAsk: () => announcer.tell('Libero asks you something'),
+    ...(options.editText && { editText: (text: string) => app.editText(text) }),
+  })
+
+  let seen = { notices: -1, phase: '', sessionId: chat.state.sessionId }
+  function onState(): void {
+    const { notices, phase, view, sessionId, earlierTurns } = chat.state
+    if (sessionId !== seen.sessionId && phase === 'idle')
+      transcript.open(view, { most: 2 * (output.rows || 24), ...(earlierTurns && { earlier: earlierTurns }) })
+    if ((notices.at(-1)?.id ?? -1) > seen.notices) transcript.update(view)
+    for (const { id, kind, text } of notices) if (id > seen.notices) transcript.print(text, kind)
+    if (phase === 'idle' && seen.phase !== phase) void branch.read() // commands may have changed it
+    seen = { notices: notices.at(-1)?.id ?? seen.notices, phase, sessionId }
+    announcer.update(chat.state)
+    prompts.update()
+    frames.changed()
+  }
+
+  const onResize = (): void => {
+    draw()
+  }
+  if (options.welcome) surface.commit(options.welcome)
+  output.on('resize', onResize)
+  const stopReading = keyboard.read(onKey)
+  options.signal?.addEventListener('abort', () => leave(), { once: true })
+  if (options.signal?.aborted) leave()
+  const unsubscribe = chat.subscribe(onState)
+  try {
+    if (options.draft?.restored) composer.editor.set(options.draft.restored)
+    onState()
+    draw()
+    await left
+  } finally {
+    options.draft?.close()
+    unsubscribe()
+    frames.stop()
+    stopReading()
+    output.off('resize', onResize)
+    leaving.abort()
+    await new Promise((resolve) => setImmediate(resolve)) // a viewer leaves its screen
+    isAway = true // what comes later draws nothing
+    transcript.settle()
+    screen.close()
+    surface.clear()
+    announcer.close()
+    output.write(modesOff)
+    keyboard.close()
+  }
+}
+
+/** `exit`, `/quit`, `:q`: what people type to leave other programs. */
+const isExitWord = /^\s*[/:]?(?:exit|quit|q)\s*$/
+
+const isSet = (value: string | undefined): boolean => value !== undefined && value !== '' && value !== '0'
+
+function usualHint({ state }: Chat): string {
+  if (state.phase === 'running') return 'enter steers · alt+enter queues · esc stops · ? keys'
+  if (state.phase === 'stopping') return 'stopping'
+  if (state.isResumable) return 'enter continues what was interrupted · / commands · ? keys'
+  return 'enter sends · / commands · @ files · ! shell · ? keys'
+}

@@ -1,0 +1,43 @@
+import type { CommandScreen } from '../chat/command.ts'
+import { systemClock } from '../core/clock.ts'
+import { visibleName } from '../platform/visible-text.ts'
+import type { App } from './app.ts'
+import { chooseFromList } from './dialogs/choices.ts'
+import { DialogClosed } from './dialogs/dialog.ts'
+import { readLine } from './input/read-line.ts'
+import { createViews } from './views.ts'
+
+/** The terminal as commands see it. */
+export function createCommandScreen(app: App): CommandScreen {
+  const { terminal, keyboard, paint } = app
+  const views = createViews(app)
+  return {
+    print: (text) => app.print(text),
+    async choose({ title, items, initial = 0 }) {
+      if (items.length === 0) return undefined
+      const texts = items.map(({ label, detail }) =>
+        detail === undefined ? visibleName(label) : `${visibleName(label)}  ${paint.dim(visibleName(detail))}`,
+      )
+      const list = { items: texts, isMultiple: false, title: visibleName(title), initial }
+      return (await unlessClosed(chooseFromList(list, { terminal, keyboard, clock: systemClock })))?.[0]
+    },
+    ask: (prompt, initial = '', { isSecret = false } = {}) =>
+      unlessClosed(readLine(terminal, keyboard, { prompt: `${visibleName(prompt)} `, initial, isSecret })),
+    view: views.page,
+    open: views.open,
+    setDraft: app.setDraft,
+    edit: app.editText,
+    copy: app.copy,
+    quit: app.quit,
+  }
+}
+
+/** `undefined` if the person closes the dialog. */
+async function unlessClosed<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof DialogClosed) return undefined
+    throw error
+  }
+}

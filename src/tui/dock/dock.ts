@@ -1,0 +1,63 @@
+import type { Chat } from '../../chat/chat.ts'
+import type { Paint } from '../terminal/paint.ts'
+import type { Caret } from '../terminal/surface.ts'
+import { cutToWidth } from '../terminal/text-width.ts'
+import type { createTranscript } from '../transcript.ts'
+import { createActivity } from './activity.ts'
+import type { Composer } from './composer.ts'
+import { notesLine } from './notes-line.ts'
+import { statusLine } from './status-line.ts'
+
+interface DockOptions {
+  readonly chat: Chat
+  readonly transcript: ReturnType<typeof createTranscript>
+  readonly composer: Composer
+  readonly paint: Paint
+  readonly cwd: string
+  readonly userHome: string | undefined
+  readonly branch: () => string | undefined
+  readonly now: () => number
+  readonly isStill: boolean
+  /** What the keys do at the moment. */
+  readonly hint: () => string
+}
+
+/** Lines with the place of the cursor. */
+export interface LiveLines {
+  readonly lines: readonly string[]
+  readonly caret?: Caret
+}
+
+/**
+ * The live lines: the end of the answer, what works, one line of notes, the input with its menu, a hint, the status. On a
+ * small screen the hint goes first, then the notes; the input and the status stay.
+ */
+export function createDock(options: DockOptions) {
+  const { chat, transcript, composer, paint, cwd, userHome: home, now, isStill, hint } = options
+  const activity = createActivity({ paint, cwd, now, calls: transcript.calls, isStill })
+
+  function bottom(columns: number, most: number): LiveLines {
+    const status = most >= 2 ? [statusLine(chat.state, { paint, columns, home, branch: options.branch() })] : []
+    const hints = most >= 6 && columns >= 40 ? [paint.dim(cutToWidth(`   ${hint()}`, columns - 1))] : []
+    const notes = most >= 4 ? notesLine(chat.state, { paint, columns }) : []
+    const input = composer.draw(columns, most - status.length - hints.length - notes.length)
+    return {
+      lines: [...notes, ...input.lines, ...hints, ...status],
+      caret: { row: input.caret.row + notes.length, column: input.caret.column },
+    }
+  }
+
+  return {
+    /** `dialog` takes the place of the input; nothing else moves meanwhile. */
+    draw({ columns, most, dialog }: { columns: number; most: number; dialog: LiveLines | undefined }): LiveLines {
+      const own = dialog ?? bottom(columns, most)
+      const room = Math.max(0, most - own.lines.length - 1)
+      const busy = dialog ? [] : activity.lines(chat.state, room)
+      const tail = transcript.tail(Math.max(0, Math.min(Math.ceil(most / 3), room - busy.length - 1)))
+      const above = [...tail, ...(tail.length > 0 && busy.length > 0 ? [''] : []), ...busy]
+      const lines = room > 0 ? [...above, '', ...own.lines] : [...own.lines]
+      const before = lines.length - own.lines.length
+      return { lines, ...(own.caret && { caret: { ...own.caret, row: own.caret.row + before } }) }
+    },
+  }
+}

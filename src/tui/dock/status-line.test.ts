@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import type { ChatState } from '../../chat/chat.ts'
+import { emptyView } from '../../view/session-view.ts'
+import { createPaint } from '../terminal/paint.ts'
+import { textWidth } from '../terminal/text-width.ts'
+import { statusLine } from './status-line.ts'
+
+const paint = createPaint({ colours: false })
+const state: ChatState = {
+  ...{ phase: 'idle', view: emptyView, queue: [], prompts: [], notices: [], waitingElsewhere: [] },
+  settings: { model: { provider: 'x', model: 'model-1' }, mode: 'plan', folder: '/home/me/shop' },
+  warning: 'no model yet: trying things out with rules',
+}
+const at = (columns: number): string => statusLine(state, { paint, columns, home: '/home/me', branch: 'main' })
+
+test('the mode is shown at every width, also beside a warning', () => {
+  expect(at(100)).toBe(' plan · no model yet: trying things out with rules · model-1 · ~/shop (main)')
+  expect(at(40)).toBe(' plan · no model yet: trying things o…')
+  for (let columns = 8; columns < 100; columns++) {
+    expect(at(columns)).toMatch(/^ plan/)
+    expect(textWidth(at(columns))).toBeLessThan(columns)
+  }
+})

@@ -1,0 +1,90 @@
+import type { ChatState } from '../../chat/chat.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { formatCost } from '../rows/format.ts'
+import type { Paint } from '../terminal/paint.ts'
+import { cutToWidth, textWidth } from '../terminal/text-width.ts'
+
+interface StatusOptions {
+  readonly paint: Paint
+  readonly columns: number
+  /** The home folder, to be shown as `~`. */
+  readonly home: string | undefined
+  readonly branch: string | undefined
+}
+
+/** `ask · sonnet-5 · ~/shop (main) · context 12 % · $0.04, next about $0.01`. What is last is left out first: the mode is always there. */
+export function statusLine(state: ChatState, { paint, columns, home, branch }: StatusOptions): string {
+  const { settings, warning } = state
+  const parts: Part[] = [
+    ...(settings.mode === undefined ? [] : [{ text: settings.mode, style: modeStyle(settings.mode, paint) }]),
+    ...(warning === undefined ? [] : [{ text: fullyVisible(warning), style: paint.yellow, mayBeCut: true as const }]),
+    { text: shortModel(settings.model.model), style: paint.dim },
+    ...(settings.thinking && settings.thinking !== 'off'
+      ? [{ text: `thinking ${settings.thinking}`, style: paint.dim }]
+      : []),
+    ...(settings.folder === undefined
+      ? []
+      : [
+          {
+            text: `${shortFolder(settings.folder, home)}${branch ? ` (${fullyVisible(branch)})` : ''}`,
+            style: paint.dim,
+          },
+        ]),
+    ...contextPart(state, paint),
+    ...costPart(state, paint),
+  ]
+  return fitting(parts, columns - 3, paint)
+}
+
+interface Part {
+  readonly text: string
+  readonly style: (text: string) => string
+  /** Its beginning is worth showing where the whole has no room. */
+  readonly mayBeCut?: true
+}
+
+function fitting(parts: readonly Part[], room: number, paint: Paint): string {
+  const shown: string[] = []
+  let left = room
+  for (const { text, style, mayBeCut } of parts) {
+    const separator = shown.length > 0 ? 3 : 0
+    const wide = textWidth(text) + separator
+    if (wide > left && shown.length > 0 && !(mayBeCut && left >= leastCut)) break
+    shown.push(style(cutToWidth(text, left - separator)))
+    left -= wide
+  }
+  return ` ${shown.join(paint.dim(' · '))}`
+}
+
+const leastCut = 20
+
+function modeStyle(mode: string, paint: Paint): Part['style'] {
+  if (mode === 'yolo') return (text) => paint.inverse(paint.red(` ${text} `))
+  return mode === 'plan' ? paint.blue : paint.dim
+}
+
+function contextPart({ view, settings }: ChatState, paint: Paint): Part[] {
+  const { last } = view.usage
+  const window = settings.model.contextWindow
+  if (!last || !window) return []
+  const used = last.input + (last.cacheRead ?? 0) + (last.cacheCreation ?? 0) + last.output
+  const share = Math.min(100, Math.round((100 * used) / window))
+  return [{ text: `context ${share} %`, style: share >= 80 ? paint.yellow : paint.dim }]
+}
+
+function costPart({ view, forecast }: ChatState, paint: Paint): Part[] {
+  const { cost } = view.usage
+  const texts = [
+    ...(cost === undefined ? [] : [formatCost(cost)]),
+    ...(forecast ? [`next about ${formatCost(forecast.likely)}`] : []),
+  ]
+  return texts.length === 0 ? [] : [{ text: texts.join(', '), style: paint.dim }]
+}
+
+/** Without the date of the release: `claude-sonnet-5-20260901` is `claude-sonnet-5`. */
+const shortModel = (model: string): string => fullyVisible(model.replace(/-20\d{6}$/, ''))
+
+function shortFolder(folder: string, home: string | undefined): string {
+  const isHome = home !== undefined && (folder === home || folder.startsWith(`${home}/`))
+  return fullyVisible(isHome ? `~${folder.slice(home.length)}` : folder)
+}

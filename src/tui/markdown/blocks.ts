@@ -1,0 +1,122 @@
+import type { Token, Tokens } from 'marked'
+import { visibleText } from '../../platform/visible-text.ts'
+import { diffLine } from '../rows/diff-lines.ts'
+import type { Paint } from '../terminal/paint.ts'
+import { type CodePainter, createCodePainter } from './code-painter.ts'
+import { type InlineContext, inlineSpans } from './inline.ts'
+import { wrapSpans } from './spans.ts'
+import { table } from './table.ts'
+
+export interface BlockContext extends InlineContext {
+  readonly width: number
+}
+
+/** Blocks as lines of at most `width` columns; loose ones with a blank line between them. */
+export function renderBlocks(
+  tokens: readonly Token[],
+  given: BlockContext,
+  spacing: 'tight' | 'loose' = 'loose',
+): string[] {
+  const context = { ...given, width: Math.max(narrowest, given.width) }
+  return tokens
+    .filter(({ type }) => type !== 'space')
+    .flatMap((token, i) => {
+      const lines = renderBlock(token, context)
+      return i > 0 && spacing === 'loose' ? ['', ...lines] : lines
+    })
+}
+
+/** Text is never wrapped to fewer columns than this. */
+const narrowest = 8
+
+function renderBlock(token: Token, context: BlockContext): string[] {
+  switch (token.type) {
+    case 'heading':
+      return heading(token as Tokens.Heading, context)
+    case 'code':
+      return codeLines((token as Tokens.Code).text, (token as Tokens.Code).lang, context.paint)
+    case 'list':
+      return list(token as Tokens.List, context)
+    case 'blockquote':
+      return quote(token as Tokens.Blockquote, context)
+    case 'table':
+      return table(token as Tokens.Table, context)
+    case 'hr':
+      return [context.paint.dim('─'.repeat(Math.min(context.width, 40)))]
+    case 'paragraph':
+      return paragraph(token.tokens, context)
+    case 'text':
+      return paragraph((token as Tokens.Text).tokens ?? [token], context)
+    case 'def':
+      return plainLines(token.raw).map(context.paint.dim)
+    default:
+      return plainLines(token.raw)
+  }
+}
+
+/** The first two levels stand out from the others. */
+function heading({ depth, tokens }: Tokens.Heading, context: BlockContext): string[] {
+  const { paint, width } = context
+  const style = depth <= 2 ? (text: string) => paint.bold(paint.underline(text)) : paint.bold
+  return wrapSpans(inlineSpans(tokens, context, style), width)
+}
+
+/**
+ * Lines of code, neither indented nor broken, so that copying gives the text. The painter of a block that comes in pieces
+ * is kept by the caller.
+ */
+export function codeLines(
+  text: string,
+  lang: string | undefined,
+  paint: Paint,
+  painter: CodePainter = codePainter(lang, paint),
+): string[] {
+  const shown = visibleText(text).replaceAll('\r', '').replaceAll('\t', '    ')
+  return shown.split('\n').map((line) => (line === '' ? '' : painter(line)))
+}
+
+/** Colours for the code of a fence. */
+export function codePainter(lang: string | undefined, paint: Paint): CodePainter {
+  if (lang === 'diff' || lang === 'patch') return (line) => diffLine(line, paint)
+  return createCodePainter(lang, paint) ?? paint.cyan
+}
+
+function list({ ordered, start, items, loose }: Tokens.List, context: BlockContext): string[] {
+  const first = typeof start === 'number' ? start : 1
+  const markWidth = ordered ? `${first + items.length - 1}. `.length : 2
+  return items.flatMap((item, i) => {
+    const mark = ordered ? `${first + i}. `.padStart(markWidth) : bulletOf(item)
+    const tokens = item.tokens.filter(({ type }) => type !== 'checkbox')
+    const [head = '', ...more] = renderBlocks(
+      tokens,
+      { ...context, width: context.width - markWidth },
+      loose ? 'loose' : 'tight',
+    )
+    const lines = [mark + head, ...more.map((line) => (line === '' ? '' : ' '.repeat(markWidth) + line))]
+    return loose && i > 0 ? ['', ...lines] : lines
+  })
+}
+
+function bulletOf({ task, checked }: Tokens.ListItem): string {
+  if (!task) return '• '
+  return checked ? '☑ ' : '☐ '
+}
+
+/** With a bar at the left, different from that of our own questions. */
+function quote({ tokens }: Tokens.Blockquote, context: BlockContext): string[] {
+  const bar = context.paint.dim('▌')
+  return renderBlocks(tokens, { ...context, width: context.width - 2 }).map((line) =>
+    line === '' ? bar : `${bar} ${line}`,
+  )
+}
+
+function paragraph(tokens: readonly Token[] | undefined, context: BlockContext): string[] {
+  return wrapSpans(inlineSpans(tokens, context), context.width)
+}
+
+/** The text as it was written, without control characters; the terminal wraps it. */
+export function plainLines(text: string): string[] {
+  const lines = visibleText(text).replaceAll('\r', '').split('\n')
+  while (lines.length > 1 && lines.at(-1) === '') lines.pop()
+  return lines
+}

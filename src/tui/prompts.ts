@@ -1,0 +1,31 @@
+import type { Chat, ChatPrompt } from '../chat/chat.ts'
+import { createPerson, type PersonOptions } from './dialogs/person.ts'
+
+/** Shows the questions of a chat in dialogs, one after the other, and gives the answers back. */
+export function createPrompts(chat: Chat, options: PersonOptions & { readonly onAsk: (prompt: ChatPrompt) => void }) {
+  const person = createPerson(options)
+  const shown = new Set<string>()
+
+  async function show(prompt: ChatPrompt): Promise<void> {
+    options.onAsk(prompt)
+    try {
+      const answer = await person.present(prompt)
+      if (answer !== undefined) prompt.respond(answer as Parameters<ChatPrompt['respond']>[0])
+    } catch {
+      // The dialog was closed: the question is over, or Ctrl-C has stopped the run.
+    } finally {
+      shown.delete(prompt.correlationId)
+    }
+  }
+
+  return {
+    /** Opens dialogs for the questions that are new. */
+    update(): void {
+      for (const prompt of chat.state.prompts) {
+        if (shown.has(prompt.correlationId)) continue
+        shown.add(prompt.correlationId)
+        void show(prompt)
+      }
+    },
+  }
+}

@@ -1,0 +1,137 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { AgentRequest, ChatAgent, ChatHost, ChatState, OpenRequest } from '../chat/chat.ts'
+import type { ChatCommand } from '../chat/command.ts'
+import { createChat } from '../chat/create-chat.ts'
+import type { Agent } from '../core/agent.ts'
+import { messageOf } from '../core/errors.ts'
+import type { PromptPart } from '../core/turn.ts'
+import { visibleText } from '../platform/visible-text.ts'
+import { runApp } from './app.ts'
+import { openDraft } from './input/draft.ts'
+import { openHistory } from './input/history.ts'
+import { openKeyboard } from './input/keyboard.ts'
+import { createLines } from './lines.ts'
+import { type ProcessEvents, processEvents } from './process-events.ts'
+import type { TerminalStreams } from './terminal/output.ts'
+import { suspend } from './terminal/suspend.ts'
+import { modesOff } from './terminal/terminal-modes.ts'
+
+export interface TuiOptions {
+  /**
+   * Makes the agent of a session, with what belongs to it; called again when the person opens another session, model or
+   * profile. Its authority should ask `request.interactor`.
+   */
+  readonly agentFor: (request: AgentRequest) => ChatAgent | Agent | Promise<ChatAgent | Agent>
+  /** What else the program offers: a store, models, profiles. */
+  readonly host?: Omit<ChatHost, 'openAgent'>
+  /** The session to begin with. Default: a new one. */
+  readonly open?: OpenRequest
+  /** Added to the usual commands; one with the same name replaces it. A function is called when a command is first typed. */
+  readonly commands?: readonly ChatCommand[] | (() => Promise<readonly ChatCommand[]>)
+  /** A folder for what the person typed. Default: it is not kept. */
+  readonly folder?: string
+  /** Where tools run. Default: the current folder. */
+  readonly cwd?: string
+  /** Whole lines, written once, for screen readers and logs. */
+  readonly plain?: boolean
+  /** Lines to begin with. */
+  readonly welcome?: readonly string[]
+  /** Print what the model thinks whole. Default: one line with how long it thought. */
+  readonly showThinking?: boolean
+  /** Notify when a question waits or a run ends while the terminal has no focus. Default true. */
+  readonly notify?: boolean
+  /** The last line, for the session that was open. */
+  readonly farewell?: (state: ChatState) => string | undefined
+  /** Sent with the first message: images. */
+  readonly firstParts?: readonly PromptPart[]
+  /** Default: those of the process. */
+  readonly streams?: TerminalStreams
+  /** Signals and uncaught errors. Default: those of the process. */
+  readonly events?: ProcessEvents
+}
+
+/**
+ * Runs the interactive terminal until the person leaves. Resolves with the exit code: 0, 1 after an uncaught error, 128
+ * plus its number after a signal. The terminal is restored in every case.
+ */
+export async function runTui(options: TuiOptions): Promise<number> {
+  const { agentFor, host, open = {}, commands = [], streams = process, cwd = process.cwd() } = options
+  const { events = processEvents } = options
+  const output = streams.stdout
+  const keyboard = options.plain ? undefined : openKeyboard({ ...streams, stderr: output }, { modes: 'all' })
+  if (!options.plain && (!keyboard || !output.isTTY || streams.env.TERM === 'dumb'))
+    throw new Error(
+      'runTui needs a terminal on stdin and stdout that can move its cursor; use { plain: true }, or agent.run()',
+    )
+  const chat = createChat({ ...host, openAgent: async (request) => withSettings(await agentFor(request)) })
+  const ending = new AbortController()
+  let exitCode = 0
+  let crash: unknown
+  const end = (code: number): void => {
+    exitCode ||= code
+    ending.abort()
+  }
+  const stopListening = [
+    events.onSignal((signal) => end(signalCodes[signal] ?? 1)),
+    events.onCrash((error) => {
+      crash ??= error
+      end(1)
+    }),
+    events.onExit(() => void (keyboard && output.write(modesOff))),
+  ]
+  try {
+    chat.open(open).catch((error: unknown) => {
+      crash ??= error
+      end(1)
+    })
+    const { folder } = options
+    const kept = folder !== undefined && {
+      history: openHistory({ file: join(folder, 'history.jsonl'), folder: cwd }),
+      draft: openDraft({ directory: join(folder, 'unsent'), folder: cwd }),
+    }
+    const common = {
+      chat,
+      output,
+      cwd,
+      env: streams.env,
+      signal: ending.signal,
+      ...createLines(commands, options.firstParts),
+    }
+    if (!keyboard) await (await import('./plain.ts')).runPlain({ ...common, input: streams.stdin })
+    else
+      await runApp({
+        ...{ ...common, keyboard, suspend, userHome: homedir(), history: memoryHistory() },
+        welcome: options.welcome ?? [],
+        showThinking: options.showThinking ?? false,
+        notify: options.notify ?? true,
+        editText: async (text) => (await import('./input/external-editor.ts')).editExternally(text, streams),
+        ...kept,
+      })
+  } finally {
+    for (const stop of stopListening) stop()
+    await chat.close()
+  }
+  const farewell = options.farewell?.(chat.state)
+  if (farewell !== undefined) output.write(`${farewell}\n`)
+  if (crash !== undefined) streams.stderr.write(`${visibleText(messageOf(crash))}\n`)
+  return exitCode
+}
+
+/** An agent alone, with the settings that it tells itself. */
+function withSettings(given: ChatAgent | Agent): ChatAgent {
+  if ('settings' in given) return given
+  const { name: provider, defaultModel: model } = given.meta
+  return { agent: given, settings: { model: { provider, model } }, close: () => given.destroy() }
+}
+
+const signalCodes: Partial<Record<NodeJS.Signals, number>> = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }
+
+function memoryHistory() {
+  const lines: string[] = []
+  return {
+    add: (text: string): void => void (text.trim() !== '' && lines.at(-1) !== text && lines.push(text)),
+    recent: () => lines.toReversed(),
+    search: (query: string) => lines.filter((line) => line.includes(query)).toReversed(),
+  }
+}

@@ -1,0 +1,188 @@
+import { visibleText } from '../platform/visible-text.ts'
+import type { AnswerRow, CallRow, MessageRow, NoticeRow, Row } from '../view/rows.ts'
+import { emptyView, type SessionView } from '../view/session-view.ts'
+import { wrapLine } from './markdown/spans.ts'
+import { createAnswerView, createPrinter } from './rows/answer-view.ts'
+import { createCallsView } from './rows/calls-view.ts'
+import { pluralize } from './rows/format.ts'
+import { messageText } from './rows/message-lines.ts'
+import { retryNotice } from './rows/retry-notice.ts'
+import { createThoughtView } from './rows/thought-view.ts'
+import { linesTerminal } from './terminal/lines-terminal.ts'
+import type { Paint } from './terminal/paint.ts'
+import { markPrompt } from './terminal/prompt-marks.ts'
+
+interface TranscriptOptions {
+  readonly paint: Paint
+  /** Where tools run, to show paths relative to it. */
+  readonly cwd: string
+  readonly columns: () => number
+  readonly now: () => number
+  /** Thinking is printed whole, not folded to one line. */
+  readonly showThinking?: boolean
+  /** Messages of the person are marked, so that the terminal can jump from one to the next. */
+  readonly marksPrompts?: boolean
+  /** Adds lines to the scrollback. */
+  readonly commit: (lines: readonly string[]) => void
+}
+
+/** Prints a session into the scrollback: each row once, when it is complete, and an answer block by block. */
+export function createTranscript(options: TranscriptOptions) {
+  const { paint, cwd, columns, now, commit } = options
+  const calls = createCallsView({ paint, cwd, now, columns })
+  const thoughts = createThoughtView({ paint, now, columns, isWhole: options.showThinking ?? false })
+  const terminal = linesTerminal({ paint, columns, commit })
+  const printer = createPrinter(terminal, undefined, calls.takeReads)
+  const answer = createAnswerView(terminal, printer)
+  let shown = emptyView
+  /** The answer that streams, and how much of its text the answer view has. */
+  let streaming: { readonly id: string; readonly length: number } | undefined
+
+  function update(view: SessionView): void {
+    const before = shown
+    shown = view
+    for (const at of view.rows.changesSince(before.rows)) {
+      const row = view.rows.at(at)
+      if (row) show(row, before.rows.at(at))
+    }
+    if (streaming && !isStreaming(view, streaming.id)) breakOff(view)
+    if (!view.run && before.run) printer.settle()
+  }
+
+  function show(row: Row, before: Row | undefined): void {
+    if (row.kind === 'answer') showAnswer(row, before)
+    else if (row.kind === 'call') {
+      if (before?.kind === 'call' && before.id === row.id && before.result) return
+      if (row.state !== 'streaming') answer.flush()
+      printer.lines(calls.show(row))
+    } else printer.lines(rowLines(row))
+  }
+
+  function showAnswer(row: AnswerRow, before: Row | undefined): void {
+    const { id, text, isOpen, isInterrupted, error } = row
+    if (streaming?.id !== id) {
+      if (!isOpen && before?.kind === 'answer' && before.id === id && !before.isOpen) return
+      if (streaming) breakOff(shown)
+      streaming = { id, length: 0 }
+    }
+    const thought = thoughts.show(row)
+    if (thought.length > 0) {
+      answer.flush()
+      printer.lines(thought)
+    }
+    if (text.length > streaming.length) answer.push(text.slice(streaming.length))
+    streaming = { id, length: text.length }
+    if (isOpen) return
+    answer.finish()
+    streaming = undefined
+    if (isInterrupted) printer.lines([paint.dim('· interrupted')])
+    if (error !== undefined) printer.lines(note(`the model call failed: ${error}`, paint.red))
+  }
+
+  /** The answer is tried again: what was printed stays, and is said to be void. */
+  function breakOff({ retry }: SessionView): void {
+    const wasPrinted = answer.isPrinted
+    answer.drop()
+    streaming = undefined
+    if (retry) printer.lines(note(retryNotice(retry, wasPrinted), paint.dim))
+  }
+
+  function rowLines(row: Exclude<Row, { kind: 'answer' | 'call' }>): string[] {
+    if (row.kind === 'message') return ['', ...messageLines(row)]
+    if (row.kind === 'compaction') return note('earlier messages are replaced by a summary from here on', paint.dim)
+    return note(row.text, isBad(row) ? paint.red : paint.dim)
+  }
+
+  const messageLines = (row: MessageRow): string[] => {
+    const text = messageText(row)
+    if (row.isNote) return note(text, paint.dim)
+    const rows = text.split('\n').flatMap((line, i) => wrapped(line, i === 0 ? paint.cyan('›') : ' ', plain))
+    return options.marksPrompts ? markPrompt(rows) : rows
+  }
+  const note = (text: string, style: (text: string) => string): string[] =>
+    visibleText(text)
+      .split('\n')
+      .flatMap((line, i) => wrapped(line, style(i === 0 ? '·' : ' '), style))
+  const wrapped = (line: string, mark: string, style: (text: string) => string): string[] =>
+    wrapLine(line, style, columns() - 3).map((row, i) => `${i === 0 ? mark : ' '} ${row}`)
+
+  return {
+    /** Prints what is new since the last view. */
+    update,
+    /**
+     * Begins with another session: prints the end of its rows, about `most` lines, and how much is above. Rows that still
+     * stream are printed by the next `update`.
+     */
+    open(view: SessionView, { most, earlier = 0 }: { readonly most: number; readonly earlier?: number }): void {
+      printer.settle()
+      answer.drop()
+      streaming = undefined
+      shown = emptyView
+      const collected: string[] = []
+      const { committed } = view.fold
+      let from = committed
+      let calledAfter: CallRow[] = []
+      while (from > 0 && collected.length + calledAfter.length < most) {
+        const row = view.rows.at(--from)!
+        const lines = row.kind === 'call' ? [] : settledLines(row)
+        if (row.kind === 'call') calledAfter.unshift(row)
+        if (lines.length === 0) continue
+        collected.unshift(...lines, ...calls.settled(calledAfter))
+        calledAfter = []
+      }
+      collected.unshift(...calls.settled(calledAfter))
+      const hidden = turnsIn(view, from) + earlier
+      if (hidden > 0) commit([paint.dim(`· ${pluralize(hidden, 'earlier message')}; ctrl+t shows everything`)])
+      commit(collected)
+      shown = { ...view, rows: view.rows.take(committed) }
+      update(view)
+    },
+    /** Prints lines that are not part of the session. */
+    print(text: string, kind: 'info' | 'warning' | 'failure' = 'info'): void {
+      answer.flush()
+      const style = { info: paint.dim, warning: paint.yellow, failure: paint.red }[kind]
+      printer.lines(kind === 'info' ? note(text, style) : note(text, style).map((line) => line.replace('·', '!')))
+    },
+    /** Prints what waits for more of its kind, such as files that were read. */
+    settle: printer.settle,
+    /** Prints lines as they are: of a dialog. */
+    lines: (lines: readonly string[]): void => printer.lines(lines),
+    /** The unfinished end of the answer, in at most so many lines. */
+    tail(most: number): string[] {
+      const begun = terminal.open(most)
+      const lines = [...begun, ...answer.live(most)]
+      if (lines.length === 0) return []
+      return (begun.length === 0 && printer.needsBlankLine('answer') ? ['', ...lines] : lines).slice(-Math.max(0, most))
+    },
+    /** The calls at work, as live lines. */
+    calls,
+  }
+
+  /** A complete row, for the beginning of a resumed session. */
+  function settledLines(row: Exclude<Row, { kind: 'call' }>): string[] {
+    if (row.kind !== 'answer') return rowLines(row)
+    const lines: string[] = []
+    const collector = linesTerminal({ paint, columns, commit: (more) => void lines.push(...more) })
+    const view = createAnswerView(collector, createPrinter(collector))
+    view.push(row.text)
+    view.finish()
+    const thought = thoughts.settled(row)
+    return [...(thought.length > 0 ? ['', ...thought] : []), ...(row.text === '' ? [] : ['', ...lines, ''])]
+  }
+}
+
+const plain = (text: string): string => text
+
+const isBad = ({ run }: NoticeRow): boolean => run?.status === 'error'
+
+/** Messages of the person among the rows before an index; counting stops where nobody would read the number. */
+function turnsIn({ rows }: SessionView, end: number): number {
+  let count = 0
+  for (const row of rows.slice(0, Math.min(end, 10_000))) if (row.kind === 'message' && !row.isNote) count++
+  return count
+}
+
+function isStreaming({ rows, fold }: SessionView, id: string): boolean {
+  const row = rows.at(fold.committed)
+  return row?.kind === 'answer' && row.id === id
+}

@@ -1,0 +1,70 @@
+import type { CommandScreen } from '../chat/command.ts'
+import type { SessionView } from '../view/session-view.ts'
+import type { App } from './app.ts'
+import type { View } from './viewers/viewer.ts'
+
+/** Opens the viewers of the interactive terminal. Their code is loaded with the first one. */
+export interface Views {
+  open(view: Parameters<CommandScreen['open']>[0] | 'call', at?: number): Promise<void>
+  page(page: Parameters<CommandScreen['view']>[0]): Promise<void>
+}
+
+export function createViews(app: App): Views {
+  const { chat, paint, keyboard } = app
+
+  async function show<T>(view: View<T>): Promise<T | undefined> {
+    const { runViewer } = await import('./viewers/viewer.ts')
+    return app.away((signal) => runViewer(view, { terminal: app.screen, keyboard, signal }))
+  }
+
+  /** A sub-agent as it works. It stays as it was seen last when a new run forgets it. */
+  async function agent(number: number): Promise<void> {
+    const { transcriptView } = await import('./viewers/transcript.ts')
+    const child = chat.state.view.children[number - 1]
+    if (!child) throw new Error(`There is no sub-agent ${number}`)
+    let seen = child
+    const now = () => (seen = chat.state.view.children.find(({ id }) => id === child.id) ?? seen)
+    const title = `Agent ${number}`
+    await show(transcriptView({ paint, title, cwd: app.cwd, view: () => now().view, subscribe: chat.subscribe }))
+  }
+
+  async function transcript(at: string | undefined): Promise<void> {
+    const { transcriptView } = await import('./viewers/transcript.ts')
+    await show(
+      transcriptView({
+        paint,
+        cwd: app.cwd,
+        view: () => chat.state.view,
+        whole: () => chat.readAll(),
+        subscribe: chat.subscribe,
+        ...(at !== undefined && { at }),
+      }),
+    )
+  }
+
+  return {
+    async open(view, at) {
+      if (view === 'transcript') return transcript(at === undefined ? undefined : rowAt(chat.state.view, at))
+      if (view === 'call') return transcript(lastCall(chat.state.view))
+      if (view === 'agent') return agent(at ?? 1)
+      if (view === 'keys') return void (await show((await import('./viewers/page.ts')).keysView(paint)))
+      const { openInspector, openSessions, openWaiting } = await import('./open-lists.ts')
+      if (view === 'sessions') return openSessions(app)
+      return view === 'inspector' ? openInspector(app, at) : openWaiting(app)
+    },
+    async page(page) {
+      const { pageView } = await import('./viewers/page.ts')
+      await show(pageView(page, paint))
+    },
+  }
+}
+
+function rowAt({ rows }: SessionView, seq: number): string | undefined {
+  for (let at = rows.length - 1; at >= 0; at--) if (rows.at(at)!.seq <= seq) return rows.at(at)!.id
+  return undefined
+}
+
+function lastCall({ rows }: SessionView): string | undefined {
+  for (let at = rows.length - 1; at >= 0; at--) if (rows.at(at)!.kind === 'call') return rows.at(at)!.id
+  return undefined
+}

@@ -1,0 +1,230 @@
+import { continueNote } from '../core/interrupted-turn.ts'
+import type { EntryOf, LogEntry } from '../core/log.ts'
+import { type SessionContentBlock, type TurnUsage, textOf } from '../core/turn.ts'
+import { readable } from '../core/turn-list.ts'
+import { addRow, dropStreaming } from './change-rows.ts'
+import {
+  answerApproval,
+  answerQuestion,
+  callRow,
+  endCall,
+  openCalls,
+  pauseCalls,
+  requestApproval,
+  resultOf,
+  startCall,
+} from './fold-call.ts'
+import { noticeOf } from './notice-of.ts'
+import type { AnswerRow, MessageRow, Row } from './rows.ts'
+import type { SessionView, TodoView, UsageView } from './session-view.ts'
+
+/** The view after a log entry, except its `head`. */
+export function foldEntry(view: SessionView, entry: LogEntry): SessionView {
+  const notice = noticeOf(entry)
+  const changed = foldBody(view, entry)
+  if (!notice) return changed
+  return addRow(changed, { kind: 'notice', id: entry.id, seq: entry.seq, at: entry.at, ...notice })
+}
+
+function foldBody(view: SessionView, entry: LogEntry): SessionView {
+  switch (entry.type) {
+    case 'run_started':
+      return beginRun(view, entry)
+    case 'details': {
+      const { type: _, seq: __, id: ___, at: ____, ...details } = entry
+      return { ...view, details: { ...view.details, ...details } }
+    }
+    case 'input':
+      return entry.mode === 'answer' ? answerQuestion(view, entry) : queueMessage(view, entry)
+    case 'turn':
+      return addTurn(view, { ...entry, turn: readable(entry.turn) })
+    case 'call_started':
+      return startCall(view, entry)
+    case 'call_result':
+      return endCall(view, entry.callId, resultOf(entry))
+    case 'approval_requested':
+      return requestApproval(view, entry)
+    case 'approval_answered':
+      return answerApproval(view, entry)
+    case 'usage':
+      return { ...view, usage: added(view.usage, entry.usage) }
+    case 'state':
+      return entry.owner === 'todo' ? { ...view, todos: todosOf(entry.value) } : view
+    case 'compaction': {
+      const { id, seq, at, toSeq, summary } = entry
+      return addRow(view, { kind: 'compaction', id, seq, at, toSeq, summary })
+    }
+    case 'rewind':
+      return rewind(view, entry.toSeq)
+    case 'parked':
+      return { ...view, status: 'parked', fold: { ...view.fold, parked: entry.reason } }
+    case 'unparked': {
+      const { parked: _, ...fold } = view.fold
+      return { ...view, status: 'idle', fold }
+    }
+    case 'run_ended':
+      return endRun(view, entry)
+    default:
+      return view
+  }
+}
+
+function beginRun(view: SessionView, entry: EntryOf<'run_started'>): SessionView {
+  const { runId: id, model, at, seq, agent, processId } = entry
+  const { fold, jobs } = view
+  const isSameProcess = processId !== undefined && processId === fold.processId
+  return {
+    ...view,
+    status: 'working',
+    run: { id, model, startedAt: at, ...(agent !== undefined && { agent }) },
+    jobs: isSameProcess ? jobs : [],
+    fold: { ...fold, beganAt: seq, isBeginning: true, ...(processId !== undefined && { processId }) },
+  }
+}
+
+function endRun(view: SessionView, { status, stop, dropsTo }: EntryOf<'run_ended'>): SessionView {
+  const { run: _, retry: __, ...rest } = pauseCalls(dropStreaming(view), { status, stop })
+  const isWaiting = openCalls(rest).some(({ state }) => state === 'waiting')
+  const queue = dropsTo === undefined ? view.queue : view.queue.filter(({ seq }) => seq > dropsTo)
+  return { ...rest, queue, status: statusAfter(status, isWaiting, view.fold.parked) }
+}
+
+function statusAfter(
+  status: EntryOf<'run_ended'>['status'],
+  isWaiting: boolean,
+  parked: string | undefined,
+): SessionView['status'] {
+  if (parked !== undefined) return 'parked'
+  if (isWaiting) return 'waiting'
+  return status === 'error' ? 'failed' : 'idle'
+}
+
+/** A stop is no message to the model. */
+function queueMessage(view: SessionView, { type: _, callId: __, ...message }: EntryOf<'input'>): SessionView {
+  if (message.mode === 'stop') return view
+  return { ...view, queue: [...view.queue, message] }
+}
+
+function addTurn(view: SessionView, entry: EntryOf<'turn'>): SessionView {
+  return entry.turn.role === 'user' ? addMessages(view, entry) : addAnswer(view, entry)
+}
+
+/** A turn of the user: messages that waited, a prompt, a note of the program, or results of an imported log. */
+function addMessages(view: SessionView, entry: EntryOf<'turn'>): SessionView {
+  const { turn, consumed = [], clientKey, seq } = entry
+  const results = turn.content.filter((block) => block.type === 'tool_result')
+  let now = view
+  for (const { callId, output, isError } of results)
+    now = endCall(now, callId, { seq, at: turn.createdAt, output, outcome: 'done', ...(isError && { isError }) })
+  if (results.length > 0 && results.length === turn.content.length) return now
+  const isBare = consumed.length === 0 && clientKey === undefined
+  const { beganAt, isBeginning } = view.fold
+  const isNote = isBare && (!isBeginning || textOf(turn) === continueNote)
+  const queued = view.queue.filter(({ id }) => consumed.includes(id))
+  now = {
+    ...now,
+    queue: consumed.length === 0 ? now.queue : now.queue.filter(({ id }) => !consumed.includes(id)),
+  }
+  // Messages that an earlier run left come before the prompt.
+  now = { ...now, fold: withoutBegin(now.fold, { isBeginning: isBeginning && consumed.length > 0 }) }
+  const { id: turnId, runId, createdAt: at } = turn
+  const base = { kind: 'message', turnId, runId, seq, at, from: beganAt ?? seq } as const
+  for (const row of messagesOf(entry, queued, isNote)) now = addRow(now, { ...base, ...row })
+  return now
+}
+
+/** A run has a turn, and may have no prompt yet. */
+function withoutBegin(
+  { beganAt: _, ...fold }: SessionView['fold'],
+  { isBeginning }: { readonly isBeginning: boolean },
+): SessionView['fold'] {
+  return { ...fold, isBeginning }
+}
+
+type MessagePart = Pick<MessageRow, 'id' | 'content' | 'mode' | 'meta' | 'isNote'>
+
+function messagesOf({ turn, consumed = [] }: EntryOf<'turn'>, queued: SessionView['queue'], isNote: boolean) {
+  const meta = turn.meta && { meta: turn.meta }
+  // An imported log may lack the messages that a turn delivers.
+  if (queued.length === 0 || queued.length < consumed.length)
+    return [{ id: turn.id, content: turn.content, ...meta, ...(isNote && { isNote: true as const }) }]
+  const rows: MessagePart[] = queued.map(({ content, mode, meta }, at) => ({
+    id: at === 0 ? turn.id : `${turn.id}.${at + 1}`,
+    content,
+    mode,
+    ...(meta && { meta }),
+  }))
+  // Extensions may have added to the same turn.
+  const rest = turn.content.slice(queued.reduce((sum, { content }) => sum + content.length, 0))
+  return rest.length === 0 ? rows : [...rows, { id: `${turn.id}.note`, content: rest, isNote: true as const }]
+}
+
+function addAnswer(view: SessionView, { turn, seq, at: loggedAt }: EntryOf<'turn'>): SessionView {
+  const { id, runId, createdAt: at, interrupted, model, provider, usage } = turn
+  const calls = turn.content.filter((block) => block.type === 'tool_call')
+  const content = turn.content.filter((block) => block.type !== 'tool_call' && block.type !== 'tool_result')
+  const row: AnswerRow = {
+    ...{ kind: 'answer', id, seq, at, runId, text: textOf(turn), thinking: thinkingOf(content), content },
+    ...(interrupted && { isInterrupted: true }),
+    ...(model !== undefined && { model }),
+    ...(provider !== undefined && { provider }),
+    ...(usage && { usage }),
+  }
+  const { retry: _, ...rest } = dropStreaming(view)
+  let now = addRow(rest, row)
+  const open = new Map<string, number>()
+  for (const call of calls) {
+    open.set(call.id, now.rows.length)
+    now = addRow(now, callRow(call, { seq, at: loggedAt, turnId: id }))
+  }
+  const used = usage ? { ...added(now.usage, usage), last: usage } : now.usage
+  return { ...now, usage: used, fold: { ...withoutBegin(now.fold, { isBeginning: false }), open } }
+}
+
+function thinkingOf(content: readonly SessionContentBlock[]): string {
+  let text = ''
+  for (const block of content) if (block.type === 'thinking') text += block.text
+  return text
+}
+
+/** Rows that began later go. A rewind to between a call and its results removes the call too, with the reply that made it. */
+function rewind(view: SessionView, toSeq: number): SessionView {
+  let { rows } = dropStreaming(view)
+  let length = rows.length
+  while (length > 0 && rows.at(length - 1)!.seq > toSeq) length--
+  rows = rows.take(length)
+  let from = length - 1
+  while (from >= 0 && !isTurn(rows.at(from)!)) from--
+  const last = rows.slice(Math.max(0, from))
+  if (last.some((row) => row.kind === 'call' && !(row.result && row.result.seq <= toSeq))) {
+    rows = rows.take(from)
+    for (const row of last) if (row.kind === 'notice' || row.kind === 'compaction') rows = rows.push(row)
+  }
+  const queue = view.queue.filter(({ seq }) => seq <= toSeq)
+  return { ...view, rows, queue, fold: { ...view.fold, committed: rows.length, open: new Map() } }
+}
+
+const isTurn = ({ kind }: Row): boolean => kind === 'message' || kind === 'answer'
+
+function added(sum: UsageView, usage: TurnUsage): UsageView {
+  const { cost } = usage
+  return {
+    ...sum,
+    calls: sum.calls + 1,
+    input: sum.input + number(usage.input),
+    output: sum.output + number(usage.output),
+    cacheRead: sum.cacheRead + number(usage.cacheRead),
+    cacheCreation: sum.cacheCreation + number(usage.cacheCreation),
+    ...(cost !== undefined && { cost: (sum.cost ?? 0) + number(cost) }),
+  }
+}
+
+/** An imported log may hold anything. */
+const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
+
+const todoStatuses: readonly unknown[] = ['pending', 'in_progress', 'completed'] satisfies TodoView['status'][]
+
+function todosOf(value: unknown): readonly TodoView[] {
+  if (!Array.isArray(value)) return []
+  return value.filter((one): one is TodoView => typeof one?.content === 'string' && todoStatuses.includes(one?.status))
+}

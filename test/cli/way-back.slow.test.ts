@@ -1,0 +1,79 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type MockService, startMockService } from '../rpc/mock-service.ts'
+import { openDesk } from './cli-kit.ts'
+
+let service: MockService
+beforeAll(async () => {
+  service = await startMockService()
+})
+afterAll(() => service.close())
+
+describe('CK10 at the command line', () => {
+  test('CK10 a person goes back with libero sessions rewind, rollback and libero undo; each shows its plan and asks, or takes --yes', async () => {
+    const desk = openDesk(service.url)
+    const read = (name: string) =>
+      existsSync(join(desk.cwd, name)) ? readFileSync(join(desk.cwd, name), 'utf8') : null
+    const lines = async (...args: string[]) => {
+      const { code, out, err } = await desk.libero(args)
+      expect([args, code, err]).toEqual([args, 0, err])
+      return `${out}${err}`
+    }
+    desk.write('plan.txt', 'sow\n')
+    service.play([{ call: 'shell', args: { command: 'echo dig > plan.txt; echo two > beds.txt' } }], [{ say: 'Dug.' }])
+    expect((await desk.libero(['Dig', '--yolo'])).code).toBe(0)
+    service.play([{ call: 'shell', args: { command: 'echo water > plan.txt' } }], [{ say: 'Watered.' }])
+    expect((await desk.libero(['Water', '--continue', '--yolo'])).code).toBe(0)
+    const { sessions } = JSON.parse((await desk.libero(['sessions', 'list', '--json'])).out)
+    const [{ id }] = sessions
+    writeFileSync(join(desk.cwd, 'beds.txt'), 'mine\n')
+
+    expect(await lines('sessions', 'rewind', id, '--list')).toMatch(/^1 .* Dig\n2 .* Water\n$/)
+    expect(await lines('sessions', 'rewind', id, '1', '--dry-run')).toBe(
+      `Session ${id}, back to before message 1, “Dig”:\n  8 turns leave the conversation\n  restore  plan.txt\n  keep     beds.txt: it was changed since\n  Add --force to restore these files too; libero undo brings them back\n`,
+    )
+    const refused = await desk.libero(['undo'])
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      expect.stringContaining('there is no terminal to ask on; add --yes'),
+    ])
+    expect(read('plan.txt')).toBe('water\n')
+
+    expect(await lines('undo', '--yes')).toContain(
+      `4 turns left the conversation\nrestored  plan.txt\nTo take this back: libero undo ${id}\n`,
+    )
+    expect(read('plan.txt')).toBe('dig\n')
+    expect(await lines('undo', '--yes')).toContain('4 turns came back\nrestored  plan.txt\n')
+    expect(read('plan.txt')).toBe('water\n')
+    const rolledBack = JSON.parse(
+      (await desk.libero(['sessions', 'rollback', id, '1', '--force', '--yes', '--json'])).out,
+    )
+    expect(rolledBack).toEqual({
+      session: id,
+      turns: 0,
+      files: { restored: ['plan.txt'], deleted: ['beds.txt'], conflicts: [], failed: [] },
+    })
+    expect([read('plan.txt'), read('beds.txt')]).toEqual(['sow\n', null])
+    await lines('undo', id, '--yes')
+    expect([read('plan.txt'), read('beds.txt')]).toEqual(['water\n', 'mine\n'])
+
+    const wrong = await desk.libero(['sessions', 'rewind', id, '7', '--yes'])
+    expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('has no message 7; libero sessions rewind')])
+    await lines('sessions', 'delete', id, '--yes')
+    expect(existsSync(join(desk.home, 'snapshots'))).toBe(true)
+    expect(readdirSync(join(desk.home, 'snapshots'))).toEqual([])
+  }, 120_000)
+
+  test('CK17 a setting turns snapshots off; the conversation goes back alone, and it is said why', async () => {
+    const desk = openDesk(service.url)
+    await desk.libero(['config', 'set', 'snapshots.enabled', 'false'])
+    service.play([{ call: 'shell', args: { command: 'echo dig > plan.txt' } }], [{ say: 'Dug.' }])
+    expect((await desk.libero(['Dig', '--yolo'])).code).toBe(0)
+    const { code, err } = await desk.libero(['undo', '--yes'])
+    expect([code, err]).toEqual([0, expect.stringContaining('Files stay as they are: no snapshot of them was taken')])
+    expect(err).toContain('4 turns left the conversation')
+    expect(readFileSync(join(desk.cwd, 'plan.txt'), 'utf8')).toBe('dig\n')
+    expect(existsSync(join(desk.home, 'snapshots'))).toBe(false)
+  }, 60_000)
+})

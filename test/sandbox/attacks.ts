@@ -1,0 +1,18 @@
+import type { Attack, AttackClass, Leak } from './attack.ts'
+import { code, git } from './attacks/code.ts'
+import { descriptors } from './attacks/descriptors.ts'
+import { hosts, shell } from './attacks/hosts.ts'
+import { kernel, leftOvers, network, signals, workspaceSecrets } from './attacks/kernel.ts'
+import { processes, reads } from './attacks/reads.ts'
+import { repositories } from './attacks/repositories.ts'
+import { home, protectedPaths, writes } from './attacks/writes.ts'
+
+export const attackClasses: readonly AttackClass[] = [
+  ...[reads, processes, code, shell, hosts, git, writes, home, protectedPaths],
+  ...[network, kernel, descriptors, repositories, signals, leftOvers, workspaceSecrets],
+]
+
+/** Every attack with the name of its class and the effect by which it counts. */
+export const attacks: readonly (Attack & { readonly leak: Leak; readonly class: string })[] = attackClasses.flatMap(
+  (group) => group.attacks.map((attack) => ({ leak: group.leak, ...attack, class: group.name })),
+)

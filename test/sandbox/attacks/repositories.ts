@@ -1,0 +1,121 @@
+import type { AttackClass } from '../attack.ts'
+
+const later = 'git status; git diff; git add -A; git commit -qm later; git log -1'
+const evil = 'git config -f e/config core.fsmonitor @WORK/payload.sh'
+const filter = '[filter \\"x\\"]\\n\\tclean = @WORK/payload.sh\\n'
+
+/** What git obeys later because of files in the workspace and its git folder. */
+export const repositories: AttackClass = {
+  name: 'files that git obeys',
+  leak: 'later',
+  attacks: [
+    {
+      name: 'work tree by the configuration',
+      line: 'git config core.worktree @OUT; git checkout -qf HEAD -- .',
+      leak: 'outside',
+    },
+    {
+      name: 'work tree by a variable',
+      line: 'GIT_WORK_TREE=@OUT git checkout -qf HEAD -- .',
+      leak: 'outside',
+    },
+    {
+      name: 'git file in place of the folder',
+      line: `cp -r .git e; ${evil}; mv .git old; echo 'gitdir: e' > .git`,
+      later,
+    },
+    { name: 'git link in place of the folder', line: `cp -r .git e; ${evil}; mv .git old; ln -s e .git`, later },
+    {
+      name: 'filter of attributes',
+      line: `printf '${filter}' >> .git/config; mkdir -p .git/info; echo '* filter=x' > .git/info/attributes; echo x >> notes.txt`,
+      later,
+    },
+    {
+      name: 'filter that the person has',
+      line: "mkdir -p .git/info; echo '* filter=x' > .git/info/attributes; echo x >> notes.txt",
+      setup: 'git config filter.x.clean @WORK/payload.sh',
+      later,
+    },
+    {
+      name: 'attributes of the top folder',
+      line: "echo '* filter=x' > .gitattributes; echo x >> notes.txt",
+      setup: 'git config filter.x.clean @WORK/payload.sh',
+      later,
+    },
+    {
+      name: 'configuration of a worktree',
+      line: "git config extensions.worktreeConfig true; printf '[core]\\n\\tfsmonitor = @WORK/payload.sh\\n' > .git/config.worktree",
+      later,
+    },
+    {
+      name: 'configuration of a worktree where it is used',
+      line: "printf '[core]\\n\\tfsmonitor = @WORK/payload.sh\\n' > .git/config.worktree",
+      setup: 'git config extensions.worktreeConfig true',
+      later,
+    },
+    {
+      name: 'common folder',
+      line: `cp -r .git e; ${evil}; echo @WORK/e > .git/commondir`,
+      later,
+    },
+    {
+      name: 'included file that is missing',
+      line: "printf '[core]\\n\\tfsmonitor = @WORK/payload.sh\\n' > team.gitconfig",
+      setup: 'git config include.path ../team.gitconfig',
+      later,
+    },
+    {
+      name: 'hooks in a folder of the project',
+      line: 'cp payload.sh .hooks/pre-commit',
+      setup: 'mkdir .hooks; git config core.hooksPath .hooks',
+      later: 'git commit --allow-empty -qm later',
+    },
+    {
+      name: 'hooks in a folder that is missing',
+      line: 'mkdir -p tools/hooks; cp payload.sh tools/hooks/pre-commit',
+      setup: 'git config core.hooksPath tools/hooks',
+      later: 'git commit --allow-empty -qm later',
+    },
+    {
+      name: 'git folder of a submodule',
+      line: 'git -C sub config core.fsmonitor @WORK/payload.sh',
+      setup: 'git clone -q . ../s; git -c protocol.file.allow=always submodule add -q ../s sub; git commit -qm sub',
+      cleanup: 'rm -rf ../s',
+      later: 'git -C sub status',
+    },
+    {
+      name: 'git file of a submodule',
+      line: `cp -r .git/modules/sub e; ${evil}; git config -f e/config --unset core.worktree; echo 'gitdir: ../e' > sub/.git`,
+      setup: 'git clone -q . ../s; git -c protocol.file.allow=always submodule add -q ../s sub; git commit -qm sub',
+      cleanup: 'rm -rf ../s',
+      later: 'git -C sub status',
+    },
+    {
+      name: 'objects of another repository',
+      line: 'echo @OUT/r/.git/objects > .git/objects/info/alternates; git cat-file -p $(cat o)',
+      setup:
+        'git init -q @OUT/r; cp @OUT/secret.txt @OUT/r/s; git -C @OUT/r add s; git -C @OUT/r rev-parse :s > o; mkdir -p .git/objects/info',
+      leak: 'shown',
+      isPlainRead: true,
+    },
+    {
+      name: 'objects of another repository by a variable',
+      line: 'GIT_ALTERNATE_OBJECT_DIRECTORIES=@OUT/r/.git/objects git cat-file -p $(cat o)',
+      setup: 'git init -q @OUT/r; cp @OUT/secret.txt @OUT/r/s; git -C @OUT/r add s; git -C @OUT/r rev-parse :s > o',
+      leak: 'shown',
+      isPlainRead: true,
+    },
+    {
+      name: 'pipe in place of the configuration',
+      line: 'mv .git/config c; mkfifo .git/config; (timeout 5 cat c - <<< "[alias] st = !@WORK/payload.sh" > .git/config &); exit 0',
+      leak: 'protected',
+    },
+    {
+      name: 'configuration of the repository above',
+      line: 'git config core.fsmonitor @WORK/payload.sh; cp ../payload.sh ../.git/hooks/pre-commit',
+      setup: 'mkdir -p .git/hooks; touch .git/hooks/a.sample',
+      cwd: '@WORK/docs',
+      later,
+    },
+  ],
+}

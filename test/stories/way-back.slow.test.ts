@@ -1,0 +1,219 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createAgent } from '../../src/create-agent.ts'
+import { createProcessContext } from '../../src/execution/process.ts'
+import { createMemoryStore, createSession, loadSession } from '../../src/sessions/index.ts'
+import { createSnapshots, type SnapshotsOptions } from '../../src/snapshots/index.ts'
+import { call, memoryExecution, scripted } from '../../src/testing/index.ts'
+import { readFile as readFileTool, shell, writeFile as writeFileTool } from '../../src/tools/index.ts'
+import { temporary } from '../temporary.ts'
+
+const run = (id: string, command: string) => [call(id, 'shell', { command })]
+const write = (id: string, path: string, content: string) => [call(id, 'write_file', { path, content })]
+
+/** A folder, a session and an agent that works there. */
+async function desk(replies: Parameters<typeof scripted>, more: Partial<SnapshotsOptions> = {}) {
+  const folder = await temporary('desk-')
+  const execution = more.execution ?? createProcessContext({ cwd: folder })
+  const snapshots = createSnapshots({ execution, store: await temporary('snapshots-'), ...more })
+  const store = createMemoryStore()
+  const session = await createSession({ store, id: 'one' })
+  const tools = { shell, write_file: writeFileTool, read_file: readFileTool }
+  const agent = createAgent({
+    ...{ provider: scripted(...replies), session, execution, tools },
+    extensions: [snapshots.extension],
+  })
+  const put = (name: string, text: string): void => {
+    mkdirSync(join(folder, name, '..'), { recursive: true })
+    writeFileSync(join(folder, name), text)
+  }
+  const read = (name: string): string | undefined =>
+    existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : undefined
+  /** The number of the entry before a message of the person. */
+  const seqBefore = async (text: string): Promise<number> => {
+    for await (const entry of session.entries())
+      if (entry.type === 'turn' && JSON.stringify(entry.turn.content).includes(text)) return entry.seq - 1
+    throw new Error(`nothing was said like ${text}`)
+  }
+  const said = (): string[] => session.turns.map(({ content }) => (content[0]?.type === 'text' ? content[0].text : '…'))
+  const notes = async () => {
+    const found: string[] = []
+    for await (const entry of session.entries())
+      if (entry.type === 'state' && entry.owner === 'snapshot')
+        found.push(
+          Object.values(entry.value as object)
+            .join()
+            .split(',')[0]!,
+        )
+    return found
+  }
+  return { folder, snapshots, store, session, agent, put, read, seqBefore, said, notes }
+}
+
+describe('a session goes back', () => {
+  test('CK01 CK02 snapshots are taken before each prompt and before each call that may write, with what no tool announced; none by default', async () => {
+    const { agent, notes, put, snapshots, session, seqBefore, read } = await desk([
+      [call('r', 'read_file', { path: 'a.txt' })],
+      run('1', 'echo made > made.txt; echo more >> a.txt'),
+      write('2', 'b.txt', 'two'),
+      'Done.',
+      'You are welcome.',
+    ])
+    put('a.txt', 'mine\n')
+    await agent.run({ prompt: 'Work.' })
+    await agent.run({ prompt: 'Thanks.' })
+    expect(await notes()).toEqual(['prompt', 'call', 'call', 'end', 'prompt'])
+    const plan = await snapshots.planRollback(session, { to: await seqBefore('Work.') })
+    expect(plan.files).toEqual({ restore: ['a.txt'], delete: ['b.txt', 'made.txt'], conflicts: [] })
+    expect(plan.turns).toHaveLength(10)
+    // To between the two calls.
+    const results: number[] = []
+    for await (const entry of session.entries()) if (entry.type === 'call_result') results.push(entry.seq)
+    await snapshots.rollback(session, { to: results[1]!, scope: 'files' })
+    expect([read('made.txt'), read('b.txt'), read('a.txt')]).toEqual(['made\n', undefined, 'mine\nmore\n'])
+    await agent.destroy()
+
+    const plain = createAgent({
+      provider: scripted(run('1', 'true'), 'Done.'),
+      session: await createSession(),
+      tools: { shell },
+    })
+    await plain.run({ prompt: 'Work.' })
+    expect(plain.session?.log.transcript.states.has('snapshot')).toBe(false)
+    await plain.destroy()
+  })
+
+  test('CK03 CK04 conversation and files go back together or alone; what a person changed meanwhile is shown and kept, and by force it is in the undo', async () => {
+    const { agent, put, read, snapshots, session, seqBefore, said, folder } = await desk([
+      write('1', 'plan.txt', 'dig\n'),
+      'Dug.',
+      run('2', 'echo water > plan.txt; echo two > beds.txt; rm old.txt; chmod +x run.sh'),
+      'Watered.',
+    ])
+    put('plan.txt', 'sow\n')
+    put('old.txt', 'old\n')
+    put('run.sh', 'true\n')
+    chmodSync(join(folder, 'run.sh'), 0o600)
+    await agent.run({ prompt: 'Dig' })
+    await agent.run({ prompt: 'Water' })
+    put('beds.txt', 'two of mine\n') // a person goes on with it
+    put('diary.txt', 'mine\n')
+    const to = await seqBefore('Water')
+    const files = {
+      restore: ['old.txt', 'plan.txt', 'run.sh'],
+      delete: [],
+      conflicts: [{ path: 'beds.txt', why: 'it was changed since' }],
+    }
+    expect((await snapshots.planRollback(session, { to })).files).toEqual(files)
+    const result = await snapshots.rollback(session, { to })
+    expect(result).toEqual({
+      turns: 4,
+      files: { restored: files.restore, deleted: [], conflicts: files.conflicts, failed: [] },
+    })
+    expect([read('plan.txt'), read('old.txt'), read('beds.txt'), read('diary.txt')]).toEqual([
+      'dig\n',
+      'old\n',
+      'two of mine\n',
+      'mine\n',
+    ])
+    expect(statSync(join(folder, 'run.sh')).mode & 0o777).toBe(0o600)
+    expect(said()).toEqual(['Dig', '…', '…', 'Dug.'])
+
+    expect((await snapshots.undoRollback(session)).turns).toBe(4)
+    expect([read('plan.txt'), read('old.txt')]).toEqual(['water\n', undefined])
+    expect(said()).toEqual(['Dig', '…', '…', 'Dug.', 'Water', '…', '…', 'Watered.'])
+    await snapshots.undoRollback(session) // the undo of the undo
+    expect([read('plan.txt'), said().length]).toEqual(['dig\n', 4])
+    await snapshots.undoRollback(session)
+    expect([read('plan.txt'), said().length]).toEqual(['water\n', 8])
+
+    await snapshots.rollback(session, { to: await seqBefore('Dig'), scope: 'files', force: true })
+    expect([read('plan.txt'), read('beds.txt'), read('diary.txt'), said().length]).toEqual([
+      'sow\n',
+      undefined,
+      'mine\n',
+      8,
+    ])
+    await snapshots.undoRollback(session)
+    expect([read('plan.txt'), read('beds.txt')]).toEqual(['water\n', 'two of mine\n'])
+    await snapshots.rollback(session, { to, scope: 'conversation' })
+    expect([read('plan.txt'), said().length]).toEqual(['water\n', 4])
+    await agent.destroy()
+  }, 60_000)
+
+  test('CK05 what cannot be done is refused with a reason, and nothing is changed', async () => {
+    const { agent, snapshots, session, seqBefore, store, put, read } = await desk([
+      write('1', 'a.txt', 'x'),
+      'Done.',
+      'More.',
+      'Held.',
+    ])
+    await expect(snapshots.undoRollback(session)).rejects.toMatchObject({ code: 'nothing_to_undo' })
+    await agent.run({ prompt: 'Work.' })
+    await expect(snapshots.rollback(session, { to: 9999 })).rejects.toThrow(
+      /has \d+ entries; it cannot be rolled back to 9999/,
+    )
+    const to = await seqBefore('Work.')
+    await snapshots.rollback(session, { to })
+    await agent.run({ prompt: 'Again.' })
+    await expect(snapshots.undoRollback(session)).rejects.toMatchObject({ code: 'went_on' })
+    const other = await loadSession(store, 'one')
+    await other.open()
+    await expect(snapshots.rollback(session, { to })).rejects.toMatchObject({ code: 'at_work' })
+    await other.release()
+    put('a.txt', 'mine')
+    await snapshots.rollback(session, { to, scope: 'files' })
+    expect(read('a.txt')).toBe('mine')
+    await agent.destroy()
+  })
+
+  test('CK06 an execution context that cannot keep files says so; the work goes on, and files stay', async () => {
+    const said: string[] = []
+    const execution = memoryExecution({ exec: () => ({ stdout: '', exitCode: 127 }) })
+    const { agent, snapshots, session, seqBefore } = await desk([write('1', 'a.txt', 'x'), 'Done.'], {
+      execution: { ...execution, capabilities: { ...execution.capabilities, shell: false } },
+      onUnavailable: (why) => said.push(why),
+    })
+    expect((await agent.run({ prompt: 'Work.' })).status).toBe('completed')
+    expect(said).toEqual([
+      expect.stringMatching(/execution context ".*" runs no commands; snapshots need a POSIX shell and git/),
+    ])
+    const to = await seqBefore('Work.')
+    await expect(snapshots.rollback(session, { to })).rejects.toThrow(/files were not kept there|runs no commands/)
+    await agent.destroy()
+  })
+
+  test('CK07 a deleted session takes its snapshots along, and those of other sessions stay', async () => {
+    const { agent, snapshots, session, seqBefore, put } = await desk([run('1', 'echo x > a'), 'Done.'])
+    put('b', 'b')
+    await agent.run({ prompt: 'Work.' })
+    const to = await seqBefore('Work.')
+    await snapshots.forget(['another'])
+    expect((await snapshots.planRollback(session, { to })).files?.delete).toEqual(['a'])
+    await snapshots.forget(['one'])
+    await expect(snapshots.planRollback(session, { to })).rejects.toThrow(/is not kept here/)
+    await agent.destroy()
+  })
+
+  test('CK08 empty folders, unreadable files and repositories inside: kept, or named and left alone', async () => {
+    const { agent, snapshots, session, seqBefore, put, read, folder } = await desk([
+      run('1', 'rmdir empty/er; rm -r full; mkdir made; echo x > inner/x'),
+      'Done.',
+    ])
+    mkdirSync(join(folder, 'empty/er'), { recursive: true })
+    put('empty/beside', 'b')
+    put('full/f', 'f')
+    put('inner/.git/HEAD', 'ref: refs/heads/main\n')
+    mkdirSync(join(folder, 'inner/.git/objects'))
+    mkdirSync(join(folder, 'inner/.git/refs'))
+    put('inner/x', 'inner')
+    await agent.run({ prompt: 'Work.' })
+    await snapshots.rollback(session, { to: await seqBefore('Work.') })
+    expect(existsSync(join(folder, 'empty/er'))).toBe(true)
+    expect(existsSync(join(folder, 'made'))).toBe(false)
+    expect([read('full/f'), read('inner/x')]).toEqual(['f', 'x\n'])
+    rmSync(join(folder, 'full'), { recursive: true })
+    await agent.destroy()
+  })
+})

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { openApp } from './app-kit.ts'
+import { puppetModel } from './puppet-model.ts'
+import { startTui } from './tui-kit.ts'
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
+
+test('UI80 ten megabytes are pasted with and without marks, cut anywhere, and the model gets every character', async () => {
+  const terminal = startTui('digest')
+  await terminal.see('enter sends')
+  const text = Array.from({ length: 200_000 }, (_, i) => `line ${i} of a long paste, 漢字 and é, to its end`).join('\n')
+  const marked = `\x1b[200~${text}\x1b[201~`
+  // The first pieces cut the opening mark, the last ones the closing mark.
+  for (const piece of [marked.slice(0, 3), marked.slice(3, -4), marked.slice(-4, -2), marked.slice(-2)]) {
+    terminal.type(piece)
+    await pause(5)
+  }
+  await terminal.until(/200,?000 lines/)
+  terminal.type('\r')
+  await terminal.see(`got ${text.length} characters, ${digestOf(text)}`)
+
+  const bare = Array.from({ length: 20_000 }, (_, i) => `line ${i} without marks`).join('\r')
+  terminal.type(bare)
+  await terminal.until(/20,?000 lines/)
+  await pause(100)
+  terminal.type('\r')
+  const wanted = bare.replaceAll('\r', '\n')
+  await terminal.see(`got ${wanted.length} characters, ${digestOf(wanted)}`)
+})
+
+test('UI81 after each key the cursor is at the caret, and arrows pass whole characters: joined emoji, flags, CJK, accents', async () => {
+  const app = await openApp({ provider: puppetModel() })
+  const typed = ['a', '漢', 'e\u0301', '👩‍👩‍👧', '🇩🇪', '·', '👍🏽', 'あ', '\u1112\u1161\u11ab', 'x']
+  const widths = [1, 2, 1, 2, 2, 1, 2, 2, 2, 1]
+  let column = 3
+  expect(app.screen.cursor().column).toBe(column)
+  for (const [i, text] of typed.entries()) {
+    app.type(text)
+    await app.pass(40)
+    column += widths[i]!
+    expect([text, app.screen.cursor()]).toEqual([text, { row: 1, column, isVisible: true }])
+  }
+  for (const width of widths.toReversed()) {
+    app.type('\x1b[D')
+    await app.pass(40)
+    column -= width
+    expect(app.screen.cursor().column).toBe(column)
+  }
+  await app.close()
+})
+
+test('UI82 a terminal that takes nothing makes frames wait: at most one is kept, and every line comes when it takes them', async () => {
+  const model = puppetModel()
+  const app = await openApp({ provider: model })
+  app.type('go\r')
+  await app.until(() => model.isAsked)
+  await app.pass(50)
+  app.screen.isSlow = true
+  const { output } = app.screen
+  let most = 0
+  for (let i = 0; i < 1500; i++) {
+    model.say(`line ${i}\n\n`)
+    await app.pass(10)
+    most = Math.max(most, output.writableLength)
+  }
+  expect(most).toBeLessThan(5000)
+  app.screen.isSlow = false
+  model.reply()
+  await app.until(() => app.chat.state.phase === 'idle')
+  await app.pass(50)
+  const lines = app.screen.lines().filter((line) => line.startsWith('line '))
+  expect(lines).toEqual(Array.from({ length: 1500 }, (_, i) => `line ${i}`))
+  await app.close()
+})

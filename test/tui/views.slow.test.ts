@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { startTui } from './tui-kit.ts'
+
+test('UI55 UI56 UI61 UI63 viewers open over the conversation and give the screen back as it was', async () => {
+  const terminal = startTui('shell')
+  await terminal.see('enter sends')
+  terminal.type('go\r')
+  await terminal.see('▸ n  no')
+  await new Promise((resolve) => setTimeout(resolve, 400)) // keys count only after a pause
+  terminal.type('w')
+  await terminal.see('to change it:')
+  terminal.type('y')
+  await terminal.see('Done.')
+  const before = terminal.text()
+  terminal.type('/keys\r')
+  await terminal.see('Input line', 'takes the last queued message back')
+  expect(terminal.isAlternate).toBe(true)
+  terminal.type('q')
+  await terminal.until(() => !terminal.isAlternate, 'the main screen')
+  terminal.type('\x14') // Ctrl+T
+  await terminal.until((text) => terminal.isAlternate && text.includes('Transcript'), 'the transcript')
+  await terminal.see('› go', '✓ shell echo one; echo two', '    two')
+  terminal.type('\x1b')
+  await terminal.until((text) => !terminal.isAlternate && text.includes('Done.'), 'the conversation')
+  for (const line of ['› go', 'I look.', 'Done.'])
+    expect(terminal.text().split(line)).toHaveLength(before.split(line).length)
+})
