@@ -33,9 +33,10 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
   [['testing'], ['core', 'platform', 'providers', 'sessions', 'execution']],
   [['workflow', 'chat'], 'everything above'],
   [
-    ['rpc', 'server', 'acp'],
+    ['rpc', 'acp'],
     ['events', 'chat'],
   ],
+  [['server'], 'everything above'],
   [['tui'], ['core', 'platform', 'tools', 'authority', 'events', 'view', 'chat']],
   [['web'], ['events', 'chat/state', 'chat/reducer']],
   [['cli'], 'everything above'],

@@ -40,7 +40,7 @@ async function connect(url: string, view: SessionView, { frames, pauseMs }: { fr
   for await (const chunk of response.setEncoding('utf8')) {
     const parts = (rest + chunk).split('\n\n')
     rest = parts.pop()!
-    for (const part of parts) {
+    for (const part of parts.filter((one) => one.includes('data: '))) {
       const event = JSON.parse(part.slice(part.indexOf('data: ') + 6))
       if (!part.startsWith('event: beat')) now = foldEvent(now, event)
       if (++count === frames || event.entry?.type === 'run_ended') {

@@ -1,0 +1,178 @@
+import { systemClock } from '../core/clock.ts'
+import { messageOf } from '../core/errors.ts'
+import { type Caller, callerOf, checkAuth, Guesses, requireScope } from './caller.ts'
+import { checkHostGuard, corsHeaders, guardHost } from './host-guard.ts'
+import { Problem, problemOf } from './problem.ts'
+import { limitsOf, RateLimits } from './rate-limits.ts'
+import { readBody, readQuery } from './read-request.ts'
+import type { Route } from './route.ts'
+import { allRoutes } from './routes/all-routes.ts'
+import type { ServerContext } from './server-context.ts'
+import type { ServerOptions } from './server-options.ts'
+import { SessionChanges } from './session-changes.ts'
+import { SessionNames } from './session-names.ts'
+import { type ServedAgent, SessionWork } from './session-work.ts'
+
+/** Agents over HTTP: send, answer, stop, and follow by number. */
+export interface LiberoServer {
+  /** Answers a request. Never rejects. */
+  fetch(request: Request): Promise<Response>
+  /** Continues the work of sessions that need attention, now and whenever some do. Optional: messages are worked on without it. */
+  start(): Promise<void>
+  /** Ends all streams and leaves all runs, which the next start continues. Does not close the store. */
+  close(): Promise<void>
+}
+
+/** A server for sessions and their agents, as a function from `Request` to `Response` that any web framework can mount. */
+export function createServer(options: ServerOptions): LiberoServer {
+  const context = contextOf(options)
+  const { work, closing } = context
+  const guesses = new Guesses(context.clock.now, () => context.onError(new Error('A request came with a wrong token')))
+  let app: Promise<App> | undefined
+
+  async function answer(request: Request): Promise<Response> {
+    try {
+      const origin = guardHost(request, options)
+      const answered = isPreflight(request, origin)
+        ? new Response(null, { status: 204 })
+        : await (await (app ??= buildApp(options.basePath ?? '', handle))).fetch(request)
+      for (const [name, value] of Object.entries(origin === undefined ? {} : corsHeaders(origin)))
+        answered.headers.set(name, value)
+      return answered
+    } catch (error) {
+      return failed(error)
+    }
+  }
+
+  async function handle(route: Route, request: Request, params: Readonly<Record<string, string>>): Promise<Response> {
+    try {
+      if (closing.signal.aborted) throw new Problem(503, 'closing', 'This server is shutting down')
+      const caller: Caller =
+        route.scope === 'public' ? { user: 'anyone', scopes: [] } : await callerOf(request, options.auth, guesses)
+      if (route.scope !== 'public') requireScope(caller, route.scope)
+      const query = readQuery(new URL(request.url).searchParams, route.query)
+      const body = route.body ? await readBody(request, route.body, context.limits.bodyBytes) : {}
+      const names = new SessionNames(caller.tenant)
+      return await route.handle({ request, params, query, body, caller, names, server: context.server })
+    } catch (error) {
+      return failed(error)
+    }
+  }
+
+  function failed(error: unknown): Response {
+    const problem = problemOf(error)
+    if (problem) return problem.toResponse()
+    context.onError(error instanceof Error ? error : new Error(messageOf(error)))
+    return new Problem(500, 'internal', 'The server failed; its log says why').toResponse()
+  }
+
+  return {
+    fetch: answer,
+    start: () => work.start(),
+    async close() {
+      closing.abort()
+      await work.close()
+    },
+  }
+}
+
+interface Context {
+  readonly server: ServerContext
+  readonly work: SessionWork
+  readonly closing: AbortController
+  readonly limits: ServerContext['limits']
+  readonly clock: ServerContext['clock']
+  readonly onError: (error: Error) => void
+}
+
+function contextOf(options: ServerOptions): Context {
+  const { store, agentFor, auth, clock = systemClock, trustsAllUsers = false } = options
+  if (typeof store?.append !== 'function')
+    throw new TypeError('createServer needs a store such as createSqliteStore({ path })')
+  if (typeof agentFor !== 'function')
+    throw new TypeError('createServer needs agentFor({ session }), which opens an agent')
+  checkAuth(auth)
+  checkHostGuard(options)
+  const limits = limitsOf(options.limits, 'token' in auth)
+  const closing = new AbortController()
+  const changes = new SessionChanges(store, clock)
+  const onError = options.onError ?? ((error) => console.error('libero server:', error.message))
+  const work = new SessionWork({
+    ...{ store, limits, clock, onError },
+    agentFor: async (request) => {
+      const served = await agentFor(request)
+      if (request.tenant !== undefined && !trustsAllUsers) await refuseSharedMachine(served)
+      return served
+    },
+    mayContinue: options.mayContinue ?? (() => true),
+    onChange: () => changes.nudge(),
+  })
+  const server: ServerContext = {
+    ...{ options, store, work, changes, limits, clock },
+    routes: allRoutes,
+    authorityFor: options.authorityFor ?? noAuthority,
+    drafts: options.drafts ?? memoryDrafts(),
+    rates: new RateLimits(limits, clock.now),
+    closing: closing.signal,
+    startedAt: clock.now(),
+  }
+  return { server, work, closing, limits, clock, onError }
+}
+
+/** Commands of one tenant must not reach the files of another. */
+async function refuseSharedMachine({ agent, close }: ServedAgent): Promise<void> {
+  if (agent.execution?.type !== 'process') return
+  await close()
+  throw new Error(
+    'agentFor gave a tenant an agent that runs commands on this machine itself; use libero/contexts/docker or bubblewrap, ' +
+      'or set trustsAllUsers',
+  )
+}
+
+function memoryDrafts(): ServerContext['drafts'] {
+  const texts = new Map<string, string>()
+  return {
+    load: async (id) => texts.get(id) ?? '',
+    async save(id, text) {
+      if (text === '') texts.delete(id)
+      else texts.set(id, text)
+    },
+  }
+}
+
+const noAuthority: ServerContext['authorityFor'] = async () => {
+  throw new Problem(501, 'not_offered', 'This server cannot sign an allow: its host gave no authorityFor')
+}
+
+interface App {
+  fetch(request: Request): Response | Promise<Response>
+}
+
+type Handle = (route: Route, request: Request, params: Readonly<Record<string, string>>) => Promise<Response>
+
+/** The router is loaded with the first request. */
+async function buildApp(basePath: string, handle: Handle): Promise<App> {
+  const { Hono } = await import('hono').catch((cause) => {
+    throw new Error('libero/server needs the package hono; install it with: npm install hono', { cause })
+  })
+  const app = new Hono().basePath(basePath)
+  const methods = new Map<string, string[]>()
+  for (const route of allRoutes) {
+    const path = route.path.replace(/\{(\w+)\}/g, ':$1')
+    methods.set(path, [...(methods.get(path) ?? []), route.method])
+    app.on(route.method, path, (context) => handle(route, context.req.raw, context.req.param()))
+  }
+  for (const [path, allowed] of methods) app.all(path, () => wrongMethod(allowed))
+  app.notFound(() =>
+    new Problem(404, 'no_route', 'There is no such route; GET /v1/openapi.json lists all').toResponse(),
+  )
+  return app
+}
+
+const wrongMethod = (allowed: readonly string[]): Response =>
+  new Problem(405, 'no_method', `Only ${allowed.join(', ')} are allowed here`, {
+    headers: { allow: allowed.join(', ') },
+  }).toResponse()
+
+const isPreflight = ({ method, headers }: Request, origin: string | undefined): boolean =>
+  method === 'OPTIONS' && origin !== undefined && headers.has('access-control-request-method')

@@ -1,0 +1,8 @@
+/** `libero/server`: sessions and agents over HTTP, as a function from `Request` to `Response`. */
+
+export type { Caller, Scope, ServerAuth } from './caller.ts'
+export { createServer, type LiberoServer } from './create-server.ts'
+export type { HostGuardOptions } from './host-guard.ts'
+export type { ServerLimits } from './rate-limits.ts'
+export type { ServerAbout, ServerDrafts, ServerOptions } from './server-options.ts'
+export type { AgentForRequest, AuthorityFor, ServedAgent } from './session-work.ts'

@@ -1,0 +1,21 @@
+import type { Route } from '../route.ts'
+import { aboutRoutes } from './about.ts'
+import { eventRoutes } from './events.ts'
+import { healthRoutes } from './health.ts'
+import { loginRoutes } from './login.ts'
+import { messageRoutes } from './messages.ts'
+import { pendingRoutes } from './pending.ts'
+import { sessionContentRoutes } from './session-content.ts'
+import { sessionRoutes } from './sessions.ts'
+
+/** All routes of a server: the router and the OpenAPI document are made from this list. */
+export const allRoutes: readonly Route[] = [
+  ...healthRoutes,
+  ...loginRoutes,
+  ...sessionRoutes,
+  ...sessionContentRoutes,
+  ...messageRoutes,
+  ...eventRoutes,
+  ...pendingRoutes,
+  ...aboutRoutes,
+]

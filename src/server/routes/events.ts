@@ -1,0 +1,115 @@
+import type { LogEntry } from '../../core/log.ts'
+import type { SessionSummary } from '../../core/store.ts'
+import { durable } from '../../events/events.ts'
+import { eventFrames, lastSeen } from '../../events/events-response.ts'
+import { type SseFrame, sseResponse } from '../../events/sse-response.ts'
+import { withChildren } from '../follow-children.ts'
+import { badRequest, Problem } from '../problem.ts'
+import { type Call, json, type Route } from '../route.ts'
+import { eventSchemaRef } from '../schemas.ts'
+
+/** Following: entries by number, from the log and then live, with what runs stream between them. */
+export const eventRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/v1/sessions/{id}/events',
+    scope: 'read',
+    summary: 'The events of a session as server-sent events, or with Accept: application/json one page of entries',
+    query: {
+      after: { type: 'integer', description: 'The last entry that the client has. A header Last-Event-ID counts more' },
+      deltas: { type: 'boolean', description: 'Default true: what a run streams comes too' },
+      types: { type: 'string', description: 'Only entries of these types, with commas between them' },
+      children: { type: 'boolean', description: 'The events of sub-agents too, as events "child"' },
+      limit: { type: 'integer', minimum: 1, maximum: 1000, description: 'Of a page; default 500' },
+    },
+    answers: {
+      200: {
+        description: 'entry (with id), delta, gap, child, beat with head; for JSON `events` and `head`',
+        type: 'text/event-stream',
+        schema: eventSchemaRef,
+      },
+      409: { description: 'The session does not have that many entries: read it from the beginning' },
+    },
+    handle: sessionEvents,
+  },
+  {
+    method: 'GET',
+    path: '/v1/events',
+    scope: 'read',
+    summary: 'Changes over all sessions as server-sent events: the summary of each session that changes',
+    answers: { 200: { description: 'session, beat', type: 'text/event-stream' } },
+    handle: allEvents,
+  },
+]
+
+async function sessionEvents({ params, query, request, names, server }: Call): Promise<Response> {
+  const { store, options, rates, closing } = server
+  const { id, head: found } = await names.find(store, params.id!)
+  const { after, wrong } = lastSeen(request)
+  if (wrong !== undefined) throw badRequest(wrong)
+  if (after > found)
+    throw new Problem(
+      409,
+      'beyond_head',
+      `This session ends with entry ${found}, so none can follow ${after}; read it from the beginning`,
+      {
+        head: found,
+      },
+    )
+  const types = query.types === undefined ? undefined : (String(query.types).split(',') as LogEntry['type'][])
+  if (
+    !request.headers.get('accept')?.includes('text/event-stream') &&
+    request.headers.get('accept')?.includes('application/json')
+  ) {
+    const entries = await store.read(id, { after, limit: Number(query.limit ?? 500) })
+    const events = entries.filter(({ type }) => !types || types.includes(type)).map(durable)
+    return json({ events, head: found, next: entries.at(-1)?.seq ?? after })
+  }
+  let head = found
+  const reading = {
+    after,
+    signal: AbortSignal.any([request.signal, closing]),
+    ...(options.join && { join: options.join }),
+    ...(types && { types }),
+    deltas: query.deltas !== false,
+    onEntry: (seq: number) => {
+      head = Math.max(head, seq)
+    },
+  }
+  const frames = eventFrames(store, id, reading)
+  return sseResponse(query.children ? withChildren(frames, { server, id, names, reading }) : frames, {
+    beat: () => ({ head }),
+    onEnd: rates.openStream(names.tenant ?? ''),
+  })
+}
+
+async function allEvents({ request, names, server }: Call): Promise<Response> {
+  const { store, changes, rates, closing } = server
+  const onEnd = rates.openStream(names.tenant ?? '')
+  const waiting: SessionSummary[] = []
+  let wake = (): void => {}
+  const unfollow = await changes.follow((summary) => {
+    waiting.push(summary)
+    if (waiting.length > 1000) waiting.shift() // a client that reads nothing lists again when it does
+    wake()
+  })
+  const signal = AbortSignal.any([request.signal, closing])
+  signal.addEventListener('abort', () => wake())
+
+  async function* frames(): AsyncGenerator<SseFrame, void, undefined> {
+    while (!signal.aborted) {
+      const summary = waiting.shift()
+      if (!summary) await new Promise<void>((resolve) => void (wake = resolve))
+      else if (await names.owns(store, summary)) yield { event: 'session', data: names.summary(summary) }
+    }
+  }
+  const stream = frames()
+  return sseResponse(stream, {
+    beat: () => ({ runs: server.work.running }),
+    onEnd() {
+      unfollow()
+      wake()
+      onEnd()
+    },
+  })
+}

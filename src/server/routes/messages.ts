@@ -1,0 +1,135 @@
+import { readEvents } from '../../events/read-events.ts'
+import { type Call, done, json, type Route } from '../route.ts'
+import { messageContent } from '../schemas.ts'
+import { sendMessage } from './send-message.ts'
+
+const accepted = {
+  type: 'object',
+  required: ['clientKey', 'head'],
+  properties: {
+    clientKey: { type: 'string' },
+    head: { type: 'integer', description: 'Follow the events after this number' },
+    run: {
+      type: 'object',
+      description: 'With Prefer: wait, if the run ended in time',
+      required: ['status', 'text'],
+      properties: {
+        status: { type: 'string' },
+        stop: { type: 'string' },
+        text: { type: 'string' },
+        error: { type: 'string' },
+      },
+    },
+  },
+}
+
+/** Sending and stopping. A message is accepted, never "run and wait": a lost connection stops nothing. */
+export const messageRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/v1/sessions/{id}/messages',
+    scope: 'send',
+    summary: 'Sends a message. Two requests with the same Idempotency-Key are one message',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['content'],
+      properties: {
+        content: messageContent,
+        mode: {
+          type: 'string',
+          enum: ['prompt', 'steer', 'followUp'],
+          description: 'During a run, steer comes before the next model call, the others after the run. Default prompt',
+        },
+      },
+    },
+    answers: {
+      200: {
+        description: 'With Prefer: wait=<seconds>: the run has ended',
+        schema: accepted,
+        example: { clientKey: 'k1', head: 12, run: { status: 'completed', stop: 'end', text: 'Done.' } },
+      },
+      202: {
+        description: 'The message is stored and will be answered',
+        schema: accepted,
+        example: { clientKey: 'k1', head: 12 },
+      },
+      429: { description: 'Too many messages or runs; see Retry-After' },
+    },
+    handle: postMessage,
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{id}/continue',
+    scope: 'send',
+    summary: 'Continues an interrupted run without a message',
+    answers: { 202: { description: 'It is continued if there is anything to do' } },
+    async handle({ params, names, server: { store, work } }) {
+      const { id } = await names.find(store, params.id!)
+      work.wake(id, names.tenant)
+      return done(202)
+    },
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{id}/stop',
+    scope: 'send',
+    summary: 'Stops the run under way, in whichever process it runs. The log says when it has stopped',
+    answers: { 202: { description: 'It is being stopped; without a run nothing happens' } },
+    async handle({ params, names, caller, server: { store, work } }) {
+      const { id, isHeld } = await names.find(store, params.id!)
+      if (!work.stop(id) && isHeld)
+        await store.send(id, {
+          mode: 'stop',
+          clientKey: `stop/${crypto.randomUUID()}`,
+          content: [],
+          meta: { user: caller.user },
+        })
+      return done(202)
+    },
+  },
+]
+
+async function postMessage(call: Call): Promise<Response> {
+  const { params, body, request, names, server } = call
+  const { id, head } = await names.find(server.store, params.id!)
+  const mode = (body.mode ?? 'prompt') as 'prompt' | 'steer' | 'followUp'
+  const clientKey = await sendMessage(call, id, { content: body.content, mode })
+  const [, seconds] = /(?:^|[,;\s])wait=(\d{1,4})\b/.exec(request.headers.get('prefer') ?? '') ?? []
+  if (seconds === undefined) return json({ clientKey, head }, 202)
+  const run = await untilAnswered(call, { id, clientKey, seconds: Math.min(600, Number(seconds)) })
+  const headers = { 'preference-applied': `wait=${seconds}` }
+  return run ? json({ clientKey, head, run }, 200, headers) : json({ clientKey, head }, 202, headers)
+}
+
+/** How the run that answers a message ended; undefined if that took too long. */
+export async function untilAnswered(
+  { request, server: { store, closing } }: Call,
+  { id, clientKey, seconds }: { readonly id: string; readonly clientKey: string; readonly seconds: number },
+): Promise<
+  { readonly status: string; readonly stop: string; readonly text: string; readonly error?: string } | undefined
+> {
+  const signal = AbortSignal.any([request.signal, closing, AbortSignal.timeout(seconds * 1000)])
+  let input: string | undefined
+  let isDelivered = false
+  let text = ''
+  // The message may have been answered before: a retry of a request gets the same answer.
+  for await (const event of readEvents(store, id, { signal })) {
+    if (!event.durable) continue
+    const { entry } = event
+    if (entry.type === 'input' && entry.clientKey === clientKey) input = entry.id
+    if (entry.type === 'turn') {
+      const isIt = entry.clientKey === clientKey || (input !== undefined && entry.consumed?.includes(input))
+      isDelivered ||= isIt === true
+      if (isDelivered && entry.turn.role === 'assistant') text = textIn(entry.turn.content)
+    }
+    if (isDelivered && entry.type === 'run_ended') {
+      const { status, stop, error } = entry
+      return { status, stop, text, ...(error && { error: error.message }) }
+    }
+  }
+  return undefined
+}
+
+const textIn = (content: readonly { readonly type: string }[]): string =>
+  content.flatMap((block) => ('text' in block && block.type === 'text' ? [String(block.text)] : [])).join('')

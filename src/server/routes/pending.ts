@@ -1,0 +1,168 @@
+import type { SessionAnswer } from '../../authority/answer-session.ts'
+import type { SessionStore, SessionSummary } from '../../core/store.ts'
+import { type OpenCall, openCalls } from '../../sessions/open-calls.ts'
+import { loadSession } from '../../sessions/session.ts'
+import { badRequest, Problem } from '../problem.ts'
+import { type Call, json, type Route } from '../route.ts'
+import { pendingCallSchema } from '../schemas.ts'
+import type { SessionNames } from '../session-names.ts'
+
+const examplePending = {
+  session: 'fix-login',
+  callId: 'toolu_1',
+  name: 'shell',
+  input: { command: 'npm publish' },
+  reason: 'approval needed',
+  digest: '3b1f…',
+  isQuestion: false,
+}
+
+/** What waits for people, over all sessions, and their answers. */
+export const pendingRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/v1/pending',
+    scope: 'read',
+    summary: 'The calls that wait for a person, in all sessions or in one',
+    query: { session: { type: 'string' } },
+    answers: {
+      200: {
+        description: 'The calls, those of the session that changed last first',
+        schema: {
+          type: 'object',
+          required: ['pending'],
+          properties: { pending: { type: 'array', items: pendingCallSchema } },
+        },
+        example: { pending: [examplePending] },
+      },
+    },
+    handle: listPending,
+  },
+  {
+    method: 'POST',
+    path: '/v1/sessions/{id}/answers/{callId}',
+    scope: 'answer',
+    summary: 'Answers a call that waits. The first answer counts; it is signed by the server in the name of the caller',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        decision: { type: 'string', enum: ['allow', 'deny'] },
+        digest: { type: 'string', description: 'Of the call that was shown. Needed to allow' },
+        content: { type: 'string', description: 'The answer to a question, or a note for the model' },
+        scope: {
+          type: 'string',
+          enum: ['once', 'session', 'project'],
+          description: 'How long an allow counts. Default once',
+        },
+        where: { type: 'string', enum: ['outside'], description: 'Its commands run outside any sandbox' },
+        edits: {
+          type: 'array',
+          items: {},
+          description: 'The decision about each edit of the call, if only some are allowed',
+        },
+      },
+    },
+    answers: {
+      202: {
+        description: 'The answer is stored, and the session goes on',
+        schema: { type: 'object', required: ['callId'], properties: { callId: { type: 'string' } } },
+        example: { callId: 'toolu_1' },
+      },
+      409: { description: 'It was answered before, or is another call than the one that was shown' },
+    },
+    handle: answerCall,
+  },
+]
+
+async function listPending({ query, names, server: { store } }: Call): Promise<Response> {
+  if (query.session !== undefined)
+    return json({ pending: await pendingIn(store, await names.find(store, String(query.session)), names) })
+  const own = names.tenant === undefined ? {} : { tenant: names.tenant, prefix: names.prefix }
+  const pending: unknown[] = []
+  for (let cursor: string | undefined; pending.length < mostPending; ) {
+    const page = await store.list({ status: 'waiting', parent: null, ...own, ...(cursor !== undefined && { cursor }) })
+    for (const summary of page.sessions) pending.push(...(await pendingIn(store, summary, names)))
+    cursor = page.next
+    if (cursor === undefined) break
+  }
+  return json({ pending })
+}
+
+const mostPending = 1000
+
+/** The calls of one session and its sub-agents that wait. */
+export async function pendingIn(
+  store: SessionStore,
+  { id, title }: SessionSummary,
+  names: SessionNames,
+): Promise<readonly object[]> {
+  const calls = await openCalls(store, id).catch(() => []) // deleted meanwhile
+  return calls.map(({ sessionId, callId, name, input, reason, digest, request, wasAsked }: OpenCall) => ({
+    session: names.shown(sessionId),
+    root: names.shown(id),
+    ...(title !== undefined && { title }),
+    ...{ callId, name, input, reason, digest },
+    isQuestion: !wasAsked,
+    ...(request !== undefined && { request }),
+  }))
+}
+
+async function answerCall({ params, body, caller, names, server }: Call): Promise<Response> {
+  const { store, work, authorityFor } = server
+  const { id } = await names.find(store, params.id!)
+  const callId = params.callId!
+  const session = await loadSession(store, id)
+  const call = session.pending.find((one) => one.callId === callId)
+  if (!call) throw new Problem(404, 'no_call', `No call ${JSON.stringify(callId.slice(0, 100))} waits in this session`)
+  if (call.decision !== undefined) throw answeredBefore(call.decision)
+  const { decision, digest, content, ...extent } = body as Record<string, string> & { decision?: 'allow' | 'deny' }
+  const isOpen = (await openCalls(store, id)).some((one) => one.sessionId === id && one.callId === callId)
+  if (!isOpen) throw answeredBefore(undefined)
+  const isQuestion = !session.log.transcript.approvals.has(callId)
+  if (isQuestion && content === undefined) throw badRequest('This call asked a question; answer it with content')
+  if (!isQuestion && decision === undefined) throw badRequest('This call waits for a decision; send allow or deny')
+  if (digest !== undefined ? digest !== call.digest : decision === 'allow')
+    throw new Problem(
+      409,
+      'other_digest',
+      'Send the digest of the call that was shown: what waits may have changed since',
+      {
+        digest: call.digest,
+      },
+    )
+  const by = caller.user
+  if (isQuestion) await session.answer(callId, { content: content!, by })
+  else if (decision === 'deny')
+    await session.answer(callId, { decision, by, ...(content !== undefined && { content }) })
+  else {
+    const answer = {
+      decision: 'allow',
+      by,
+      ...(content !== undefined && { note: content }),
+      ...extent,
+    } as SessionAnswer
+    await (await authorityFor(names.tenant)).answer(session, callId, answer).catch((error: unknown) => {
+      if (error instanceof TypeError) throw badRequest(error.message)
+      throw error
+    })
+  }
+  work.wake(await rootOf(store, id), names.tenant)
+  return json({ callId }, 202)
+}
+
+const answeredBefore = (decision: string | undefined): Problem =>
+  new Problem(409, 'answered_before', 'This call was answered before; the first answer counts', {
+    ...(decision !== undefined && { decision }),
+  })
+
+/** A call of a sub-agent is continued by the session at the root. */
+async function rootOf(store: SessionStore, id: string): Promise<string> {
+  let root = id
+  for (let depth = 0; depth < 64; depth++) {
+    const parent = (await store.find(root))?.parent
+    if (parent === undefined) return root
+    root = parent
+  }
+  return root
+}

@@ -1,0 +1,52 @@
+import type { InputMode } from '../../core/log.ts'
+import { parsePrompt } from '../../core/run-options.ts'
+import type { SessionContentBlock } from '../../core/turn.ts'
+import { badRequest } from '../problem.ts'
+import type { Call } from '../route.ts'
+
+export interface NewMessage {
+  readonly content: unknown
+  readonly mode: 'prompt' | 'steer' | 'followUp'
+  /** A second message with the same key is ignored. Default: the Idempotency-Key of the request. */
+  readonly clientKey?: string
+}
+
+/** Stores a message for a session and sees to it that a run answers it. Resolves with its key once it is durable. */
+export async function sendMessage(call: Call, id: string, { content, mode, clientKey }: NewMessage): Promise<string> {
+  const { request, caller, names, server } = call
+  const key = clientKey ?? keyOf(request)
+  const blocks = blocksOf(content)
+  server.work.checkRoom(id, names.tenant)
+  server.rates.countMessage(`${names.tenant ?? ''}/${caller.user}`)
+  await server.store.send(id, {
+    clientKey: key,
+    mode: modeFor(mode),
+    content: blocks,
+    meta: { user: caller.user, via: 'http' },
+  })
+  server.work.wake(id, names.tenant)
+  return key
+}
+
+/** A prompt while a run is under way is answered after it; the run that is there takes it from the inbox. */
+const modeFor = (mode: NewMessage['mode']): InputMode => (mode === 'prompt' ? 'followUp' : mode)
+
+function blocksOf(content: unknown): readonly SessionContentBlock[] {
+  try {
+    const blocks = parsePrompt(content)
+    if (blocks) return blocks
+  } catch (error) {
+    throw badRequest(
+      `The content of the message cannot be used: ${error instanceof Error ? error.message.slice(0, 300) : ''}`,
+    )
+  }
+  throw badRequest('There is no message; send content as a text or a list of parts')
+}
+
+/** Requests with the same key are one message. */
+export function keyOf({ headers }: Request): string {
+  const key = headers.get('idempotency-key')
+  if (key === null) return crypto.randomUUID()
+  if (!/^[\x21-\x7e]{1,200}$/.test(key)) throw badRequest('The Idempotency-Key has 1 to 200 visible ASCII characters')
+  return key
+}

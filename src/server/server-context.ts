@@ -1,0 +1,24 @@
+import type { Clock } from '../core/clock.ts'
+import type { SessionStore } from '../core/store.ts'
+import type { RateLimits, ServerLimits } from './rate-limits.ts'
+import type { Route } from './route.ts'
+import type { ServerDrafts, ServerOptions } from './server-options.ts'
+import type { SessionChanges } from './session-changes.ts'
+import type { AuthorityFor, SessionWork } from './session-work.ts'
+
+/** What the routes of one server share. */
+export interface ServerContext {
+  readonly routes: readonly Route[]
+  readonly options: ServerOptions
+  readonly store: SessionStore
+  readonly work: SessionWork
+  readonly changes: SessionChanges
+  readonly authorityFor: AuthorityFor
+  readonly drafts: ServerDrafts
+  readonly limits: ServerLimits
+  readonly rates: RateLimits
+  readonly clock: Clock
+  /** Aborts when the server closes, which ends all streams. */
+  readonly closing: AbortSignal
+  readonly startedAt: number
+}

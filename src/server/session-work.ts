@@ -1,0 +1,242 @@
+import type { Authority } from '../authority/authority.ts'
+import type { Agent } from '../core/agent.ts'
+import type { Clock } from '../core/clock.ts'
+import { AgentError, SessionBusyError, SessionNotFoundError, SessionParkedError } from '../core/errors.ts'
+import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
+import { loadSession } from '../sessions/session.ts'
+import { Problem, retryAfter } from './problem.ts'
+
+/** An agent for one session, with what belongs to it. */
+export interface ServedAgent {
+  readonly agent: Pick<Agent, 'run' | 'abort' | 'leave' | 'execution'>
+  close(): Promise<void>
+}
+
+/** The session that an agent is wanted for. */
+export interface AgentForRequest {
+  readonly session: Session
+  readonly summary: SessionSummary
+  readonly tenant: string | undefined
+}
+
+interface SessionWorkOptions {
+  readonly store: SessionStore
+  readonly agentFor: (request: AgentForRequest) => Promise<ServedAgent>
+  /** Whether the server continues a session that needs attention and that no client has just sent something to. */
+  readonly mayContinue: (summary: SessionSummary) => boolean
+  readonly limits: { readonly runs: number; readonly waitingRuns: number }
+  readonly clock: Clock
+  readonly onError: (error: Error) => void
+  /** Called when a session begins or ends to work here. */
+  readonly onChange: () => void
+}
+
+export type AuthorityFor = (tenant: string | undefined) => Promise<Authority>
+
+/** How often sessions are looked for that need attention: their process died, or a message came from another one. */
+const lookEveryMs = 10_000
+
+/** When a message is checked again that was left to another process: that may be about to end. */
+const recheckAfterMs = [100, 250, 500, 1000, 2000, 4000, 8000]
+
+/** Runs the sessions that have something to do: a message, an answer, work that a dead process left. */
+export class SessionWork {
+  readonly #options: SessionWorkOptions
+  readonly #jobs = new Map<string, Job>()
+  /** Jobs that wait until their tenant has fewer runs. */
+  #waiting: Job[] = []
+  readonly #rechecks = new Map<string, () => void>()
+  /** Sessions that needed attention at the last look, and what was known of them. */
+  #seen: ReadonlyMap<string, string> = new Map()
+  #stopLooking: (() => void) | undefined
+  #isClosed = false
+
+  constructor(options: SessionWorkOptions) {
+    this.#options = options
+  }
+
+  get running(): number {
+    return this.#jobs.size - this.#waiting.length
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  isWorking(id: string): boolean {
+    return this.#jobs.get(id)?.served !== undefined
+  }
+
+  /** Throws if the tenant has so many runs that no further message is taken. */
+  checkRoom(id: string, tenant: string | undefined): void {
+    if (this.#jobs.has(id)) return
+    const waiting = this.#waiting.filter((job) => job.tenant === tenant).length
+    const { waitingRuns } = this.#options.limits
+    if (waiting >= waitingRuns)
+      throw new Problem(
+        429,
+        'too_many_runs',
+        `${waitingRuns} sessions wait for their turn already; send this later`,
+        retryAfter(10),
+      )
+  }
+
+  /** Sees to it that what waits in the session is worked on, here or by the process that has the session. */
+  wake(id: string, tenant: string | undefined): void {
+    if (this.#isClosed) return
+    const known = this.#jobs.get(id)
+    if (known) {
+      known.isAgain = true
+      known.isStopped = false
+      return
+    }
+    const job: Job = { id, tenant, isAgain: true }
+    this.#jobs.set(id, job)
+    if (this.#runningOf(tenant) > this.#options.limits.runs) this.#waiting.push(job)
+    else void this.#work(job)
+  }
+
+  /** Stops the run of a session here. False if none runs here. */
+  stop(id: string): boolean {
+    const job = this.#jobs.get(id)
+    if (!job) return false
+    job.isAgain = false
+    job.isStopped = true
+    job.served?.agent.abort()
+    return true
+  }
+
+  /** Looks for sessions that need attention, now and every ten seconds. */
+  async start(): Promise<void> {
+    const { clock, onError } = this.#options
+    try {
+      await this.#look()
+    } catch (cause) {
+      onError(new Error('The server could not look for sessions that need attention; it tries again', { cause }))
+    }
+    if (this.#isClosed) return
+    this.#stopLooking?.()
+    this.#stopLooking = clock.timer(lookEveryMs, () => void this.start())
+  }
+
+  /** Leaves all runs, so that another process, or the next start, continues them. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#stopLooking?.()
+    for (const cancel of this.#rechecks.values()) cancel()
+    const jobs = [...this.#jobs.values()]
+    await Promise.allSettled(jobs.map((job) => job.served?.agent.leave()))
+    await Promise.allSettled(jobs.map((job) => job.done))
+  }
+
+  async #look(): Promise<void> {
+    const { store, mayContinue } = this.#options
+    const seen = new Map<string, string>()
+    for (let cursor: string | undefined; ; ) {
+      const page = await store.list({
+        attention: true,
+        parent: null,
+        limit: 200,
+        ...(cursor !== undefined && { cursor }),
+      })
+      for (const summary of page.sessions) {
+        const known = knownOf(summary)
+        seen.set(summary.id, known)
+        if (this.#seen.get(summary.id) !== known && mayContinue(summary)) this.wake(summary.id, summary.tenant)
+      }
+      cursor = page.next
+      if (cursor === undefined || this.#isClosed) break
+    }
+    this.#seen = seen
+  }
+
+  #runningOf(tenant: string | undefined): number {
+    let count = 0
+    for (const job of this.#jobs.values()) if (job.tenant === tenant && !this.#waiting.includes(job)) count++
+    return count
+  }
+
+  #work(job: Job): Promise<void> {
+    job.done = this.#workOn(job)
+      .catch((error) => this.#report(job, error))
+      .finally(() => {
+        this.#jobs.delete(job.id)
+        this.#options.onChange()
+        const next = this.#waiting.findIndex((one) => one.tenant === job.tenant)
+        const [waiting] = next < 0 ? [] : this.#waiting.splice(next, 1)
+        if (waiting && !this.#isClosed) void this.#work(waiting)
+      })
+    return job.done
+  }
+
+  async #workOn(job: Job): Promise<void> {
+    const { store, agentFor, onChange } = this.#options
+    while (job.isAgain && !this.#isClosed) {
+      job.isAgain = false
+      const summary = await store.find(job.id)
+      if (summary?.isHeld) return this.#recheck(job)
+      // Without a reason a run would only add entries.
+      if (!summary?.attention) return
+      const session = await loadSession(store, job.id)
+      const served = await agentFor({ session, summary, tenant: job.tenant })
+      job.served = served
+      onChange()
+      try {
+        if (!this.#isClosed) await served.agent.run()
+      } catch (error) {
+        if (error instanceof SessionBusyError) this.#recheck(job)
+        // How a run ended is in its log.
+        else if (!(error instanceof AgentError) || error instanceof SessionParkedError) throw error
+      } finally {
+        delete job.served
+        await served.close()
+      }
+    }
+    if (job.isStopped) await this.#leaveAlone(job.id)
+  }
+
+  /** Messages that a stopped run has not delivered wait for the next message, not for the next look. */
+  async #leaveAlone(id: string): Promise<void> {
+    const summary = await this.#options.store.find(id)
+    if (summary) this.#seen = new Map([...this.#seen, [id, knownOf(summary)]])
+  }
+
+  /** The process that has the session reads its messages, unless it is just ending. */
+  #recheck({ id, tenant, tries = 0 }: Job): void {
+    const ms = recheckAfterMs[tries]
+    if (ms === undefined || this.#isClosed) return
+    this.#rechecks.get(id)?.()
+    const again = async (): Promise<void> => {
+      this.#rechecks.delete(id)
+      const summary = await this.#options.store.find(id).catch(() => undefined)
+      if (!summary || this.#isClosed || this.#jobs.has(id)) return
+      if (summary.isHeld) this.#recheck({ id, tenant, isAgain: true, tries: tries + 1 })
+      else this.wake(id, tenant)
+    }
+    this.#rechecks.set(
+      id,
+      this.#options.clock.timer(ms, () => void again()),
+    )
+  }
+
+  #report({ id }: Job, cause: unknown): void {
+    if (this.#isClosed || cause instanceof SessionNotFoundError) return
+    this.#options.onError(
+      new Error(`Session "${id}" could not be worked on: ${cause instanceof Error ? cause.message : cause}`, { cause }),
+    )
+  }
+}
+
+const knownOf = ({ head, attention }: SessionSummary): string => `${head} ${attention}`
+
+interface Job {
+  readonly id: string
+  readonly tenant: string | undefined
+  /** Something came since the last look. */
+  isAgain: boolean
+  /** A client stopped it. */
+  isStopped?: boolean
+  readonly tries?: number
+  served?: ServedAgent
+  done?: Promise<void>
+}
