@@ -1,3 +1,4 @@
+import { SessionBusyError } from '../../core/errors.ts'
 import type { SessionQuery, SessionStatus } from '../../core/store.ts'
 import { importSession } from '../../sessions/export.ts'
 import { createSession, loadSession } from '../../sessions/session.ts'
@@ -239,14 +240,11 @@ async function makeSession(call: Call): Promise<Response> {
   const { id: name = crypto.randomUUID(), message, ...details } = body
   const id = names.stored(String(name))
   if (await store.find(id)) throw exists(String(name))
-  const session = await createSession({
-    store,
-    id,
-    ...details,
-    ...(names.tenant !== undefined && { tenant: names.tenant }),
+  const tenant = names.tenant === undefined ? {} : { tenant: names.tenant }
+  const session = await createSession({ store, id, ...details, ...tenant })
+  await session.save().catch((error: unknown) => {
+    throw error instanceof SessionBusyError ? exists(String(name)) : error
   })
-  // A session exists once it has an entry.
-  await session.setDetails({ ...details, ...(names.tenant !== undefined && { tenant: names.tenant }) })
   if (message !== undefined) await sendMessage(call, id, { content: message, mode: 'prompt' })
   const summary = await store.find(id)
   if (!summary) throw noSession(String(name))
