@@ -96,11 +96,17 @@ export function problemOf(error: unknown): Problem | undefined {
     return new Problem(409, 'lease_lost', 'Another program has taken this session over; read it again')
   if (error instanceof SessionParkedError)
     return new Problem(409, 'parked', 'This session is parked after repeated crashes; POST …/unpark allows runs again')
+  if (error instanceof CodedError && error.code === 'InteractionAlreadyAnswered') return answeredBefore()
   if (error instanceof CodedError)
     return new Problem(409, error.code.replace(/[a-z](?=[A-Z])/g, '$&_').toLowerCase(), error.sentence)
   if (error instanceof StoreError) return storeProblem(error)
   return undefined
 }
+
+export const answeredBefore = (decision?: string): Problem =>
+  new Problem(409, 'answered_before', 'This call was answered before; the first answer counts', {
+    ...(decision !== undefined && { decision }),
+  })
 
 function storeProblem({ code }: StoreError): Problem {
   if (code === 'full') return new Problem(507, 'store_full', 'The store has no space left; nothing was stored')

@@ -66,7 +66,7 @@ export async function startServer({ provider, tools = {}, ...options }: Options 
         }),
       )
       const text = await response.text()
-      const isJsonAnswer = response.headers.get('content-type')?.includes('json')
+      const isJsonAnswer = response.headers.get('content-type')?.endsWith('json')
       return {
         status: response.status,
         headers: response.headers,
@@ -105,6 +105,7 @@ export function gated(...replies: Parameters<typeof scripted>): {
 /** A tool that may run beside others. */
 export const tool = (name: string, more: Partial<ToolDef> = {}): ToolDef =>
   ({
+    gated: false,
     spec: { name, description: name, inputSchema: { type: 'object' } },
     execute: async () => `${name} done`,
     ...more,

@@ -2,7 +2,7 @@ import type { SessionAnswer } from '../../authority/answer-session.ts'
 import type { SessionStore, SessionSummary } from '../../core/store.ts'
 import { type OpenCall, openCalls } from '../../sessions/open-calls.ts'
 import { loadSession } from '../../sessions/session.ts'
-import { badRequest, Problem } from '../problem.ts'
+import { answeredBefore, badRequest, Problem } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
 import { pendingCallSchema } from '../schemas.ts'
 import type { SessionNames } from '../session-names.ts'
@@ -118,7 +118,7 @@ async function answerCall({ params, body, caller, names, server }: Call): Promis
   if (call.decision !== undefined) throw answeredBefore(call.decision)
   const { decision, digest, content, ...extent } = body as Record<string, string> & { decision?: 'allow' | 'deny' }
   const isOpen = (await openCalls(store, id)).some((one) => one.sessionId === id && one.callId === callId)
-  if (!isOpen) throw answeredBefore(undefined)
+  if (!isOpen) throw answeredBefore()
   const isQuestion = !session.log.transcript.approvals.has(callId)
   if (isQuestion && content === undefined) throw badRequest('This call asked a question; answer it with content')
   if (!isQuestion && decision === undefined) throw badRequest('This call waits for a decision; send allow or deny')
@@ -150,11 +150,6 @@ async function answerCall({ params, body, caller, names, server }: Call): Promis
   work.wake(await rootOf(store, id), names.tenant)
   return json({ callId }, 202)
 }
-
-const answeredBefore = (decision: string | undefined): Problem =>
-  new Problem(409, 'answered_before', 'This call was answered before; the first answer counts', {
-    ...(decision !== undefined && { decision }),
-  })
 
 /** A call of a sub-agent is continued by the session at the root. */
 async function rootOf(store: SessionStore, id: string): Promise<string> {

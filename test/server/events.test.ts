@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest'
+import { call, scripted } from '../../src/testing/index.ts'
+import { gated, startServer, token, tool, until } from './server-kit.ts'
+
+interface Frame {
+  readonly id?: number
+  readonly event: string
+  // biome-ignore lint/suspicious/noExplicitAny: events of every form
+  readonly data: any
+}
+
+/** Reads frames of a stream until one is the last. */
+async function frames(response: Response, isLast: (frame: Frame) => boolean): Promise<Frame[]> {
+  const all: Frame[] = []
+  let rest = ''
+  for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
+    const parts = (rest + piece).split('\n\n')
+    rest = parts.pop()!
+    for (const part of parts) {
+      const data = /^data: (.*)$/m.exec(part)?.[1]
+      if (data === undefined) continue
+      const id = /^id: (\d+)$/m.exec(part)?.[1]
+      all.push({
+        ...(id !== undefined && { id: Number(id) }),
+        event: /^event: (\w+)$/m.exec(part)![1]!,
+        data: JSON.parse(data),
+      })
+      if (isLast(all.at(-1)!)) return all
+    }
+  }
+  return all
+}
+
+const get = (path: string, headers: Record<string, string> = {}): Request =>
+  new Request(`http://127.0.0.1${path}`, { headers: { authorization: `Bearer ${token}`, ...headers } })
+
+const isEnd = ({ data }: Frame): boolean => data.entry?.type === 'run_ended'
+
+test('SV05 events replay from a number and go on live, facts before what is streamed after them', async () => {
+  const { provider, open, requests } = gated([call('1', 'look', {})], 'Here it is, at last.')
+  const { server, send, store } = await startServer({ provider: () => provider, tools: { look: tool('look') } })
+  await send('POST', '/v1/sessions', { id: 's', message: 'Look' })
+  await until(() => requests.length === 1)
+  const streams = [
+    frames(await server.fetch(get('/v1/sessions/s/events')), isEnd),
+    frames(await server.fetch(get('/v1/sessions/s/events?after=2')), isEnd),
+    frames(await server.fetch(get('/v1/sessions/s/events', { 'last-event-id': '3' })), isEnd),
+  ]
+  open()
+  const log = await Promise.all(streams)
+  const entries = await store.read('s')
+  for (const [i, all] of log.entries()) {
+    const from = [0, 2, 3][i]!
+    expect(all.filter(({ id }) => id !== undefined).map(({ data }) => data.entry)).toEqual(entries.slice(from))
+    let head = from
+    for (const { id, event, data } of all) {
+      if (id !== undefined) head = id
+      if (event === 'delta') expect(data.after).toBe(head)
+    }
+    expect(
+      all
+        .filter(({ data }) => data.type === 'text')
+        .map(({ data }) => data.delta)
+        .join(''),
+    ).toBe('Here it is, at last.')
+  }
+})
+
+test('SV05 a client chooses types and whether deltas come, and gets a page of JSON if it prefers', async () => {
+  const { server, send } = await startServer({ provider: () => scripted('One.', 'Two.') })
+  await send('POST', '/v1/sessions', { id: 's' })
+  await send('POST', '/v1/sessions/s/messages', { content: 'a' }, { prefer: 'wait=20' })
+  const some = await frames(await server.fetch(get('/v1/sessions/s/events?types=turn,run_ended&deltas=false')), isEnd)
+  expect(some.map(({ event, data }) => [event, data.entry.type])).toEqual([
+    ['entry', 'turn'],
+    ['entry', 'turn'],
+    ['entry', 'run_ended'],
+  ])
+  const page = await send('GET', '/v1/sessions/s/events?after=1&limit=2', undefined, { accept: 'application/json' })
+  expect(page.body.events.map(({ seq }: { seq: number }) => seq)).toEqual([2, 3])
+  expect(page.body.next).toBe(3)
+  const beyond = await send('GET', '/v1/sessions/s/events?after=999')
+  expect([beyond.status, beyond.body.code]).toEqual([409, 'beyond_head'])
+  expect((await send('GET', '/v1/sessions/s/events?after=-1')).status).toBe(400)
+})
+
+test('SV05 with children the events of sub-agents come too, under the name of their session', async () => {
+  const spawn = tool('delegate', {
+    gated: false,
+    execute: async (
+      _input: unknown,
+      ctx: { createChild(options: object): Promise<{ run(options: object): Promise<{ text: string }> }> },
+    ) => {
+      const child = await ctx.createChild({})
+      return (await child.run({ prompt: 'sub' })).text
+    },
+  } as never)
+  const provider = scripted([call('1', 'delegate', {})], 'From below.', 'Done.')
+  const { server, send } = await startServer({ provider: () => provider, tools: { delegate: spawn } })
+  await send('POST', '/v1/sessions', { id: 's', message: 'Delegate' })
+  const all = await frames(
+    await server.fetch(get('/v1/sessions/s/events?children=true')),
+    ({ event, data }) => event === 'child' && data.data.entry?.type === 'run_ended',
+  )
+  const child = all.find(({ event }) => event === 'child')!
+  expect(child.data).toMatchObject({ session: expect.stringMatching(/^s\//), event: 'entry', seq: 1 })
+  expect(JSON.stringify(all.filter(({ event }) => event === 'child'))).toContain('From below.')
+})
+
+test('SV23 one stream tells which sessions changed, over all of them', async () => {
+  const { server, send } = await startServer({ provider: () => scripted('x') })
+  await send('POST', '/v1/sessions', { id: 'old' })
+  const following = frames(await server.fetch(get('/v1/events')), ({ data }) => data.id === 'new' && data.turns === 2)
+  await send('POST', '/v1/sessions', { id: 'new', message: 'Hi' })
+  const all = await following
+  expect(new Set(all.map(({ event }) => event))).toEqual(new Set(['session']))
+  expect(all.every(({ data }) => data.id === 'new')).toBe(true)
+})
+
+test('SV05 a session that is deleted ends its streams with the reason', async () => {
+  const { server, send } = await startServer({ provider: () => scripted('x') })
+  await send('POST', '/v1/sessions', { id: 's' })
+  const following = frames(await server.fetch(get('/v1/sessions/s/events')), ({ event }) => event === 'failed')
+  await send('DELETE', '/v1/sessions/s')
+  expect((await following).at(-1)?.event).toBe('failed')
+})

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { call, scripted } from '../../src/testing/index.ts'
+import { startServer, tool, until } from './server-kit.ts'
+
+const publish = tool('publish', { gated: true, effects: [{ kind: 'fs.write', path: '/tmp/x' }] as never })
+
+async function waiting() {
+  const provider = scripted([call('c1', 'publish', { to: 'npm' })], 'Published.')
+  const started = await startServer({
+    provider: () => provider,
+    tools: { publish },
+    auth: { verify: () => ({ user: 'ada' }) },
+  })
+  await started.send('POST', '/v1/sessions', { id: 's', title: 'Release', message: 'Publish it' })
+  await until(
+    async () => (await started.store.find('s'))?.status === 'waiting' && !(await started.store.find('s'))!.isHeld,
+  )
+  const { body } = await started.send('GET', '/v1/pending')
+  return { ...started, pending: body.pending }
+}
+
+test('SV06 what waits is listed over all sessions, with what would run and its digest', async () => {
+  const { pending, send } = await waiting()
+  expect(pending).toMatchObject([
+    { session: 's', root: 's', title: 'Release', name: 'publish', input: { to: 'npm' }, isQuestion: false },
+  ])
+  expect(pending[0].digest).toMatch(/\w/)
+  expect((await send('GET', '/v1/sessions/s')).body.pending).toEqual(pending)
+  expect((await send('GET', '/v1/pending?session=s')).body.pending).toEqual(pending)
+})
+
+test('SV06 an allow needs the digest of what was shown, is signed in the name of the verified user, and the run goes on', async () => {
+  const { pending, send, store } = await waiting()
+  const [{ callId, digest }] = pending
+  const path = `/v1/sessions/s/answers/${callId}`
+  expect((await send('POST', path, { decision: 'allow' })).body.code).toBe('other_digest')
+  expect((await send('POST', path, { decision: 'allow', digest: 'x' })).body).toMatchObject({
+    code: 'other_digest',
+    digest,
+  })
+  expect((await send('POST', path, { decision: 'allow', digest, by: 'eve' })).status).toBe(400)
+  expect((await send('POST', path, { digest })).status).toBe(400)
+  expect((await send('POST', '/v1/sessions/s/answers/none', { decision: 'deny' })).body.code).toBe('no_call')
+  expect((await send('POST', path, { decision: 'allow', digest })).status).toBe(202)
+  const second = await send('POST', path, { decision: 'deny', digest })
+  expect([second.status, second.body.code]).toEqual([409, 'answered_before'])
+  await until(async () => (await store.find('s'))?.status === 'idle')
+  const entries = await store.read('s')
+  expect(entries.find((entry) => entry.type === 'approval_answered')).toMatchObject({
+    decision: 'allow',
+    by: 'ada',
+    mac: expect.any(String),
+  })
+  expect(JSON.stringify(entries)).toContain('publish done')
+})
+
+test('SV06 a denial reaches the model with the note of the person', async () => {
+  const { pending, send, store } = await waiting()
+  const answered = await send('POST', `/v1/sessions/s/answers/${pending[0].callId}`, {
+    decision: 'deny',
+    content: 'use the other registry',
+  })
+  expect(answered.status).toBe(202)
+  await until(async () => (await store.find('s'))?.status === 'idle')
+  expect(JSON.stringify(await store.read('s'))).toContain('use the other registry')
+})
