@@ -1,7 +1,7 @@
 import type { Authority } from '../authority/authority.ts'
 import type { Agent } from '../core/agent.ts'
 import type { Clock } from '../core/clock.ts'
-import { AgentError, SessionBusyError, SessionNotFoundError, SessionParkedError } from '../core/errors.ts'
+import { AgentError, messageOf, SessionBusyError, SessionNotFoundError, SessionParkedError } from '../core/errors.ts'
 import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
 import { loadSession } from '../sessions/session.ts'
 import { Problem, retryAfter } from './problem.ts'
@@ -158,7 +158,7 @@ export class SessionWork {
 
   #work(job: Job): Promise<void> {
     job.done = this.#workOn(job)
-      .catch((error) => this.#report(job, error))
+      .catch((error) => this.#fail(job, error))
       .finally(() => {
         this.#jobs.delete(job.id)
         this.#options.onChange()
@@ -219,11 +219,24 @@ export class SessionWork {
     )
   }
 
-  #report({ id }: Job, cause: unknown): void {
+  /** Nothing ran, so the log says why: a client that follows the session would wait for ever. */
+  async #fail({ id, tenant }: Job, cause: unknown): Promise<void> {
     if (this.#isClosed || cause instanceof SessionNotFoundError) return
-    this.#options.onError(
-      new Error(`Session "${id}" could not be worked on: ${cause instanceof Error ? cause.message : cause}`, { cause }),
-    )
+    const { store, onError } = this.#options
+    const message = `Session "${id}" could not be worked on: ${messageOf(cause)}`
+    onError(new Error(message, { cause }))
+    // What the host says may be about its machine.
+    const told = tenant === undefined ? messageOf(cause) : 'the server could not open an agent for this session'
+    const runId = crypto.randomUUID()
+    try {
+      const session = await loadSession(store, id)
+      await session.open()
+      await session.log.append({ type: 'run_started', runId, model: '' })
+      const error = { name: 'AgentError', message: told }
+      await session.log.append({ type: 'run_ended', runId, status: 'error', stop: 'error', error })
+      await session.release()
+      await this.#leaveAlone(id)
+    } catch {} // the store failed, or another process has the session
   }
 }
 
