@@ -68,6 +68,16 @@ const titles: Readonly<Record<number, string>> = {
 
 export const badRequest = (detail: string): Problem => new Problem(400, 'bad_request', detail)
 
+/** What the core says about a value of the client is a bad request, not a failure of the server. */
+export async function checked<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof RangeError) throw badRequest(error.message.slice(0, 400))
+    throw error
+  }
+}
+
 /** A session that is not there and one of another tenant get the same answer. */
 export const noSession = (name: string): Problem =>
   new Problem(

@@ -2,7 +2,7 @@ import type { SessionAnswer } from '../../authority/answer-session.ts'
 import type { SessionStore, SessionSummary } from '../../core/store.ts'
 import { type OpenCall, openCalls } from '../../sessions/open-calls.ts'
 import { loadSession } from '../../sessions/session.ts'
-import { answeredBefore, badRequest, Problem } from '../problem.ts'
+import { answeredBefore, badRequest, checked, Problem } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
 import { pendingCallSchema } from '../schemas.ts'
 import type { SessionNames } from '../session-names.ts'
@@ -142,10 +142,7 @@ async function answerCall({ params, body, caller, names, server }: Call): Promis
       ...(content !== undefined && { note: content }),
       ...extent,
     } as SessionAnswer
-    await (await authorityFor(names.tenant)).answer(session, callId, answer).catch((error: unknown) => {
-      if (error instanceof TypeError) throw badRequest(error.message)
-      throw error
-    })
+    await checked((await authorityFor(names.tenant)).answer(session, callId, answer))
   }
   work.wake(await rootOf(store, id), names.tenant)
   return json({ callId }, 202)

@@ -2,7 +2,7 @@ import { SessionBusyError } from '../../core/errors.ts'
 import type { SessionQuery, SessionStatus } from '../../core/store.ts'
 import { importSession } from '../../sessions/export.ts'
 import { createSession, loadSession } from '../../sessions/session.ts'
-import { badRequest, noSession, Problem } from '../problem.ts'
+import { badRequest, checked, noSession, Problem } from '../problem.ts'
 import { readBytes } from '../read-request.ts'
 import { type Call, done, json, type Route } from '../route.ts'
 import { detailsProperties, exampleSession, messageContent, sessionSchema, statuses } from '../schemas.ts'
@@ -85,7 +85,7 @@ export const sessionRoutes: readonly Route[] = [
     answers: { 200: { description: 'The session', schema: sessionSchema, example: exampleSession } },
     async handle({ params, body, names, server: { store } }) {
       const { id } = await names.find(store, params.id!)
-      await (await loadSession(store, id)).setDetails(body)
+      await checked((await loadSession(store, id)).setDetails(body))
       return json(names.summary((await store.find(id))!))
     },
   },
@@ -123,7 +123,7 @@ export const sessionRoutes: readonly Route[] = [
       if (at > head) throw badRequest(`This session has ${head} entries, so none can be copied up to ${at}`)
       const copyId = names.stored(String(body.id ?? crypto.randomUUID()))
       if (await store.find(copyId)) throw exists(names.shown(copyId))
-      const copy = await (await loadSession(store, id)).fork(at, { id: copyId })
+      const copy = await checked((await loadSession(store, id)).fork(at, { id: copyId }))
       return json(names.summary((await store.find(copy.id))!), 201)
     },
   },
@@ -143,7 +143,7 @@ export const sessionRoutes: readonly Route[] = [
       const { id, head } = await names.find(store, params.id!)
       const to = Number(body.to)
       if (to > head) throw badRequest(`This session has ${head} entries, so it cannot go back to ${to}`)
-      await (await loadSession(store, id)).rewind(to)
+      await checked((await loadSession(store, id)).rewind(to))
       return json(names.summary((await store.find(id))!))
     },
   },
@@ -167,7 +167,7 @@ export const sessionRoutes: readonly Route[] = [
     },
     async handle({ params, body, names, server: { store } }) {
       const { id } = await names.find(store, params.id!)
-      return json({ seq: await (await loadSession(store, id)).label(String(body.text)) })
+      return json({ seq: await checked((await loadSession(store, id)).label(String(body.text))) })
     },
   },
   {
@@ -210,10 +210,7 @@ async function listSessions({ query, names, server: { store } }: Call): Promise<
     ...(limit !== undefined && { limit }),
     ...(cursor !== undefined && { cursor }),
   }
-  const page = await store.list(request).catch((error: unknown) => {
-    if (error instanceof TypeError || error instanceof RangeError) throw badRequest(error.message)
-    throw error
-  })
+  const page = await checked(store.list(request))
   return json({
     sessions: page.sessions.map((one) => names.summary(one)),
     ...(page.next !== undefined && { next: page.next }),
@@ -241,7 +238,7 @@ async function makeSession(call: Call): Promise<Response> {
   const id = names.stored(String(name))
   if (await store.find(id)) throw exists(String(name))
   const tenant = names.tenant === undefined ? {} : { tenant: names.tenant }
-  const session = await createSession({ store, id, ...details, ...tenant })
+  const session = await checked(createSession({ store, id, ...details, ...tenant }))
   await session.save().catch((error: unknown) => {
     throw error instanceof SessionBusyError ? exists(String(name)) : error
   })
