@@ -14,6 +14,7 @@ import { postgres } from './postgres.ts'
 import { redaction } from './redaction.ts'
 import { sandbox } from './sandbox.ts'
 import { search } from './search.ts'
+import { server } from './server.ts'
 import { sessions } from './sessions.ts'
 import { tools } from './tools.ts'
 import { tui, tuiGoals } from './tui.ts'
@@ -28,6 +29,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   tools: { goals: 3, run: tools },
   search: { goals: 10, run: search },
   sessions: { goals: 30, run: sessions },
+  server: { goals: 5, run: server },
   postgres: { goals: 5, run: postgres },
   redaction: { goals: 1, run: redaction },
   authority: { goals: 8, run: authority },

@@ -53,17 +53,35 @@ interface FrameOptions extends ReadEventsOptions, EventFilter {
   readonly onEntry?: (seq: number) => void
 }
 
-/** The events of a session as server-sent events. */
-export async function* eventFrames(
+/** The events of a session as server-sent events. `return()` ends it at once, also while it waits for an event. */
+export function eventFrames(
   store: SessionStore,
   sessionId: string,
   { deltas = true, types, onEntry, ...options }: FrameOptions,
 ): AsyncGenerator<SseFrame, void, undefined> {
-  for await (const event of readEvents(store, sessionId, options)) {
-    if (event.durable) onEntry?.(event.seq)
-    const isWanted = event.durable ? !types || types.includes(event.entry.type) : deltas
-    if (isWanted) yield frameOf(event)
+  const events = readEvents(store, sessionId, options)
+  const frames: AsyncGenerator<SseFrame, void, undefined> = {
+    async next() {
+      for (;;) {
+        const { done, value: event } = await events.next()
+        if (done) return { done, value: undefined }
+        if (event.durable) onEntry?.(event.seq)
+        const isWanted = event.durable ? !types || types.includes(event.entry.type) : deltas
+        if (isWanted) return { done: false, value: frameOf(event) }
+      }
+    },
+    async return() {
+      await events.return()
+      return { done: true, value: undefined }
+    },
+    async throw(error) {
+      await events.return()
+      throw error
+    },
+    [Symbol.asyncIterator]: () => frames,
+    [Symbol.asyncDispose]: () => events[Symbol.asyncDispose](),
   }
+  return frames
 }
 
 function frameOf(event: SessionEvent): SseFrame {

@@ -2,6 +2,7 @@ import { SessionNotFoundError, StoreError } from '../core/errors.ts'
 import type { LogEntry } from '../core/log.ts'
 import type { SessionStore, SessionSummary } from '../core/store.ts'
 import { orAborted } from '../core/waiting.ts'
+import { endAtOnce } from './end-at-once.ts'
 import { EventQueue, type SessionEvent } from './event-queue.ts'
 import { joinRun } from './live-feed.ts'
 import { followRuns } from './live-runs.ts'
@@ -29,14 +30,7 @@ export function readEvents(
   if (!Number.isSafeInteger(after) || after < 0)
     throw new TypeError(`readEvents: after must be the number of a log entry, 0 for none, got ${String(after)}`)
   const stop = new AbortController()
-  const events = read({ store, sessionId, after, join, stop, until: signal })
-  const { return: leave } = events
-  // By itself a generator would end only after the event that a pending `next()` waits for.
-  events.return = (value) => {
-    stop.abort()
-    return leave.call(events, value)
-  }
-  return events
+  return endAtOnce(read({ store, sessionId, after, join, stop, until: signal }), () => stop.abort())
 }
 
 interface Reading {

@@ -71,6 +71,7 @@ export function createServer(options: ServerOptions): LiberoServer {
     start: () => work.start(),
     async close() {
       closing.abort()
+      for (const end of context.server.openStreams) end()
       await work.close()
     },
   }
@@ -114,6 +115,7 @@ function contextOf(options: ServerOptions): Context {
     drafts: options.drafts ?? memoryDrafts(),
     rates: new RateLimits(limits, clock.now),
     closing: closing.signal,
+    openStreams: new Set(),
     startedAt: clock.now(),
   }
   return { server, work, closing, limits, clock, onError }

@@ -1,3 +1,4 @@
+import { endAtOnce } from '../events/end-at-once.ts'
 import { type EventFilter, eventFrames } from '../events/events-response.ts'
 import type { ReadEventsOptions } from '../events/read-events.ts'
 import type { SseFrame } from '../events/sse-response.ts'
@@ -16,13 +17,13 @@ interface ChildrenOptions {
 const lookMs = 500
 
 /** The frames of a session, and those of its sub-agents as `child`, from their beginning. They have no id: a client that comes back gets them anew. */
-export async function* withChildren(
+export function withChildren(
   own: AsyncGenerator<SseFrame, void, undefined>,
   { server: { store, clock }, id, names, reading }: ChildrenOptions,
 ): AsyncGenerator<SseFrame, void, undefined> {
   const ready: SseFrame[] = []
   const stop = new AbortController()
-  const signal = reading.signal ? AbortSignal.any([reading.signal, stop.signal]) : stop.signal
+  const { signal } = stop
   const followed = new Set<string>()
   let wake = (): void => {}
   let isOver = false
@@ -61,24 +62,32 @@ export async function* withChildren(
     isOver = true
     wake()
   }
-  void pump(own, (frame) => frame).then(end, (error: unknown) => {
-    failure = { error }
-    end()
-  })
-  void look()
-  try {
-    for (;;) {
-      const frame = ready.shift()
-      if (ready.length === 0) setTaken()
-      if (frame) yield frame
-      else if (failure) throw failure.error
-      else if (isOver) return
-      else await new Promise<void>((resolve) => void (wake = resolve))
+
+  async function* merged(): AsyncGenerator<SseFrame, void, undefined> {
+    void pump(own, (frame) => frame).then(end, (error: unknown) => {
+      failure = { error }
+      end()
+    })
+    void look()
+    try {
+      while (!signal.aborted) {
+        const frame = ready.shift()
+        if (ready.length === 0) setTaken()
+        if (frame) yield frame
+        else if (failure) throw failure.error
+        else if (isOver) return
+        else await new Promise<void>((resolve) => void (wake = resolve))
+      }
+    } finally {
+      stop.abort()
+      cancelTimer?.()
+      setTaken()
+      await own.return()
     }
-  } finally {
-    stop.abort()
-    cancelTimer?.()
-    setTaken()
-    await own.return()
   }
+
+  return endAtOnce(merged(), () => {
+    stop.abort()
+    wake()
+  })
 }

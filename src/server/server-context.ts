@@ -18,7 +18,9 @@ export interface ServerContext {
   readonly limits: ServerLimits
   readonly rates: RateLimits
   readonly clock: Clock
-  /** Aborts when the server closes, which ends all streams. */
+  /** Aborts when the server closes. */
   readonly closing: AbortSignal
+  /** Each ends an open stream. A signal for every stream would take more memory than the rest of it. */
+  readonly openStreams: Set<() => void>
   readonly startedAt: number
 }

@@ -1,5 +1,6 @@
 import type { LogEntry } from '../../core/log.ts'
 import type { SessionSummary } from '../../core/store.ts'
+import { endAtOnce } from '../../events/end-at-once.ts'
 import { durable } from '../../events/events.ts'
 import { eventFrames, lastSeen } from '../../events/events-response.ts'
 import { type SseFrame, sseResponse } from '../../events/sse-response.ts'
@@ -43,7 +44,7 @@ export const eventRoutes: readonly Route[] = [
 ]
 
 async function sessionEvents({ params, query, request, names, server }: Call): Promise<Response> {
-  const { store, options, rates, closing } = server
+  const { store, options } = server
   const { id, head: found } = await names.find(store, params.id!)
   const { after, wrong } = lastSeen(request)
   if (wrong !== undefined) throw badRequest(wrong)
@@ -68,7 +69,6 @@ async function sessionEvents({ params, query, request, names, server }: Call): P
   let head = found
   const reading = {
     after,
-    signal: AbortSignal.any([request.signal, closing]),
     ...(options.join && { join: options.join }),
     ...(types && { types }),
     deltas: query.deltas !== false,
@@ -77,39 +77,64 @@ async function sessionEvents({ params, query, request, names, server }: Call): P
     },
   }
   const frames = eventFrames(store, id, reading)
-  return sseResponse(query.children ? withChildren(frames, { server, id, names, reading }) : frames, {
+  return streamed(query.children ? withChildren(frames, { server, id, names, reading }) : frames, {
+    ...{ server, tenant: names.tenant },
     beat: () => ({ head }),
-    onEnd: rates.openStream(names.tenant ?? ''),
   })
 }
 
-async function allEvents({ request, names, server }: Call): Promise<Response> {
-  const { store, changes, rates, closing } = server
-  const onEnd = rates.openStream(names.tenant ?? '')
+interface StreamOptions {
+  readonly server: Call['server']
+  readonly tenant: string | undefined
+  readonly beat: () => object
+  readonly onEnd?: () => void
+}
+
+/** A response that counts as a stream of the tenant, and ends when the client goes or the server closes. */
+export function streamed(
+  frames: AsyncGenerator<SseFrame, void, undefined>,
+  { server: { rates, openStreams }, tenant, beat, onEnd }: StreamOptions,
+): Response {
+  const release = rates.openStream(tenant ?? '')
+  const end = (): void => void frames.return()
+  openStreams.add(end)
+  return sseResponse(frames, {
+    beat,
+    onEnd() {
+      openStreams.delete(end)
+      release()
+      onEnd?.()
+    },
+  })
+}
+
+async function allEvents({ names, server }: Call): Promise<Response> {
+  const { store, changes } = server
   const waiting: SessionSummary[] = []
   let wake = (): void => {}
+  let isOver = false
   const unfollow = await changes.follow((summary) => {
     waiting.push(summary)
     if (waiting.length > 1000) waiting.shift() // a client that reads nothing lists again when it does
     wake()
   })
-  const signal = AbortSignal.any([request.signal, closing])
-  signal.addEventListener('abort', () => wake())
 
-  async function* frames(): AsyncGenerator<SseFrame, void, undefined> {
-    while (!signal.aborted) {
+  async function* changed(): AsyncGenerator<SseFrame, void, undefined> {
+    while (!isOver) {
       const summary = waiting.shift()
       if (!summary) await new Promise<void>((resolve) => void (wake = resolve))
       else if (await names.owns(store, summary)) yield { event: 'session', data: names.summary(summary) }
     }
   }
-  const stream = frames()
-  return sseResponse(stream, {
+
+  const frames = endAtOnce(changed(), () => {
+    isOver = true
+    wake()
+  })
+  return streamed(frames, {
+    server,
+    tenant: names.tenant,
     beat: () => ({ runs: server.work.running }),
-    onEnd() {
-      unfollow()
-      wake()
-      onEnd()
-    },
+    onEnd: unfollow,
   })
 }
