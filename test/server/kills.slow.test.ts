@@ -1,49 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSqliteStore } from '../../src/index.ts'
-import { compileCache } from '../compile-cache.ts'
 import { rounds } from '../soak.ts'
+import { killableServer } from './killable-server.ts'
 import { token } from './server-kit.ts'
 
-const program = fileURLToPath(new URL('server-process.ts', import.meta.url))
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-
-/** A server process that can be killed and started again at the same address. */
-function openServer(path: string) {
-  let child: ChildProcess | undefined
-  let port = 0
-  const stop = async (): Promise<void> => {
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
-    const gone = new Promise((resolve) => child!.once('exit', resolve))
-    child.kill('SIGKILL')
-    await gone
-  }
-  onTestFinished(stop)
-  return {
-    get url() {
-      return `http://127.0.0.1:${port}`
-    },
-    stop,
-    async start() {
-      const args = ['--conditions=libero-source', program, path, String(port)]
-      child = spawn(process.execPath, args, {
-        env: { ...process.env, ...compileCache, LIBERO_SERVER_TOKEN: token },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
-      for await (const text of child.stdout!) {
-        const [, found] = /listening (\d+)/.exec(String(text)) ?? []
-        if (found === undefined) continue
-        port = Number(found)
-        return
-      }
-      throw new Error('the server ended')
-    },
-  }
-}
 
 test('SV16 clients that come and go, on a server that is killed twice, all end with the log, and no prompt is doubled', {
   timeout: 300_000,
@@ -54,7 +18,7 @@ test('SV16 clients that come and go, on a server that is killed twice, all end w
   const folder = mkdtempSync(join(tmpdir(), 'libero-server-kills-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 's.sqlite')
-  const server = openServer(path)
+  const server = killableServer(path)
   await server.start()
   const ids = Array.from({ length: sessions }, (_, i) => `s${i}`)
   const over = new AbortController()
@@ -124,7 +88,7 @@ test('SV16 clients that come and go, on a server that is killed twice, all end w
   })
   for (let kill = 0; kill < 2; kill++) {
     await pause(300)
-    await server.stop()
+    await server.kill()
     await server.start()
   }
   await Promise.all(sending)

@@ -97,15 +97,26 @@ async function postMessage(call: Call): Promise<Response> {
   const clientKey = await sendMessage(call, id, { content: body.content, mode })
   const [, seconds] = /(?:^|[,;\s])wait=(\d{1,4})\b/.exec(request.headers.get('prefer') ?? '') ?? []
   if (seconds === undefined) return json({ clientKey, head }, 202)
-  const run = await untilAnswered(call, { id, clientKey, seconds: Math.min(600, Number(seconds)) })
+  const run = await untilAnswered(call, { id, head, clientKey, seconds: Math.min(600, Number(seconds)) })
   const headers = { 'preference-applied': `wait=${seconds}` }
   return run ? json({ clientKey, head, run }, 200, headers) : json({ clientKey, head }, 202, headers)
 }
 
+interface Awaited {
+  readonly id: string
+  /** Of the session when the message was sent. */
+  readonly head: number
+  readonly clientKey: string
+  readonly seconds: number
+}
+
+/** A retry comes soon, so that not the whole log is read for it. */
+const lookBack = 1000
+
 /** How the run that answers a message ended; undefined if that took too long. */
 export async function untilAnswered(
   { request, server: { store, closing } }: Call,
-  { id, clientKey, seconds }: { readonly id: string; readonly clientKey: string; readonly seconds: number },
+  { id, head, clientKey, seconds }: Awaited,
 ): Promise<
   { readonly status: string; readonly stop: string; readonly text: string; readonly error?: string } | undefined
 > {
@@ -114,7 +125,7 @@ export async function untilAnswered(
   let isDelivered = false
   let text = ''
   // The message may have been answered before: a retry of a request gets the same answer.
-  for await (const event of readEvents(store, id, { signal })) {
+  for await (const event of readEvents(store, id, { after: Math.max(0, head - lookBack), signal })) {
     if (!event.durable) continue
     const { entry } = event
     if (entry.type === 'input' && entry.clientKey === clientKey) input = entry.id
