@@ -3,6 +3,7 @@ import { type LeaseLostError, SessionBusyError, SessionNotFoundError, SessionPar
 import { type InboxItem, Log, type LogEntry } from '../core/log.ts'
 import { parseMeta } from '../core/meta.ts'
 import type { Fence, SessionDetails, SessionStore } from '../core/store.ts'
+import { sleep } from '../core/waiting.ts'
 import { type History, logHistory } from './checkpoints/checkpoint.ts'
 import { checkpointAfter } from './checkpoints/write-checkpoint.ts'
 import { crashEntries, endLeftoverCommands, madeProgress } from './crash-recovery.ts'
@@ -193,9 +194,10 @@ export abstract class LeasedLog {
     } catch (error) {
       if (!(error instanceof SessionBusyError) || !this.mayExist || tries === 0) throw error
       // Another process is just making it.
-      await this.store.send(this.id, item).catch((problem) => {
+      await this.store.send(this.id, item).catch(async (problem) => {
         if (!(problem instanceof SessionNotFoundError)) throw problem
-        return this.#sendFirst(item, tries - 1) // that process has ended without writing
+        await sleep(5 * (11 - tries), { clock: this.clock }) // that process ends without writing; another one may be next
+        return this.#sendFirst(item, tries - 1)
       })
     }
   }
