@@ -202,7 +202,7 @@ class Checker {
 
 const shapes: Record<string, readonly string[]> = {
   response: ['command', 'success', 'id?', 'data?', 'error?'],
-  user_message: ['content', 'time'],
+  user_message: ['content', 'time', 'unconfined?'],
   turn_start: ['step'],
   assistant_start: [],
   text_delta: ['delta'],

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest'
 import { testInTurns } from '../soak.ts'
 import { plainTurn } from './check-grammar.ts'
 import { gate } from './mock-service.ts'
-import { type Frame, ofPrompt, order, scratch, service, startRpc } from './rpc-kit.ts'
+import { type Frame, ofPrompt, order, quiet, scratch, service, startRpc } from './rpc-kit.ts'
 
 // Each of them starts a process.
 const test = testInTurns(2)
@@ -32,7 +32,7 @@ describe('a prompt over pipes', () => {
     expect(ended.stop).toBe('error')
     expect(ended.error).toMatch(/401/)
     expect(error.message).toBe(ended.error)
-    expect(client.stderr()).toBe('')
+    expect(client.stderr()).toMatch(quiet)
   })
 
   test('C006 C007 C009 a run with a tool gives the frames of the seed’s second run, in their order', async () => {

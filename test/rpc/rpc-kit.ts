@@ -162,6 +162,9 @@ export function startRpc(
   return client
 }
 
+/** What stderr says when nothing is wrong: nothing, or where there is no sandbox that, because the mode is `yolo`. */
+export const quiet = /^(?:libero: no sandbox: .*\n)?$/
+
 /** Waits until a condition is true, for a limited time. */
 export async function until(isSo: () => boolean, what: string): Promise<void> {
   for (let i = 0; i < 300; i++) {
