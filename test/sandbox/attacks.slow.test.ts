@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
+import { skipped, unavailable } from '../bubblewrap-kit.ts'
 import { rounds, sampleOf } from '../soak.ts'
 import type { KnownLeak } from './attack.ts'
 import { attackClasses, attacks } from './attacks.ts'
 import { missingPrograms } from './harness.ts'
 import { isStoppedByRule, measureAttack, type PlaceName, places } from './measure.ts'
 import { machinePath } from './scene.ts'
-
-const elsewhere = process.platform !== 'linux'
 
 const needed = 81
 const here = attacks.filter(({ needs }) => missingPrograms(needs, machinePath).length === 0)
@@ -20,8 +19,8 @@ test(`W01 there are at least ${needed} attacks, each by another name in its clas
 })
 
 /** An attack without effect proves nothing when a sandbox stops it, so it must have one without, in the same run. */
-test.skipIf(elsewhere)(
-  'W01 no attack of a sample gets past a sandbox or past an agent without a question, but for the known ones',
+test.skipIf(unavailable)(
+  `W01 no attack of a sample gets past a sandbox or past an agent without a question, but for the known ones${skipped}`,
   { timeout: 3_600_000 },
   async () => {
     const sample = sampleOf(here, 4)
@@ -44,8 +43,13 @@ test.skipIf(elsewhere)(
   },
 )
 
-test.skipIf(elsewhere)('W01 a deny rule stops two of the six known ones', { timeout: 120_000 }, async () => {
-  const ruled = here.filter(({ hidden }) => hidden)
-  expect(new Set(ruled.map(({ known }) => known)).size).toBe(2)
-  for (const attack of sampleOf(ruled, 1)) expect(`${attack.name}: ${await isStoppedByRule(attack)}`).toContain('true')
-})
+test.skipIf(unavailable)(
+  `W01 a deny rule stops two of the six known ones${skipped}`,
+  { timeout: 120_000 },
+  async () => {
+    const ruled = here.filter(({ hidden }) => hidden)
+    expect(new Set(ruled.map(({ known }) => known)).size).toBe(2)
+    for (const attack of sampleOf(ruled, 1))
+      expect(`${attack.name}: ${await isStoppedByRule(attack)}`).toContain('true')
+  },
+)

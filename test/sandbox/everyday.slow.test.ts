@@ -2,6 +2,7 @@ import { type FSWatcher, watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { skipped, unavailable } from '../bubblewrap-kit.ts'
 import { rounds, sampleOf } from '../soak.ts'
 import { everydayLines } from './everyday.ts'
 import { missingPrograms, runLine } from './harness.ts'
@@ -13,8 +14,6 @@ const runnable = everydayLines.filter(({ isJudgedOnly }) => !isJudgedOnly)
 const here = runnable.filter(({ needs }) => missingPrograms(needs).length === 0)
 for (const { line, needs } of runnable.filter((one) => !here.includes(one)))
   console.warn(`NOT TRIED, ${line}: ${missingPrograms(needs).join(', ')} is not installed`)
-
-const elsewhere = process.platform !== 'linux'
 
 test('there are 129 everyday lines', () => {
   expect(everydayLines).toHaveLength(129)
@@ -31,7 +30,7 @@ test('W02 of the everyday lines so many are not said to differ in a sandbox', ()
 
 const everywhere: readonly ProjectPlace[] = ['repository', 'worktree', 'subfolder']
 
-describe.skipIf(elsewhere).each(sampleOf(everywhere, 1))('in a project that is a %s', (place) => {
+describe.skipIf(unavailable).each(sampleOf(everywhere, 1))(`in a project that is a %s${skipped}`, (place) => {
   let project: Project
   beforeAll(async () => {
     project = await createProject(place)

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
 import { type FakeIo, fakeIo } from '../../../test/cli/fake-io.ts'
 import { createCredentialStore } from '../../auth/credentials.ts'
 import type { Io } from '../io.ts'
@@ -305,13 +306,16 @@ test.each([
   expect(sandboxFinding(message)).toMatchObject({ state, fix: expect.stringMatching(fix) })
 })
 
-test('SB08 the sandbox is tried as a run tries it, unless the settings switch it off', async () => {
-  const io = fakeIo()
-  mkdirSync(io.home, { mode: 0o700 })
-  expect(await look(sandbox, io)).toMatchObject({
+test.skipIf(unavailable)(`SB08 the sandbox is tried as a run tries it${skipped}`, async () => {
+  expect(await look(sandbox, fakeIo())).toMatchObject({
     state: 'ok',
     says: expect.stringMatching(/^bubblewrap: .* was stopped$/),
   })
+})
+
+test('SB08 a sandbox that the settings switch off is not tried', async () => {
+  const io = fakeIo()
+  mkdirSync(io.home, { mode: 0o700 })
   writeFileSync(join(io.home, 'config.json'), '{"sandbox":"off"}', { mode: 0o600 })
   expect(await look(sandbox, io)).toMatchObject({ state: 'missing', says: 'it was switched off' })
 })
