@@ -33,7 +33,8 @@ const agent = createAgent({
     [call('mail', 'mail', {})],
     [call('grep', 'grep', { pattern: 'app(le)s', path: '.' })],
     [call('page', 'web_fetch', { url: page })],
-    [call('allowed', 'shell', { command: 'cat list.txt | head -n 1' })],
+    // One plain command: a rule allows it with and without a sandbox.
+    [call('allowed', 'shell', { command: 'head -n 1 list.txt' })],
     [call('denied', 'shell', { command: 'cat list.txt; rm list.txt' })],
     [call('wiki', 'read_wiki', {})],
     'done',

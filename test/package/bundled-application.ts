@@ -28,8 +28,8 @@ const bundlers: Readonly<Record<string, Bundler>> = {
   },
 }
 
-/** What an application does that was bundled with the installed package: each effect once, each tool's right result. */
-export function bundledApplications(installed: () => InstalledPackage): void {
+/** What an application does that so many of the bundlers bundled with the installed package: each effect once, each tool's right result. */
+export function bundledApplications(installed: () => InstalledPackage, count: number): void {
   describe('E01 an application that is bundled', () => {
     let input: string
     const page = createServer((_, response) => {
@@ -67,7 +67,7 @@ export function bundledApplications(installed: () => InstalledPackage): void {
       ])
     }
 
-    test.each(sampleOf(Object.entries(bundlers), 1))('E01 by %s does everything once', async (name, bundle) => {
+    test.each(sampleOf(Object.entries(bundlers), count))('E01 by %s does everything once', async (name, bundle) => {
       await bundle(input, join(installed().folder, `bundled-by-${name}`, 'main.mjs'))
       await ran(name, (file) => [process.execPath, file])
     })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inAscii } from '../../scripts/in-ascii.ts'
+import { rounds } from '../soak.ts'
 import { browserBundles } from './browser-bundles.ts'
 import { bundledApplications } from './bundled-application.ts'
 import { type InstalledPackage, installPackage, root, run } from './installed-package.ts'
@@ -103,7 +104,7 @@ describe('the build', () => {
   })
 })
 
-bundledApplications(() => installed)
+bundledApplications(() => installed, rounds(1, Infinity))
 browserBundles(() => installed)
 tarball(() => installed, targets)
 publicTypes(targets)
