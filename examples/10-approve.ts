@@ -9,7 +9,7 @@ const agent = createAgent({
   ...coding,
   provider: scripted(
     [
-      call('1', 'shell', { command: 'ls *.json | grep package' }),
+      call('1', 'shell', { command: 'ls package.json' }),
       call('2', 'shell', { command: 'ls; curl https://example.org' }),
       call('3', 'shell', { command: 'touch new.txt' }),
     ],
@@ -17,7 +17,7 @@ const agent = createAgent({
   ),
   authority: {
     mode: 'allowlist',
-    allowlist: ['shell:ls', 'shell:grep'],
+    allowlist: ['shell:ls'],
     deny: ['shell:curl'],
     audit,
     // A screen would show the prompt and wait; this one says no to everything.

@@ -70,7 +70,7 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
   ],
   '10-approve.ts': [
     'May it? touch new.txt',
-    '1 allow on the allowlist: "shell:ls" (launch), "shell:grep" (launch)',
+    '1 allow on the allowlist: "shell:ls" (launch)',
     '2 deny denied by "shell:curl" (launch)',
     '3 deny denied by user: not today',
     'I looked, and left it at that.',
@@ -197,7 +197,7 @@ function run(command: string): Promise<{ code: number | string; stdout: string; 
   const [node, ...args] = command.split(' ')
   if (node !== 'node') throw new Error(`expected a node command, got ${command}`)
   return new Promise((resolve) => {
-    const options = { cwd: root, env: compileCache, timeout: 20_000 }
+    const options = { cwd: root, env: { PATH: process.env.PATH, ...compileCache }, timeout: 20_000 }
     const child = execFile(process.execPath, args, options, (error, stdout, stderr) =>
       resolve({ code: error ? (error.code ?? String(error.signal)) : 0, stdout, stderr }),
     )

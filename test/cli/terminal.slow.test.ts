@@ -98,7 +98,9 @@ test('a whole task: streamed text, rendered when complete, a diff, and every way
   const left = terminal.text()
   expect(left).toContain('✗ not allowed (use make, bitte schön): shell rm never')
   expect(left.match(/use make/g)).toHaveLength(1)
-  expect(left).toMatch(/\nDone\n\n• two is TWO\n\n5 turns .*\nsession \S+; continue with: libero --continue$/)
+  expect(left).toMatch(
+    /\nDone\n\n• two is TWO\n\n5 turns .*\nsession \S+; continue with: libero --continue(?:\n! no sandbox)?$/,
+  )
   expect(left).not.toMatch(/▸|[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/)
   expect(said()).toContain('use make, bitte schön')
   expect([existsSync(join(desk.cwd, 'made')), existsSync(join(desk.cwd, 'never'))]).toEqual([true, true])
