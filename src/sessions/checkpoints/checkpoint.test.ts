@@ -44,6 +44,34 @@ describe('opening from a checkpoint', () => {
     expect(opened).toBeGreaterThan(100)
   }, 300_000)
 
+  test('ST07 needs the whole log for a rewind that uncovers an earlier summary', () => {
+    const log = new Draft()
+    log.add(said('a', 'assistant', [call('c1')]))
+    log.add({ type: 'compaction', toSeq: 1, summary: text('first') })
+    log.add({ type: 'rewind', toSeq: 2 })
+    log.add(said('q', 'user', text('hi')))
+    log.add({ type: 'compaction', toSeq: 4, summary: text('second') })
+    log.checkpoint()
+    const seq = log.entries.length
+    log.add({ type: 'rewind', toSeq: 2 })
+    expect(log.transcript.compaction).toMatchObject({ summary: text('first') })
+    expect(needsEarlierTurns(historyFrom(log.entries, seq))).toBe(true)
+  })
+
+  test('ST07 takes no use of a file from the conversation that goes on', () => {
+    const log = conversation(1)
+    for (const id of ['c1', 'c2']) {
+      log.add(said(`of-${id}`, 'assistant', [call(id)]))
+      log.add(result(id, 1))
+    }
+    log.add(said('q', 'user', text('hi')))
+    log.add({ type: 'compaction', toSeq: 6, summary: text('so far') })
+    log.checkpoint()
+    expect([...replay(historyFrom(log.entries, log.entries.length)).touched.keys()]).toEqual(['c2'])
+    log.add({ type: 'rewind', toSeq: 4 })
+    expect([...log.transcript.touched.keys()]).toEqual(['c1'])
+  })
+
   test('leaves out what a summary replaces, and no more', () => {
     const log = conversation(10)
     const [cut] = turnSeqs(log.entries).slice(-5)
@@ -156,7 +184,7 @@ function viewOf(transcript: Transcript, loaded: readonly SessionTurn[]) {
     seqs: loaded.map(({ id }) => transcript.seqOf(id)),
     inbox: transcript.inbox,
     states: [...transcript.states],
-    touched: [...new Map([...transcript.touched].map(([callId, file]) => [file.key, callId]))],
+    touched: lastUses(transcript),
     ...{ runs: transcript.runs, labels: transcript.labels, parked: transcript.parked, crashes: transcript.crashes },
     ...{ activeRun: transcript.activeRun, compaction: transcript.compaction },
     is: [transcript.isAnswered, transcript.isInterrupted, transcript.checkpointFrom],
@@ -167,6 +195,13 @@ function viewOf(transcript: Transcript, loaded: readonly SessionTurn[]) {
     ),
     next: nextOf(transcript),
   }
+}
+
+/** Of each file the last use, in their order: a checkpoint may have forgotten the ones before. */
+function lastUses({ touched }: Transcript): string[] {
+  const uses = [...touched]
+  const last = new Map(uses.map(([callId, { key }]) => [key, callId]))
+  return uses.flatMap(([callId, { key }]) => (last.get(key) === callId ? [`${key} by ${callId}`] : []))
 }
 
 /** The next checkpoint. Its `from`, and what depends on it, may lie later in a part: it has a rewind behind it. */

@@ -182,7 +182,8 @@ function stateOf(transcript: Transcript, { count, from }: Cut, pinned: ReadonlyS
     ...(parked !== undefined && { parked }),
     crashes,
     rewoundAt: list.rewoundAt,
-    earliestRewind: turnsBefore > 0 ? Math.max(leastRewind(list, count), shown.compaction?.seq ?? 0) : 0,
+    // An earlier rewind may uncover a summary that is left out.
+    earliestRewind: Math.max(turnsBefore > 0 ? leastRewind(list, count) : 0, shown.compaction?.seq ?? 0),
     ...keysOf(transcript),
   }
 }
@@ -193,17 +194,17 @@ function shownBefore({ parts: { shown } }: Transcript, from: number): Transcript
   return { ...(compaction && compaction.seq <= from && { compaction }), edits, hasInterrupted }
 }
 
-/** All uses of files in the turns after entry `from`, and the last use of each file before; others are forgotten. */
+/** All uses of files in the turns after entry `from`, and the last use of each file before. */
 function filesOf({ parts: { touched } }: Transcript, from: number): TranscriptState['touched'] {
-  const older = [...touched.byCall].filter(([callId]) => touched.seqs.get(callId)! <= from)
+  const uses = [...touched.byCall].map(([callId, file]) => [callId, file, touched.seqs.get(callId)!] as const)
   const last = new Map<string, string>()
-  for (const [callId, { key }] of older) {
+  for (const [callId, { key }, seq] of uses) {
+    if (seq > from) continue
     last.delete(key) // so that the order is that of the last uses
     last.set(key, callId)
   }
   const kept = new Set([...last.values()].slice(-maxFiles))
-  for (const [callId] of older) if (!kept.has(callId)) touched.forget(callId)
-  return [...touched.byCall].map(([callId, file]) => [callId, file, touched.seqs.get(callId)!] as const)
+  return uses.filter(([callId, , seq]) => seq > from || kept.has(callId))
 }
 
 /** The latest keys by name, the others approximately. */
