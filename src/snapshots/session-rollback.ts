@@ -1,7 +1,6 @@
 import { closeAllChildCalls } from '../core/children.ts'
 import { SessionBusyError } from '../core/errors.ts'
-import type { EntryBody } from '../core/log.ts'
-import { failpoint } from '../core/log.ts'
+import { type EntryBody, type EntryOf, failpoint } from '../core/log.ts'
 import type { Session } from '../core/store.ts'
 import { Transcript } from '../core/transcript.ts'
 import type { SessionTurn } from '../core/turn.ts'
@@ -104,7 +103,7 @@ export function undoRollback(
       )
     if (added !== undefined) return { turns: added, ...(await apply(session, files, { begun, work, force })) }
     const turns = (await turnsUpTo(session, last.seq - 1)).filter(({ seq }) => seq > last.rollback!.to)
-    const restore = turns.map(({ turn }) => turn)
+    const restore = turns.map(({ turn, entry }): EntryBody => ({ ...entry, type: 'turn', turn }))
     const done = await apply(session, files, { begun: { ...begun, added: turns.length }, work, force, restore })
     return { turns: turns.length, ...done }
   })
@@ -144,7 +143,7 @@ interface Applying {
   readonly work: readonly Work[]
   readonly force: boolean
   /** Turns that come back. */
-  readonly restore?: readonly SessionTurn[]
+  readonly restore?: readonly EntryBody[]
 }
 
 async function apply(
@@ -156,7 +155,7 @@ async function apply(
   const commit = async (before?: Snapshot): Promise<void> => {
     const note = noteEntry({ rollback: { ...begun, ...(before && { before }) } })
     if (scope === 'files') await session.log.append(note)
-    else if (restore) await session.log.appendAll([note, ...restore.map(turnEntry)])
+    else if (restore) await session.log.appendAll([note, ...restore])
     else await rewindWith(session, note, to)
     failpoint('rollback.logged')
   }
@@ -171,8 +170,6 @@ async function apply(
   await files.end(owner)
   return { files: result }
 }
-
-const turnEntry = (turn: SessionTurn): EntryBody => ({ type: 'turn', turn })
 
 /** In one append, unless earlier turns have to be read for the rewind. */
 async function rewindWith(session: Session, note: EntryBody, to: number): Promise<void> {
@@ -201,13 +198,27 @@ async function workAfter(
   }
 }
 
-async function turnsUpTo(
-  session: Session,
-  seq: number,
-): Promise<readonly { readonly turn: SessionTurn; readonly seq: number }[]> {
+interface LoggedTurn {
+  readonly turn: SessionTurn
+  readonly seq: number
+  /** Which messages it delivered: without that, they would count as notes of the program. */
+  readonly entry: Pick<EntryOf<'turn'>, 'consumed' | 'clientKey'>
+}
+
+async function turnsUpTo(session: Session, seq: number): Promise<readonly LoggedTurn[]> {
   const transcript = new Transcript()
-  for await (const entry of session.entries({ before: seq + 1 })) transcript.apply(entry)
-  return transcript.completeTurns.map((turn) => ({ turn, seq: transcript.seqOf(turn.id) ?? 0 }))
+  const delivered = new Map<string, LoggedTurn['entry']>()
+  for await (const entry of session.entries({ before: seq + 1 })) {
+    transcript.apply(entry)
+    if (entry.type !== 'turn') continue
+    const { turn, consumed, clientKey } = entry
+    delivered.set(turn.id, { ...(consumed && { consumed }), ...(clientKey !== undefined && { clientKey }) })
+  }
+  return transcript.completeTurns.map((turn) => ({
+    turn,
+    seq: transcript.seqOf(turn.id) ?? 0,
+    entry: delivered.get(turn.id) ?? {},
+  }))
 }
 
 function checkTo({ id, log }: Session, to: number): void {

@@ -51,6 +51,9 @@ export class Timeline {
   lastTurn = 0
   /** The number of the rewind of each rollback. */
   readonly #rewinds = new Map<string, number>()
+  /** The number that each turn had first, by its id and by the numbers under which undos brought it back. */
+  readonly #firstById = new Map<string, number>()
+  readonly #firstBySeq = new Map<number, number>()
 
   static async read(entries: AsyncIterable<LogEntry>): Promise<Timeline> {
     const timeline = new Timeline()
@@ -61,7 +64,7 @@ export class Timeline {
   apply(entry: LogEntry): void {
     const { seq, at } = entry
     const last = this.pieces.at(-1)
-    if (entry.type === 'turn') this.lastTurn = seq
+    if (entry.type === 'turn') this.#noteTurn(entry.turn.id, seq)
     if (entry.type === 'run_started') this.pieces.push({ seq, at, notes: [] })
     if (entry.type === 'run_ended' && last && !last.rollback) last.end = seq
     if (entry.type === 'rewind' && last?.rollback?.to === entry.toSeq) this.#rewinds.set(last.rollback.id, seq)
@@ -77,6 +80,13 @@ export class Timeline {
     }
   }
 
+  #noteTurn(id: string, seq: number): void {
+    this.lastTurn = seq
+    const first = this.#firstById.get(id)
+    if (first === undefined) this.#firstById.set(id, seq)
+    else this.#firstBySeq.set(seq, first)
+  }
+
   /** The folder of the last snapshot. */
   get folder(): string | undefined {
     for (const { notes, rollback } of this.pieces.toReversed()) {
@@ -85,6 +95,13 @@ export class Timeline {
       if (folder !== undefined) return folder
     }
     return undefined
+  }
+
+  /** Why the last run that could take no snapshot took none. */
+  get unavailable(): string | undefined {
+    const notes = this.pieces.flatMap((piece) => piece.notes.map(({ note }) => note))
+    const last = notes.findLast((note) => 'unavailable' in note)
+    return last && 'unavailable' in last ? last.unavailable : undefined
   }
 
   rollbackOf(id: string): Piece | undefined {
@@ -100,7 +117,9 @@ export class Timeline {
   }
 
   /** The work on files after an entry, oldest first. With `now`, work that was cut off lasts until then. */
-  workAfter(seq: number, now?: Snapshot): readonly Work[] {
+  workAfter(to: number, now?: Snapshot): readonly Work[] {
+    // The work for a turn that an undo brought back stands where the turn was first.
+    const seq = (this.#firstBySeq.get(to + 1) ?? to + 1) - 1
     return this.pieces.flatMap((piece, i) => {
       if (piece.rollback) return piece.seq > seq ? rollbackWork(piece) : []
       const isOver = (piece.end ?? this.pieces[i + 1]?.seq ?? Number.POSITIVE_INFINITY) <= seq

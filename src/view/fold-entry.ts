@@ -119,7 +119,8 @@ function addMessages(view: SessionView, entry: EntryOf<'turn'>): SessionView {
   if (results.length > 0 && results.length === turn.content.length) return now
   const isBare = consumed.length === 0 && clientKey === undefined
   const { beganAt, isBeginning } = view.fold
-  const isNote = isBare && (!isBeginning || textOf(turn) === continueNote)
+  const isPrompt = isBeginning || (!view.run && beginsRun(view, turn.runId))
+  const isNote = isBare && (!isPrompt || textOf(turn) === continueNote)
   const queued = view.queue.filter(({ id }) => consumed.includes(id))
   now = {
     ...now,
@@ -131,6 +132,15 @@ function addMessages(view: SessionView, entry: EntryOf<'turn'>): SessionView {
   const base = { kind: 'message', turnId, runId, seq, at, from: beganAt ?? seq } as const
   for (const row of messagesOf(entry, queued, isNote)) now = addRow(now, { ...base, ...row })
   return now
+}
+
+/** For turns without a run under way, of an import or brought back by an undo: only the first one of a run is its prompt. */
+function beginsRun({ rows, fold }: SessionView, runId: string): boolean {
+  let at = fold.committed - 1
+  while (at >= 0 && !isTurn(rows.at(at)!)) at--
+  const last = rows.at(at)
+  const lastRun = at >= 0 && last && 'runId' in last ? last.runId : undefined
+  return runId === '' || lastRun !== runId
 }
 
 /** A run has a turn, and may have no prompt yet. */

@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { randomLog, withoutLive } from '../../test/view/random-log.ts'
 import { recordings } from '../../test/view/recorded-runs.ts'
+import { continueNote } from '../core/interrupted-turn.ts'
+import type { LogEntry } from '../core/log.ts'
 import { Transcript } from '../core/transcript.ts'
 import { textOf } from '../core/turn.ts'
 import type { AgentEvent } from '../events/events.ts'
@@ -198,6 +200,26 @@ describe('the view of a recorded run', () => {
       ['And then?', 'followUp', undefined],
       ['Again.', 'prompt', undefined],
     ])
+  })
+
+  test('SV05 messages of an import, and those that an undo brings back, are messages of the person; notes stay notes', () => {
+    const turn = (id: string, role: 'user' | 'assistant', runId: string, text: string): LogEntry => {
+      const body = { id, role, runId, createdAt: 0, content: [{ type: 'text', text }] } as const
+      return { type: 'turn', id: `e${id}`, seq: ++seq, at: 0, turn: body }
+    }
+    let seq = 0
+    const view = foldEntries(emptyView, [
+      turn('1', 'user', '', 'imported'),
+      turn('2', 'assistant', '', 'yes'),
+      turn('3', 'user', '', 'imported too'),
+      turn('4', 'user', 'run', 'brought back'),
+      turn('5', 'user', 'run', 'a note of the program'),
+      turn('6', 'assistant', 'run', 'yes'),
+      turn('7', 'user', 'run', 'another note'),
+      turn('8', 'user', 'later', continueNote),
+    ])
+    const notes = [...view.rows].flatMap((row) => (row.kind === 'message' && row.isNote ? row.id : []))
+    expect(notes).toEqual(['5', '7', '8'])
   })
 
   test('SV06 has notices, summaries, and tokens and cost of all model calls', async () => {

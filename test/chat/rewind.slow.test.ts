@@ -36,6 +36,17 @@ describe('UI39 going back', () => {
     await type('/undo')
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('new')
     expect(chat.agent?.agent.turns.length).toBeGreaterThan(4)
+    screen.choices.push('2  make b', 'conversation and files')
+    await type('/rewind')
+    expect([existsSync(join(folder, 'a.txt')), existsSync(join(folder, 'b.txt'))]).toEqual([true, false])
+    expect(screen.drafts.at(-1)).toBe('make b')
+    screen.choices.push('yes', 'yes')
+    await type('/undo')
+    await type('/undo')
+    expect(screen.printed.slice(-2)).toEqual([
+      expect.stringContaining('turns came back'),
+      expect.stringContaining('turns left again'),
+    ])
   })
 
   test('UI39 /rollback restores files alone, and keeps what the person changed since', async () => {

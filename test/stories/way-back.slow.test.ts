@@ -1,12 +1,14 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { textOf } from '../../src/core/turn.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createProcessContext } from '../../src/execution/process.ts'
 import { createMemoryStore, createSession, loadSession } from '../../src/sessions/index.ts'
 import { createSnapshots, type SnapshotsOptions } from '../../src/snapshots/index.ts'
 import { call, memoryExecution, scripted } from '../../src/testing/index.ts'
 import { readFile as readFileTool, shell, writeFile as writeFileTool } from '../../src/tools/index.ts'
+import { emptyView, foldEntries } from '../../src/view/session-view.ts'
 import { temporary } from '../temporary.ts'
 
 const run = (id: string, command: string) => [call(id, 'shell', { command })]
@@ -139,6 +141,45 @@ describe('a session goes back', () => {
     expect([read('plan.txt'), read('beds.txt')]).toEqual(['water\n', 'two of mine\n'])
     await snapshots.rollback(session, { to, scope: 'conversation' })
     expect([read('plan.txt'), said().length]).toEqual(['water\n', 4])
+    await agent.destroy()
+  }, 60_000)
+
+  test('CK03 to before a message that an undo brought back, files go back as the first time', async () => {
+    const { agent, put, read, snapshots, session, store, said } = await desk([
+      ...[write('1', 'plan.txt', 'dig\n'), 'Dug.', 'At once.'],
+      ...[write('2', 'plan.txt', 'water\n'), 'Watered.'],
+      ...[write('3', 'plan.txt', 'reap\n'), 'Reaped.'],
+    ])
+    put('plan.txt', 'sow\n')
+    const stop = agent.hooks.hook('tool:after', () => void agent.followUp('Quickly'))
+    await agent.run({ prompt: 'Dig' })
+    stop()
+    await agent.run({ prompt: 'Water' })
+    const seqOf = async (text: string): Promise<number> => {
+      let last = 0
+      for await (const entry of session.entries())
+        if (entry.type === 'turn' && JSON.stringify(entry.turn.content).includes(`"${text}"`)) last = entry.seq
+      return last
+    }
+    for (const redone of [1, 2]) {
+      await snapshots.rollback(session, { to: 0 })
+      expect([redone, read('plan.txt')]).toEqual([redone, 'sow\n'])
+      await snapshots.undoRollback(session)
+      expect([redone, read('plan.txt'), said().length]).toEqual([redone, 'water\n', 10])
+    }
+    const { rows } = foldEntries(emptyView, await store.read('one'))
+    const messages = [...rows].filter((row) => row.kind === 'message')
+    expect(messages.map(({ content, isNote }) => [textOf({ role: 'user', content }), isNote])).toEqual([
+      ['Dig', undefined],
+      ['Quickly', undefined],
+      ['Water', undefined],
+    ])
+    await agent.run({ prompt: 'Reap' })
+    expect((await snapshots.planRollback(session, { to: (await seqOf('Reap')) - 1 })).turns).toHaveLength(4)
+    await snapshots.rollback(session, { to: (await seqOf('Water')) - 1 })
+    expect([read('plan.txt'), said()]).toEqual(['dig\n', ['Dig', '…', '…', 'Dug.', 'Quickly', 'At once.']])
+    await snapshots.rollback(session, { to: (await seqOf('Dig')) - 1 })
+    expect([read('plan.txt'), said()]).toEqual(['sow\n', []])
     await agent.destroy()
   }, 60_000)
 

@@ -37,10 +37,18 @@ export const undo: CommandWork = {
     const { snapshots } = context.chat.agent ?? {}
     const { Timeline } = await import('../../snapshots/timeline.ts')
     const { pieces } = await Timeline.read(session.entries())
-    if (snapshots && pieces.at(-1)?.rollback) {
-      const items = [{ label: 'no' }, { label: 'yes', detail: 'turns and files come back' }]
-      if ((await context.screen.choose({ title: 'Undo the last rewind?', items, initial: 0 })) !== 1) return
-      return context.screen.print(resultText(await snapshots.undoRollback(session), 'came back'))
+    const rolledBack = pieces.at(-1)?.rollback
+    if (snapshots && rolledBack) {
+      const isUndone = rolledBack.added !== undefined
+      const items = [
+        { label: 'no' },
+        { label: 'yes', detail: isUndone ? 'goes back again' : 'turns and files come back' },
+      ]
+      const title = isUndone ? 'Undo the last undo?' : 'Undo the last rewind?'
+      if ((await context.screen.choose({ title, items, initial: 0 })) !== 1) return
+      return context.screen.print(
+        resultText(await snapshots.undoRollback(session), isUndone ? 'left again' : 'came back'),
+      )
     }
     const last = (await sentMessages(context)).at(-1)
     if (!last) throw new Error('There is nothing to undo')
