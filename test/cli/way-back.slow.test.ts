@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type MockService, startMockService } from '../rpc/mock-service.ts'
+import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
 import { openDesk } from './cli-kit.ts'
 
 let service: MockService
@@ -46,6 +46,16 @@ describe('CK10 at the command line', () => {
     expect(read('plan.txt')).toBe('dig\n')
     expect(await lines('undo', '--yes')).toContain('4 turns came back\nrestored  plan.txt\n')
     expect(read('plan.txt')).toBe('water\n')
+    // What came back can be gone back to, as the first time.
+    expect(await lines('sessions', 'rewind', id, '--list')).toMatch(/^1 .* Dig\n2 .* Water\n$/)
+    expect(await lines('sessions', 'rewind', id, '2', '--dry-run')).toContain('  restore  plan.txt\n')
+    expect(await lines('undo', '--dry-run')).toMatch(
+      /, without the undo of the rollback of .*:\n {2}restore {2}plan.txt\n$/,
+    )
+    expect(JSON.parse((await desk.libero(['undo', '--dry-run', '--json'])).out)).toEqual({
+      ...{ session: id, undoes: 'the undo of the rollback' },
+      files: { restore: ['plan.txt'], delete: [], conflicts: [] },
+    })
     const rolledBack = JSON.parse(
       (await desk.libero(['sessions', 'rollback', id, '1', '--force', '--yes', '--json'])).out,
     )
@@ -75,5 +85,25 @@ describe('CK10 at the command line', () => {
     expect(err).toContain('4 turns left the conversation')
     expect(readFileSync(join(desk.cwd, 'plan.txt'), 'utf8')).toBe('dig\n')
     expect(existsSync(join(desk.home, 'snapshots'))).toBe(false)
+  }, 60_000)
+
+  test('CK10 a note of the program is no message to go back to, and where no snapshot can be taken it is said why', async () => {
+    const desk = openDesk(service.url)
+    await desk.libero(['config', 'set', 'snapshots.maxFiles', '1'])
+    for (const name of ['a', 'b']) desk.write(name, name)
+    const isHalf = gate()
+    service.play([{ say: 'I begin' }, { hang: isHalf }], [{ say: 'Dug.' }])
+    const { child, ended, until } = desk.start(['Dig', '--yolo', '--json'])
+    await until('I begin')
+    child.kill('SIGINT')
+    await ended
+    const { sessions } = JSON.parse((await desk.libero(['sessions', 'list', '--json'])).out)
+    const [{ id }] = sessions
+    expect((await desk.libero(['sessions', 'resume', id])).code).toBe(0)
+    expect(JSON.stringify(service.requests.at(-1))).toContain('Your last reply was interrupted')
+    expect((await desk.libero(['sessions', 'rewind', id, '--list'])).out).toMatch(/^1 .* Dig\n$/)
+    const { code, err } = await desk.libero(['undo', '--yes'])
+    expect([code, err]).toEqual([0, expect.stringMatching(/back to before message 1, “Dig”:/)])
+    expect(err).toMatch(/Files stay as they are: the folder has 2 files .*, more than maxFiles \(1\)/)
   }, 60_000)
 })

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { systemClock } from '../../core/clock.ts'
-import type { LogEntry } from '../../core/log.ts'
 import type { Session, SessionStore } from '../../core/store.ts'
 import { textOf } from '../../core/turn.ts'
 import { createProcessContext } from '../../execution/process.ts'
@@ -11,6 +10,7 @@ import type { RollbackOptions, SessionRollbackPlan, SessionRollbackResult } from
 import { createSnapshots, type Snapshots } from '../../snapshots/snapshots.ts'
 import { Timeline } from '../../snapshots/timeline.ts'
 import { formatDate, pluralize } from '../../tui/rows/format.ts'
+import { emptyView, foldEntries } from '../../view/session-view.ts'
 import { confirm, requireTerminal } from '../agents/confirm.ts'
 import { snapshotOptions } from '../assembly/snapshot-options.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
@@ -62,15 +62,22 @@ export async function undo({ words, values }: SessionArgs<RewindValues>, io: Io)
       const prompts = await promptsOf(session)
       return goBack(opened, { ...targetOf(prompts, undefined, undefined, session), values, scope: scopeOf(values) }, io)
     }
-    const what = last.rollback.added === undefined ? 'the rollback' : 'the undo of the rollback'
-    if (values['dry-run']) {
-      io.out(`Would undo ${what} of ${formatDate(last.at)}`)
-      return exitCodes.done
+    const { seq: rolledBackAt, at, rollback: undone } = last
+    const { force = false } = values
+    const what = undone.added === undefined ? 'the rollback' : 'the undo of the rollback'
+    const plan: SessionRollbackPlan =
+      undone.scope === 'conversation'
+        ? { turns: [] }
+        : await snapshots.planRollback(session, { to: rolledBackAt - 1, scope: 'files', force })
+    const shown = {
+      title: `Session ${fullyVisible(session.id)}, without ${what} of ${formatDate(at)}:`,
+      lines: planLines(plan, { force }),
+      facts: { session: session.id, undoes: what, ...(plan.files && { files: plan.files }) },
+      question: `Undo ${what}?`,
     }
-    if (!(await isAgreed(`Undo ${what} of ${formatDate(last.at)} in session ${fullyVisible(session.id)}?`, values, io)))
-      return exitCodes.done
-    const done = await snapshots.undoRollback(session, { force: values.force ?? false })
-    print(done, { io, session, values, turnsWord: last.rollback.added === undefined ? 'came back' : 'left again' })
+    if (!(await isWanted(shown, values, io))) return exitCodes.done
+    const done = await snapshots.undoRollback(session, { force })
+    print(done, { io, session, values, turnsWord: undone.added === undefined ? 'came back' : 'left again' })
     return exitCodes.done
   })
 }
@@ -128,7 +135,8 @@ async function latestHere(store: SessionStore, { cwd }: Pick<Io, 'cwd'>): Promis
 }
 
 function filesReason(timeline: Timeline, folder: string): string | undefined {
-  if (timeline.folder === undefined) return 'no snapshot of them was taken in this session'
+  if (timeline.folder === undefined)
+    return fullyVisible(timeline.unavailable ?? 'no snapshot of them was taken in this session')
   return existsSync(folder) ? undefined : `their folder ${fullyVisible(folder)} is not on this machine (any more)`
 }
 
@@ -142,25 +150,21 @@ function refusal(error: RollbackRefusedError): CliError {
 
 interface Prompt {
   readonly number: number
-  readonly seq: number
+  /** The first entry of what it began. */
+  readonly from: number
   readonly at: number
   readonly text: string
 }
 
 /** The messages of the person that are in the conversation, oldest first. */
 async function promptsOf(session: Session): Promise<readonly Prompt[]> {
-  let found: LogEntry[] = []
-  for await (const entry of session.entries()) {
-    if (entry.type === 'rewind') found = found.filter(({ seq }) => seq <= entry.toSeq)
-    const isPrompt =
-      entry.type === 'turn' &&
-      entry.turn.role === 'user' &&
-      entry.turn.content.some(({ type }) => type !== 'tool_result')
-    if (isPrompt) found.push(entry)
-  }
-  return found.flatMap((entry, i) =>
-    entry.type === 'turn' ? [{ number: i + 1, seq: entry.seq, at: entry.at, text: firstLine(textOf(entry.turn)) }] : [],
-  )
+  let view = emptyView
+  for await (const entry of session.entries()) view = foldEntries(view, [entry])
+  const rows = [...view.rows].filter((row) => row.kind === 'message').filter(({ isNote }) => !isNote)
+  return rows.map(({ at, from, content }, i) => ({
+    ...{ number: i + 1, at, from },
+    text: firstLine(textOf({ role: 'user', content })),
+  }))
 }
 
 const firstLine = (text: string): string => (text.trim().split('\n')[0] ?? '').slice(0, 100)
@@ -188,7 +192,7 @@ function targetOf(
         ? `Session ${fullyVisible(id)} has no message to go back to`
         : `Session ${fullyVisible(id)} has no message ${fullyVisible(word)}; libero sessions rewind ${fullyVisible(id)} --list shows ${pluralize(prompts.length, 'message')}`,
     )
-  return { to: prompt.seq - 1, name: `before message ${prompt.number}, “${fullyVisible(prompt.text)}”` }
+  return { to: prompt.from - 1, name: `before message ${prompt.number}, “${fullyVisible(prompt.text)}”` }
 }
 
 function scopeOf({ files, conversation }: RewindValues): RollbackOptions['scope'] {
@@ -207,32 +211,40 @@ async function goBack(
   }: Target & { readonly values: RewindValues; readonly scope: RollbackOptions['scope'] },
   io: Io,
 ): Promise<number> {
-  const { force = false, json } = values
+  const { force = false } = values
   if (wanted !== undefined && wanted !== 'conversation' && withoutFiles !== undefined)
     throw new CliError(`The files cannot be restored: ${withoutFiles}`)
   const scope = wanted ?? (withoutFiles === undefined ? 'both' : 'conversation')
   const options = { to, scope, force }
   const plan = await snapshots.planRollback(session, options)
-  if (values['dry-run'] && json) {
-    io.out(
-      jsonText({ session: session.id, to, scope, turns: plan.turns.length, ...(plan.files && { files: plan.files }) }),
-    )
-    return exitCodes.done
+  const stays = wanted === undefined && withoutFiles !== undefined ? [`Files stay as they are: ${withoutFiles}`] : []
+  const shown = {
+    title: `Session ${fullyVisible(session.id)}, back to ${name}:`,
+    lines: [...planLines(plan, { force }), ...stays],
+    facts: { session: session.id, to, scope, turns: plan.turns.length, ...(plan.files && { files: plan.files }) },
+    question: 'Go back?',
   }
-  const say = values['dry-run'] ? io.out : io.err
-  if (!json) {
-    say(`Session ${fullyVisible(session.id)}, back to ${name}:`)
-    for (const line of planLines(plan, { force })) say(`  ${line}`)
-    if (wanted === undefined && withoutFiles !== undefined) say(`  Files stay as they are: ${withoutFiles}`)
-  }
-  if (values['dry-run']) return exitCodes.done
-  if (!(await isAgreed('Go back?', values, io))) return exitCodes.done
+  if (!(await isWanted(shown, values, io))) return exitCodes.done
   print(await snapshots.rollback(session, options), { io, session, values, turnsWord: 'left the conversation' })
   return exitCodes.done
 }
 
-async function isAgreed(question: string, { yes, json }: RewindValues, io: Io): Promise<boolean> {
-  if (yes) return true
+interface ShownPlan {
+  readonly title: string
+  readonly lines: readonly string[]
+  /** The plan for programs. */
+  readonly facts: object
+  readonly question: string
+}
+
+/** Shows what would be done, and asks. False if it is not to be done. */
+async function isWanted({ title, lines, facts, question }: ShownPlan, values: RewindValues, io: Io): Promise<boolean> {
+  const { 'dry-run': isDry, json } = values
+  const say = isDry ? io.out : io.err
+  if (json && isDry) io.out(jsonText(facts))
+  if (!json) for (const line of [title, ...lines.map((one) => `  ${one}`)]) say(line)
+  if (isDry) return false
+  if (values.yes) return true
   requireTerminal(io, 'this command asks before it changes the conversation or files')
   if (json) throw new CliError('--json needs --yes or --dry-run', exitCodes.usage)
   if (await confirm(question, io)) return true
