@@ -52,6 +52,7 @@ export async function planRollback(
   const shown = turns.map(({ turn }) => turn)
   if (scope === 'conversation') return { turns: shown }
   const timeline = await Timeline.read(session.entries())
+  if (timeline.isOpen && (await session.store?.find(session.id))?.isHeld) throw atWork(session)
   const work = await workAfter(timeline, session, files, { to, force })
   return { turns: shown, files: work.length === 0 ? noWork : await files.plan(work, { force }) }
 }
@@ -226,15 +227,15 @@ function checkTo({ id, log }: Session, to: number): void {
   throw new RangeError(`Session ${id} has ${log.head} entries; it cannot be rolled back to ${String(to)}`)
 }
 
+const atWork = ({ id }: Session, cause?: Error): RollbackRefusedError =>
+  new RollbackRefusedError('at_work', `session ${id} is at work; stop it before a rollback`, { cause })
+
 /** Holds the lease from the beginning to the end, so that no process starts a run in between. */
 async function whileHeld<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
   try {
     await session.open()
   } catch (error) {
-    if (!(error instanceof SessionBusyError)) throw error
-    throw new RollbackRefusedError('at_work', `session ${session.id} is at work; stop it before a rollback`, {
-      cause: error,
-    })
+    throw error instanceof SessionBusyError ? atWork(session, error) : error
   }
   try {
     return await work()

@@ -97,6 +97,12 @@ export class Timeline {
     return undefined
   }
 
+  /** The last run has no end: it is under way, or its process died. */
+  get isOpen(): boolean {
+    const last = this.pieces.at(-1)
+    return last !== undefined && !last.rollback && last.end === undefined
+  }
+
   /** Why the last run that could take no snapshot took none. */
   get unavailable(): string | undefined {
     const notes = this.pieces.flatMap((piece) => piece.notes.map(({ note }) => note))

@@ -203,6 +203,13 @@ describe('a session goes back', () => {
     await other.open()
     await expect(snapshots.rollback(session, { to })).rejects.toMatchObject({ code: 'at_work' })
     await other.release()
+    const refused: unknown[] = []
+    agent.hooks.hook('turn:before', async () => {
+      for (const force of [false, true])
+        refused.push(await snapshots.planRollback(session, { to, force }).catch(({ code }) => code))
+    })
+    await agent.run({ prompt: 'What would be undone?' })
+    expect(refused).toEqual(['at_work', 'at_work'])
     put('a.txt', 'mine')
     await snapshots.rollback(session, { to, scope: 'files' })
     expect(read('a.txt')).toBe('mine')

@@ -119,7 +119,7 @@ function planText({ files }: Plan): string {
 }
 
 function detailOf(scope: RollbackScope, { turns, files }: Plan): string {
-  const left = `${pluralize(turns.length, 'turn')} leave`
+  const left = `${pluralize(turns.length, 'turn')} ${turns.length === 1 ? 'leaves' : 'leave'}`
   const changed = files ? files.restore.length + files.delete.length : 0
   const kept = files && files.conflicts.length > 0 ? `, ${files.conflicts.length} kept` : ''
   const restored = `${pluralize(changed, 'file')} restored or deleted${kept}`

@@ -253,7 +253,10 @@ async function isWanted({ title, lines, facts, question }: ShownPlan, values: Re
 }
 
 function planLines({ turns, files }: SessionRollbackPlan, { force }: { readonly force: boolean }): string[] {
-  const lines = turns.length > 0 ? [`${pluralize(turns.length, 'turn')} leave the conversation`] : []
+  const lines =
+    turns.length > 0
+      ? [`${pluralize(turns.length, 'turn')} ${turns.length === 1 ? 'leaves' : 'leave'} the conversation`]
+      : []
   if (!files) return lines
   const { restore, delete: removed, conflicts } = files
   const none = restore.length + removed.length + conflicts.length === 0
