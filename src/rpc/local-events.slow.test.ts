@@ -193,6 +193,18 @@ describe('VE05 the socket of a process', () => {
     server.close()
   })
 
+  test('VE05 that is in another folder is not joined, whatever name a log has', async () => {
+    const folder = join(await temporary('offer-'), 'run')
+    mkdirSync(folder)
+    const working = await work()
+    let connections = 0
+    await listening(join(folder, '../other.sock'), () => connections++)
+    const reader = read(folder, { ...working, run: { ...working.run, processId: '../other' } })
+    working.say('Mine.')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect([connections, reader.events]).toEqual([0, []])
+  })
+
   test('VE05 ends the connection of a client that says too much, and serves the others', async () => {
     const folder = await offered()
     const working = await work()

@@ -1,8 +1,10 @@
 import { chmod, lstat, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Where a process offers what its runs stream. Throws if the system cannot open a socket with so long a path. */
+/** Where a process offers what its runs stream. Throws if there can be no such socket. */
 export function socketPath(folder: string, processId: string): string {
+  // It comes from a log, which others may have written.
+  if (!/^[\w-]+$/.test(processId)) throw new Error(`${JSON.stringify(processId)} is no id of a process`)
   const path = join(folder, `${processId.slice(0, nameLength)}.sock`)
   if (Buffer.byteLength(path) > maxPathBytes)
     throw new Error(

@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   existsSync,
@@ -568,6 +569,24 @@ describe('snapshots', () => {
     await expect(files.plan(first, snapshots[1]!)).rejects.toThrow(/is not kept here: it is too old/)
     await expect(files.plan({ ...first, id: '$(touch x)' }, first)).rejects.toThrow('this is no snapshot')
     expect((await files.plan(snapshots[1]!, snapshots[1]!)).conflicts).toEqual([])
+  })
+
+  test('CK09 take no more space than their limit, however many are taken, and the newest can be restored', async () => {
+    const repo = repository({ a: '1' })
+    const maxBytes = 400_000
+    const { files } = await open(repo.root, { maxBytes })
+    let last = await taken(files)
+    for (let i = 0; i < 8; i++) {
+      const before = last
+      repo.write({ a: randomBytes(50_000).toString('hex'), [`b${i}`]: `${i}` })
+      last = await taken(files, { tidy: true })
+      const [folder = ''] = readdirSync(store())
+      const kilobytes = execFileSync('du', ['-sk', join(store(), folder, 'objects')], { encoding: 'utf8' }).split(
+        '\t',
+      )[0]
+      expect([i, Number(kilobytes) * 1024 <= maxBytes]).toEqual([i, true])
+      if (i === 7) expect((await files.plan(before, last)).delete).toEqual(['b7'])
+    }
   })
 
   test('survive as plain data, for another process', async () => {

@@ -330,5 +330,7 @@ describe('folding', () => {
       expect(withoutLive(await history.at(seq))).toEqual(withoutLive(foldEntries(emptyView, log.slice(0, seq))))
     expect(Math.max(...reads)).toBe(500)
     await expect(history.at(1701)).rejects.toThrow('has no entry 1701; its last one is 1700')
+    for (const wrong of [-1, 1.5, Number.NaN])
+      await expect(history.at(wrong)).rejects.toThrow(`by its number, or 0 for none; got ${wrong}`)
   })
 })

@@ -18,6 +18,8 @@ export function createViewHistory(
 
   return {
     async at(seq) {
+      if (!Number.isSafeInteger(seq) || seq < 0)
+        throw new RangeError(`A view is that after an entry, by its number, or 0 for none; got ${String(seq)}`)
       let view = kept[Math.min(Math.floor(seq / every), kept.length - 1)]!
       while (view.head < seq) {
         const to = Math.min(seq, (Math.floor(view.head / every) + 1) * every)
