@@ -631,7 +631,7 @@ describe('snapshots', () => {
   })
 })
 
-test('CK14 a snapshot whose script is killed before or after a git process has the files that are there, not those of the last one', async () => {
+test('CK18 a snapshot whose script is killed before or after a git process has the files that are there, not those of the last one', async () => {
   const repo = repository({ a: '0', b: '0' })
   const [bin, victim] = [scratch(), join(scratch(), 'victim')]
   const git = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim()

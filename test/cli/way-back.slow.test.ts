@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 describe('CK10 at the command line', () => {
-  test('CK10 a person goes back with libero sessions rewind, rollback and libero undo; each shows its plan and asks, or takes --yes', async () => {
+  test('CK02 CK10 a person goes back with libero sessions rewind, rollback and libero undo; each shows its plan and asks, or takes --yes', async () => {
     const desk = openDesk(service.url)
     const read = (name: string) =>
       existsSync(join(desk.cwd, name)) ? readFileSync(join(desk.cwd, name), 'utf8') : null

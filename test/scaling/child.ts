@@ -1,5 +1,6 @@
 import { echo, freeProvider, type Shape } from '../../bench/floor.ts'
 import { type AgentOptions, createAgent, createMemoryStore, loadSession } from '../../src/index.ts'
+import { emptyView, foldEntries, foldEvent } from '../../src/view/session-view.ts'
 import { writeLongSession } from '../long-session.ts'
 import { countBlocks } from './count-blocks.ts'
 
@@ -50,6 +51,22 @@ async function sessionOf(turns: number): Promise<{ opening: number; turn: number
   return { opening, turn: blocks.read() }
 }
 
+/** Deltas in the view of a session, with the search for the row that each has changed. */
+async function viewOf(turns: number): Promise<number> {
+  const store = createMemoryStore()
+  await writeLongSession(store, 's', { turns })
+  let view = foldEntries(emptyView, await store.read('s'))
+  blocks.read()
+  for (let n = 1; n <= 1000; n++) {
+    const { rows } = view
+    const delta = { type: 'text', turnId: 'streams', attempt: 1, delta: 'word ' } as const
+    view = foldEvent(view, { durable: false, after: view.head, n, ...delta })
+    view.rows.changesSince(rows)
+  }
+  return blocks.read()
+}
+
+await viewOf(10)
 await workOf({ turns: 3, deltas: 3, calls: 3 }) // everything is loaded and compiled now
 console.log(
   JSON.stringify({
@@ -66,6 +83,7 @@ console.log(
       await perUnit({ ...two, calls: 5 }, { ...two, calls: 50 }, 45),
     ],
     turn: Object.values(await perTurnOf(800)),
+    viewDelta: [await viewOf(10), await viewOf(10_000)],
     ...(await sessionWork()),
   }),
 )

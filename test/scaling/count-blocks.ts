@@ -1,7 +1,7 @@
 import { Session } from 'node:inspector'
 
 /**
- * Counts executed blocks of the engine, by V8's own precise coverage: the same number on every machine, where a clock
+ * Counts executed blocks of the engine and of the view, by V8's own precise coverage: the same number on every machine, where a clock
  * would give another one each time. Each reading starts anew.
  */
 export function countBlocks(): { read(): number; stop(): void } {
@@ -14,7 +14,7 @@ export function countBlocks(): { read(): number; stop(): void } {
       let count = 0
       session.post('Profiler.takePreciseCoverage', (_, { result }) => {
         for (const { url, functions } of result) {
-          if (!url.includes('/src/core/')) continue
+          if (!/\/src\/(?:core|view)\//.test(url)) continue
           for (const { ranges } of functions) for (const range of ranges) count += range.count
         }
       })

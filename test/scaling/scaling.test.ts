@@ -10,7 +10,10 @@ const tolerance = 1.2
 
 /** Laws that do not depend on the machine: executed blocks of the engine, not milliseconds. */
 describe('what a unit of work costs', () => {
-  let work: Record<'delta' | 'heardDelta' | 'call' | 'turn' | 'opening' | 'turnInSession', [number, number]>
+  let work: Record<
+    'delta' | 'heardDelta' | 'call' | 'turn' | 'viewDelta' | 'opening' | 'turnInSession',
+    [number, number]
+  >
 
   beforeAll(async () => {
     const child = fileURLToPath(new URL('child.ts', import.meta.url))
@@ -36,6 +39,11 @@ describe('what a unit of work costs', () => {
   test('a turn costs the same at number 50 and at number 799 of a run', () => {
     expect(work.turn[0]).toBeGreaterThan(0)
     expect(work.turn[1]).toBeLessThan(work.turn[0] * tolerance)
+  })
+
+  test('SV17 a delta in the view of a session costs the same after 10 and after 10,000 turns', () => {
+    expect(work.viewDelta[0]).toBeGreaterThan(1000)
+    expect(work.viewDelta[1]).toBeLessThan(work.viewDelta[0] * tolerance)
   })
 
   test('ST08 R11 opening a compacted session costs no more with 20,000 turns than with 200', () => {

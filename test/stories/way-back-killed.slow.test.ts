@@ -24,7 +24,7 @@ import { temporary } from '../temporary.ts'
 
 const child = fileURLToPath(new URL('way-back-child.ts', import.meta.url))
 
-describe('CK14 killed with -9', () => {
+describe('killed with -9', () => {
   test('CK14 in a rollback, each file is old or new, and the next run leaves all of them old or all new, and says which', async () => {
     const { root, at } = await scene()
     const before = picture(at)
@@ -53,7 +53,7 @@ describe('CK14 killed with -9', () => {
     if (times.length > 1) expect(outcomes).toEqual(new Set(['old', 'new']))
   }, 600_000)
 
-  test('CK14 in a run, no snapshot is lost that was noted: its files come back, whatever was cut off', async () => {
+  test('CK18 in a run, no snapshot is lost that was noted: its files come back, whatever was cut off', async () => {
     const { root, at } = await scene()
     const before = picture(at)
     keep(root)
