@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { onFailpoint } from '../../src/core/log.ts'
 import { createProcessContext } from '../../src/execution/process.ts'
 import { definePlugin } from '../../src/plugins/plugin.ts'
 import { call } from '../../src/testing/scripted.ts'
@@ -173,6 +174,44 @@ test('D047 changes of others between two messages are kept: silently if the agen
   }
   await workflow.rollback(id, first!.id, { force: true })
   expect([await read(folder, 'plan.txt'), await read(folder, 'diary.txt')]).toEqual(['sow\n', 'mine\n'])
+})
+
+test('CK15 a rollback that is cut off is finished before the next work of the agent, or by the next call, and it is said', async () => {
+  const folder = await garden()
+  const first = world(
+    [write('1', 'plan.txt', 'dig\n'), 'Dug.', write('2', 'plan.txt', 'water\n'), 'Watered.', 'Yes?', 'Still here.'],
+    {
+      ...{ definitions: [definition('writing')], plugins: [writing] },
+      ...{ execution: createProcessContext({ cwd: folder }), snapshots: { store: await temporary('snapshots-') } },
+    },
+  )
+  const { workflow, errors } = first
+  const { id } = await workflow.createAgent('helper')
+  for (const text of ['Dig', 'Water']) await workflow.sendMsgToAgent(id, text)
+  const people = async () => (await workflow.getMessages(id)).filter(({ role }) => role === 'user')
+  const water = (await people())[1]!.id
+  const state = async () => [await read(folder, 'plan.txt'), (await people())[1]?.metadata?.rolledBack]
+  const cutOff = async (work: () => Promise<unknown>): Promise<void> => {
+    onFailpoint((name) => {
+      if (name === 'rollback.staged') throw new Error('power cut')
+    })
+    await expect(work()).rejects.toThrow('power cut')
+    onFailpoint(undefined)
+  }
+
+  await cutOff(() => workflow.rollback(id, water))
+  expect(await state()).toEqual(['water\n', undefined])
+  await workflow.sendMsgToAgent(id, 'Hello?')
+  expect(await state()).toEqual(['dig\n', true])
+  await cutOff(() => workflow.undoRollback(id, water))
+  expect(await workflow.undoRollback(id, water)).toMatchObject({ restored: ['plan.txt'], conflicts: [] })
+  expect(await state()).toEqual(['water\n', false])
+  expect(errors.map(({ message }) => message)).toEqual([
+    `a rollback of agent ${id} was interrupted, and is finished now; paths restored: 1`,
+    `the undo of a rollback of agent ${id} was interrupted, and is finished now; paths restored: 1`,
+  ])
+  await workflow.sendMsgToAgent(id, 'Hello?')
+  expect(errors).toHaveLength(2)
 })
 
 test('a process that forwards a message to another one takes no snapshot, and reports nothing', async () => {

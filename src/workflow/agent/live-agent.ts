@@ -165,6 +165,7 @@ export class LiveAgent {
     const handler = handlerOf(this.instance, this.dependencies.definition(this.instance.definitionId), this.#handlers)
     await writer.idle
     await undelivered.recordCancelled() // those messages are older than the new one
+    await this.rollback.finishInterrupted()
     if (input.prompt) await this.#files.takeBefore()
     await runHandler(this, { handler, input, signal: this.#stop.signal })
     if (!runs.isRunningElsewhere) await this.#files.recordAfter((entry) => writer.append(entry))

@@ -36,6 +36,18 @@ export class AgentRollback {
     return this.#withLease((append) => this.#files.undo(messageId, { force, append }))
   }
 
+  /** A rollback that a crash interrupted is finished before the next work, unless another process holds the agent. */
+  async finishInterrupted(): Promise<void> {
+    const { id, session, writer, dependencies } = this.#agent
+    if (!(await this.#files.isInterrupted())) return
+    const finish = () => this.#files.finishInterrupted(async (entry) => session.log.append(entry))
+    await writer
+      .exclusively(() => writer.withLease(finish))
+      .catch((cause) =>
+        dependencies.onError(new Error(`an interrupted rollback of agent ${id} could not be finished`, { cause })),
+      )
+  }
+
   /** What `rollback` would do. */
   async planRollback(messageId: string): Promise<RollbackPlan> {
     this.#checkIdle()

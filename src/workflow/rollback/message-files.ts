@@ -54,10 +54,35 @@ export class MessageFiles {
     }
   }
 
+  /** Whether a crash interrupted a rollback of this agent. */
+  async isInterrupted(): Promise<boolean> {
+    const { files, agentId } = this.#options
+    try {
+      return (await (await files?.snapshots())?.interrupted(agentId)) !== undefined
+    } catch {
+      return false // the next snapshot says why there is none
+    }
+  }
+
+  /** Finishes a rollback that a crash interrupted, and says so: until then some files are old, and some are new. */
+  async finishInterrupted(append: Append): Promise<FinishedRollback | undefined> {
+    const { agentId: owner, onError } = this.#options
+    if (!(await this.isInterrupted())) return undefined
+    const snapshots = await this.#history().snapshots()
+    const mark = (await snapshots.interrupted(owner))?.detail as RollbackMark
+    const result = await snapshots.finish(owner)
+    await append(markEntry(mark, result))
+    await snapshots.end(owner)
+    const what = mark.isRolledBack ? 'a rollback' : 'the undo of a rollback'
+    const paths = result.restored.length + result.deleted.length
+    onError(new Error(`${what} of agent ${owner} was interrupted, and is finished now; paths restored: ${paths}`))
+    return { ...mark, result }
+  }
+
   /** What `rollback` would do. */
   async plan(messageId: string): Promise<RollbackPlan> {
-    const { files, turns } = await this.#messagesSince(messageId, { force: false })
-    return (await files.snapshots()).plan(turns)
+    const { turns } = await this.#messagesSince(messageId, { force: false })
+    return (await this.#history().snapshots()).plan(turns)
   }
 
   /**
@@ -68,14 +93,10 @@ export class MessageFiles {
     messageId: string,
     { force, append }: { readonly force: boolean; readonly append: Append },
   ): Promise<RollbackResult> {
-    const { files, turns, withIt } = await this.#messagesSince(messageId, { force })
-    const { agentId: owner } = this.#options
-    const snapshots = await files.snapshots()
-    const result = await snapshots.rollback(turns, { owner, force })
-    const isPartial = result.conflicts.length + result.failed.length > 0
-    await append(snapshotEntry({ messageId, folder: '.', isRolledBack: true, withIt, isPartial, undo: result.undo }))
-    await snapshots.end(owner)
-    return result
+    const finished = await this.finishInterrupted(append)
+    if (finished?.isRolledBack && finished.messageId === messageId) return finished.result
+    const { turns, withIt } = await this.#messagesSince(messageId, { force })
+    return this.#apply({ messageId, isRolledBack: true, withIt }, turns, { force, append })
   }
 
   /** Undoes a rollback, with all that it overwrote. */
@@ -83,8 +104,10 @@ export class MessageFiles {
     messageId: string,
     { force, append }: { readonly force: boolean; readonly append: Append },
   ): Promise<RollbackResult> {
-    const { recorded, agentId: owner } = this.#options
-    const snapshots = await this.#history().snapshots()
+    const finished = await this.finishInterrupted(append)
+    if (finished && !finished.isRolledBack && finished.messageId === messageId) return finished.result
+    const { recorded } = this.#options
+    this.#history()
     const undo = recorded.undoOf(messageId)
     const since = recorded.since(messageId)
     if (!undo) {
@@ -95,11 +118,20 @@ export class MessageFiles {
       )
     }
     const work = { before: undo.before as Snapshot, after: undo.after as Snapshot }
-    const result = await snapshots.rollback([work], { owner, force })
     const withIt = since.slice(1).filter(({ rolledBack }) => rolledBack?.to === messageId)
-    await append(
-      snapshotEntry({ messageId, folder: '.', isRolledBack: false, withIt: withIt.map((one) => one.messageId) }),
-    )
+    const mark = { messageId, isRolledBack: false, withIt: withIt.map((one) => one.messageId) }
+    return this.#apply(mark, [work], { force, append })
+  }
+
+  async #apply(
+    mark: RollbackMark,
+    work: readonly Work[],
+    { force, append }: { readonly force: boolean; readonly append: Append },
+  ): Promise<RollbackResult> {
+    const { agentId: owner } = this.#options
+    const snapshots = await this.#history().snapshots()
+    const result = await snapshots.rollback(work, { owner, force, detail: mark })
+    await append(markEntry(mark, result))
     await snapshots.end(owner)
     return result
   }
@@ -138,12 +170,27 @@ export class MessageFiles {
       turns.push({ before: before as Snapshot, after: end as Snapshot })
     }
     const later = known.slice(1).filter(({ rolledBack }) => !rolledBack || rolledBack.to === messageId)
-    return { files, turns, withIt: later.map((one) => one.messageId) }
+    return { turns, withIt: later.map((one) => one.messageId) }
   }
 }
 
+/** A rollback, or its undo, as its journal and the log name it. */
+interface RollbackMark {
+  readonly messageId: string
+  readonly isRolledBack: boolean
+  readonly withIt: readonly string[]
+}
+
+interface FinishedRollback extends RollbackMark {
+  readonly result: RollbackResult
+}
+
+function markEntry(mark: RollbackMark, { conflicts, failed, undo }: RollbackResult): EntryBody {
+  const isPartial = conflicts.length + failed.length > 0
+  return snapshotEntry({ ...mark, folder: '.', ...(mark.isRolledBack && { isPartial, undo }) })
+}
+
 interface RollbackScope {
-  readonly files: FileHistory
   /** Oldest first. */
   readonly turns: readonly Work[]
   /** Later messages whose files are restored together with those of the given one. */
