@@ -104,7 +104,8 @@ export function undoRollback(
       )
     if (added !== undefined) return { turns: added, ...(await apply(session, files, { begun, work, force })) }
     const turns = (await turnsUpTo(session, last.seq - 1)).filter(({ seq }) => seq > last.rollback!.to)
-    const restore = turns.map(({ turn, entry }): EntryBody => ({ ...entry, type: 'turn', turn }))
+    // What they used is counted already.
+    const restore = turns.map(({ turn: { usage: _, ...turn }, entry }): EntryBody => ({ ...entry, type: 'turn', turn }))
     const done = await apply(session, files, { begun: { ...begun, added: turns.length }, work, force, restore })
     return { turns: turns.length, ...done }
   })

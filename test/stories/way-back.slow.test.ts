@@ -161,12 +161,19 @@ describe('a session goes back', () => {
         if (entry.type === 'turn' && JSON.stringify(entry.turn.content).includes(`"${text}"`)) last = entry.seq
       return last
     }
+    const cost = async () => {
+      const { tokens } = (await store.find('one'))!
+      return { tokens, usage: foldEntries(emptyView, await store.read('one')).usage }
+    }
+    const before = await cost()
+    expect(before.usage.calls).toBe(5)
     for (const redone of [1, 2]) {
       await snapshots.rollback(session, { to: 0 })
       expect([redone, read('plan.txt')]).toEqual([redone, 'sow\n'])
       await snapshots.undoRollback(session)
       expect([redone, read('plan.txt'), said().length]).toEqual([redone, 'water\n', 10])
     }
+    expect(await cost()).toEqual(before)
     const { rows } = foldEntries(emptyView, await store.read('one'))
     const messages = [...rows].filter((row) => row.kind === 'message')
     expect(messages.map(({ content, isNote }) => [textOf({ role: 'user', content }), isNote])).toEqual([
