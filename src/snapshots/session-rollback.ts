@@ -4,7 +4,14 @@ import { type EntryBody, type EntryOf, failpoint } from '../core/log.ts'
 import type { Session } from '../core/store.ts'
 import { Transcript } from '../core/transcript.ts'
 import type { SessionTurn } from '../core/turn.ts'
-import type { FileSnapshots, RollbackPlan, RollbackResult, Snapshot, Work } from './file-snapshots.ts'
+import {
+  type FileSnapshots,
+  type RollbackPlan,
+  type RollbackResult,
+  type Snapshot,
+  SnapshotsUnavailableError,
+  type Work,
+} from './file-snapshots.ts'
 import { RollbackRefusedError } from './rollback-error.ts'
 import { type BegunRollback, noteEntry, type RollbackScope, Timeline } from './timeline.ts'
 
@@ -54,7 +61,7 @@ export async function planRollback(
   const timeline = await Timeline.read(session.entries())
   if (timeline.isOpen && (await session.store?.find(session.id))?.isHeld) throw atWork(session)
   const work = await workAfter(timeline, session, files, { to, force })
-  return { turns: shown, files: work.length === 0 ? noWork : await files.plan(work, { force }) }
+  return { turns: shown, files: work.length === 0 ? noWork : await files.plan(work, { force }).catch(refuse) }
 }
 
 /**
@@ -154,11 +161,13 @@ async function apply(
   { begun, work, force, restore }: Applying,
 ): Promise<Omit<SessionRollbackResult, 'turns'>> {
   const { id, scope, to } = begun
+  let isLogged = false
   const commit = async (before?: Snapshot): Promise<void> => {
     const note = noteEntry({ rollback: { ...begun, ...(before && { before }) } })
     if (scope === 'files') await session.log.append(note)
     else if (restore) await session.log.appendAll([note, ...restore])
     else await rewindWith(session, note, to)
+    isLogged = true
     failpoint('rollback.logged')
   }
   if (scope === 'conversation') {
@@ -166,11 +175,20 @@ async function apply(
     return {}
   }
   const owner = session.id
-  const { undo, ...result } = await files.rollback(work, { owner, force, detail: { id }, commit })
+  const { undo, ...result } = await files
+    .rollback(work, { owner, force, detail: { id }, commit })
+    .catch((error) => (isLogged ? Promise.reject(error) : refuse(error)))
   await session.log.append(noteEntry({ done: id, after: undo.after }))
   failpoint('rollback.done')
   await files.end(owner)
   return { files: result }
+}
+
+/** Without the snapshots that it needs, such as those that were removed, a rollback is refused. */
+function refuse(error: unknown): never {
+  if (error instanceof SnapshotsUnavailableError)
+    throw new RollbackRefusedError('not_kept', error.message, { cause: error })
+  throw error
 }
 
 /** In one append, unless earlier turns have to be read for the rewind. */

@@ -247,7 +247,10 @@ describe('a session goes back', () => {
     await snapshots.forget(['another'])
     expect((await snapshots.planRollback(session, { to })).files?.delete).toEqual(['a'])
     await snapshots.forget(['one'])
-    await expect(snapshots.planRollback(session, { to })).rejects.toThrow(/is not kept here/)
+    const refused = { code: 'not_kept', message: expect.stringContaining('is not kept here') }
+    await expect(snapshots.planRollback(session, { to })).rejects.toMatchObject(refused)
+    await expect(snapshots.rollback(session, { to })).rejects.toMatchObject(refused)
+    expect(await snapshots.rollback(session, { to, scope: 'conversation' })).toEqual({ turns: 4 })
     await agent.destroy()
   })
 
