@@ -1,3 +1,4 @@
+import { isRecord } from '../core/is-record.ts'
 import type { EntryOf, LogEntry } from '../core/log.ts'
 import type { NoticeRow } from './rows.ts'
 
@@ -25,6 +26,7 @@ export function noticeOf(entry: LogEntry): Notice | undefined {
     case 'unparked':
       return { about: 'unparked', text: 'Runs may be started again' }
     case 'state':
+      if (entry.owner === 'snapshot') return rolledBack(entry.value)
       return entry.owner === 'fork' ? forkedFrom(entry.value) : undefined
     default:
       return undefined
@@ -43,6 +45,16 @@ function endingOf({ status, stop, error }: EntryOf<'run_ended'>): string | undef
 function forkedFrom(value: unknown): Notice | undefined {
   if (typeof value !== 'object' || value === null || !('session' in value)) return undefined
   return { about: 'fork', text: `A copy of session ${String(value.session)} up to here` }
+}
+
+/** A rollback that rewinds has the notice of its rewind. */
+function rolledBack(value: unknown): Notice | undefined {
+  const begun = isRecord(value) ? value.rollback : undefined
+  if (!isRecord(begun)) return undefined
+  if (begun.added !== undefined)
+    return { about: 'rewind', text: 'What was taken back is part of the conversation again' }
+  if (begun.scope !== 'files') return undefined
+  return { about: 'files', text: `The files were restored to how they were after entry ${String(begun.to)}` }
 }
 
 /** The limits that end a run as completed. */

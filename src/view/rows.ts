@@ -133,7 +133,7 @@ interface CallLive {
 /** What happened to the session, in words. */
 export interface NoticeRow extends RowBase {
   readonly kind: 'notice'
-  readonly about: 'run' | 'rewind' | 'label' | 'parked' | 'unparked' | 'fork' | 'sandbox'
+  readonly about: 'run' | 'rewind' | 'files' | 'label' | 'parked' | 'unparked' | 'fork' | 'sandbox'
   readonly text: string
   /** How the run ended. */
   readonly run?: Pick<EntryOf<'run_ended'>, 'runId' | 'status' | 'stop' | 'error'>

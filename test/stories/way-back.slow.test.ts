@@ -87,7 +87,7 @@ describe('a session goes back', () => {
   })
 
   test('CK03 CK04 conversation and files go back together or alone; what a person changed meanwhile is shown and kept, and by force it is in the undo', async () => {
-    const { agent, put, read, snapshots, session, seqBefore, said, folder } = await desk([
+    const { agent, put, read, snapshots, session, store, seqBefore, said, folder } = await desk([
       write('1', 'plan.txt', 'dig\n'),
       'Dug.',
       run('2', 'echo water > plan.txt; echo two > beds.txt; rm old.txt; chmod +x run.sh'),
@@ -137,6 +137,12 @@ describe('a session goes back', () => {
       'mine\n',
       8,
     ])
+    const { rows } = foldEntries(emptyView, await store.read('one'))
+    expect(rows.at(-1)).toMatchObject({
+      kind: 'notice',
+      about: 'files',
+      text: expect.stringContaining('were restored'),
+    })
     await snapshots.undoRollback(session)
     expect([read('plan.txt'), read('beds.txt')]).toEqual(['water\n', 'two of mine\n'])
     await snapshots.rollback(session, { to, scope: 'conversation' })
@@ -175,6 +181,8 @@ describe('a session goes back', () => {
     }
     expect(await cost()).toEqual(before)
     const { rows } = foldEntries(emptyView, await store.read('one'))
+    const notices = [...rows].flatMap((row) => (row.kind === 'notice' ? row.text : []))
+    expect(notices.at(-1)).toBe('What was taken back is part of the conversation again')
     const messages = [...rows].filter((row) => row.kind === 'message')
     expect(messages.map(({ content, isNote }) => [textOf({ role: 'user', content }), isNote])).toEqual([
       ['Dig', undefined],
