@@ -1,6 +1,6 @@
 import type { CommandScreen } from '../chat/command.ts'
 import { systemClock } from '../core/clock.ts'
-import { visibleName } from '../platform/visible-text.ts'
+import { visibleName, visibleText } from '../platform/visible-text.ts'
 import type { App } from './app.ts'
 import { chooseFromList } from './dialogs/choices.ts'
 import { DialogClosed } from './dialogs/dialog.ts'
@@ -12,7 +12,11 @@ export function createCommandScreen(app: App): CommandScreen {
   const { terminal, keyboard, paint } = app
   const views = createViews(app)
   return {
-    print: (text) => app.print(text),
+    print(text, { isRaw = false } = {}) {
+      // Of the model, and as long as it is: the terminal wraps it, and selecting gives the text.
+      if (isRaw) terminal.line(`\n${visibleText(text).replaceAll('\r', '')}\n`)
+      else app.print(text)
+    },
     async choose({ title, items, initial = 0 }) {
       if (items.length === 0) return undefined
       const texts = items.map(({ label, detail }) =>

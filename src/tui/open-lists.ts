@@ -6,14 +6,14 @@ import { isRecord } from '../core/is-record.ts'
 import type { SessionStore } from '../core/store.ts'
 import type { Row } from '../view/rows.ts'
 import { emptyView, foldEntries } from '../view/session-view.ts'
-import type { App } from './app.ts'
 import { entryView, inspectorView } from './viewers/inspector.ts'
 import { sessionsView } from './viewers/sessions.ts'
 import { runViewer } from './viewers/viewer.ts'
 import { answerWaiting } from './viewers/waiting.ts'
+import type { ScreenApp } from './views.ts'
 
 /** Lets the person choose a session, and opens it. */
-export async function openSessions(app: App): Promise<void> {
+export async function openSessions(app: ScreenApp): Promise<void> {
   const { chat, paint, keyboard, screen } = app
   const session = chat.agent?.agent.session
   const store = session?.store
@@ -43,7 +43,7 @@ async function lastRows(store: SessionStore, id: string): Promise<readonly Row[]
   return foldEntries({ ...emptyView, head }, entries).rows.slice(-6)
 }
 
-async function deleteSession({ chat }: App, store: SessionStore, id: string): Promise<void> {
+async function deleteSession({ chat }: ScreenApp, store: SessionStore, id: string): Promise<void> {
   if (id === chat.state.sessionId) throw new Error('this session is open; open another one first')
   if ((await store.find(id))?.isHeld) throw new Error('another process works on this session; end that one first')
   await store.delete(id)
@@ -51,7 +51,7 @@ async function deleteSession({ chat }: App, store: SessionStore, id: string): Pr
 
 /** Shows the log of the open session, and single entries of it. */
 export async function openInspector(
-  { chat, paint, keyboard, screen, away }: App,
+  { chat, paint, keyboard, screen, away }: ScreenApp,
   at: number | undefined,
 ): Promise<void> {
   const session = chat.agent?.agent.session
@@ -71,7 +71,7 @@ export async function openInspector(
 }
 
 /** Shows what waits in other sessions, and answers it. */
-export async function openWaiting(app: App): Promise<void> {
+export async function openWaiting(app: ScreenApp): Promise<void> {
   const { chat, terminal, keyboard, screen } = app
   const left = new Set<string>()
   chat.lookElsewhere()

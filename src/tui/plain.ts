@@ -33,7 +33,6 @@ export async function runPlain(options: PlainOptions): Promise<void> {
   const fail = (error: unknown): void => transcript.print(messageOf(error), 'failure')
   const app: App = {
     ...{ chat, cwd, paint, terminal, keyboard },
-    screen: { paint, columns: columns(), rows: output.rows || 24, write() {}, onResize: () => () => {} },
     print: (text, kind) => transcript.print(text, kind),
     setDraft: (text) => transcript.print(`the text is: ${text}`),
     away: (use) => use(new AbortController().signal),

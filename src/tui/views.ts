@@ -1,6 +1,8 @@
 import type { CommandScreen } from '../chat/command.ts'
+import type { CallRow } from '../view/rows.ts'
 import type { SessionView } from '../view/session-view.ts'
 import type { App } from './app.ts'
+import { plainViews } from './plain-views.ts'
 import type { View } from './viewers/viewer.ts'
 
 /** Opens the viewers of the interactive terminal. Their code is loaded with the first one. */
@@ -10,6 +12,14 @@ export interface Views {
 }
 
 export function createViews(app: App): Views {
+  const { screen } = app
+  return screen ? screenViews({ ...app, screen }) : plainViews(app)
+}
+
+/** An app that can leave its screen to viewers. */
+export type ScreenApp = App & Required<Pick<App, 'screen'>>
+
+function screenViews(app: ScreenApp): Views {
   const { chat, paint, keyboard } = app
 
   async function show<T>(view: View<T>): Promise<T | undefined> {
@@ -42,10 +52,19 @@ export function createViews(app: App): Views {
     )
   }
 
+  /** A call that changed a file as its diff, others in the transcript. */
+  async function call(row: CallRow | undefined): Promise<void> {
+    const diff = row?.result?.diff
+    if (!row || diff === undefined) return transcript(row?.id)
+    const { pageView } = await import('./viewers/page.ts')
+    const { callTitle } = await import('./rows/describe-call.ts')
+    await show(pageView({ title: `${row.name} ${callTitle(row.input, app.cwd)}`, text: diff, syntax: 'diff' }, paint))
+  }
+
   return {
     async open(view, at) {
       if (view === 'transcript') return transcript(at === undefined ? undefined : rowAt(chat.state.view, at))
-      if (view === 'call') return transcript(lastCall(chat.state.view))
+      if (view === 'call') return call(lastCall(chat.state.view))
       if (view === 'agent') return agent(at ?? 1)
       if (view === 'keys') return void (await show((await import('./viewers/page.ts')).keysView(paint)))
       const { openInspector, openSessions, openWaiting } = await import('./open-lists.ts')
@@ -64,7 +83,10 @@ function rowAt({ rows }: SessionView, seq: number): string | undefined {
   return undefined
 }
 
-function lastCall({ rows }: SessionView): string | undefined {
-  for (let at = rows.length - 1; at >= 0; at--) if (rows.at(at)!.kind === 'call') return rows.at(at)!.id
+function lastCall({ rows }: SessionView): CallRow | undefined {
+  for (let at = rows.length - 1; at >= 0; at--) {
+    const row = rows.at(at)!
+    if (row.kind === 'call') return row
+  }
   return undefined
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { compileCache } from '../compile-cache.ts'
-import { tuiCommand } from './tui-kit.ts'
+import { startTui, tuiCommand } from './tui-kit.ts'
 
 test('UI79 a whole conversation with an approval in plain lines over a pipe: no sequence but colours, nothing twice', async () => {
   const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'libero-tui-')))
@@ -46,4 +46,25 @@ test('UI79 a whole conversation with an approval in plain lines over a pipe: no 
   // biome-ignore lint/suspicious/noControlCharactersInRegex: see above
   expect(plain).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f]/)
   for (const once of ['Written.', '› write it', '? Allow write_file?']) expect(plain.split(once)).toHaveLength(2)
+})
+
+test('UI79 pages and keys are printed, a session is chosen by number, and the conversation goes on', async () => {
+  const terminal = startTui('hello', { columns: 100, env: { TUI_PLAIN: '1' } })
+  await terminal.see('libero waits for you')
+  terminal.type('/help\r')
+  await terminal.see('/compact', 'Replace the older part')
+  terminal.type('/keys\r')
+  await terminal.see('alt+enter: sends when the agent is done')
+  terminal.type('/mode\r')
+  await terminal.see('a number and Enter; Enter alone: 2')
+  terminal.type('1\r')
+  await terminal.see('Mode: plan')
+  terminal.type('hello\r')
+  await terminal.see('How can I help?')
+  terminal.type('/sessions\r')
+  await terminal.see('1. hello, ')
+  terminal.type('\r')
+  terminal.type('and then?\r')
+  await terminal.see('And again.')
+  expect(terminal.isAlternate).toBe(false)
 })

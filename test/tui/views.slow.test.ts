@@ -25,3 +25,30 @@ test('UI55 UI56 UI61 UI63 viewers open over the conversation and give the screen
   for (const line of ['› go', 'I look.', 'Done.'])
     expect(terminal.text().split(line)).toHaveLength(before.split(line).length)
 })
+
+test('UI57 Ctrl+O after an edit shows its diff in two columns, and in one if the person wants', async () => {
+  const terminal = startTui('write', { columns: 110 })
+  await terminal.see('enter sends')
+  terminal.type('go\r')
+  for (const name of ['write_file', 'edit']) {
+    await terminal.see(`Allow ${name}?`)
+    await new Promise((resolve) => setTimeout(resolve, 400)) // keys count only after a pause
+    terminal.type('y')
+  }
+  await terminal.see('Written.')
+  terminal.type('\x0f') // Ctrl+O
+  await terminal.until((text) => terminal.isAlternate && /edit a\.txt[\s\S]*two .*three/.test(text), 'two columns')
+  terminal.type('s')
+  await terminal.until((text) => /two\n[\s\S]*three/.test(text) && !/two .*three/.test(text), 'one column')
+  terminal.type('q')
+  await terminal.until(() => !terminal.isAlternate, 'the conversation')
+})
+
+test('UI41 /raw prints the last answer as it was written, without a margin and unwrapped', async () => {
+  const terminal = startTui('hello', { columns: 14 })
+  await terminal.see('› ')
+  terminal.type('go\r')
+  await terminal.see('How can I')
+  terminal.type('/raw\r')
+  await terminal.see('\nHello *there*.\n\nHow can I help?')
+})

@@ -1,6 +1,6 @@
 import { visibleName } from '../../platform/visible-text.ts'
 import { cutToWidth, wrapToWidth } from '../terminal/text-width.ts'
-import { type DialogContext, type DialogView, runDialog } from './dialog.ts'
+import { countdown, type DialogContext, type DialogView, runDialog } from './dialog.ts'
 
 export interface Choice<T> {
   readonly key: string
@@ -25,6 +25,8 @@ export function choose<T>(options: ChoicesOptions<T>, context: DialogContext): P
   const { title = [], choices, initial, onEscape = initial, escapeLabel = 'no' } = options
   const { paint } = context.terminal
   let at = choices.findIndex(({ value }) => value === initial)
+  /** Which of the choices is selected, if not all of them have room. */
+  let hidden = ''
 
   const rowsOf = ({ key, label }: Choice<T>, i: number): string[] => {
     const rows = wrapToWidth(visibleName(label), Math.max(8, context.terminal.columns - 6))
@@ -40,12 +42,22 @@ export function choose<T>(options: ChoicesOptions<T>, context: DialogContext): P
       const shown = whole.map((all, i) =>
         fits || i === at || all.length === 1 ? all : [`${cutToWidth(all[0]!, columns - 3)} …`],
       )
+      const painted = shown.map((texts, i) => (i === at ? texts.map((text) => paint.bold(paint.cyan(text))) : texts))
+      // One row of the screen is never live, one has the hint.
+      const room = rows - 2 - countdown(context).length
+      const isWhole = !context.terminal.isInteractive || title.length + shown.flat().length <= room
+      hidden = isWhole ? '' : `${at + 1} of ${choices.length}; `
+      if (isWhole) return [...title, ...painted.flat()]
+      const head = title.filter((line) => line !== '').slice(-Math.max(0, room - leastChoices))
       return [
-        ...title,
-        ...shown.flatMap((texts, i) => (i === at ? texts.map((text) => paint.bold(paint.cyan(text))) : texts)),
+        ...(room > leastChoices ? head : []),
+        ...around(painted, at, room - (room > leastChoices ? head.length : 0)),
       ]
     },
-    hint: () => `Esc: ${escapeLabel}; a letter, or ↑ ↓ and Enter`,
+    hint: () =>
+      context.terminal.isInteractive
+        ? `${hidden}Esc: ${escapeLabel}; a letter, or ↑ ↓ and Enter`
+        : `a letter and Enter; Enter alone: ${visibleName(choices[at]!.label)}`,
     press(key) {
       if (key.type === 'up') at = (at + choices.length - 1) % choices.length
       if (key.type === 'down' || key.type === 'tab') at = (at + 1) % choices.length
@@ -59,6 +71,24 @@ export function choose<T>(options: ChoicesOptions<T>, context: DialogContext): P
     },
   }
   return runDialog(view, context)
+}
+
+/** Rows for choices on a small screen, before the title gets some. */
+const leastChoices = 5
+
+/** As many whole choices around the selected one as there is room for. */
+function around(choices: readonly (readonly string[])[], at: number, room: number): string[] {
+  let [from, to] = [at, at + 1]
+  const height = (): number => choices.slice(from, to).flat().length
+  for (let isGrowing = true; isGrowing; ) {
+    const before = choices[from - 1]?.length ?? Number.POSITIVE_INFINITY
+    const after = choices[to]?.length ?? Number.POSITIVE_INFINITY
+    isGrowing = height() + Math.min(before, after) <= room
+    if (!isGrowing) break
+    if (height() + before <= room) from--
+    if (height() + after <= room) to++
+  }
+  return choices.slice(from, to).flat()
 }
 
 /**
@@ -121,6 +151,7 @@ export function chooseFromList(
     hint() {
       const more = items.length > room() ? `${at + 1} of ${items.length}; ` : ''
       const labels = options.labels ?? { enter: isMultiple ? 'done' : 'this one', escape: 'no answer' }
+      if (!terminal.isInteractive && !isMultiple) return `a number and Enter; Enter alone: ${at + 1}`
       const ways = isMultiple ? 'Space: mark' : '↑ ↓, number or first letter'
       return `${more}${ways}; Enter: ${labels.enter}; Esc: ${labels.escape}`
     },

@@ -45,7 +45,7 @@ export class DialogClosed extends Error {
 
 /** Shows a dialog until a key ends it. Rejects with `DialogClosed` on Ctrl-C, which is never ignored, and on `signal`. */
 export async function runDialog<T>(view: DialogView<T>, context: DialogContext): Promise<T> {
-  const { terminal, keyboard, clock, signal, expiresAt, ignoreKeysMs = 0 } = context
+  const { terminal, keyboard, clock, signal, ignoreKeysMs = 0 } = context
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   let ignoresKeys = ignoreKeysMs > 0
   let ignoringHint = '…'
@@ -53,7 +53,7 @@ export async function runDialog<T>(view: DialogView<T>, context: DialogContext):
   let cancelAccept = (): void => {}
 
   const lines = (): string[] => [...view.draw(), terminal.paint.dim(`  ${ignoresKeys ? ignoringHint : view.hint()}`)]
-  const draw = (): void => terminal.live([...lines(), ...countdown(expiresAt, context)], view.caret?.())
+  const draw = (): void => terminal.live([...lines(), ...countdown(context)], view.caret?.())
   const acceptKeys = (): void => {
     ignoresKeys = false
     if (terminal.isInteractive) draw()
@@ -126,7 +126,8 @@ const countdownMs = 30_000
 /** Longer than a person pauses between two letters. */
 const pauseMs = 1000
 
-function countdown(expiresAt: number | undefined, { clock, terminal }: DialogContext): string[] {
+/** The line about the time that is left, once it is short. */
+export function countdown({ expiresAt, clock, terminal }: DialogContext): string[] {
   if (expiresAt === undefined) return []
   const left = expiresAt - clock.now()
   if (left > countdownMs) return []

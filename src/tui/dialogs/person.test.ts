@@ -252,6 +252,20 @@ describe('an approval', () => {
     await outcome
   })
 
+  test('on a screen of five rows the selected choice is always in sight, and which of how many it is', async () => {
+    const { terminal, keyboard, ask } = desk({ columns: 20, rows: 5 })
+    const { outcome } = await ask(asked(undefined, placed))
+    const count = 4 + 3
+    for (let i = 0; i < count; i++) {
+      keyboard.press('down')
+      expect(terminal.shown.filter((line) => line.startsWith('▸'))).toHaveLength(1)
+      expect(terminal.shown.length).toBeLessThanOrEqual(count)
+      expect(terminal.shown.at(-1)).toMatch(/\d of \d; Esc/)
+    }
+    keyboard.press('n')
+    await outcome
+  })
+
   test('UI63 explains in place why it is asked and what would change it, and goes on asking', async () => {
     const { terminal, keyboard, ask } = desk()
     const { outcome } = await ask(asked())
