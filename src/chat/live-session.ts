@@ -51,7 +51,8 @@ export async function createLiveSession(agent: ChatAgent, from?: SessionView): P
     if (type === 'run_ended') endedRuns++
   })
   const start = await startOf(agent, from)
-  let { view } = start
+  // Background jobs end with the agent that began them.
+  let view: SessionView = { ...start.view, jobs: [] }
 
   return {
     agent,

@@ -12,6 +12,7 @@ import { createKeyRouter, type KeyRouter } from './input/key-router.ts'
 import type { Keyboard } from './input/keyboard.ts'
 import { createKeyActions } from './key-actions.ts'
 import { createPrompts } from './prompts.ts'
+import { pluralize } from './rows/format.ts'
 import { copyText } from './terminal/copy-text.ts'
 import { createFrames } from './terminal/frames.ts'
 import { linesTerminal } from './terminal/lines-terminal.ts'
@@ -20,6 +21,7 @@ import { createPaint, hasColours, type Paint } from './terminal/paint.ts'
 import { createSurface, reflowOf, type Surface } from './terminal/surface.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { modesOff } from './terminal/terminal-modes.ts'
+import { cutToWidth } from './terminal/text-width.ts'
 import { viewerScreen } from './terminal/viewer-screen.ts'
 import { createTranscript } from './transcript.ts'
 import type { ViewerTerminal } from './viewers/viewer.ts'
@@ -61,8 +63,8 @@ export interface App {
   readonly chat: Chat
   readonly cwd: string
   readonly paint: Paint
-  /** The whole screen, for viewers. */
-  readonly screen: ViewerTerminal
+  /** The whole screen, for viewers; plain mode has none. */
+  readonly screen?: ViewerTerminal
   /** A terminal for dialogs: they are drawn in place of the input. */
   readonly terminal: Terminal
   readonly keyboard: KeyRouter
@@ -90,6 +92,7 @@ export async function runApp(options: AppOptions): Promise<void> {
     ...{ paint, cwd, columns, now, commit: surface.commit },
     showThinking: options.showThinking ?? false,
     marksPrompts: true,
+    isAskedHere: () => !chat.state.isAttached,
   })
   const composer = createComposer({
     paint,
@@ -253,15 +256,17 @@ export async function runApp(options: AppOptions): Promise<void> {
     ...(options.editText && { editText: (text: string) => app.editText(text) }),
   })
 
-  let seen = { notices: -1, phase: '', sessionId: chat.state.sessionId }
+  let seen = { notices: -1, phase: '', sessionId: chat.state.sessionId, jobs: 0 }
   function onState(): void {
     const { notices, phase, view, sessionId, earlierTurns } = chat.state
     if (sessionId !== seen.sessionId && phase === 'idle')
       transcript.open(view, { most: 2 * (output.rows || 24), ...(earlierTurns && { earlier: earlierTurns }) })
+    if (seen.phase === 'opening' && seen.jobs > view.jobs.length)
+      transcript.print(`${pluralize(seen.jobs, 'background job')} of the agent before ended`)
     if ((notices.at(-1)?.id ?? -1) > seen.notices) transcript.update(view)
     for (const { id, kind, text } of notices) if (id > seen.notices) transcript.print(text, kind)
     if (phase === 'idle' && seen.phase !== phase) void branch.read() // commands may have changed it
-    seen = { notices: notices.at(-1)?.id ?? seen.notices, phase, sessionId }
+    seen = { notices: notices.at(-1)?.id ?? seen.notices, phase, sessionId, jobs: view.jobs.length }
     announcer.update(chat.state)
     prompts.update()
     frames.changed()
@@ -270,7 +275,7 @@ export async function runApp(options: AppOptions): Promise<void> {
   const onResize = (): void => {
     draw()
   }
-  if (options.welcome) surface.commit(options.welcome)
+  if (options.welcome) transcript.lines(options.welcome.map((line) => cutToWidth(line, columns() - 1)))
   output.on('resize', onResize)
   const stopReading = keyboard.read(onKey)
   options.signal?.addEventListener('abort', () => leave(), { once: true })

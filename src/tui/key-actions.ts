@@ -3,6 +3,7 @@ import type { Chat } from '../chat/chat.ts'
 import type { Composer } from './dock/composer.ts'
 import { piecesOf } from './input/attachments.ts'
 import type { Key } from './input/key.ts'
+import { pluralize } from './rows/format.ts'
 
 export interface KeyActions {
   readonly chat: Chat
@@ -61,7 +62,15 @@ export function createKeyActions(actions: KeyActions) {
       return
     }
     chat.stop()
-    actions.hint('ctrl+c again leaves')
+    const { jobs } = chat.state.view
+    actions.hint(
+      `ctrl+c again leaves${jobs.length > 0 ? `, which ends ${pluralize(jobs.length, 'background job')}` : ''}`,
+    )
+  }
+
+  function openCommands(): void {
+    if (!composer.isEmpty) actions.keep(composer.editor.fullText)
+    composer.set('/')
   }
 
   function nextMode(): void {
@@ -78,7 +87,7 @@ export function createKeyActions(actions: KeyActions) {
     t: () => actions.open('transcript'),
     r: () => composer.search(),
     g: actions.editExternally,
-    p: () => composer.set('/'),
+    p: openCommands,
     l: actions.redraw,
     z: actions.suspend,
   }

@@ -13,6 +13,7 @@ import { openHistory } from './input/history.ts'
 import { openKeyboard } from './input/keyboard.ts'
 import { createLines } from './lines.ts'
 import { type ProcessEvents, processEvents } from './process-events.ts'
+import { pluralize } from './rows/format.ts'
 import type { TerminalStreams } from './terminal/output.ts'
 import { suspend } from './terminal/suspend.ts'
 import { modesOff } from './terminal/terminal-modes.ts'
@@ -112,6 +113,8 @@ export async function runTui(options: TuiOptions): Promise<number> {
     for (const stop of stopListening) stop()
     await chat.close()
   }
+  const { jobs } = chat.state.view
+  if (jobs.length > 0) output.write(`${pluralize(jobs.length, 'background job')} ended with this program\n`)
   const farewell = options.farewell?.(chat.state)
   if (farewell !== undefined) output.write(`${farewell}\n`)
   if (crash !== undefined) streams.stderr.write(`${visibleText(messageOf(crash))}\n`)

@@ -18,6 +18,8 @@ interface TranscriptOptions {
   readonly cwd: string
   readonly columns: () => number
   readonly now: () => number
+  /** Whether questions about calls are asked at this terminal. Default: they are. */
+  readonly isAskedHere?: () => boolean
   /** Thinking is printed whole, not folded to one line. */
   readonly showThinking?: boolean
   /** Messages of the person are marked, so that the terminal can jump from one to the next. */
@@ -28,8 +30,8 @@ interface TranscriptOptions {
 
 /** Prints a session into the scrollback: each row once, when it is complete, and an answer block by block. */
 export function createTranscript(options: TranscriptOptions) {
-  const { paint, cwd, columns, now, commit } = options
-  const calls = createCallsView({ paint, cwd, now, columns })
+  const { paint, columns, now, commit } = options
+  const calls = createCallsView(options)
   const thoughts = createThoughtView({ paint, now, columns, isWhole: options.showThinking ?? false })
   const terminal = linesTerminal({ paint, columns, commit })
   const printer = createPrinter(terminal, undefined, calls.takeReads)
@@ -55,7 +57,13 @@ export function createTranscript(options: TranscriptOptions) {
       if (before?.kind === 'call' && before.id === row.id && before.result) return
       if (row.state !== 'streaming') answer.flush()
       printer.lines(calls.show(row))
-    } else printer.lines(rowLines(row))
+    } else print(chunkOf(row))
+  }
+
+  /** Lines follow each other; a block has a blank line before and after it. */
+  function print({ isBlock, lines }: Chunk): void {
+    if (isBlock) printer.block(`${lines.join('\n')}\n`)
+    else printer.lines(lines)
   }
 
   function showAnswer(row: AnswerRow, before: Row | undefined): void {
@@ -87,10 +95,11 @@ export function createTranscript(options: TranscriptOptions) {
     if (retry) printer.lines(note(retryNotice(retry, wasPrinted), paint.dim))
   }
 
-  function rowLines(row: Exclude<Row, { kind: 'answer' | 'call' }>): string[] {
-    if (row.kind === 'message') return ['', ...messageLines(row)]
-    if (row.kind === 'compaction') return note('earlier messages are replaced by a summary from here on', paint.dim)
-    return note(row.text, isBad(row) ? paint.red : paint.dim)
+  function chunkOf(row: Exclude<Row, { kind: 'answer' | 'call' }>): Chunk {
+    if (row.kind === 'message') return { isBlock: !row.isNote, lines: messageLines(row) }
+    if (row.kind === 'compaction')
+      return line(note('earlier messages are replaced by a summary from here on', paint.dim))
+    return line(note(row.text, isBad(row) ? paint.red : paint.dim))
   }
 
   const messageLines = (row: MessageRow): string[] => {
@@ -118,22 +127,23 @@ export function createTranscript(options: TranscriptOptions) {
       answer.drop()
       streaming = undefined
       shown = emptyView
-      const collected: string[] = []
+      const collected: Chunk[] = []
       const { committed } = view.fold
       let from = committed
       let calledAfter: CallRow[] = []
-      while (from > 0 && collected.length + calledAfter.length < most) {
+      const count = (): number => collected.reduce((sum, { lines }) => sum + lines.length + 1, calledAfter.length)
+      while (from > 0 && count() < most) {
         const row = view.rows.at(--from)!
-        const lines = row.kind === 'call' ? [] : settledLines(row)
+        const chunks = row.kind === 'call' ? [] : settledChunks(row)
         if (row.kind === 'call') calledAfter.unshift(row)
-        if (lines.length === 0) continue
-        collected.unshift(...lines, ...calls.settled(calledAfter))
+        if (chunks.length === 0) continue
+        collected.unshift(...chunks, line(calls.settled(calledAfter)))
         calledAfter = []
       }
-      collected.unshift(...calls.settled(calledAfter))
+      collected.unshift(line(calls.settled(calledAfter)))
       const hidden = turnsIn(view, from) + earlier
-      if (hidden > 0) commit([paint.dim(`· ${pluralize(hidden, 'earlier message')}; ctrl+t shows everything`)])
-      commit(collected)
+      if (hidden > 0) printer.lines([paint.dim(`· ${pluralize(hidden, 'earlier message')}; ctrl+t shows everything`)])
+      for (const chunk of collected) print(chunk)
       shown = { ...view, rows: view.rows.take(committed) }
       update(view)
     },
@@ -146,7 +156,10 @@ export function createTranscript(options: TranscriptOptions) {
     /** Prints what waits for more of its kind, such as files that were read. */
     settle: printer.settle,
     /** Prints lines as they are: of a dialog. */
-    lines: (lines: readonly string[]): void => printer.lines(lines),
+    lines: (lines: readonly string[]): void =>
+      printer.lines(lines[0] === '' && printer.needsBlankLine('line') ? lines.slice(1) : lines),
+    /** Whether a blank line belongs between what is printed and lines about the run. */
+    needsBlankLine: (): boolean => printer.needsBlankLine('line'),
     /** The unfinished end of the answer, in at most so many lines. */
     tail(most: number): string[] {
       const begun = terminal.open(most)
@@ -159,17 +172,25 @@ export function createTranscript(options: TranscriptOptions) {
   }
 
   /** A complete row, for the beginning of a resumed session. */
-  function settledLines(row: Exclude<Row, { kind: 'call' }>): string[] {
-    if (row.kind !== 'answer') return rowLines(row)
+  function settledChunks(row: Exclude<Row, { kind: 'call' }>): Chunk[] {
+    if (row.kind !== 'answer') return [chunkOf(row)]
     const lines: string[] = []
     const collector = linesTerminal({ paint, columns, commit: (more) => void lines.push(...more) })
     const view = createAnswerView(collector, createPrinter(collector))
     view.push(row.text)
     view.finish()
-    const thought = thoughts.settled(row)
-    return [...(thought.length > 0 ? ['', ...thought] : []), ...(row.text === '' ? [] : ['', ...lines, ''])]
+    return [line(thoughts.settled(row)), ...(row.text === '' ? [] : [{ isBlock: true, lines }])].filter(
+      ({ lines }) => lines.length > 0,
+    )
   }
 }
+
+interface Chunk {
+  readonly isBlock: boolean
+  readonly lines: readonly string[]
+}
+
+const line = (lines: readonly string[]): Chunk => ({ isBlock: false, lines })
 
 const plain = (text: string): string => text
 

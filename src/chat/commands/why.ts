@@ -49,12 +49,17 @@ async function chooseCall(argument: string, context: CommandContext): Promise<Ca
     if (!call) throw new Error(`There is no call ${argument}; 1 is the last of ${calls.length}`)
     return call
   }
-  const items = calls.map((row) => ({ label: summaryOf(row), detail: row.state }))
+  const items = calls.map((row) => ({ label: summaryOf(row), ...(row.result ? {} : { detail: 'at work' }) }))
   const index = await context.screen.choose({ title: 'Why was this call decided as it was?', items })
   return index === undefined ? undefined : calls[index]
 }
 
-const summaryOf = ({ name, input }: CallRow): string => oneLine(`${name} ${JSON.stringify(input)}`, 100)
+/** The name and what is told of the input: its only or first text, else all of it. */
+function summaryOf({ name, input }: CallRow): string {
+  const { command, path, pattern } = input
+  const text = [command, path, pattern, ...Object.values(input)].find((value) => typeof value === 'string')
+  return oneLine(`${name} ${text ?? JSON.stringify(input)}`, 100)
+}
 
 function linesAbout(row: CallRow, found: RecordedDecision | undefined): string[] {
   const asked = row.approvals?.at(-1)

@@ -34,7 +34,9 @@ export async function runChat(
         sessionId === undefined || view.head === 0 ? undefined : `continue with: ${programName(io)} --continue`,
       firstParts: await readImages(values, cwd),
       ...(values.plain && { plain: true }),
-      ...(values.plain || first.resume !== undefined || attach !== undefined ? {} : { welcome }),
+      ...(values.plain || first.resume !== undefined || attach !== undefined
+        ? {}
+        : { welcome: welcome(io.stdout.columns ?? 80) }),
       async commands() {
         const { loadCommands } = await import('../chat-commands/load-commands.ts')
         return (await loadCommands(io, cwd)).commands
@@ -45,14 +47,17 @@ export async function runChat(
   }
 }
 
-/** What one can do, for an empty screen. */
-const welcome: readonly string[] = [
-  `libero ${version}`,
-  '',
-  '  find the failing test and fix it   type a task',
-  '  /model  /login                     choose a model, log in to a service',
-  '  libero demo                        watch it fix a failing test',
-]
+/** What one can do, for an empty screen. A narrow one has no room for explanations. */
+function welcome(columns: number): readonly string[] {
+  const lines = examples.map(([what, means]) => (columns < 80 ? `  ${what}` : `  ${what.padEnd(35)}${means}`))
+  return [`libero ${version}`, '', ...lines]
+}
+
+const examples = [
+  ['find the failing test and fix it', 'type a task'],
+  ['/model  /login', 'choose a model, log in to a service'],
+  ['libero demo', 'watch it fix a failing test'],
+] as const
 
 /** Lets the person choose a session before the first one is opened. */
 function pickWith({ io, cwd }: { readonly io: Io; readonly cwd: string }): NonNullable<OpenSessionOptions['pick']> {

@@ -54,8 +54,10 @@ export function createDock(options: DockOptions) {
       const room = Math.max(0, most - own.lines.length - 1)
       const busy = dialog ? [] : activity.lines(chat.state, room)
       const tail = transcript.tail(Math.max(0, Math.min(Math.ceil(most / 3), room - busy.length - 1)))
-      const above = [...tail, ...(tail.length > 0 && busy.length > 0 ? [''] : []), ...busy]
-      const lines = room > 0 ? [...above, '', ...own.lines] : [...own.lines]
+      const isApart = tail.length > 0 || transcript.needsBlankLine()
+      const above = [...tail, ...(isApart && busy.length > 0 ? [''] : []), ...busy]
+      const gap = own.lines[0] === '' ? [] : ['']
+      const lines = room > 0 ? [...above, ...gap, ...own.lines] : [...own.lines]
       const before = lines.length - own.lines.length
       return { lines, ...(own.caret && { caret: { ...own.caret, row: own.caret.row + before } }) }
     },

@@ -26,6 +26,13 @@ function shownAt(columns: number, ...bodies: readonly (EntryBody & { readonly at
   })
 }
 
+/** The row of a call after these entries. */
+function rowAfter(...bodies: readonly (EntryBody & { readonly at: number })[]): CallRow {
+  const start = expectCalls(emptyView, [{ type: 'tool_call', id: 'c', name: 'shell', input: { command: 'make' } }])
+  const entries = bodies.map((body, i) => ({ ...body, seq: i + 1, id: String(i) }))
+  return foldEntries(start, entries).rows.at(0) as CallRow
+}
+
 const answer = { type: 'approval_answered', callId: 'c', digest: 'd', decision: 'deny', by: 'user', at: 9000 } as const
 const blocked = {
   type: 'call_result',
@@ -38,6 +45,39 @@ const blocked = {
 
 test('a call that was refused in the dialog is not shown again', () => {
   expect(shown(answer, blocked)).toEqual([])
+})
+
+test('a call that was refused in the dialog is shown where the dialog was not: on resume, and in an attached terminal', () => {
+  const told = ['⊘ shell make  not allowed', '  No.']
+  const options = { paint: createPaint({ colours: false }), cwd: '/desk', now: () => 0, columns: () => 50 }
+  const row = rowAfter(answer, blocked)
+  expect(createCallsView(options).settled([row])).toEqual(told)
+  expect(createCallsView({ ...options, isAskedHere: () => false }).show(row)).toEqual(told)
+})
+
+test('a short diff that the dialog has shown is not shown again below it, and on resume it is', () => {
+  const diff = '@@ -1 +1 @@\n-old\n+new'
+  const preview = { files: [{ path: 'a', change: 'edit' as const, diff }] }
+  const asked = {
+    type: 'approval_requested',
+    callId: 'c',
+    digest: 'd',
+    request: { payload: { preview } },
+    at: 0,
+  } as const
+  const done = { type: 'call_result', callId: 'c', outcome: 'done', output: 'ok', at: 9000 } as const
+  const row = rowAfter(asked, { ...answer, decision: 'allow' }, { ...done, details: { diff } })
+  const options = { paint: createPaint({ colours: false }), cwd: '/desk', now: () => 0, columns: () => 50 }
+  expect(createCallsView(options).show(row)).toHaveLength(1)
+  expect(createCallsView(options).settled([row])).toHaveLength(4)
+})
+
+test('why a call failed is wrapped below it with its margin; of a call that was stopped the person knows', () => {
+  const failed = { ...blocked, outcome: 'done', output: `It failed: ${'word '.repeat(30)}` } as const
+  const [, ...lines] = shownAt(60, { ...answer, decision: 'allow' }, failed)
+  expect(lines.length).toBeLessThanOrEqual(3)
+  for (const line of lines) expect(line).toMatch(/^ {2}\S.{0,57}$/)
+  expect(shown({ ...answer, decision: 'allow' }, { ...blocked, outcome: 'aborted' })).toHaveLength(1)
 })
 
 test('a call that was refused elsewhere, or by a rule, is shown', () => {

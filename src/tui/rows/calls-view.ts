@@ -1,5 +1,6 @@
 import { visibleName } from '../../platform/visible-text.ts'
 import type { CallResultView, CallRow } from '../../view/rows.ts'
+import { wrapLine } from '../markdown/spans.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { cutToWidth } from '../terminal/text-width.ts'
 import { callDuration, callLines, callMark } from './call-lines.ts'
@@ -13,34 +14,45 @@ interface CallsOptions {
   readonly cwd: string
   now(): number
   columns(): number
+  /** Whether questions about calls are asked at this terminal. Default: they are. */
+  isAskedHere?(): boolean
 }
 
 /** The calls of an agent: open ones as live lines, finished ones as lines that stay. */
-export function createCallsView({ paint, cwd, now, columns }: CallsOptions) {
+export function createCallsView({ paint, cwd, now, columns, isAskedHere = () => true }: CallsOptions) {
   /** Since when each open call is in its state, by our clock: the log may be of another machine. */
   const open = new Map<string, { readonly state: CallRow['state']; readonly since: number }>()
 
   /** Files that were read one after the other; they become one line when something else is printed. */
   let reads: CallRow[] = []
 
-  const ended = (row: CallRow, result: CallResultView): string[] => {
-    if (isRefusedHere(row) && result.outcome === 'blocked') return []
-    const { isGood, summary, problem, diff } = callOutcome(result)
+  /** `isNews`: it ends now, below the dialog that asked about it here, if one did. */
+  const ended = (row: CallRow, result: CallResultView, isNews: boolean): string[] => {
+    const answer = isNews && isAskedHere() ? answerHere(row) : undefined
+    if (answer?.decision === 'deny' && result.outcome === 'blocked') return []
+    const { isGood, summary, problem, diff: whole } = callOutcome(result)
+    const diff = answer?.decision === 'allow' && isShort(whole) && isPreviewed(row, whole) ? undefined : whole
     const took = callDuration(row)
     const facts = [summary, ...(took === undefined ? [] : [took])].join(' · ')
     const todos = todosOf(result.details) ?? []
     return [
       ...titled(callMark(row, isGood, paint), row, facts),
-      ...problem.map((line) => `  ${paint.red(cutToWidth(line, Math.max(40, 2 * columns()) - 4))}`),
+      ...problem.flatMap((line) => problemLines(line)),
       ...(diff === undefined ? [] : diffLines(diff, paint, columns() - 3).map((line) => `  ${line}`)),
       ...todoLines(todos, { paint, columns: columns() - 3 }).map((line) => `  ${line}`),
     ]
   }
 
+  /** At most two rows. */
+  const problemLines = (line: string): string[] => {
+    const room = Math.max(20, columns() - 3)
+    return wrapLine(cutToWidth(line, 2 * room - 10), paint.red, room).map((row) => `  ${row}`)
+  }
+
   /** One line for several files, each line of its own for other calls. */
   const readLines = (rows: readonly CallRow[]): string[] => {
     const files = [...new Set(rows.map(({ input }) => callTitle(input, cwd)))]
-    if (files.length < 2) return rows.flatMap((row) => ended(row, row.result!))
+    if (files.length < 2) return rows.flatMap((row) => ended(row, row.result!, false))
     const head = `${paint.green('✓')} ${paint.bold('read')} ${files.length} files`
     return [cutToWidth(`${head}  ${paint.dim(files.join(', '))}`, columns() - 1)]
   }
@@ -64,7 +76,7 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions) {
         return []
       }
       open.delete(row.id)
-      if (!isFileRead(row, row.result)) return ended(row, row.result)
+      if (!isFileRead(row, row.result)) return ended(row, row.result, true)
       reads.push(row)
       return []
     },
@@ -82,7 +94,7 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions) {
         if (!row.result) continue
         if (isFileRead(row, row.result)) group.push(row)
         else {
-          lines.push(...readLines(group), ...ended(row, row.result))
+          lines.push(...readLines(group), ...ended(row, row.result, false))
           group = []
         }
       }
@@ -120,11 +132,22 @@ function isFileRead({ name, input }: CallRow, result: CallResultView): boolean {
 
 const waitWords = { permission: 'waits for approval', answer: 'waits for an answer' }
 
-/** Refused by the person at this terminal, who has seen that there. */
-function isRefusedHere({ id, approvals = [] }: CallRow): boolean {
+/** What the person at the terminal of the run answered, and has seen there. */
+function answerHere({ id, approvals = [] }: CallRow) {
   const answer = approvals.findLast(({ callId }) => callId === id)?.answer
-  return answer?.decision === 'deny' && answer.by === 'user' && answer.clientKey === undefined
+  return answer?.by === 'user' && answer.clientKey === undefined ? answer : undefined
 }
+
+/** Whether the dialog has shown this diff. */
+function isPreviewed({ approvals = [] }: CallRow, diff: string | undefined): boolean {
+  const files = approvals.at(-1)?.preview?.files ?? []
+  return files.some((file) => file.diff !== undefined && diffBody(file.diff) === diffBody(diff ?? ''))
+}
+
+/** A dialog may have cut a longer one. */
+const isShort = (diff = ''): boolean => diff.split('\n').length <= 12
+
+const diffBody = (diff: string): string => diff.slice(Math.max(0, diff.indexOf('@@'))).trimEnd()
 
 /** The last line of a tool's progress that is not blank. */
 function lastLine(text = ''): string {

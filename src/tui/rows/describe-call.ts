@@ -24,7 +24,8 @@ export function callOutcome({ output, outcome, isError, details, diff, edits }: 
     const isCommand = code !== undefined
     const lines = isCommand ? lineCount(text) : undefined
     const summary = [outcomeLabels[outcome] ?? code ?? 'failed', ...(lines === undefined ? [] : [lines])].join(' · ')
-    return { isGood, summary, problem: problemOf(text, { isCommand }) }
+    // Who stopped it knows why; the text is for the model.
+    return { isGood, summary, problem: outcome === 'aborted' ? [] : problemOf(text, { isCommand }) }
   }
   if (diff !== undefined) {
     const { added, removed } = diffCounts(diff)
@@ -108,14 +109,19 @@ function withoutExit(text: string): string {
 
 /** The main argument of a call on one line: the command, the path, the pattern; else the whole input as JSON. */
 export function callTitle(input: Readonly<Record<string, unknown>>, cwd: string): string {
+  if (Array.isArray(input.todos)) return '' // the list stands below
   const key = mainKeys.find((name) => typeof input[name] === 'string' && input[name] !== '')
   if (key === undefined) return visibleName(compactJson(input))
   const value = String(input[key])
-  const shown = isPath.test(key) ? relativeTo(cwd, value) : value.slice(0, longest)
+  const shown = isPath.test(key) ? relativeTo(cwd, value) : textOfKey(key, value).slice(0, longest)
   const { path } = input
   const where = key === 'pattern' && typeof path === 'string' && path !== '' ? ` in ${relativeTo(cwd, path)}` : ''
   return visibleName(`${shown.trim()}${where}`)
 }
+
+/** A plan is called by its first line; the dialog has shown the rest. */
+const textOfKey = (key: string, value: string): string =>
+  key === 'plan' ? (value.trim().split('\n')[0] ?? '').replace(/^#+\s*/, '') : value
 
 function relativeTo(cwd: string, path: string): string {
   const folder = cwd.endsWith('/') ? cwd : `${cwd}/`
@@ -135,6 +141,7 @@ const mainKeys = [
   'query',
   'task',
   'question',
+  'plan',
   'name',
 ]
 const isPath = /^(?:path|file)/

@@ -7,7 +7,7 @@ import { pluralize } from './format.ts'
 /** What a message shows in the scrollback: its own text, with long pastes and attached files folded. Ctrl+T shows it whole. */
 export function messageText(row: Pick<MessageRow, 'content' | 'isNote' | 'meta'>): string {
   const [own, ...attached] = row.content.map(blockText)
-  const text = row.isNote && isShellLine(row) ? withoutHead(own ?? '') : (own ?? '')
+  const text = row.isNote && isShellLine(row) ? forPerson(withoutHead(own ?? '')) : (own ?? '')
   return [folded(text, mostOwn), ...attached.map((more) => folded(more, mostAttached))].join('\n')
 }
 
@@ -24,5 +24,8 @@ function folded(text: string, most: number): string {
 
 /** The output of a `!` line begins with words for the model. */
 const withoutHead = (text: string): string => text.slice(text.indexOf('\n') + 1)
+
+/** Without the code of an error, which is for programs. */
+const forPerson = (text: string): string => text.replace(/^Blocked: (?:\w+\/\w+: )?/, 'Not allowed: ')
 
 const blockText = (block: SessionContentBlock): string => (block.type === 'text' ? block.text : `[${block.type}]`)

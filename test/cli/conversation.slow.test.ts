@@ -1,0 +1,101 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { builtCli } from '../built-cli.ts'
+import { type MockService, startMockService } from '../rpc/mock-service.ts'
+import { type Desk, openDesk } from './cli-kit.ts'
+import { type PseudoTerminal, startInTerminal } from './pseudo-terminal.ts'
+
+const main = await builtCli()
+
+let service: MockService
+beforeAll(async () => {
+  service = await startMockService()
+})
+afterAll(() => service.close())
+beforeEach(() => {
+  service.play()
+  service.requests.length = 0
+})
+
+/** A person at a terminal types `libero …`. */
+async function sit(desk: Desk, ...args: string[]): Promise<PseudoTerminal> {
+  const terminal = startInTerminal([process.execPath, main, ...args], {
+    ...{ cwd: desk.cwd, env: desk.env, columns: 100, rows: 40 },
+  })
+  await terminal.see('enter sends')
+  return terminal
+}
+
+test('T08 commands, files, model and mode inside a conversation; context and cost by the prices of the config; yolo looks different', async () => {
+  const desk = openDesk(service.url)
+  const file = join(desk.home, 'config.json')
+  const config = JSON.parse(readFileSync(file, 'utf8'))
+  Object.assign(config.providers.mock, { contextWindow: 2000, price: { input: 1000, output: 1000 } })
+  writeFileSync(file, JSON.stringify(config))
+  desk.write('notes.txt', 'the secret word is banana')
+  const terminal = await sit(desk)
+  terminal.type('/mod')
+  await terminal.see('▸ /mode')
+  terminal.type('\x15/model mock-2\r')
+  await terminal.until(/ask · mock-2/)
+  terminal.type('read @not')
+  await terminal.see('▸ notes.txt')
+  terminal.type('\t\r')
+  await terminal.until(/› read @notes\.txt[\s\S]*ok[\s\S]* mock-2 .* context \d+ % · \$\d+\.\d+, next about \$\d/)
+  expect(service.requests[0].model).toBe('mock-2')
+  expect(JSON.stringify(service.requests[0].messages)).toContain('the secret word is banana')
+  terminal.type('\x1b[Z')
+  await terminal.until(/\n allowlist · /)
+  terminal.type('/mode yolo\r')
+  await terminal.see('Run calls without asking you?')
+  terminal.type('2\r')
+  await terminal.until(/\n {2}yolo {2}· /)
+  expect(terminal.raw).toContain('\x1b[7m\x1b[31m yolo ')
+  terminal.type('/thinking high\r')
+  await terminal.see('· thinking high')
+  terminal.type('/context\r')
+  await terminal.see('tokens of 2,000', 'your messages')
+})
+
+test('T09 steps are boxes, output is folded and opened by a key, jobs are visible and their end is told, resume shows the conversation', async () => {
+  const desk = openDesk(service.url)
+  const todos = [
+    { content: 'Look around', status: 'completed' },
+    { content: 'Fix it', status: 'in_progress' },
+  ]
+  service.play(
+    [{ call: 'todowrite', args: { todos } }],
+    [{ call: 'shell', args: { command: 'seq 1 30' } }],
+    [{ say: 'First answer.' }],
+    [{ call: 'shell', args: { command: 'sleep 600', background: true } }],
+    [{ say: 'Second answer.' }],
+  )
+  const terminal = await sit(desk)
+  terminal.type('go\r')
+  await terminal.see('First answer.', '☑ Look around', '☐ Fix it', 'todo 2 of 2: Fix it')
+  expect(terminal.text()).not.toContain('"todos"')
+  expect(terminal.text()).toMatch(/✓ shell seq 1 30 +30 lines/)
+  expect(terminal.text()).not.toContain('\n  29')
+  terminal.type('\x0f') // Ctrl+O
+  await terminal.until((text) => terminal.isAlternate && /✓ shell seq 1 30[\s\S]*\n +30\n/.test(text), 'the output')
+  terminal.type('q')
+  await terminal.until(() => !terminal.isAlternate, 'the conversation')
+  terminal.type('begin\r')
+  await terminal.until((text) => /Second answer|▸ n {2}no/.test(text))
+  if (!terminal.text().includes('Second answer')) {
+    await pause(400) // keys count only after a pause
+    terminal.type('y')
+  }
+  await terminal.see('Second answer.', '1 job in the background (/jobs)')
+  terminal.type('\x03')
+  await terminal.see('ctrl+c again leaves, which ends 1 background job')
+  terminal.type('\x03')
+  expect(await terminal.ended).toBe(0)
+  expect(terminal.text()).toContain('1 background job ended with this program')
+
+  const again = await sit(desk, '-c')
+  await again.see('› go', '☑ Look around', 'First answer.', '› begin', 'Second answer.')
+  expect(again.text()).not.toContain('in the background')
+})
