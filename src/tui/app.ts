@@ -22,6 +22,8 @@ import { createSurface, reflowOf, type Surface } from './terminal/surface.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { modesOff } from './terminal/terminal-modes.ts'
 import { cutToWidth } from './terminal/text-width.ts'
+import type { Theme, ThemeName } from './terminal/theme.ts'
+import { createThemeChoice, type ThemeChoice } from './terminal/theme-choice.ts'
 import { viewerScreen } from './terminal/viewer-screen.ts'
 import { createTranscript } from './transcript.ts'
 import type { ViewerTerminal } from './viewers/viewer.ts'
@@ -46,6 +48,8 @@ export interface AppOptions {
   readonly draft?: Draft
   /** Lines to begin with. */
   readonly welcome?: readonly string[]
+  /** The colours to begin with. Default: those of the terminal. */
+  readonly theme?: Theme | ThemeName
   readonly showThinking?: boolean
   /** Whether to notify while the terminal has no focus. Default true. */
   readonly notify?: boolean
@@ -63,6 +67,8 @@ export interface App {
   readonly chat: Chat
   readonly cwd: string
   readonly paint: Paint
+  /** Plain mode has none to choose from. */
+  readonly themes?: ThemeChoice
   /** The whole screen, for viewers; plain mode has none. */
   readonly screen?: ViewerTerminal
   /** A terminal for dialogs: they are drawn in place of the input. */
@@ -81,7 +87,8 @@ export interface App {
 /** Shows a chat at a terminal until the person leaves. */
 export async function runApp(options: AppOptions): Promise<void> {
   const { chat, output, env, cwd, userHome, history, clock = systemClock } = options
-  const paint = createPaint({ colours: hasColours(output, env) })
+  const choice = createThemeChoice(options.theme)
+  const paint = createPaint({ colours: hasColours(output, env), theme: () => choice.theme })
   const { watch = (surface: Surface) => surface } = options
   const surface = watch(createSurface(output, reflowOf(env)))
   const keyboard = createKeyRouter(options.keyboard)
@@ -135,7 +142,7 @@ export async function runApp(options: AppOptions): Promise<void> {
     },
   })
   const app: App = {
-    ...{ chat, cwd, paint, terminal, screen, keyboard },
+    ...{ chat, cwd, paint, themes: choice, terminal, screen, keyboard },
     copy: (text) => copyText(text, { output, env }),
     async editText(text) {
       const { editText } = options

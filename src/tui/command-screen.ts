@@ -9,7 +9,7 @@ import { createViews } from './views.ts'
 
 /** The terminal as commands see it. */
 export function createCommandScreen(app: App): CommandScreen {
-  const { terminal, keyboard, paint } = app
+  const { terminal, keyboard, paint, themes } = app
   const views = createViews(app)
   return {
     print(text, { isRaw = false } = {}) {
@@ -29,6 +29,12 @@ export function createCommandScreen(app: App): CommandScreen {
       unlessClosed(readLine(terminal, keyboard, { prompt: `${visibleName(prompt)} `, initial, isSecret })),
     view: views.page,
     open: views.open,
+    ...(themes && {
+      get themes() {
+        return themes.names
+      },
+      setTheme: themes.use,
+    }),
     setDraft: app.setDraft,
     edit: app.editText,
     copy: app.copy,

@@ -17,6 +17,7 @@ import { pluralize } from './rows/format.ts'
 import type { TerminalStreams } from './terminal/output.ts'
 import { suspend } from './terminal/suspend.ts'
 import { modesOff } from './terminal/terminal-modes.ts'
+import type { Theme, ThemeName } from './terminal/theme.ts'
 
 export interface TuiOptions {
   /**
@@ -38,6 +39,8 @@ export interface TuiOptions {
   readonly plain?: boolean
   /** Lines to begin with. */
   readonly welcome?: readonly string[]
+  /** The colours: one of Libero's themes, or an own one. Default: those of the terminal. */
+  readonly theme?: Theme | ThemeName
   /** Print what the model thinks whole. Default: one line with how long it thought. */
   readonly showThinking?: boolean
   /** Notify when a question waits or a run ends while the terminal has no focus. Default true. */
@@ -104,6 +107,7 @@ export async function runTui(options: TuiOptions): Promise<number> {
       await runApp({
         ...{ ...common, keyboard, suspend, userHome: homedir(), history: memoryHistory() },
         welcome: options.welcome ?? [],
+        ...(options.theme !== undefined && { theme: options.theme }),
         showThinking: options.showThinking ?? false,
         notify: options.notify ?? true,
         editText: async (text) => (await import('./input/external-editor.ts')).editExternally(text, streams),

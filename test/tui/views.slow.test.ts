@@ -52,3 +52,14 @@ test('UI41 /raw prints the last answer as it was written, without a margin and u
   terminal.type('/raw\r')
   await terminal.see('\nHello *there*.\n\nHow can I help?')
 })
+
+test('UI99 /theme changes the colours from the next line on, and an embedder begins with a theme', async () => {
+  const terminal = startTui('hello', { env: { TUI_OPTIONS: JSON.stringify({ theme: { accent: 'magenta' } }) } })
+  await terminal.see('enter sends')
+  expect(terminal.raw).toContain('\x1b[35m›')
+  terminal.type('/theme bright\r')
+  await terminal.see('Theme: bright')
+  terminal.type('go\r')
+  await terminal.see('How can I help?')
+  expect(terminal.raw).toContain('\x1b[96m›\x1b[39m go')
+})

@@ -9,6 +9,8 @@ export const theme: CommandWork = {
       throw new Error('This screen has one theme: the colours of the terminal')
     const choices = Object.fromEntries(themes.map((name) => [name, '']))
     const name = await pick(argument, { title: 'Theme', choices, present: themes[0], screen })
-    if (name !== undefined) await screen.setTheme(name)
+    if (name === undefined) return
+    await screen.setTheme(name)
+    screen.print(`Theme: ${name}`)
   },
 }

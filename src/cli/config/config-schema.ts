@@ -94,6 +94,10 @@ const sandboxPathsFields: Fields<ConfiguredSandboxPaths> = {
 
 const terminalFields: Fields<ConfiguredTerminal> = {
   showThinking: { type: 'boolean', description: 'Print what the model thinks whole, not as one line; default false' },
+  theme: {
+    enum: ['terminal', 'bright', 'contrast', 'mono'],
+    description: 'The colours: those of the terminal, their bright variants, nothing faint, or none',
+  },
   notify: {
     type: 'boolean',
     description: 'Notify when a question waits or a run ends while the terminal has no focus; default true',

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import type { AuthoritySettings, SettingsLayers } from '../../authority/rules/settings.ts'
 import { codeOf } from '../../core/errors.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
+import type { ThemeName } from '../../tui/terminal/theme.ts'
 import { effectiveRules, joinRules, refusedRules } from './config-rules.ts'
 import { readConfig } from './read-config.ts'
 import { type ConfigFile, tighten } from './tighten.ts'
@@ -69,6 +70,8 @@ export interface ConfiguredPrice {
 export interface ConfiguredTerminal {
   /** Thinking whole, not as one line. Default false. */
   readonly showThinking?: boolean
+  /** The colours. Default: those of the terminal. */
+  readonly theme?: ThemeName
   /** Notifications while the terminal has no focus. Default true. */
   readonly notify?: boolean
 }

@@ -1,13 +1,31 @@
 import type { Output, TerminalStreams } from './output.ts'
+import { paletteCodes, type Theme } from './theme.ts'
 
 /** Functions that style a text; without colours they return it unchanged. */
 export type Paint = Readonly<Record<StyleName, (text: string) => string>>
 
 type StyleName = 'bold' | 'dim' | 'italic' | 'underline' | 'red' | 'green' | 'yellow' | 'blue' | 'cyan' | 'inverse'
 
-export function createPaint({ colours }: { readonly colours: boolean }): Paint {
-  const entries = Object.entries(codes).map(([style, [on, off]]) => [style, colours ? brush(on, off) : plain])
+/** `theme` is asked for each text, so that the person can change it. */
+export function createPaint({ colours, theme }: { readonly colours: boolean; readonly theme?: () => Theme }): Paint {
+  const entries = Object.entries(codes).map(([style, code]) => {
+    if (!colours) return [style, plain]
+    const role = roles[style as StyleName]
+    const usual = brush(...code)
+    if (!theme || !role) return [style, usual]
+    return [style, (text: string): string => brushes[theme()[role] ?? '']?.(text) ?? usual(text)]
+  })
   return Object.fromEntries(entries) as Paint
+}
+
+/** What the colours mean; a theme may have others for it. */
+const roles: Partial<Record<StyleName, keyof Theme>> = {
+  cyan: 'accent',
+  green: 'good',
+  red: 'bad',
+  yellow: 'warning',
+  blue: 'plan',
+  dim: 'quiet',
 }
 
 /** Whether an output gets colours: terminals do, unless the environment says otherwise. `NO_COLOR` overrules `FORCE_COLOR`. */
@@ -39,3 +57,7 @@ function brush(on: number, off: number): (text: string) => string {
   const line = (text: string): string => (text === '' ? '' : `${begin}${text.replaceAll(end, `${end}${begin}`)}${end}`)
   return (text) => (text.includes('\n') ? text.split('\n').map(line).join('\n') : line(text))
 }
+
+const brushes: Readonly<Record<string, (text: string) => string>> = Object.fromEntries(
+  Object.entries(paletteCodes).map(([name, code]) => [name, brush(code, 39)]),
+)
