@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -98,4 +98,18 @@ test('T09 steps are boxes, output is folded and opened by a key, jobs are visibl
   const again = await sit(desk, '-c')
   await again.see('› go', '☑ Look around', 'First answer.', '› begin', 'Second answer.')
   expect(again.text()).not.toContain('in the background')
+})
+
+test('UI65 several calls of a turn are asked about at once, and allowed except those that the person marks', async () => {
+  const desk = openDesk(service.url)
+  const touch = (name: string) => ({ call: 'shell', args: { command: `touch ${name}` } })
+  service.play([touch('one'), touch('two')], [{ say: 'Both are decided.' }])
+  const terminal = await sit(desk)
+  terminal.type('go\r')
+  await terminal.see('2 of 2. Allow shell?', 'Allow these 2 calls?', 'Esc: no')
+  terminal.type('x')
+  await terminal.see('[ ] 1. shell touch one')
+  terminal.type(' \r')
+  await terminal.see('✗ not allowed: shell touch one', '✓ allowed once: shell touch two', 'Both are decided.')
+  expect([existsSync(join(desk.cwd, 'one')), existsSync(join(desk.cwd, 'two'))]).toEqual([false, true])
 })

@@ -42,6 +42,8 @@ interface AssemblyOptions {
   readonly cwd: string
   /** The person to ask. Without one, a run halts where it would ask. */
   readonly person?: Interactor
+  /** The person is asked about all calls of a turn at once. */
+  readonly asksAtOnce?: true
   /** Receives notices about MCP servers and failed hooks. */
   readonly view: ServersView
   /** `left out`: the folder's settings, instructions, tools, skills and servers are not used. */
@@ -142,6 +144,7 @@ function authorityOf(
     ...(yolo && { headless: 'yolo' as const }),
     ...(floor && { floor }),
     ...(person && { interactors: [person] }),
+    ...(options.asksAtOnce && { batchPrompts: true }),
     ...(loaded.config.audit !== false && { audit: openAudit({ ...options, keep: auditKept(loaded.config) }) }),
   }
 }

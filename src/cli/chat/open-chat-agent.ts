@@ -30,6 +30,7 @@ export async function openChatAgent(
     io,
     cwd,
     person: interactor,
+    asksAtOnce: true,
     servers: serversView(request),
     extensions: [work],
     tools: [askUser, presentPlan], // there is a person to ask

@@ -47,6 +47,8 @@ interface OpenOptions extends OpenSessionOptions {
   readonly cwd: string
   /** Answers prompts. Without one a run ends where a call needs approval. */
   readonly person?: Interactor
+  /** The person is asked about all calls of a turn at once. */
+  readonly asksAtOnce?: true
   /** Asks whether to use the offline model when no other is set up. Without it that is an error. */
   readonly mayGoOffline?: () => Promise<boolean>
   /** Shows the state of MCP servers. Default: lines on stderr. */
@@ -64,7 +66,11 @@ interface OpenOptions extends OpenSessionOptions {
 /** Creates an agent from flags, settings and the environment. Starts no run. */
 export async function openAgent(values: RunValues, options: OpenOptions): Promise<OpenedAgent> {
   const { command = 'run', io, cwd, person, mayGoOffline, servers: view = linesView(io.err) } = options
-  const assembly = await assemble(values, { command, io, cwd, view, ...(person && { person }) })
+  const assembly = await assemble(values, {
+    ...{ command, io, cwd, view },
+    ...(person && { person }),
+    ...(options.asksAtOnce && { asksAtOnce: true }),
+  })
   const { config, servers, thinking } = assembly
   const assembled = await agentOptions(assembly, {
     maxTurns: values['max-turns'],
