@@ -15,7 +15,7 @@ import type {
 import { needsAgent, withChosen, withoutAgent } from './chat-settings.ts'
 import { createChatState } from './chat-state.ts'
 import { forecastCost } from './forecast.ts'
-import { createLiveSession, type LiveSession, type RunEnd } from './live-session.ts'
+import { createLiveSession, type LiveSession, type RunEnd, setModeOf } from './live-session.ts'
 import { MessageQueue, memoryDrafts } from './message-queue.ts'
 import { createPrompts } from './open-prompts.ts'
 import { createWaitingElsewhere } from './waiting-elsewhere.ts'
@@ -40,7 +40,8 @@ export function createChat(host: ChatHost): Chat {
   let work: AbortController | undefined
   /** Messages for which a run was begun because the one that they were sent to had ended. */
   const late = new Set<string>()
-  const interactor = createPrompts((prompts) => change({ prompts }))
+  const leavePlan = async () => cell.now.settings.mode === 'plan' && switchMode('ask').catch(fail)
+  const interactor = createPrompts((prompts) => change({ prompts }), leavePlan)
   const elsewhere = createWaitingElsewhere({
     ...host,
     ownId: () => session?.id, // the questions of an attached session are asked elsewhere too
@@ -172,6 +173,12 @@ export function createChat(host: ChatHost): Chat {
     sendNext()
   }
 
+  async function switchMode(mode: NonNullable<ChatSettings['mode']>): Promise<void> {
+    await setModeOf(session, mode)
+    chosen = { ...chosen, mode }
+    change({ settings: withChosen(cell.now.settings, { mode }) })
+  }
+
   const fail = (error: unknown): void => {
     if (!isClosed && !(error instanceof AgentAbortedError)) notify({ kind: 'failure', text: messageOf(error) })
   }
@@ -301,18 +308,11 @@ export function createChat(host: ChatHost): Chat {
       await opening
       if (attached) throw new Error('This session runs in another process, which has its own settings')
       const { mode, ...others } = settings
-      if (mode !== undefined && mode !== cell.now.settings.mode) {
-        const authority = session?.agent.authority
-        if (!authority) throw new Error('This agent has no authority, so it has no mode')
-        const id = session?.id
-        const about = { by: 'user', ...(id !== undefined && { sessionId: id }) }
-        await authority.setMode(mode, mode === 'yolo' ? { ...about, allowYolo: true } : about)
-        chosen = { ...chosen, mode }
-      }
+      if (mode !== undefined && mode !== cell.now.settings.mode) await switchMode(mode)
       const now = cell.now.settings
       chosen = { ...chosen, ...others }
       isOutdated ||= needsAgent(now, others)
-      change({ settings: withChosen(now, { ...others, ...(mode !== undefined && { mode }) }) })
+      change({ settings: withChosen(now, others) })
       if (isOutdated && cell.now.phase === 'idle') await inOrder(reopen)
     },
     sessions: async (query) => (await host.store?.list(query)) ?? { sessions: [] },

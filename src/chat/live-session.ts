@@ -128,6 +128,17 @@ export async function createLiveSession(agent: ChatAgent, from?: SessionView): P
   }
 }
 
+/** Sets the mode of the session's authority, as the person chose it. */
+export async function setModeOf(
+  live: Pick<LiveSession, 'agent' | 'id'> | undefined,
+  mode: NonNullable<ChatSettings['mode']>,
+): Promise<void> {
+  const { authority } = live?.agent ?? {}
+  if (!authority) throw new Error('This agent has no authority, so it has no mode')
+  const about = { by: 'user', ...(live?.id !== undefined && { sessionId: live.id }) }
+  await authority.setMode(mode, mode === 'yolo' ? { ...about, allowYolo: true } : about)
+}
+
 const endings = {
   completed: 'done',
   aborted: 'stopped',

@@ -113,3 +113,20 @@ test('UI65 several calls of a turn are asked about at once, and allowed except t
   await terminal.see('✗ not allowed: shell touch one', '✓ allowed once: shell touch two', 'Both are decided.')
   expect([existsSync(join(desk.cwd, 'one')), existsSync(join(desk.cwd, 'two'))]).toEqual([false, true])
 })
+
+test('UI66 a plan that is approved in the mode plan is built: the mode is ask from then on', async () => {
+  const desk = openDesk(service.url)
+  service.play(
+    [{ call: 'present_plan', args: { plan: '# Make it\n\n1. Touch a file' } }],
+    [{ call: 'shell', args: { command: 'touch made' } }],
+    [{ say: 'It is made.' }],
+  )
+  const terminal = await sit(desk)
+  terminal.type('/plan make it\r')
+  await terminal.until(/\? The agent presents a plan:\n│ Make it[\s\S]*Esc: no/)
+  terminal.type('y')
+  await terminal.until(/✓ plan approved[\s\S]*Allow shell\?[\s\S]*Esc: no/)
+  terminal.type('y')
+  await terminal.until(/It is made\.[\s\S]*\n ask · /)
+  expect(existsSync(join(desk.cwd, 'made'))).toBe(true)
+})
