@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { createAgent } from 'libero'
 import { createAuthority } from 'libero/authority'
 import { scripted } from 'libero/testing'
@@ -22,6 +23,7 @@ test('UI36 a command that is typed before the agent is there waits for it', asyn
   const printed: string[] = []
   const screen = { print: (text: string) => void printed.push(text) } as unknown as CommandScreen
   const done = submitLine({ text: '/mode plan' }, { chat, screen, commands: chatCommands })
+  await Promise.race([done, pause(100)])
   open()
   await Promise.all([opened, done])
   expect(chat.state.settings.mode).toBe('plan')
