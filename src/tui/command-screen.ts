@@ -5,6 +5,7 @@ import type { App } from './app.ts'
 import { chooseFromList } from './dialogs/choices.ts'
 import { DialogClosed } from './dialogs/dialog.ts'
 import { readLine } from './input/read-line.ts'
+import { textWidth } from './terminal/text-width.ts'
 import { createViews } from './views.ts'
 
 /** The terminal as commands see it. */
@@ -19,9 +20,12 @@ export function createCommandScreen(app: App): CommandScreen {
     },
     async choose({ title, items, initial = 0 }) {
       if (items.length === 0) return undefined
-      const texts = items.map(({ label, detail }) =>
-        detail === undefined ? visibleName(label) : `${visibleName(label)}  ${paint.dim(visibleName(detail))}`,
-      )
+      const wide = Math.min(mostAligned, Math.max(...items.map(({ label }) => textWidth(visibleName(label)))))
+      const texts = items.map(({ label, detail }) => {
+        const name = visibleName(label)
+        if (!detail) return name
+        return `${name}${' '.repeat(2 + Math.max(0, wide - textWidth(name)))}${paint.dim(visibleName(detail))}`
+      })
       const list = { items: texts, isMultiple: false, title: visibleName(title), initial }
       return (await unlessClosed(chooseFromList(list, { terminal, keyboard, clock: systemClock })))?.[0]
     },
@@ -41,6 +45,9 @@ export function createCommandScreen(app: App): CommandScreen {
     quit: app.quit,
   }
 }
+
+/** Details stand below each other, unless a label is longer than this. */
+const mostAligned = 30
 
 /** `undefined` if the person closes the dialog. */
 async function unlessClosed<T>(answer: Promise<T>): Promise<T | undefined> {

@@ -24,7 +24,7 @@ describe('UI39 going back', () => {
     const { type, say, screen, folder, chat } = await scene(options)
     await say('change a')
     await say('make b')
-    screen.choices.push('1  change a', 'conversation and files')
+    screen.choices.push('change a', 'conversation and files')
     await type('/rewind')
     expect(screen.printed[0]).toContain('restore  a.txt')
     expect(screen.printed[0]).toContain('delete   b.txt')

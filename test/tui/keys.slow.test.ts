@@ -36,7 +36,7 @@ const effects: Readonly<Record<string, ((terminal: PseudoTerminal) => Promise<un
   },
   'esc esc': async (terminal) => {
     await seen(terminal, '\x1b', /esc again goes back/)
-    await seen(terminal, '\x1b', /1 {2}tell me/)
+    await seen(terminal, '\x1b', /tell me +message 1/)
     await seen(terminal, '\x1b', /enter sends/)
   },
   'ctrl+z': 'elsewhere',

@@ -7,7 +7,7 @@ export const jobs: CommandWork = {
   async run(_, { chat, screen }) {
     const running = chat.state.view.jobs
     if (running.length === 0) return screen.print('No background job runs')
-    const items = running.map(({ job, command }) => ({ label: `${job}  ${oneLine(command, 100)}` }))
+    const items = running.map(({ job, command }) => ({ label: oneLine(command, 100), detail: `job ${job}` }))
     const index = await screen.choose({ title: 'Background jobs: choose one to see it', items })
     const chosen = index === undefined ? undefined : running[index]
     if (!chosen) return

@@ -57,7 +57,7 @@ export async function chooseMessage(
   }
   if (messages.length === 0 && before.length === 0) throw new Error('There is no message to go back to')
   const shown = messages.toReversed()
-  const labels = shown.map(({ number, text }) => ({ label: `${number}  ${oneLine(text, 100)}` }))
+  const labels = shown.map(({ number, text }) => ({ label: oneLine(text, 100), detail: `message ${number}` }))
   const index = await context.screen.choose({ title, items: [...before.map((label) => ({ label })), ...labels] })
   if (index === undefined) return undefined
   return index < before.length ? index : shown[index - before.length]
