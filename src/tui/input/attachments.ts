@@ -93,6 +93,9 @@ export class Attachments {
   }
 }
 
+/** Finds the marks in a text; half of an emoji is none. */
+export const anyMark = /[\udc00-\udfff]/gu
+
 /** Whether a grapheme cluster is the mark of an attachment. */
 export const isMark = (grapheme: string): boolean => grapheme >= '\udc00' && grapheme <= '\udfff'
 

@@ -155,6 +155,12 @@ test('UI06 a long paste is one unit that shows its size, is expanded by Alt+P an
   expect(paste(editor, 'x'.repeat(2001)).text).toContain('[paste 2: 1 line, 2 kB]')
 })
 
+test('UI06 Alt+P expands the paste before the caret, also if more was typed behind it', () => {
+  const editor = paste(new Editor('😀 '), longPaste)
+  expect(pressAll(editor, ...' 😀 ok', 'alt+p').text).toBe(`😀 ${longPaste} 😀 ok`)
+  expect(new Editor('😀').text).toBe('😀')
+})
+
 test('a short paste is text, and its control characters are gone', () => {
   const editor = paste(new Editor(), 'a\r\nb\x1b[31mc')
   expect(editor.message()).toEqual({ text: 'a\nb[31mc' })

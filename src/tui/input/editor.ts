@@ -1,6 +1,6 @@
 import type { OutgoingMessage } from '../../chat/chat.ts'
 import { textWidth } from '../terminal/text-width.ts'
-import { type Attachment, Attachments, isMark, lineCount, type Piece } from './attachments.ts'
+import { type Attachment, Attachments, anyMark, lineCount, type Piece } from './attachments.ts'
 import { cleanText } from './clean-text.ts'
 import { type EditorAction, editorAction } from './editor-keys.ts'
 import { nextGrapheme, previousGrapheme } from './graphemes.ts'
@@ -191,10 +191,12 @@ export class Editor {
     redo: () => (this.#buffer.redo() ? 'edited' : undefined),
     expandPaste: () => {
       const { caret, line } = this.#buffer
-      const isBehind = caret.at > 0 && isMark(line[caret.at - 1]!)
-      const at = isBehind ? caret.at - 1 : caret.at
-      const attachment = this.#attachments.get(line[at] ?? '')
-      if (attachment?.kind !== 'paste') return undefined
+      // That before the caret, else the first behind it: the person may have typed on.
+      const isPaste = (i: number): boolean => this.#attachments.get(line[i]!)?.kind === 'paste'
+      const marks = Array.from(line.matchAll(anyMark), ({ index }) => index).filter(isPaste)
+      const at = marks.findLast((i) => i < caret.at) ?? marks[0]
+      const attachment = at === undefined ? undefined : this.#attachments.get(line[at]!)
+      if (at === undefined || attachment?.kind !== 'paste') return undefined
       this.#buffer.moveTo({ ...caret, at })
       return this.#replace({ ...caret, at: at + 1 }, attachment.text)
     },
