@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { begun, emptyFolder, place, skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
 import { canary, replacements } from '../../../test/replacements.ts'
+import { scratchFolder } from '../../../test/sandbox/scene.ts'
 import { rounds, sampleOf } from '../../../test/soak.ts'
+import { findProgram } from '../../../test/system-programs.ts'
 
 vi.setConfig({ testTimeout: rounds(60_000, 900_000) })
 
@@ -103,6 +105,40 @@ describe.skipIf(unavailable)(`covered files that another program replaces${skipp
     expect(result).toMatchObject({ stdout: 'done\n', exitCode: 0 })
     expect(readFileSync(join(cwd, '.npmrc'), 'utf8')).toBe('new\n')
   })
+
+  test.each(['hooks', '.git'])(
+    'W06 a link that takes the place of a mount while a sandbox is built (%s) leads its command nowhere',
+    async (name) => {
+      // Not below a temporary folder, which the sandbox replaces; and relative, as no other link leads anywhere while it is built.
+      const both = scratchFolder('links-')
+      onTestFinished(() => rmSync(both, { recursive: true, force: true }))
+      const [cwd, outside] = [join(both, 'cwd'), join(both, 'outside')]
+      const at = name === 'hooks' ? 'sub/.git/hooks' : 'sub'
+      const [to, swapped] = [name === 'hooks' ? '../../../outside/.git/hooks' : '../outside', join(cwd, 'swapped')]
+      // What another command, which made the repository, could do at that moment.
+      const bwrap = join(emptyFolder(), 'bwrap')
+      const swap = `[ ! -e ${cwd}/sub ] || [ -e ${swapped} ] || { : > ${cwd}/now; sleep 0.3; mv ${cwd}/${at} ${swapped}; ln -s ${to} ${cwd}/${at}; }`
+      writeFileSync(bwrap, `#!/bin/sh\n${swap}\nexec ${findProgram('bwrap')} "$@"\n`, { mode: 0o755 })
+      mkdirSync(cwd)
+      const { run } = await place({ cwd, bwrap })
+      for (const repository of [join(cwd, 'sub'), outside]) {
+        execFileSync('git', ['init', '-q', repository])
+        mkdirSync(join(repository, '.git/hooks'), { recursive: true })
+        writeFileSync(join(repository, '.git/hooks/x'), canary)
+      }
+      // While this process is busy it hears of nothing, and can kill nothing.
+      const busy = setInterval(() => {
+        if (!existsSync(join(cwd, 'now'))) return
+        clearInterval(busy)
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)
+      }, 20)
+      const ran = run('echo evil > sub/evil; cat sub/.git/hooks/x').finally(() => clearInterval(busy))
+      const { exitCode, stdout, stderr } = await ran
+      expect({ exitCode, stdout }).toEqual({ exitCode: null, stdout: '' })
+      expect(stderr).toContain('was replaced by another program')
+      expect(existsSync(join(outside, 'evil'))).toBe(false)
+    },
+  )
 
   test('S06 a command that makes a commondir is ended at once, and the file is taken away', async () => {
     const cwd = repository()

@@ -18,11 +18,12 @@ interface CoveredRun {
  * Runs a program in a sandbox while its mounts are watched. If one goes because another program replaced what it covers, the
  * program is killed, and output that may contain a hidden file is withheld.
  */
-export async function runCovered(program: Omit<SandboxedProgram, 'kill'>): Promise<CoveredRun> {
+export async function runCovered(program: Omit<SandboxedProgram, 'kill' | 'isCovered'>): Promise<CoveredRun> {
   const { layout, options } = program
   const { hidden, kept, pinned, absent } = coversOf(layout)
   const kill = new AbortController()
-  const watch = await watchCovers([...hidden, ...kept, ...pinned, ...absent], () => kill.abort())
+  const mounted = [...kept, ...pinned]
+  const watch = await watchCovers([...hidden, ...mounted, ...absent], () => kill.abort(), mounted)
   const restorations = keepFiles(kept)
   const shown = (paths: readonly string[]): string[] => paths.filter((path) => hidden.includes(path))
   const reasonOf = (path: string): string => {
@@ -35,7 +36,12 @@ export async function runCovered(program: Omit<SandboxedProgram, 'kill'>): Promi
     options.onOutput && checkedOutput(options.onOutput, async () => shown(await watch.settled()).length === 0)
   try {
     const given = { ...options, ...(output && { onOutput: output.onOutput }) }
-    const { result, report } = await runSandboxed({ ...program, options: given, kill: kill.signal })
+    const { result, report } = await runSandboxed({
+      ...program,
+      options: given,
+      kill: kill.signal,
+      isCovered: async () => (await watch.settled()).length === 0,
+    })
     await output?.settled()
     const lost = await watch.settled()
     const ended = kill.signal.aborted ? { ...result, exitCode: null, signal: 'SIGKILL' } : result

@@ -12,7 +12,7 @@ import { createPrivateFolder } from './private-folder.ts'
 import { createProcessCgroup } from './process-cgroup.ts'
 import type { Restoration } from './restore.ts'
 import type { SandboxedProgram } from './runner.ts'
-import { innerCommand, proxyEnv } from './script.ts'
+import { awaitGate, innerCommand, proxyEnv, stderr } from './script.ts'
 import { seccompFilter } from './seccomp.ts'
 
 type Variables = Readonly<Record<string, string>>
@@ -59,7 +59,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
   const proxies = new Map<string, EgressProxy>()
   const running = new Map<AbortController, Promise<unknown>>()
 
-  type Program = Omit<SandboxedProgram, 'bubblewrap' | 'folder' | 'layout' | 'mark'>
+  type Program = Omit<SandboxedProgram, 'bubblewrap' | 'folder' | 'layout' | 'mark' | 'kill' | 'isCovered'>
   interface SandboxAccess {
     readonly writes: boolean
     readonly bare?: boolean
@@ -151,7 +151,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     { script, input, notes }: Repair & Pick<Restoration, 'input'>,
     view: ClosedView | undefined,
   ): Promise<readonly string[]> {
-    const program = ownProgram(['/bin/sh', '-c', script], input && { input })
+    const program = ownProgram(script, input && { input })
     const { result } = await inSandbox(program, { writes: true, bare: true, env: environment(options, []), view })
     if (result.exitCode === 0 && result.stderr === '') return notes
     const reason = result.stderr.trim() || `exit code ${result.exitCode}`
@@ -178,7 +178,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
 
     script: (text, { writes, input }) =>
       tracked(undefined, async (signal) => {
-        const program = ownProgram(['/bin/sh', '-c', text], { signal, ...(input !== undefined && { input }) })
+        const program = ownProgram(text, { signal, ...(input !== undefined && { input }) })
         const { result, notes } = await inSandbox(program, { writes, env: environment(options, []) })
         if (notes.length > 0) throw new Error(notes.join('\n'))
         return result
@@ -195,7 +195,8 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
   }
 }
 
-function ownProgram(program: readonly string[], options: Pick<ExecOptions, 'signal' | 'input'> = {}) {
+function ownProgram(script: string, options: Pick<ExecOptions, 'signal' | 'input'> = {}) {
+  const program = ['/bin/sh', '-c', `${awaitGate}; exec ${stderr}>&-\n${script}`]
   return { entrance: undefined, program, options: { ...options, timeout: scriptMs } }
 }
 

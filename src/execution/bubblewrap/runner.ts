@@ -8,7 +8,7 @@ import { runCommand, type StartedCommand } from '../commands/run-command.ts'
 import { bubblewrapArgs, copiedPaths, type SandboxLayout } from './args.ts'
 import { type Bubblewrap, setupProblem } from './check.ts'
 import type { PrivateFolder } from './private-folder.ts'
-import { acceptFrom, fds, outerCommand, type Report, readReport } from './script.ts'
+import { acceptFrom, fds, openGate, outerCommand, type Report, readReport } from './script.ts'
 
 export interface SandboxedProgram {
   readonly bubblewrap: Bubblewrap
@@ -24,13 +24,15 @@ export interface SandboxedProgram {
   /** Called with each connection to the proxy. */
   readonly onConnection?: ((socket: Socket) => void) | undefined
   /** When it is aborted, everything inside is killed at once. */
-  readonly kill?: AbortSignal
+  readonly kill: AbortSignal
+  /** Asked when all mounts are made: whether each of them is of what it was meant for. Else the program does not begin. */
+  readonly isCovered: () => Promise<boolean>
   readonly options: Omit<ExecOptions, 'cwd' | 'env'>
 }
 
 /** Builds a sandbox, runs a program in it to its end, and removes it with all its processes. */
 export async function runSandboxed(what: SandboxedProgram): Promise<{ result: ExecResult; report: Report }> {
-  const { bubblewrap, folder, layout, mark, onConnection, kill, options } = what
+  const { bubblewrap, folder, layout, mark, onConnection, kill, isCovered, options } = what
   const { temporary, nothing } = folder
   const args = bubblewrapArgs({ ...layout, temporary, nothing, fds, knowsSize: bubblewrap.knowsSize })
   const [status, report, left] = [
@@ -66,13 +68,14 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
       cwd: '/',
       env: {},
       mark,
-      further: [...further, onConnection ? 'ipc' : 'ignore', 'ignore', ...copies],
+      further: [...further, onConnection ? 'ipc' : 'ignore', 'pipe', ...copies],
       // The process group is bubblewrap alone: processes inside would be killed with it, without time to clean up.
       askToEnd: () => void askToEnd(status, started?.pid, over.signal),
       onStart(child: StartedCommand) {
         started = child
-        kill?.addEventListener('abort', killAll)
-        if (kill?.aborted) killAll()
+        kill.addEventListener('abort', killAll)
+        if (kill.aborted) killAll()
+        openGate(child, isCovered)
         if (onConnection) closePort = acceptFrom(child, onConnection)
       },
     })
@@ -82,7 +85,7 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
     return { result, report: told }
   } finally {
     over.abort()
-    kill?.removeEventListener('abort', killAll)
+    kill.removeEventListener('abort', killAll)
     closePort()
     for (const fd of [...further, ...copies]) closeSync(fd)
   }

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { Server, type Socket } from 'node:net'
+import { Server, Socket } from 'node:net'
 import { matchesHostRule } from '../../platform/addresses.ts'
 import { findBash } from '../commands/command-shell.ts'
 
@@ -9,8 +9,30 @@ import { findBash } from '../commands/command-shell.ts'
  * (/proc/PID/fd), so `left` cannot be trusted.
  */
 export const fds = { args: 3, seccomp: 4, status: 5, report: 6, left: 7, channel: 8, copies: 10 } as const
-/** Where the script keeps the standard error of the command. */
+/** Where the script keeps the standard error of the command. Before, it is the gate. */
 export const stderr = 9
+
+/**
+ * First of all inside, where all mounts are made: waits until this process has looked whether a command that runs at the same
+ * time put a link in the place of one of them. Else a mount could be of a folder outside.
+ */
+export const awaitGate: string = `echo >&${stderr}; read -r libero_gate <&${stderr} || exit 125; unset libero_gate`
+
+/** Lets the program begin if all is covered; else it waits until it is killed. */
+export function openGate(child: ChildProcess, isCovered: () => Promise<boolean>): void {
+  const gate = socketAt(child, stderr)
+  gate.on('error', () => {}) // the sandbox is gone
+  gate.once('data', async () => {
+    if (await isCovered()) gate.end('\n')
+  })
+}
+
+/** A descriptor of a sandboxed program that is a pipe here. */
+export function socketAt(child: ChildProcess, fd: number): Socket {
+  const stream = child.stdio[fd]
+  if (!(stream instanceof Socket)) throw new Error(`the descriptor ${fd} of a sandbox is no pipe`)
+  return stream
+}
 
 /** Before bubblewrap: joins the cgroup `$0`, and is the first to be ended when memory runs out. */
 const outside = `{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null
@@ -31,7 +53,8 @@ export function outerCommand(bwrap: string, entrance: string | undefined, inner:
  */
 export function innerCommand(cwd: string, program: readonly string[], listens: boolean): string[] {
   const bash = findBash()
-  const script = `exec ${stderr}>&2 2>/dev/null
+  const script = `${awaitGate}
+exec ${stderr}>&2 2>/dev/null
 ${bash ? closeOthers(listens ? [fds.channel] : []) : 'exec 3>&- 4>&- 5>&-'}
 ${listens ? listen : ''}
 cd -- "$1" || { echo folder >&${fds.report}; exit 125; }

@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,6 +16,7 @@ import {
   type Report,
   readReport,
   reportOthers,
+  socketAt,
   stderr,
 } from '../bubblewrap/script.ts'
 import { type CommandLimits, findBash, limitLines } from '../commands/command-shell.ts'
@@ -175,12 +175,6 @@ const newlineName = 'libero_newline'
 function requestLine(command: string, { cwd, input }: ExecOptions & { readonly cwd: string }): string {
   const words = [cwd, command, input === undefined ? 'none' : 'input'].map(shellQuote).join(' ')
   return `${words.replaceAll('\n', `'"$${newlineName}"'`)}\n`
-}
-
-function socketAt(child: ChildProcess, fd: number): Socket {
-  const stream = child.stdio[fd]
-  if (!(stream instanceof Socket)) throw new Error(`the descriptor ${fd} of a sandbox is no pipe`)
-  return stream
 }
 
 /** The text that comes from a socket until it is closed, bounded, because commands can write to descriptors of their shell. */

@@ -15,8 +15,15 @@ export interface CoverWatch {
   end(): void
 }
 
-/** Must be called before the mounts are made. A path where nothing is must stay so. */
-export async function watchCovers(paths: readonly string[], onLost: (path: string) => void): Promise<CoverWatch> {
+/**
+ * Must be called before the mounts are made. A path where nothing is must stay so. `unlinked`: those of the paths at which
+ * what was looked at was no link; one that is there now would lead the mount elsewhere.
+ */
+export async function watchCovers(
+  paths: readonly string[],
+  onLost: (path: string) => void,
+  unlinked: readonly string[] = [],
+): Promise<CoverWatch> {
   // Watches of one folder share a queue: what happened before this one began would count for it too.
   await nextTurn()
   const covers = new Map(paths.map((path) => [path, hold(path)]))
@@ -42,6 +49,8 @@ export async function watchCovers(paths: readonly string[], onLost: (path: strin
       else if (name === null) check()
     })
   })
+
+  for (const path of unlinked) if (covers.get(path)?.stats.isSymbolicLink()) lose(path)
 
   function lost(): string[] {
     check()
