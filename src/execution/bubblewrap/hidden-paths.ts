@@ -5,31 +5,41 @@ import { realPathOf } from '../files/confined-path.ts'
 import type { HiddenPath } from './args.ts'
 import { isInside } from './protected-paths.ts'
 
-/** Common locations of credentials below the home folder. */
+/** Common locations below the home folder of credentials, and of what people write, read and browse in private. */
 const secretsAtHome: readonly string[] = [
-  ...['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.config/gcloud', '.config/doctl', '.config/op'],
-  ...['.netrc', '.npmrc', '.pypirc', '.git-credentials', '.config/git/credentials', '.config/gh', '.config/hub'],
-  ...[
-    '.cargo/credentials',
-    '.cargo/credentials.toml',
-    '.gem/credentials',
-    '.m2/settings.xml',
-    '.gradle/gradle.properties',
-  ],
-  ...['.terraform.d/credentials.tfrc.json', '.vault-token', '.password-store', '.local/share/keyrings', '.pgpass'],
-  ...[
-    '.libero',
-    '.claude',
-    '.codex',
-    '.gemini',
-    '.config/github-copilot',
-    '.1password',
-    '.mozilla',
-    '.config/google-chrome',
-  ],
-  ...['Library/Keychains', 'Library/Cookies', 'Library/Safari', 'Library/Messages', 'Library/Mail'],
-  ...['Library/Application Support/Google/Chrome', 'Library/Application Support/Firefox'],
-  ...['.config/chromium', '.bash_history', '.zsh_history', '.python_history', '.node_repl_history', '.psql_history'],
+  // Keys and passwords.
+  ...['.ssh', '.gnupg', '.putty', '.netrc', '.pgpass', '.my.cnf', '.mylogin.cnf', '.smbcredentials', '.vault-token'],
+  ...['.password-store', '.local/share/keyrings', '.local/share/kwalletd', '.1password', '.config/1Password'],
+  ...['.config/op', '.config/Bitwarden', '.config/Bitwarden CLI', '.config/gopass', '.config/keepassxc'],
+  ...['.config/sops', '.config/age', '.config/keybase', '.local/share/keybase', '.Xauthority', '.ICEauthority'],
+  ...['.bitcoin', '.ethereum', '.electrum', '.config/solana', 'Library/Keychains'],
+  // Clouds and services.
+  ...['.aws', '.azure', '.kube', '.minikube', '.docker', '.oci', '.aliyun', '.bluemix', '.fly', '.pulumi', '.mc'],
+  ...['.config/gcloud', '.config/doctl', '.config/hcloud', '.config/rclone', '.config/stripe', '.config/heroku'],
+  ...['.config/netlify', '.config/configstore', '.config/.wrangler', '.wrangler', '.cloudflared', '.s3cfg', '.boto'],
+  ...['.local/share/com.vercel.cli', '.config/containers/auth.json', '.terraform.d/credentials.tfrc.json'],
+  ...['.terraformrc', '.databrickscfg', '.snowflake', '.snowsql', '.dbt', '.kaggle', '.huggingface'],
+  ...['.cache/huggingface/token', '.cache/huggingface/stored_tokens', '.config/remmina', '.config/filezilla'],
+  // Repositories and registries.
+  ...['.git-credentials', '.config/git/credentials', '.config/gh', '.config/hub', '.config/glab-cli', '.travis'],
+  ...['.subversion/auth', '.circleci/cli.yml', '.npmrc', '.yarnrc.yml', '.pypirc', '.config/pypoetry/auth.toml'],
+  ...['.local/share/uv/credentials', '.cargo/credentials', '.cargo/credentials.toml', '.gem/credentials'],
+  ...['.m2/settings.xml', '.gradle/gradle.properties', '.ivy2/.credentials', '.sbt/.credentials', '.nuget/NuGet'],
+  ...['.composer/auth.json', '.config/composer/auth.json'],
+  // Agents and editors, with their logins.
+  ...['.libero', '.claude', '.codex', '.gemini', '.qwen', '.config/opencode', '.local/share/opencode', '.config/goose'],
+  ...['.config/github-copilot', '.config/Code/User/globalStorage', '.config/Cursor/User/globalStorage'],
+  '.local/share/jupyter/runtime',
+  // Browsers, mail and messages.
+  ...['.mozilla', '.config/google-chrome', '.config/chromium', '.config/BraveSoftware', '.config/microsoft-edge'],
+  ...['.config/vivaldi', '.config/opera', '.var/app', 'snap/firefox', 'snap/chromium', '.thunderbird', '.msmtprc'],
+  ...['.config/msmtp', '.mbsyncrc', '.fetchmailrc', '.config/Signal', '.config/Slack', '.config/discord'],
+  ...['.config/Element', '.local/share/TelegramDesktop', 'Library/Cookies', 'Library/Safari', 'Library/Messages'],
+  ...['Library/Mail', 'Library/Application Support/Google/Chrome', 'Library/Application Support/Firefox'],
+  // Histories.
+  ...['.bash_history', '.bash_sessions', '.zsh_history', '.zhistory', '.zsh_sessions', '.python_history'],
+  ...['.local/share/fish/fish_history', '.node_repl_history', '.psql_history', '.mysql_history', '.sqlite_history'],
+  ...['.rediscli_history', '.irb_history', '.lesshst', '.viminfo'],
 ]
 
 /** Files that only root may read, and so the commands of root too. */

@@ -140,6 +140,18 @@ export const reads: AttackClass = {
     },
     { name: 'credentials beside a toolchain', line: 'cat ~/.cargo/credentials.toml' },
     { name: 'credentials beside own programs', line: 'cat ~/.local/share/keyrings/login.keyring' },
+    ...[
+      ['credentials in a folder that own programs need', '.local/share/uv/credentials/credentials.toml'],
+      ['token in a cache that can be written', '.cache/huggingface/token'],
+      ['keys of remote disks', '.config/rclone/rclone.conf'],
+      ['cookies of a browser', '.config/BraveSoftware/Default/Cookies'],
+      ['history of another shell', '.local/share/fish/fish_history'],
+      ['login of another agent', '.local/share/opencode/auth.json'],
+    ].map(([name = '', path]) => ({
+      name,
+      line: `cat ~/${path}`,
+      setup: `mkdir -p "$(dirname ~/${path})"; echo @SECRET > ~/${path}`,
+    })),
     { name: 'folder above own programs', line: 'cat ~/notes/diary.txt', isPlainRead: true },
     {
       name: 'folder of a program behind a link',
