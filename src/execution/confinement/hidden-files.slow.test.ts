@@ -32,6 +32,15 @@ describe('what rules hide is found', () => {
     expect(await find(`${cwd}/*/a/.env`, `${cwd}/a/*`)).toEqual(['a/x'])
   })
 
+  test('S08 a folder that is called objects like that of git is searched as any other', async () => {
+    const cwd = await temporary('hidden-')
+    write(cwd, { 'objects/a/x': '' })
+    const find = findIn(cwd)
+    expect(await find(`${cwd}/*.env`)).toEqual([])
+    write(cwd, { 'objects/a/.env': '' })
+    expect(await find(`${cwd}/*.env`)).toEqual(['objects/a/.env'])
+  })
+
   test('the target of a link is hidden, and a pipe with a name is, which no read-only mount closes', async () => {
     const cwd = await temporary('hidden-')
     write(cwd, { 'config/real': '' })

@@ -61,7 +61,7 @@ export function createHiddenFiles(): HiddenFiles {
       if (!content) continue
       if (at !== folder) search.repositories.push(...gitFoldersIn(at, content.names))
       for (const below of foldersIn(at, content, search))
-        if (installedNames.has(basename(below))) await searchInstalled(search, below)
+        if (isInstalled(basename(below), content)) await searchInstalled(search, below)
         else waiting.push(below)
     }
   }
@@ -122,7 +122,13 @@ interface FolderScan extends FolderContent {
   readonly ino: bigint
 }
 
-const installedNames = new Set(['node_modules', 'site-packages', 'objects'])
+const installedNames = new Set(['node_modules', 'site-packages'])
+
+/** Whether a folder with this name beside those is filled by a package manager, or by git with its objects. */
+function isInstalled(name: string, { names }: FolderContent): boolean {
+  return installedNames.has(name) || (name === 'objects' && ['HEAD', 'refs'].every((one) => names.includes(one)))
+}
+
 /** By which package managers know what they installed; for git's objects, the folder of packs. */
 const notes = ['.package-lock.json', '.modules.yaml', '.yarn-state.yml', '.yarn-integrity', 'pack']
 
