@@ -145,7 +145,7 @@ describe.skipIf(unavailable)(`covered files that another program replaces${skipp
     const { run } = await place({ cwd })
     const result = await run('echo ../evil > .git/commondir; sleep 20; echo went on')
     expect(result).toMatchObject({ stdout: '', exitCode: null })
-    expect(result.stderr).toContain('.git/commondir was created and removed again')
+    expect(result.stderr).toContain('.git/commondir was created and taken away again')
     expect(readdirSync(join(cwd, '.git'))).not.toContain('commondir')
   })
 })

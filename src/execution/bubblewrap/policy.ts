@@ -8,6 +8,7 @@ import { hiddenPaths } from './hidden-paths.ts'
 import { hasPlaceholderMark, isEmptyFolder, type Placeholders } from './placeholders.ts'
 import { privateFoldersRoot } from './private-folder.ts'
 import { isInside, type Protection, protectionOf, watchedIn } from './protected-paths.ts'
+import { asideOf } from './restore.ts'
 
 export interface SandboxPolicyOptions {
   /** Real paths, like all paths here. */
@@ -225,20 +226,31 @@ function createRepairs(): Repairs {
 
     end({ unwanted, misplacedLinks }) {
       running = Math.max(0, running - 1)
-      const candidates = [...unwanted.filter((path) => watched.has(path)), ...misplacedLinks]
-      const gone = [...new Set(candidates)].filter((path) => !ofUser.has(path) && !links.has(path) && isThere(path))
+      const isGone = (path: string): boolean => !ofUser.has(path) && !links.has(path) && isThere(path)
+      const made = unwanted.filter((path) => watched.has(path) && isGone(path))
+      const misplaced = misplacedLinks.filter((path) => isGone(path) && !made.includes(path))
       const changed = [...links].filter(([path, target]) => targetOf(path) !== target)
-      const paths = [...gone, ...changed.map(([path]) => path)]
+      // A person may have made it meanwhile, so nothing is lost.
+      const aside = new Map(
+        [...made, ...changed.map(([path]) => path).filter(isThere)].map((path) => [path, asideOf(path)]),
+      )
+      const paths = [...made, ...misplaced, ...changed.map(([path]) => path)]
       if (paths.length === 0) return undefined
       for (const path of paths) suspects.add(path)
+      const kept = (path: string): string => (aside.has(path) ? `; what was put there is in ${aside.get(path)}` : '')
       return {
         script: [
-          `rm -rf -- ${paths.map(shellQuote).join(' ')}`,
+          ...misplaced.map((path) => `rm -f -- ${shellQuote(path)}`),
+          ...[...aside].map(([path, to]) => `mv -- ${shellQuote(path)} ${shellQuote(to)}`),
           ...changed.map(([path, target]) => `ln -s -- ${shellQuote(target)} ${shellQuote(path)}`),
         ].join('\n'),
         notes: [
-          ...gone.map((path) => `${path} was created and removed again: it is protected`),
-          ...changed.map(([path]) => `${path} was changed and restored as the link it was: it is protected`),
+          ...[...made, ...misplaced].map(
+            (path) => `${path} was created and taken away again: it is protected${kept(path)}`,
+          ),
+          ...changed.map(
+            ([path]) => `${path} was changed and restored as the link it was: it is protected${kept(path)}`,
+          ),
         ],
       }
     },

@@ -32,7 +32,7 @@ function restoration(path: string, old: KeptFile | undefined): Restoration[] {
   if (!lstatSync(path, { throwIfNoEntry: false })) return [] // the other program removed it
   const now = fileAt(path)
   if (old && now && (old.content.equals(now.content) || isHarmless(path, old.content, now.content))) return []
-  const aside = `${path}.replaced-${randomBytes(4).toString('hex')}`
+  const aside = asideOf(path)
   const move = `mv -- ${shellQuote(path)} ${shellQuote(aside)}`
   const kept = `what was put there meanwhile is in ${aside}; compare them`
   if (!old) return [{ script: move, note: `${path} was taken away again: it is protected, and ${kept}` }]
@@ -40,6 +40,9 @@ function restoration(path: string, old: KeptFile | undefined): Restoration[] {
   const note = `${path} is as before the command again: ${kept}`
   return [{ script: `${move} && ${write}`, input: old.content, note }]
 }
+
+/** Where something is kept that was put at a protected path. */
+export const asideOf = (path: string): string => `${path}.replaced-${randomBytes(4).toString('hex')}`
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 const mostBytes = 1024 * 1024
