@@ -31,6 +31,7 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
   [['types.ts'], 'everything above'],
   [['index.ts'], 'everything above'],
   [['testing'], ['core', 'platform', 'providers', 'sessions', 'execution']],
+  [['otel'], ['core', 'platform']],
   [['workflow', 'chat'], 'everything above'],
   [
     ['rpc', 'acp'],

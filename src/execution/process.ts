@@ -1,4 +1,5 @@
 import type { Confinement, ExecutionContext, ExecutionHandle, SandboxSupport } from '../core/execution.ts'
+import { traceVariables } from '../platform/trace-context.ts'
 import type { CommandLimits } from './commands/command-shell.ts'
 import type { Commands } from './commands/commands.ts'
 import type { ConfinedCommands } from './confinement/engine.ts'
@@ -102,10 +103,12 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
       return handle
     },
 
-    async exec(handle, command, options = {}) {
+    async exec(handle, command, given = {}) {
       const state = stateOf(handle)
       if (onWindows()) throw new Error(noShell)
-      checkEnv(options.env)
+      checkEnv(given.env)
+      const traced = traceVariables()
+      const options = traced ? { ...given, env: { ...traced, ...given.env } } : given
       const { confinement } = options
       if (confinement && sandbox === 'off') throw await refusedOutside(confinement)
       if (confinement) return (await confinedOf(state)).run(command, confinement, options)

@@ -2,6 +2,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import type { Clock } from '../core/clock.ts'
 import type { ToolContext, ToolResult } from '../core/tool.ts'
 import { orAborted } from '../core/waiting.ts'
+import { traceContext } from '../platform/trace-context.ts'
 import { createCallDeadline } from './call-deadline.ts'
 import { defaultCallTimeout, defaultLongestCall, type McpServerConfig } from './config.ts'
 import { shortText, toErrorText } from './error-text.ts'
@@ -114,7 +115,9 @@ async function send(
 ): Promise<unknown> {
   const { callTimeout: silentMs = defaultCallTimeout, longestCall: totalMs = defaultLongestCall } = config
   const stopping = new AbortController()
-  const _meta = client.getProtocolEra() === 'modern' ? requests.logLevel : undefined
+  const level = client.getProtocolEra() === 'modern' ? requests.logLevel : undefined
+  const traced = traceContext()
+  const _meta = level || 'traceparent' in traced ? { ...level, ...traced } : undefined
   const deadline = createCallDeadline(clock, { silentMs, totalMs }, (why) => {
     limit.exceeded = why
     stopping.abort(new Error(why))

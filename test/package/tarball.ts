@@ -48,6 +48,7 @@ export function tarball(installed: () => InstalledPackage, targets: readonly Tar
       expect(targets.filter(({ types }) => !files.includes(types.slice(2)))).toEqual([])
       await linkPackage('@types/node', project) // for those whose options take parts of Node
       await linkPackage('zod', project) // for the example of the README
+      await linkPackage('@opentelemetry/api', project) // libero/otel is for programs that have it
       const readme = await readFile(join(root, 'README.md'), 'utf8')
       const [, example = ''] = /```ts\n(.*?)```/s.exec(readme) ?? []
       expect(example).toContain("from 'libero'")

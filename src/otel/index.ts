@@ -1,0 +1,4 @@
+/** `libero/otel`: traces and metrics of agents for OpenTelemetry. */
+
+export type { RedactorOptions } from '../platform/redact.ts'
+export { type TracingOptions, traceAgent } from './trace-agent.ts'
