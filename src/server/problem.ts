@@ -90,6 +90,8 @@ export const noSession = (name: string): Problem =>
 export const notOffered = (what: string): Problem =>
   new Problem(501, 'not_offered', `This server offers no ${what}: its host did not set that up`)
 
+export const parkedText = 'This session is parked after repeated crashes; POST …/unpark allows runs again'
+
 /** The problem to answer an error with; undefined for an error that the client must not see. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error
@@ -104,8 +106,7 @@ export function problemOf(error: unknown): Problem | undefined {
     )
   if (error instanceof LeaseLostError)
     return new Problem(409, 'lease_lost', 'Another program has taken this session over; read it again')
-  if (error instanceof SessionParkedError)
-    return new Problem(409, 'parked', 'This session is parked after repeated crashes; POST …/unpark allows runs again')
+  if (error instanceof SessionParkedError) return new Problem(409, 'parked', parkedText)
   if (error instanceof CodedError && error.code === 'InteractionAlreadyAnswered') return answeredBefore()
   if (error instanceof CodedError)
     return new Problem(409, error.code.replace(/[a-z](?=[A-Z])/g, '$&_').toLowerCase(), error.sentence)

@@ -67,6 +67,11 @@ export class SessionWork {
     return this.#jobs.get(id)?.served !== undefined
   }
 
+  /** The session as the run here has it open, so that it can be written during the run. */
+  session(id: string): Session | undefined {
+    return this.#jobs.get(id)?.session
+  }
+
   /** Throws if the tenant has so many runs that no further message is taken. */
   checkRoom(id: string, tenant: string | undefined): void {
     if (this.#jobs.has(id)) return
@@ -180,6 +185,7 @@ export class SessionWork {
       const session = await loadSession(store, job.id)
       const served = await agentFor({ session, summary, tenant: job.tenant })
       job.served = served
+      job.session = session
       onChange()
       try {
         if (!this.#isClosed) await served.agent.run()
@@ -189,6 +195,7 @@ export class SessionWork {
         else if (!(error instanceof AgentError) || error instanceof SessionParkedError) throw error
       } finally {
         delete job.served
+        delete job.session
         await served.close()
       }
     }
@@ -251,5 +258,6 @@ interface Job {
   isStopped?: boolean
   readonly tries?: number
   served?: ServedAgent
+  session?: Session
   done?: Promise<void>
 }

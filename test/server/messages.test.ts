@@ -137,3 +137,28 @@ test('SV20 closing leaves a run, and the next server continues it', async () => 
   const turns = (await first.store.read('s')).filter((entry) => entry.type === 'turn')
   expect(turns.map(({ turn }) => turn.role)).toEqual(['user', 'assistant'])
 })
+
+test('SV08 a session is renamed and labelled while a run is under way here', async () => {
+  const { provider, open, requests } = gated('Done.')
+  const { send, store } = await startServer({ provider: () => provider })
+  await send('POST', '/v1/sessions', { id: 's', message: 'Go' })
+  await until(() => requests.length === 1)
+  expect((await send('PATCH', '/v1/sessions/s', { title: 'Named' })).body.title).toBe('Named')
+  expect((await send('POST', '/v1/sessions/s/label', { text: 'here' })).status).toBe(200)
+  open()
+  await until(async () => (await store.find('s'))!.turns === 2)
+})
+
+test('SV04 a parked session takes no message until it is unparked', async () => {
+  const { send, store } = await startServer({ provider: () => scripted('Back.') })
+  const session = await createSession({ store, id: 's' })
+  await session.save()
+  await session.open()
+  await session.log.append({ type: 'parked', reason: 'it crashed three times' })
+  await session.release()
+  const refused = await send('POST', '/v1/sessions/s/messages', { content: 'Hi' })
+  expect([refused.status, refused.body.code]).toEqual([409, 'parked'])
+  expect((await send('POST', '/v1/sessions/s/unpark')).status).toBe(204)
+  const answered = await send('POST', '/v1/sessions/s/messages', { content: 'Hi' }, { prefer: 'wait=20' })
+  expect(answered.body.run.text).toBe('Back.')
+})

@@ -167,7 +167,7 @@ test('SV19 whatever is requested, there is no internal error, no byte of another
     }),
     { numRuns: rounds(800, 10_000) },
   )
-  expect([...counts.keys()]).toEqual(expect.arrayContaining([200, 201, 202, 204, 400, 404, 409]))
+  expect([...counts.keys()]).toEqual(expect.arrayContaining([200, 400, 404]))
   expect(errors.map(({ message }) => message)).toEqual([])
   expect(JSON.stringify(await Promise.all(['one', 'two', 'same'].map((id) => store.read(`beta.${id}`))))).toBe(before)
 })

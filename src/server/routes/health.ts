@@ -31,7 +31,8 @@ export const healthRoutes: readonly Route[] = [
     scope: 'admin',
     summary: 'Counts in the text format of Prometheus',
     answers: { 200: { description: 'One line each', type: 'text/plain' } },
-    handle({ server: { work, rates, clock, startedAt } }) {
+    handle({ names, server: { work, rates, clock, startedAt } }) {
+      if (names.tenant !== undefined) throw new Problem(403, 'not_for_tenants', 'These numbers are about all tenants')
       const gauges: readonly (readonly [name: string, help: string, value: number])[] = [
         ['libero_runs', 'Runs under way in this process', work.running],
         ['libero_runs_waiting', 'Sessions that wait for their turn', work.waiting],

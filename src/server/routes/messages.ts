@@ -1,4 +1,5 @@
 import { readEvents } from '../../events/read-events.ts'
+import { Problem, parkedText } from '../problem.ts'
 import { type Call, done, json, type Route } from '../route.ts'
 import { messageContent } from '../schemas.ts'
 import { sendMessage } from './send-message.ts'
@@ -92,7 +93,8 @@ export const messageRoutes: readonly Route[] = [
 
 async function postMessage(call: Call): Promise<Response> {
   const { params, body, request, names, server } = call
-  const { id, head } = await names.find(server.store, params.id!)
+  const { id, head, status } = await names.find(server.store, params.id!)
+  if (status === 'parked') throw new Problem(409, 'parked', parkedText)
   const mode = (body.mode ?? 'prompt') as 'prompt' | 'steer' | 'followUp'
   const clientKey = await sendMessage(call, id, { content: body.content, mode })
   const [, seconds] = /(?:^|[,;\s])wait=(\d{1,4})\b/.exec(request.headers.get('prefer') ?? '') ?? []

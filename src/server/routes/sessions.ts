@@ -83,9 +83,9 @@ export const sessionRoutes: readonly Route[] = [
     summary: 'Changes the title and tags',
     body: { type: 'object', additionalProperties: false, minProperties: 1, properties: detailsProperties },
     answers: { 200: { description: 'The session', schema: sessionSchema, example: exampleSession } },
-    async handle({ params, body, names, server: { store } }) {
+    async handle({ params, body, names, server: { store, work } }) {
       const { id } = await names.find(store, params.id!)
-      await checked((await loadSession(store, id)).setDetails(body))
+      await checked((work.session(id) ?? (await loadSession(store, id))).setDetails(body))
       return json(names.summary((await store.find(id))!))
     },
   },
@@ -165,9 +165,10 @@ export const sessionRoutes: readonly Route[] = [
         example: { seq: 12 },
       },
     },
-    async handle({ params, body, names, server: { store } }) {
+    async handle({ params, body, names, server: { store, work } }) {
       const { id } = await names.find(store, params.id!)
-      return json({ seq: await checked((await loadSession(store, id)).label(String(body.text))) })
+      const session = work.session(id) ?? (await loadSession(store, id))
+      return json({ seq: await checked(session.label(String(body.text))) })
     },
   },
   {
@@ -236,6 +237,8 @@ async function makeSession(call: Call): Promise<Response> {
   const { store } = server
   const { id: name = crypto.randomUUID(), message, ...details } = body
   const id = names.stored(String(name))
+  if (names.tenant !== undefined && details.folder !== undefined)
+    throw badRequest('Folders are of the machine of the server, which tenants cannot choose; leave folder out')
   if (await store.find(id)) throw exists(String(name))
   const tenant = names.tenant === undefined ? {} : { tenant: names.tenant }
   const session = await checked(createSession({ store, id, ...details, ...tenant }))
@@ -245,7 +248,9 @@ async function makeSession(call: Call): Promise<Response> {
   if (message !== undefined) await sendMessage(call, id, { content: message, mode: 'prompt' })
   const summary = await store.find(id)
   if (!summary) throw noSession(String(name))
-  return json(names.summary(summary), 201, { location: `/v1/sessions/${encodeURIComponent(String(name))}` })
+  return json(names.summary(summary), 201, {
+    location: `${server.options.basePath ?? ''}/v1/sessions/${encodeURIComponent(String(name))}`,
+  })
 }
 
 const exists = (name: string): Problem =>
