@@ -9,7 +9,7 @@ const at = (path: string, headers: Record<string, string> = {}, method = 'GET'):
   new Request(`http://127.0.0.1:4000${path}`, { method, headers })
 const bearer = { authorization: `Bearer ${token}` }
 
-test('SV10 every request needs the token, and none can be left out by mistake', async () => {
+test('SV85 every request needs the token, and none can be left out by mistake', async () => {
   const { server } = await startServer({ provider: () => scripted('x') })
   for (const headers of [
     {},
@@ -27,7 +27,7 @@ test('SV10 every request needs the token, and none can be left out by mistake', 
     expect(() => createServer({ store: {} as never, agentFor: async () => ({}) as never, auth })).toThrow(TypeError)
 })
 
-test('SV10 wrong tokens are reported and slowed down; the right one still works', async () => {
+test('SV85 wrong tokens are reported and slowed down; the right one still works', async () => {
   const clock = fakeClock()
   const { server, errors } = await startServer({ provider: () => scripted('x'), clock })
   const statuses: number[] = []
@@ -42,7 +42,7 @@ test('SV10 wrong tokens are reported and slowed down; the right one still works'
   expect((await server.fetch(at('/v1/sessions', { authorization: 'Bearer again' }))).status).toBe(401)
 })
 
-test('SV10 a token is traded for a cookie that scripts cannot read, with which changes need an own header', async () => {
+test('SV85 a token is traded for a cookie that scripts cannot read, with which changes need an own header', async () => {
   const { server } = await startServer({ provider: () => scripted('x') })
   const login = await server.fetch(at('/v1/login', bearer, 'POST'))
   const set = login.headers.get('set-cookie')!
@@ -63,7 +63,7 @@ test('SV10 a token is traded for a cookie that scripts cannot read, with which c
   expect(logout.headers.get('set-cookie')).toMatch(/^libero_session=; Max-Age=0;/)
 })
 
-test('SV13 another Host is refused before anything else, and so are pages of other origins', async () => {
+test('SV88 another Host is refused before anything else, and so are pages of other origins', async () => {
   const { server } = await startServer({
     provider: () => scripted('x'),
     allowedHosts: ['127.0.0.1', 'agents.example.com'],
@@ -110,7 +110,7 @@ test('SV13 another Host is refused before anything else, and so are pages of oth
   ).toThrow(/without wildcards/)
 })
 
-test('SV11 a caller may do what its scopes say', async () => {
+test('SV86 a caller may do what its scopes say', async () => {
   const { server } = await startServer({
     provider: () => scripted('x'),
     auth: { verify: ({ headers }) => ({ user: 'u', scopes: (headers.get('x-scopes') ?? '').split(' ') as never }) },
@@ -131,7 +131,7 @@ test('SV11 a caller may do what its scopes say', async () => {
   expect(await allowed('DELETE', '/v1/sessions/s', 'admin')).toBe(true)
 })
 
-test('SV14 bodies, streams, runs and messages are limited, with the time after which to try again', async () => {
+test('SV89 bodies, streams, runs and messages are limited, with the time after which to try again', async () => {
   const { provider } = {
     provider: () =>
       scripted(
@@ -164,14 +164,14 @@ test('SV14 bodies, streams, runs and messages are limited, with the time after w
   await Promise.all([again, streams[1]!].map(({ body }) => body!.cancel()))
 })
 
-test('SV14 a run that waits for its turn begins when another one ends', async () => {
+test('SV89 a run that waits for its turn begins when another one ends', async () => {
   const { send, store } = await startServer({ provider: () => scripted('ok'), limits: { runs: 1 } })
   const ids = ['a', 'b', 'c', 'd']
   await Promise.all(ids.map((id) => send('POST', '/v1/sessions', { id, message: 'Hi' })))
   await until(async () => (await Promise.all(ids.map((id) => store.find(id)))).every((one) => one!.turns === 2))
 })
 
-test('SV15 tenants get no agent that runs commands on this machine itself, unless the host trusts all of them', async () => {
+test('SV90 tenants get no agent that runs commands on this machine itself, unless the host trusts all of them', async () => {
   const options = {
     auth: { verify: () => ({ user: 'u', tenant: 'acme' }) },
     agentFor: async ({ session }: AgentForRequest) => {

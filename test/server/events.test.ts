@@ -36,7 +36,7 @@ const get = (path: string, headers: Record<string, string> = {}): Request =>
 
 const isEnd = ({ data }: Frame): boolean => data.entry?.type === 'run_ended'
 
-test('SV05 events replay from a number and go on live, facts before what is streamed after them', async () => {
+test('SV80 events replay from a number and go on live, facts before what is streamed after them', async () => {
   const { provider, open, requests } = gated([call('1', 'look', {})], 'Here it is, at last.')
   const { server, send, store } = await startServer({ provider: () => provider, tools: { look: tool('look') } })
   await send('POST', '/v1/sessions', { id: 's', message: 'Look' })
@@ -66,7 +66,7 @@ test('SV05 events replay from a number and go on live, facts before what is stre
   }
 })
 
-test('SV05 a client chooses types and whether deltas come, and gets a page of JSON if it prefers', async () => {
+test('SV80 a client chooses types and whether deltas come, and gets a page of JSON if it prefers', async () => {
   const { server, send } = await startServer({ provider: () => scripted('One.', 'Two.') })
   await send('POST', '/v1/sessions', { id: 's' })
   await send('POST', '/v1/sessions/s/messages', { content: 'a' }, { prefer: 'wait=20' })
@@ -84,7 +84,7 @@ test('SV05 a client chooses types and whether deltas come, and gets a page of JS
   expect((await send('GET', '/v1/sessions/s/events?after=-1')).status).toBe(400)
 })
 
-test('SV05 with children the events of sub-agents come too, under the name of their session', async () => {
+test('SV80 with children the events of sub-agents come too, under the name of their session', async () => {
   const spawn = tool('delegate', {
     gated: false,
     execute: async (
@@ -107,7 +107,7 @@ test('SV05 with children the events of sub-agents come too, under the name of th
   expect(JSON.stringify(all.filter(({ event }) => event === 'child'))).toContain('From below.')
 })
 
-test('SV23 one stream tells which sessions changed, over all of them', async () => {
+test('SV98 one stream tells which sessions changed, over all of them', async () => {
   const { server, send } = await startServer({ provider: () => scripted('x') })
   await send('POST', '/v1/sessions', { id: 'old' })
   const following = frames(await server.fetch(get('/v1/events')), ({ data }) => data.id === 'new' && data.turns === 2)
@@ -117,7 +117,7 @@ test('SV23 one stream tells which sessions changed, over all of them', async () 
   expect(all.every(({ data }) => data.id === 'new')).toBe(true)
 })
 
-test('SV05 a session that is deleted ends its streams with the reason', async () => {
+test('SV80 a session that is deleted ends its streams with the reason', async () => {
   const { server, send } = await startServer({ provider: () => scripted('x') })
   await send('POST', '/v1/sessions', { id: 's' })
   const following = frames(await server.fetch(get('/v1/sessions/s/events')), ({ event }) => event === 'failed')

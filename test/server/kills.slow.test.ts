@@ -9,7 +9,7 @@ import { token } from './server-kit.ts'
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('SV16 clients that come and go, on a server that is killed twice, all end with the log, and no prompt is doubled', {
+test('SV91 clients that come and go, on a server that is killed twice, all end with the log, and no prompt is doubled', {
   timeout: 300_000,
 }, async () => {
   const sessions = rounds(5, 20)

@@ -10,7 +10,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 
 // `npm run soak server`: 200 sessions for ten minutes.
-test('SV24 under steady work every message is answered, streams are given back, and memory stays flat', {
+test('SV99 under steady work every message is answered, streams are given back, and memory stays flat', {
   timeout: 900_000,
 }, async () => {
   const sessions = rounds(8, 200)

@@ -4,7 +4,7 @@ import { createSession } from '../../src/index.ts'
 import { call, scripted } from '../../src/testing/index.ts'
 import { gated, startServer, tool, until } from './server-kit.ts'
 
-test('SV01 a message is accepted, and answered although its client has gone', async () => {
+test('SV76 a message is accepted, and answered although its client has gone', async () => {
   const { send, store, errors } = await startServer({ provider: () => scripted('Noon.') })
   const made = await send('POST', '/v1/sessions', { id: 'clock', tags: ['time'], message: 'What time is it?' })
   expect([made.status, made.body.id, made.body.tags]).toEqual([201, 'clock', ['time']])
@@ -16,7 +16,7 @@ test('SV01 a message is accepted, and answered although its client has gone', as
   expect(errors).toEqual([])
 })
 
-test('SV02 requests with the same Idempotency-Key are one message, before and after it was answered', async () => {
+test('SV77 requests with the same Idempotency-Key are one message, before and after it was answered', async () => {
   const { send, store } = await startServer({ provider: () => scripted('One.', 'Two.') })
   await send('POST', '/v1/sessions', { id: 's' })
   const post = () =>
@@ -29,7 +29,7 @@ test('SV02 requests with the same Idempotency-Key are one message, before and af
   expect((await store.find('s'))?.attention).toBeUndefined()
 })
 
-test('SV03 Prefer: wait answers when the run has ended, and with 202 when that takes longer', async () => {
+test('SV78 Prefer: wait answers when the run has ended, and with 202 when that takes longer', async () => {
   const { provider, open } = gated('Late.')
   const { send } = await startServer({ provider: () => provider })
   await send('POST', '/v1/sessions', { id: 's' })
@@ -50,7 +50,7 @@ test('SV03 Prefer: wait answers when the run has ended, and with 202 when that t
   expect((await waiting).body.run).toEqual({ status: 'completed', stop: 'end', text: 'Late.' })
 })
 
-test('SV04 during a run a steering message comes before the next model call, a prompt after the run', async () => {
+test('SV79 during a run a steering message comes before the next model call, a prompt after the run', async () => {
   const { provider, open, requests } = gated([call('1', 'look', {})], 'Then tea.', 'And cake.')
   const { send, store } = await startServer({ provider: () => provider, tools: { look: tool('look') } })
   await send('POST', '/v1/sessions', { id: 's', message: 'Plan the day' })
@@ -65,7 +65,7 @@ test('SV04 during a run a steering message comes before the next model call, a p
   expect(texts).toEqual(['Plan the day', 'Tea, please', 'Then tea.', 'With cake', 'And cake.'])
 })
 
-test('SV04 a bad message is refused, and nothing is stored', async () => {
+test('SV79 a bad message is refused, and nothing is stored', async () => {
   const { send, store } = await startServer({ provider: () => scripted('x') })
   await send('POST', '/v1/sessions', { id: 's' })
   const head = (await store.find('s'))!.head
@@ -89,7 +89,7 @@ test('SV04 a bad message is refused, and nothing is stored', async () => {
   expect((await store.find('s'))!).toMatchObject({ head, status: 'idle' })
 })
 
-test('SV07 stop ends the run under way here, and what had not been delivered waits for the next message', async () => {
+test('SV82 stop ends the run under way here, and what had not been delivered waits for the next message', async () => {
   const { provider, requests } = gated('never', 'Again.')
   const { send, store } = await startServer({ provider: () => provider })
   await send('POST', '/v1/sessions', { id: 's', message: 'Go' })
@@ -103,7 +103,7 @@ test('SV07 stop ends the run under way here, and what had not been delivered wai
   expect((await store.find('s'))!.head).toBe((await store.read('s')).length)
 })
 
-test('SV18 stop reaches a run in another process, here another store object and server', async () => {
+test('SV93 stop reaches a run in another process, here another store object and server', async () => {
   const { provider, requests } = gated('never')
   const first = await startServer({ provider: () => provider })
   const second = await startServer({ store: first.store, provider: (): Provider => scripted('x') })
@@ -114,7 +114,7 @@ test('SV18 stop reaches a run in another process, here another store object and 
   expect((await first.store.read('s')).at(-1)).toMatchObject({ type: 'run_ended', status: 'aborted' })
 })
 
-test('SV20 start continues what waits and what an ended process left, once', async () => {
+test('SV95 start continues what waits and what an ended process left, once', async () => {
   const { store } = await startServer({ provider: () => scripted('x') })
   for (const id of ['mail', 'plain']) await (await createSession({ store, id })).setDetails({ title: id })
   await store.send('mail', { clientKey: 'k', mode: 'prompt', content: [{ type: 'text', text: 'Hi' }] })
@@ -124,7 +124,7 @@ test('SV20 start continues what waits and what an ended process left, once', asy
   expect((await store.find('plain'))!.turns).toBe(0)
 })
 
-test('SV20 closing leaves a run, and the next server continues it', async () => {
+test('SV95 closing leaves a run, and the next server continues it', async () => {
   const { provider, requests } = gated('never')
   const first = await startServer({ provider: () => provider })
   await first.send('POST', '/v1/sessions', { id: 's', message: 'Go' })
@@ -138,7 +138,7 @@ test('SV20 closing leaves a run, and the next server continues it', async () => 
   expect(turns.map(({ turn }) => turn.role)).toEqual(['user', 'assistant'])
 })
 
-test('SV08 a session is renamed and labelled while a run is under way here', async () => {
+test('SV83 a session is renamed and labelled while a run is under way here', async () => {
   const { provider, open, requests } = gated('Done.')
   const { send, store } = await startServer({ provider: () => provider })
   await send('POST', '/v1/sessions', { id: 's', message: 'Go' })
@@ -149,7 +149,7 @@ test('SV08 a session is renamed and labelled while a run is under way here', asy
   await until(async () => (await store.find('s'))!.turns === 2)
 })
 
-test('SV04 a parked session takes no message until it is unparked', async () => {
+test('SV79 a parked session takes no message until it is unparked', async () => {
   const { send, store } = await startServer({ provider: () => scripted('Back.') })
   const session = await createSession({ store, id: 's' })
   await session.save()

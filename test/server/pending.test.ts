@@ -19,7 +19,7 @@ async function waiting() {
   return { ...started, pending: body.pending }
 }
 
-test('SV06 what waits is listed over all sessions, with what would run and its digest', async () => {
+test('SV81 what waits is listed over all sessions, with what would run and its digest', async () => {
   const { pending, send } = await waiting()
   expect(pending).toMatchObject([
     { session: 's', root: 's', title: 'Release', name: 'publish', input: { to: 'npm' }, isQuestion: false },
@@ -29,7 +29,7 @@ test('SV06 what waits is listed over all sessions, with what would run and its d
   expect((await send('GET', '/v1/pending?session=s')).body.pending).toEqual(pending)
 })
 
-test('SV06 an allow needs the digest of what was shown, is signed in the name of the verified user, and the run goes on', async () => {
+test('SV81 an allow needs the digest of what was shown, is signed in the name of the verified user, and the run goes on', async () => {
   const { pending, send, store } = await waiting()
   const [{ callId, digest }] = pending
   const path = `/v1/sessions/s/answers/${callId}`
@@ -54,7 +54,7 @@ test('SV06 an allow needs the digest of what was shown, is signed in the name of
   expect(JSON.stringify(entries)).toContain('publish done')
 })
 
-test('SV06 a denial reaches the model with the note of the person', async () => {
+test('SV81 a denial reaches the model with the note of the person', async () => {
   const { pending, send, store } = await waiting()
   const answered = await send('POST', `/v1/sessions/s/answers/${pending[0].callId}`, {
     decision: 'deny',

@@ -16,7 +16,7 @@ async function withSessions() {
 
 const ids = ({ body }: { body: { sessions: { id: string }[] } }) => body.sessions.map(({ id }) => id)
 
-test('SV08 sessions are listed by filter and cursor, the last changed first', async () => {
+test('SV83 sessions are listed by filter and cursor, the last changed first', async () => {
   const { send } = await withSessions()
   expect(ids(await send('GET', '/v1/sessions'))[0]).toBe('a')
   expect(ids(await send('GET', '/v1/sessions?tag=x')).sort()).toEqual(['a', 'b'])
@@ -31,7 +31,7 @@ test('SV08 sessions are listed by filter and cursor, the last changed first', as
     expect((await send('GET', `/v1/sessions?${wrong}`)).status, wrong).toBe(400)
 })
 
-test('SV08 a session is read with its head as ETag, renamed, tagged, labelled and deleted', async () => {
+test('SV83 a session is read with its head as ETag, renamed, tagged, labelled and deleted', async () => {
   const { send, store } = await withSessions()
   const shown = await send('GET', '/v1/sessions/a')
   expect(shown.body).toMatchObject({ id: 'a', status: 'idle', turns: 2, pending: [] })
@@ -49,7 +49,7 @@ test('SV08 a session is read with its head as ETag, renamed, tagged, labelled an
   expect((await send('DELETE', '/v1/sessions/a')).status).toBe(404)
 })
 
-test('SV08 a session is forked and rewound by entry number', async () => {
+test('SV83 a session is forked and rewound by entry number', async () => {
   const { send, store } = await withSessions()
   const head = (await store.find('a'))!.head
   const fork = await send('POST', '/v1/sessions/a/fork', { at: 3, id: 'copy' })
@@ -61,7 +61,7 @@ test('SV08 a session is forked and rewound by entry number', async () => {
   expect((await send('POST', '/v1/sessions/a/rewind', { to: 10_000 })).status).toBe(400)
 })
 
-test('SV08 entries are read by range, and an index names all of them', async () => {
+test('SV83 entries are read by range, and an index names all of them', async () => {
   const { send, store } = await withSessions()
   const all = await store.read('a')
   const { body } = await send('GET', '/v1/sessions/a/entries?after=1&before=4')
@@ -72,7 +72,7 @@ test('SV08 entries are read by range, and an index names all of them', async () 
   expect(index.body.rows).toContainEqual([expect.any(Number), 'turn:assistant', expect.any(Number)])
 })
 
-test('SV08 an export can be imported under another id, and a text that is none is refused', async () => {
+test('SV83 an export can be imported under another id, and a text that is none is refused', async () => {
   const { send, store } = await withSessions()
   const { body: text } = await send('GET', '/v1/sessions/a/export')
   const made = await send('POST', '/v1/sessions/import?id=again', text, { 'content-type': 'application/jsonl' })
@@ -83,7 +83,7 @@ test('SV08 an export can be imported under another id, and a text that is none i
   expect((await send('POST', '/v1/sessions/import?id=a', text)).body.code).toBe('session_exists')
 })
 
-test('SV08 blobs are downloads that cannot run as a page, and drafts are kept until they are removed', async () => {
+test('SV83 blobs are downloads that cannot run as a page, and drafts are kept until they are removed', async () => {
   const { send, store } = await withSessions()
   const name = await store.blobs('a').put(new TextEncoder().encode('<script>1</script>'))
   const blob = await send('GET', `/v1/sessions/a/blobs/${encodeURIComponent(name)}`)
@@ -96,7 +96,7 @@ test('SV08 blobs are downloads that cannot run as a page, and drafts are kept un
   expect((await send('GET', '/v1/sessions/b/draft')).body).toEqual({ text: 'And then' })
 })
 
-test('SV22 usage adds up what sessions cost, by day, kind or folder', async () => {
+test('SV97 usage adds up what sessions cost, by day, kind or folder', async () => {
   const { send } = await withSessions()
   const { body } = await send('GET', '/v1/usage?by=kind')
   expect(body.total).toMatchObject({ sessions: 3, turns: 2 })
@@ -104,7 +104,7 @@ test('SV22 usage adds up what sessions cost, by day, kind or folder', async () =
   expect(Object.keys((await send('GET', '/v1/usage')).body.groups)).toEqual([new Date().toISOString().slice(0, 10)])
 })
 
-test('SV09 what is wrong with a request is a problem with a code and a sentence', async () => {
+test('SV84 what is wrong with a request is a problem with a code and a sentence', async () => {
   const { send } = await withSessions()
   const missing = await send('GET', '/v1/sessions/none')
   expect(missing.headers.get('content-type')).toBe('application/problem+json')
@@ -123,7 +123,7 @@ test('SV09 what is wrong with a request is a problem with a code and a sentence'
   expect((await send('POST', '/v1/sessions/a/messages', deep, { 'content-type': 'application/json' })).status).toBe(400)
 })
 
-test('SV21 health, readiness and metrics are there', async () => {
+test('SV96 health, readiness and metrics are there', async () => {
   const { send, server } = await withSessions()
   const open = async (path: string) => (await server.fetch(new Request(`http://127.0.0.1${path}`))).status
   expect([await open('/healthz'), await open('/readyz'), await open('/metrics')]).toEqual([200, 200, 401])

@@ -37,7 +37,7 @@ async function twoTenants() {
   return started
 }
 
-test('SV12 tenants have names of their own: each sees its session of the same name, and only its own list', async () => {
+test('SV87 tenants have names of their own: each sees its session of the same name, and only its own list', async () => {
   const { send } = await twoTenants()
   for (const tenant of ['acme', 'beta']) {
     const own = { 'x-tenant': tenant }
@@ -58,7 +58,7 @@ test('SV12 tenants have names of their own: each sees its session of the same na
   expect([foreign.status, foreign.body.code]).toEqual([none.status, none.body.code])
 })
 
-test('SV12 a tenant whose name has a dot is refused, so that no tenant can begin like another', async () => {
+test('SV87 a tenant whose name has a dot is refused, so that no tenant can begin like another', async () => {
   const { send, errors } = await startServer({
     provider: () => scripted('x'),
     auth: { verify: () => ({ user: 'u', tenant: 'acme.one' }) },
@@ -67,7 +67,7 @@ test('SV12 a tenant whose name has a dot is refused, so that no tenant can begin
   expect(errors[0]!.message).toMatch(/a tenant has letters, digits/)
 })
 
-test('SV19 whatever is requested, there is no internal error, no byte of another tenant, and nothing of it changes', {
+test('SV94 whatever is requested, there is no internal error, no byte of another tenant, and nothing of it changes', {
   timeout: 600_000,
 }, async () => {
   const { server, store, errors } = await twoTenants()
