@@ -12,12 +12,16 @@ import type { ServerOptions } from './server-options.ts'
 import { SessionChanges } from './session-changes.ts'
 import { SessionNames } from './session-names.ts'
 import { type ServedAgent, SessionWork } from './session-work.ts'
+import { Webhooks } from './webhooks/webhooks.ts'
 
 /** Agents over HTTP: send, answer, stop, and follow by number. */
 export interface LiberoServer {
   /** Answers a request. Never rejects. */
   fetch(request: Request): Promise<Response>
-  /** Continues the work of sessions that need attention, now and whenever some do. Optional: messages are worked on without it. */
+  /**
+   * Continues the work of sessions that need attention, now and whenever some do, and delivers webhooks. Optional:
+   * messages are worked on without it.
+   */
   start(): Promise<void>
   /** Ends all streams and leaves all runs, which the next start continues. Does not close the store. */
   close(): Promise<void>
@@ -68,11 +72,11 @@ export function createServer(options: ServerOptions): LiberoServer {
 
   return {
     fetch: answer,
-    start: () => work.start(),
+    start: async () => void (await Promise.all([work.start(), context.server.webhooks.start()])),
     async close() {
       closing.abort()
       for (const end of context.server.openStreams) end()
-      await work.close()
+      await Promise.all([work.close(), context.server.webhooks.close()])
     },
   }
 }
@@ -110,6 +114,7 @@ function contextOf(options: ServerOptions): Context {
   })
   const server: ServerContext = {
     ...{ options, store, work, changes, limits, clock },
+    webhooks: new Webhooks({ store, changes, clock, onError, options: options.webhooks ?? {} }),
     routes: allRoutes,
     authorityFor: options.authorityFor ?? noAuthority,
     drafts: options.drafts ?? memoryDrafts(),

@@ -5,6 +5,7 @@ import type { Route } from './route.ts'
 import type { ServerDrafts, ServerOptions } from './server-options.ts'
 import type { SessionChanges } from './session-changes.ts'
 import type { AuthorityFor, SessionWork } from './session-work.ts'
+import type { Webhooks } from './webhooks/webhooks.ts'
 
 /** What the routes of one server share. */
 export interface ServerContext {
@@ -13,6 +14,7 @@ export interface ServerContext {
   readonly store: SessionStore
   readonly work: SessionWork
   readonly changes: SessionChanges
+  readonly webhooks: Webhooks
   readonly authorityFor: AuthorityFor
   readonly drafts: ServerDrafts
   readonly limits: ServerLimits

@@ -6,6 +6,7 @@ import type { Caller, ServerAuth } from './caller.ts'
 import type { HostGuardOptions } from './host-guard.ts'
 import type { ServerLimits } from './rate-limits.ts'
 import type { AgentForRequest, AuthorityFor, ServedAgent } from './session-work.ts'
+import type { WebhookOptions } from './webhooks/webhook.ts'
 
 /** The options of `createServer`. */
 export interface ServerOptions extends HostGuardOptions {
@@ -29,6 +30,8 @@ export interface ServerOptions extends HostGuardOptions {
   readonly join?: JoinRun
   /** Whether the server continues a session that needs attention by itself. Default: every one. */
   readonly mayContinue?: (summary: SessionSummary) => boolean
+  /** Where webhooks may lead to. Default: to public https addresses. */
+  readonly webhooks?: WebhookOptions
   /** Lets tenants run commands on this machine itself, without a container around them. */
   readonly trustsAllUsers?: boolean
   readonly clock?: Clock

@@ -1,5 +1,6 @@
 import type { SessionStore, SessionSummary } from '../core/store.ts'
 import { badRequest, noSession } from './problem.ts'
+import { isWebhookId, webhookPrefix } from './webhooks/webhook.ts'
 
 /**
  * The ids of a tenant's sessions. The store has `<tenant>.<name>`; clients send and see only the name, so that a client
@@ -24,6 +25,8 @@ export class SessionNames {
       throw badRequest(
         `A session id has 1 to 200 characters and no control characters, got ${JSON.stringify(name.slice(0, 60))}`,
       )
+    if (isWebhookId(this.#prefix + name))
+      throw badRequest(`Ids of sessions cannot begin with ${webhookPrefix}: webhooks are kept there`)
     return this.#prefix + name
   }
 
@@ -45,6 +48,7 @@ export class SessionNames {
 
   /** Sub-agents belong to the tenant of their root session. */
   async owns(store: SessionStore, summary: SessionSummary): Promise<boolean> {
+    if (isWebhookId(summary.id)) return false
     if (this.tenant === undefined) return true
     let root: SessionSummary | undefined = summary
     for (let depth = 0; root?.parent !== undefined && depth < 64; depth++) root = await store.find(root.parent)

@@ -45,7 +45,7 @@ const statuses: Readonly<Record<string, SessionStatus>> = {
   completed: 'idle',
 }
 
-/** Whether a session is kept until it is deleted by name: an open agent, and the log of the schedules. */
+/** Whether a session is kept until it is deleted by name: an open agent, a webhook, and the log of the schedules. */
 export function isPersistent({ id, kind }: Pick<SessionSummary, 'id' | 'kind'>): boolean {
-  return kind === 'agent' || kind === 'schedules' || id === 'libero.schedules' // old logs of schedules have no kind
+  return ['agent', 'schedules', 'webhook'].includes(kind ?? '') || id === 'libero.schedules' // old logs of schedules have no kind
 }

@@ -15,6 +15,6 @@ const oneOf = (letters: string): string => letters[randomInt(letters.length)]!
 /** Whether a session belongs to an agent, which `libero agents` manages. */
 export const isAgentId = (id: string): boolean => id.startsWith('agent-')
 
-/** Whether `libero sessions` shows a session: not those of agents and of schedules. Old logs of schedules have no kind. */
+/** Whether `libero sessions` shows a session: not those of agents, schedules and webhooks. Old logs of schedules have no kind. */
 export const isOwnSession = ({ id, kind }: Pick<SessionSummary, 'id' | 'kind'>): boolean =>
-  !isAgentId(id) && kind !== 'schedules' && id !== 'libero.schedules'
+  !isAgentId(id) && kind !== 'schedules' && kind !== 'webhook' && id !== 'libero.schedules'

@@ -7,6 +7,7 @@ import { messageRoutes } from './messages.ts'
 import { pendingRoutes } from './pending.ts'
 import { sessionContentRoutes } from './session-content.ts'
 import { sessionRoutes } from './sessions.ts'
+import { webhookRoutes } from './webhooks.ts'
 
 /** All routes of a server: the router and the OpenAPI document are made from this list. */
 export const allRoutes: readonly Route[] = [
@@ -18,4 +19,5 @@ export const allRoutes: readonly Route[] = [
   ...eventRoutes,
   ...pendingRoutes,
   ...aboutRoutes,
+  ...webhookRoutes,
 ]

@@ -1,0 +1,272 @@
+import type { Clock } from '../../core/clock.ts'
+import { LeaseLostError, messageOf, SessionBusyError, SessionNotFoundError } from '../../core/errors.ts'
+import type { SessionStore, SessionSummary } from '../../core/store.ts'
+import { sleep } from '../../core/waiting.ts'
+import { parentLeaseOf } from '../../sessions/family.ts'
+import { eachEntry, eachEntryBackwards } from '../../sessions/history.ts'
+import { SessionNames } from '../session-names.ts'
+import type { WebhookPoster } from './post-webhook.ts'
+import { signedHeaders } from './sign-webhook.ts'
+import { isWebhookId, webhookName } from './webhook.ts'
+import type { Cursor, WebhookBook } from './webhook-book.ts'
+import { type EventEntry, isEvent, type WebhookMessage, webhookMessage } from './webhook-message.ts'
+
+interface WebhookDeliveryOptions {
+  readonly book: WebhookBook
+  readonly tenant: string | undefined
+  readonly store: SessionStore
+  readonly poster: WebhookPoster
+  readonly clock: Clock
+  readonly onError: (error: Error) => void
+}
+
+/** A session that is being looked at or delivered. */
+interface Lane {
+  summary: SessionSummary
+  /** The session has changed since. */
+  isAgain: boolean
+  /** The entry before the event that is being delivered. */
+  position?: Cursor
+}
+
+/** An event is tried again for so long, and at least `leastTries` times if it was older when a server first tried. */
+const retryForMs = 3 * 86_400_000
+const leastTries = 5
+const firstRetryMs = 2000
+const longestRetryMs = 2 * 3_600_000
+
+/** Requests under way at a time, and sessions; of further ones a later sweep takes care. */
+const maxRequests = 4
+const maxLanes = 1000
+
+/** Clocks of machines may differ by so much, and an entry may be stored so long after its time, before an event could be missed. */
+const toleranceMs = 86_400_000
+/** When a page is written. */
+const pageEveryMs = 2 * toleranceMs
+const pageEveryMoves = 1000
+
+/** Delivers the events of sessions to one webhook: at least once, and those of a session in their order. */
+export class WebhookDelivery {
+  /** Some sessions that have changed may not have been looked at: the next sweep begins at `since`. */
+  isBehind = true
+  readonly #options: WebhookDeliveryOptions
+  readonly #names: SessionNames
+  readonly #lanes = new Map<string, Lane>()
+  readonly #work = new Set<Promise<void>>()
+  /** How far each session was looked at. */
+  readonly #seen = new Map<string, Cursor>()
+  readonly #closing = new AbortController()
+  /** The lease, only while something is delivered: a session that kills its process is recognized by being held alone. */
+  #held: { readonly taken: Promise<void>; readonly stop: AbortController } | undefined
+  #released: Promise<void> = Promise.resolve()
+  #requests = 0
+  readonly #waiting: (() => void)[] = []
+  #isFailing = false
+
+  constructor(options: WebhookDeliveryOptions) {
+    this.#options = options
+    this.#names = new SessionNames(options.tenant)
+  }
+
+  /** Looks at a session that may have changed, and delivers what it has. */
+  notice(summary: SessionSummary): void {
+    const { id, head } = summary
+    if (this.#closing.signal.aborted || isWebhookId(id) || !id.startsWith(this.#names.prefix)) return
+    const known = this.#lanes.get(id)
+    if (known) Object.assign(known, { summary, isAgain: true })
+    else if (head <= (this.#seenOf(summary) ?? -1)) return
+    else if (this.#lanes.size >= maxLanes) this.isBehind = true
+    else {
+      const lane = { summary, isAgain: true }
+      this.#lanes.set(id, lane)
+      this.#do(() => this.#deliverLane(lane).finally(() => this.#lanes.delete(id)))
+    }
+  }
+
+  /** Before a sweep: reads what other processes delivered. Resolves with the time at which the sweep has to begin. */
+  async beginSweep(recently: number): Promise<number> {
+    if (!this.isBehind) return recently
+    const { book, store } = this.#options
+    await book.read()
+    this.isBehind = false
+    for (const id of book.outstanding) {
+      const summary = await store.find(id)
+      if (summary) this.notice(summary)
+    }
+    return book.since
+  }
+
+  /** After a sweep: writes a page if it is time. */
+  tidy(): void {
+    const { book, store, clock } = this.#options
+    const isDue = (): boolean => clock.now() - book.since > pageEveryMs || book.moves >= pageEveryMoves
+    const isSettled = (): boolean => !this.isBehind && [...this.#lanes.values()].every(({ position }) => position)
+    if (!isDue() || !isSettled()) return
+    this.#do(async () => {
+      await this.#hold()
+      const since = Math.max(book.since, clock.now() - toleranceMs)
+      const kept = new Map<string, Cursor>()
+      for (const [id, cursor] of book.cursors) {
+        const updatedAt = (await store.find(id))?.updatedAt ?? 0
+        if (updatedAt >= since) kept.set(id, cursor)
+      }
+      for (const [id, { position }] of this.#lanes) if (position) kept.set(id, position)
+      // Another process may have written one, and a session may have come that was not looked at yet.
+      if (!isDue() || !isSettled()) return
+      await book.writePage(since, kept, [...this.#lanes.keys()])
+      for (const id of this.#seen.keys()) if (!kept.has(id)) this.#seen.delete(id)
+    })
+  }
+
+  /** Stops at once. What was not delivered stays undelivered. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    while (this.#work.size > 0) await Promise.all(this.#work)
+  }
+
+  /** Gives the lease back when no work is left. */
+  #do(work: () => Promise<void>): void {
+    const done: Promise<void> = work()
+      .catch((error) => this.#failed(error))
+      .then(() => this.#releaseAfter(done))
+    this.#work.add(done)
+  }
+
+  async #releaseAfter(work: Promise<void>): Promise<void> {
+    const held = this.#held
+    if (held && this.#work.size === 1) {
+      this.#held = undefined
+      this.#released = held.taken.then(() => this.#options.book.release()).catch(() => {}) // it ends by itself
+      await this.#released
+    }
+    this.#work.delete(work)
+  }
+
+  #failed(error: unknown): void {
+    this.isBehind = true
+    // What was written is unknown: all begin again with what the store has.
+    this.#held?.stop.abort(error)
+    const isExpected = [SessionBusyError, LeaseLostError, SessionNotFoundError].some((one) => error instanceof one)
+    if (isExpected || this.#closing.signal.aborted) return
+    this.#options.onError(new Error(`${this.#name} could not be looked after: ${messageOf(error)}`, { cause: error }))
+  }
+
+  get #name(): string {
+    return `Webhook "${webhookName(this.#options.book.id)}"`
+  }
+
+  async #deliverLane(lane: Lane): Promise<void> {
+    while (lane.isAgain) {
+      lane.isAgain = false
+      if (await this.#names.owns(this.#options.store, lane.summary)) await this.#deliverAll(lane, lane.summary)
+    }
+  }
+
+  async #deliverAll(lane: Lane, summary: SessionSummary): Promise<void> {
+    const { book } = this.#options
+    const { id, createdAt: of } = summary
+    const known = Math.max(this.#seenOf(summary) ?? -1, book.cursorOf(summary) ?? -1)
+    for (let after = known < 0 ? await this.#start(id) : known; ; ) {
+      const { event, last } = await this.#nextEvent(summary, after)
+      if (!event) return void this.#seen.set(id, { seq: last, of })
+      lane.position = { seq: event.seq - 1, of }
+      await this.#hold()
+      const cursor = book.cursorOf(summary) ?? 0
+      // Else another process has delivered it.
+      if (cursor < event.seq) {
+        await this.#deliver(event, summary)
+        await book.move(summary, event.seq)
+      }
+      after = Math.max(cursor, event.seq)
+      delete lane.position
+    }
+  }
+
+  #seenOf({ id, createdAt }: SessionSummary): number | undefined {
+    const seen = this.#seen.get(id)
+    return seen?.of === createdAt ? seen.seq : undefined
+  }
+
+  /** The last entry from before the webhook was made, or that a fork shares with its original. */
+  async #start(id: string): Promise<number> {
+    const { book, store } = this.#options
+    for await (const entry of eachEntryBackwards(store, id))
+      if (entry.at < book.since || (entry.type === 'state' && entry.owner === 'fork')) return entry.seq
+    return 0
+  }
+
+  async #nextEvent({ id, parent }: SessionSummary, after: number): Promise<{ event?: EventEntry; last: number }> {
+    const { book, store } = this.#options
+    let last = after
+    for await (const entry of eachEntry(store, id, { after })) {
+      if (isEvent(entry, book.webhook.events, parent !== undefined)) return { event: entry, last }
+      last = entry.seq
+    }
+    return { last }
+  }
+
+  /** Resolves when the receiver has accepted the event, or when it is given up. Rejects if it stays undelivered for now. */
+  async #deliver(entry: EventEntry, { id }: SessionSummary): Promise<void> {
+    const { store, clock, onError } = this.#options
+    const root = (await parentLeaseOf(store, id))?.holder
+    const message = webhookMessage(entry, this.#names.shown(id), root && this.#names.shown(root))
+    for (let tries = 1; ; tries++) {
+      const problem = await this.#post(message)
+      if (problem === undefined) return void (this.#isFailing = false)
+      if (clock.now() - entry.at >= retryForMs && tries >= leastTries)
+        return onError(new Error(`${this.#name} was not told about an event within 3 days: ${problem}`))
+      if (!this.#isFailing) onError(new Error(`${this.#name} is tried again, its receiver failed: ${problem}`))
+      this.#isFailing = true
+      await sleep(retryMs(tries), { clock, signals: [this.#signal] })
+      if (!(await store.find(id))) return // a deleted session tells nothing more
+    }
+  }
+
+  /** Why the receiver has not accepted the message; undefined if it has. */
+  async #post(message: WebhookMessage): Promise<string | undefined> {
+    const { book, store, clock, poster } = this.#options
+    while (this.#requests >= maxRequests) await new Promise<void>((resolve) => void this.#waiting.push(resolve))
+    this.#requests++
+    const signal = this.#signal
+    try {
+      signal.throwIfAborted()
+      // Another process may have deleted the webhook.
+      if (!(await store.find(book.id))) throw new SessionNotFoundError(book.id)
+      const { url, secret } = book.webhook
+      const headers = await signedHeaders(secret, { ...message, now: clock.now() })
+      const problem = await poster.post({ url, headers, body: message.body, signal })
+      if (problem !== undefined) signal.throwIfAborted()
+      return problem
+    } finally {
+      this.#requests--
+      this.#waiting.shift()?.()
+    }
+  }
+
+  get #signal(): AbortSignal {
+    const { signal } = this.#closing
+    return this.#held ? AbortSignal.any([signal, this.#held.stop.signal]) : signal
+  }
+
+  /** Takes the lease, unless it is held. */
+  async #hold(): Promise<void> {
+    this.#closing.signal.throwIfAborted()
+    if (!this.#held) {
+      const stop = new AbortController()
+      const taken = this.#released.then(() => this.#options.book.hold((error) => stop.abort(error)))
+      this.#held = { stop, taken }
+    }
+    const held = this.#held
+    try {
+      await held.taken
+    } catch (error) {
+      if (this.#held === held) this.#held = undefined // the next one tries again
+      throw error
+    }
+    held.stop.signal.throwIfAborted()
+  }
+}
+
+/** Grows, with jitter, so that receivers that failed together are not asked together. */
+const retryMs = (tries: number): number =>
+  Math.min(longestRetryMs, firstRetryMs * 4 ** Math.min(tries - 1, 10)) * (0.5 + Math.random() / 2)

@@ -1,0 +1,393 @@
+import { Webhook } from 'standardwebhooks'
+import { expect, test } from 'vitest'
+import { createMemoryStore, loadSession } from '../../src/index.ts'
+import { call, scripted } from '../../src/testing/index.ts'
+import { startServer, tool, until } from './server-kit.ts'
+import { hurried, openReceiver } from './webhook-receiver.ts'
+
+/** The time limit is hurried too. */
+const webhooks = { allowPrivate: ['127.0.0.1'], timeoutMs: 1_000_000 }
+const publish = tool('publish', { gated: true, effects: [{ kind: 'fs.write', path: '/tmp/x' }] as never })
+
+/** A server with hurried timers whose agents say one word. */
+const start = (options: Parameters<typeof startServer>[0] = {}) =>
+  startServer({ provider: () => scripted('Done.', 'Done.', 'Done.'), clock: hurried(), webhooks, ...options })
+
+test('SV65 events are signed as in Standard Webhooks, with the secret that is shown once or was given', async () => {
+  const receiver = await openReceiver()
+  const { send, errors } = await start()
+  const made = await send('POST', '/v1/webhooks', { url: receiver.url, events: ['run_ended'] })
+  expect([made.status, made.headers.get('location')]).toEqual([201, `/v1/webhooks/${made.body.id}`])
+  expect(made.body).toMatchObject({ url: receiver.url, events: ['run_ended'] })
+  expect(made.body.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+  const secret = `whsec_${Buffer.alloc(24, 5).toString('base64')}`
+  const given = await send('POST', '/v1/webhooks', { url: `${receiver.url}2`, events: ['run_ended'], secret })
+  expect(given.body.secret).toBe(secret)
+
+  await send('POST', '/v1/sessions', { id: 'fix.login', message: 'Fix it' })
+  await until(() => receiver.received.length === 2)
+  for (const { text, headers } of receiver.received) {
+    const verifies = (key: string): boolean => {
+      try {
+        return new Webhook(key).verify(text, headers) !== undefined
+      } catch {
+        return false
+      }
+    }
+    expect([made.body.secret, secret].filter(verifies)).toHaveLength(1)
+    expect(verifies(`whsec_${Buffer.alloc(24, 6).toString('base64')}`)).toBe(false)
+    expect(JSON.parse(text)).toMatchObject({
+      type: 'run_ended',
+      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      data: { session: 'fix.login', status: 'completed', stop: 'end' },
+    })
+    expect(headers['webhook-id']).toMatch(/^fix%2Elogin-\d+-\w+$/)
+  }
+  expect(errors).toEqual([])
+})
+
+test('SV65 what is no secret, event or address is refused, and nothing is kept of it', async () => {
+  const { send } = await start()
+  const url = 'https://example.com/hook'
+  const refusals: readonly (readonly [body: object, detail: RegExp])[] = [
+    [{ url }, /events/],
+    [{ url, events: [] }, /events/],
+    [{ url, events: ['turn'] }, /events/],
+    [{ url, events: ['parked', 'parked'] }, /events/],
+    [{ url, events: ['parked'], name: 'x' }, /name/],
+    [{ url, events: ['parked'], secret: 'hunter2-and-more-of-it-than-24-bytes' }, /whsec_/],
+    [{ url, events: ['parked'], secret: `whsec_${Buffer.alloc(23).toString('base64')}` }, /24 to 64/],
+    [{ url, events: ['parked'], secret: `whsec_${Buffer.alloc(65).toString('base64')}` }, /24 to 64/],
+  ]
+  for (const [body, detail] of refusals) {
+    const answer = await send('POST', '/v1/webhooks', body)
+    expect([answer.status, answer.body.detail]).toEqual([400, expect.stringMatching(detail)])
+    expect(JSON.stringify(answer.body)).not.toContain('hunter2')
+  }
+  expect((await send('GET', '/v1/webhooks')).body).toEqual({ webhooks: [] })
+  for (let i = 0; i < 20; i++) await send('POST', '/v1/webhooks', { url, events: ['parked'] })
+  expect((await send('POST', '/v1/webhooks', { url, events: ['parked'] })).body.code).toBe('too_many_webhooks')
+})
+
+test('SV66 a webhook gets the events it names, those of a session in their order, with an id for each', async () => {
+  const [all, parked] = [await openReceiver(), await openReceiver()]
+  const provider = scripted([call('c1', 'publish', {})], 'Published.', 'Again.')
+  const { send, store } = await start({ provider: () => provider, tools: { publish } })
+  await send('POST', '/v1/sessions', { id: 'before', message: 'Hi' })
+  await until(async () => (await store.find('before'))?.status === 'waiting' && !(await store.find('before'))!.isHeld)
+  const events = ['run_ended', 'approval_requested', 'parked']
+  const made = await send('POST', '/v1/webhooks', { url: all.url, events })
+  await send('POST', '/v1/webhooks', { url: parked.url, events: ['parked'] })
+
+  const { body } = await send('GET', '/v1/pending')
+  const { digest } = body.pending[0]
+  await send('POST', '/v1/sessions/before/answers/c1', { decision: 'allow', digest })
+  await until(() => all.received.length === 1)
+  await send('POST', '/v1/sessions/before/messages', { content: 'Again' }, { prefer: 'wait=20' })
+  const session = await loadSession(store, 'before')
+  await session.open()
+  await session.log.append({ type: 'approval_requested', callId: 'c9', digest: 'd9', reason: 'it publishes' })
+  await session.log.append({ type: 'run_ended', runId: 'left', status: 'left', stop: 'left' })
+  await session.log.append({ type: 'parked', reason: 'it crashed three times' })
+  await session.release()
+  await until(() => all.received.length === 4 && parked.received.length === 1)
+  const told = all.verified(made.body.secret) as { type: string; data: { seq: number } }[]
+  expect(told.map(({ type }) => type)).toEqual(['run_ended', 'run_ended', 'approval_requested', 'parked'])
+  expect(told[2]!.data).toMatchObject({ session: 'before', callId: 'c9', digest: 'd9', reason: 'it publishes' })
+  expect(told[3]!.data).toMatchObject({ reason: 'it crashed three times' })
+  const numbers = told.map(({ data }) => data.seq)
+  expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
+  expect(all.received.map(({ id }) => id.split('-').slice(0, 2).join('-'))).toEqual(numbers.map((n) => `before-${n}`))
+  expect(parked.received.map(({ body: one }) => one.type)).toEqual(['parked'])
+})
+
+test('SV66 a fork tells nothing of what it shares, a sub-agent only what waits for a person', async () => {
+  const receiver = await openReceiver()
+  const { send, store } = await start()
+  await send('POST', '/v1/webhooks', { url: receiver.url, events: ['run_ended', 'approval_requested'] })
+  await send('POST', '/v1/sessions', { id: 'first', message: 'Hi' })
+  await until(() => receiver.received.length === 1)
+  await send('POST', '/v1/sessions/first/fork', { id: 'second' })
+  await send('POST', '/v1/sessions/second/messages', { content: 'More' })
+  await until(() => receiver.received.length === 2)
+  const parent = await loadSession(store, 'first')
+  await parent.open()
+  const child = await parent.child('call_1')
+  await child.log.append({ type: 'run_ended', runId: 'r', status: 'completed', stop: 'end' })
+  await child.log.append({ type: 'approval_requested', callId: 'c1', digest: 'd1' })
+  await parent.release()
+  await until(() => receiver.received.length === 3)
+  expect(receiver.received.map(({ body }) => [body.type, body.data.session, body.data.root])).toEqual([
+    ['run_ended', 'first', undefined],
+    ['run_ended', 'second', undefined],
+    ['approval_requested', 'first/call_1', 'first'],
+  ])
+})
+
+test('SV67 an event that the receiver refused comes again with the same id, and later events of its session wait', async () => {
+  const receiver = await openReceiver()
+  const { send, errors } = await start()
+  let refusals = 3
+  receiver.answer = ({ body }, response) => {
+    response.statusCode = body.data.session === 'a' && refusals-- > 0 ? 500 : 204
+    response.end()
+  }
+  const made = await send('POST', '/v1/webhooks', { url: receiver.url, events: ['run_ended'] })
+  await send('POST', '/v1/sessions', { id: 'a', message: 'One' })
+  await until(() => receiver.received.length > 0)
+  await send('POST', '/v1/sessions/a/messages', { content: 'Two' }, { prefer: 'wait=20' })
+  await send('POST', '/v1/sessions', { id: 'b', message: 'Other' })
+  await until(() => receiver.received.length === 6)
+  const ids = receiver.received.flatMap(({ id, body }) => (body.data.session === 'a' ? [id] : []))
+  expect(ids).toHaveLength(5)
+  expect(new Set(ids.slice(0, 4)).size).toBe(1)
+  expect(ids[4]).not.toBe(ids[0])
+  expect(receiver.verified(made.body.secret)).toHaveLength(6)
+  expect(errors[0]!.message).toContain('it answered 500')
+})
+
+test('SV67 a receiver that was down gets everything in order when it is back', async () => {
+  const receiver = await openReceiver()
+  const { send, errors } = await start()
+  await send('POST', '/v1/webhooks', { url: receiver.url, events: ['run_ended'] })
+  await receiver.stop()
+  await send('POST', '/v1/sessions', { id: 'a' })
+  for (const content of ['One', 'Two'])
+    await send('POST', '/v1/sessions/a/messages', { content }, { prefer: 'wait=20' })
+  await until(() => errors.length > 0)
+  expect(errors[0]!.message).toContain('ECONNREFUSED')
+  await receiver.listen()
+  await until(() => receiver.received.length === 2)
+  expect(receiver.received[0]!.body.data.seq).toBeLessThan(receiver.received[1]!.body.data.seq)
+})
+
+test('SV67 an event is given up after three days, and the next one is sent', async () => {
+  const receiver = await openReceiver()
+  let later = 0
+  const clock = { ...hurried(2000), now: () => Date.now() + later }
+  const { send, errors } = await start({ clock })
+  receiver.answer = ({ id }, response) => {
+    response.statusCode = id === receiver.received[0]!.id ? 410 : 200
+    response.end()
+  }
+  await send('POST', '/v1/webhooks', { url: receiver.url, events: ['run_ended'] })
+  await send('POST', '/v1/sessions', { id: 'a', message: 'One' })
+  await until(() => receiver.received.length >= 5)
+  await send('POST', '/v1/sessions/a/messages', { content: 'Two' }, { prefer: 'wait=20' })
+  expect(errors).toHaveLength(1)
+  later = 3 * 86_400_000
+  await until(() => receiver.received.at(-1)!.id !== receiver.received[0]!.id)
+  expect(errors[1]!.message).toContain('within 3 days: it answered 410')
+})
+
+test('SV69 deliveries stop when the server closes, and the next server of the store goes on', async () => {
+  const receiver = await openReceiver()
+  const store = createMemoryStore()
+  const first = await start({ store })
+  receiver.answer = (_, response) => void response.writeHead(503).end()
+  const made = await first.send('POST', '/v1/webhooks', { url: receiver.url, events: ['run_ended'] })
+  await first.send('POST', '/v1/sessions', { id: 'a', message: 'One' })
+  await until(() => receiver.received.length > 0)
+  await first.server.close()
+  const { length } = receiver.received
+  receiver.answer = (_, response) => void response.end()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(receiver.received).toHaveLength(length)
+
+  const second = await start({ store })
+  expect((await second.send('GET', '/v1/webhooks')).body.webhooks).toMatchObject([{ id: made.body.id }])
+  await second.server.start()
+  await until(() => receiver.received.length === length + 1)
+  await second.send('POST', '/v1/sessions/a/messages', { content: 'Two' })
+  await until(() => receiver.received.length === length + 2)
+  await second.server.close()
+  const third = await start({ store })
+  await third.server.start()
+  await third.send('POST', '/v1/sessions', { id: 'b', message: 'Last' })
+  await until(() => receiver.received.length > length + 2)
+  expect(receiver.received.slice(length).map(({ body }) => body.data.session)).toEqual(['a', 'a', 'b'])
+})
+
+test('SV70 a deleted webhook gets nothing more, not even what was refused before', async () => {
+  const [gone, stays] = [await openReceiver(), await openReceiver()]
+  const store = createMemoryStore()
+  const { send } = await start({ store })
+  const other = await start({ store })
+  gone.answer = (_, response) => void response.writeHead(500).end()
+  const made = await send('POST', '/v1/webhooks', { url: gone.url, events: ['run_ended'] })
+  await send('POST', '/v1/webhooks', { url: stays.url, events: ['run_ended'] })
+  await send('POST', '/v1/sessions', { id: 'a', message: 'One' })
+  await until(() => gone.received.length > 0 && stays.received.length > 0)
+  expect((await send('DELETE', '/v1/webhooks/none')).body.code).toBe('no_webhook')
+  // Through another server than the one that delivers.
+  expect((await other.send('DELETE', `/v1/webhooks/${made.body.id}`)).status).toBe(204)
+  const { length } = gone.received
+  await send('POST', '/v1/sessions', { id: 'b', message: 'Two' })
+  await until(() => stays.received.length === 2)
+  expect(gone.received.length).toBeLessThanOrEqual(length + 1) // one may have been under way
+  expect((await send('DELETE', `/v1/webhooks/${made.body.id}`)).status).toBe(404)
+  expect((await send('GET', '/v1/webhooks')).body.webhooks).toHaveLength(1)
+})
+
+test('SV71 a tenant has its own webhooks, which tell about its own sessions by the names it knows', async () => {
+  const [acme, beta] = [await openReceiver(), await openReceiver()]
+  const auth = {
+    verify: ({ headers }: Request) => ({
+      user: 'ada',
+      tenant: headers.get('x-tenant') ?? 'none',
+      ...(headers.has('x-scope') && { scopes: ['send', 'read', 'answer'] as const }),
+    }),
+  }
+  const { send, errors } = await start({ auth, trustsAllUsers: true })
+  const of = (tenant: string) => ({ 'x-tenant': tenant })
+  const made = await send('POST', '/v1/webhooks', { url: acme.url, events: ['run_ended'] }, of('acme'))
+  await send('POST', '/v1/webhooks', { url: beta.url, events: ['run_ended'] }, of('beta'))
+  for (const tenant of ['acme', 'beta', 'libero'])
+    await send('POST', '/v1/sessions', { id: 'same', message: 'Hi' }, of(tenant))
+  await until(() => acme.received.length === 1 && beta.received.length === 1)
+  expect(acme.received[0]!.body.data.session).toBe('same')
+  expect(acme.received[0]!.text + JSON.stringify(acme.received[0]!.headers)).not.toContain('acme')
+  expect((await send('GET', '/v1/webhooks', undefined, of('beta'))).body.webhooks).toMatchObject([{ url: beta.url }])
+  expect((await send('DELETE', `/v1/webhooks/${made.body.id}`, undefined, of('beta'))).status).toBe(404)
+  for (const method of ['GET', 'POST'] as const) {
+    const body = method === 'POST' ? { url: acme.url, events: ['parked'] } : undefined
+    const refused = await send(method, '/v1/webhooks', body, { ...of('acme'), 'x-scope': 'less' })
+    expect(refused.body.code).toBe('scope_missing')
+  }
+  expect(errors).toEqual([])
+})
+
+test('SV72 no address leads into a private network, as written, as a number, or after DNS', async () => {
+  const receiver = await openReceiver()
+  const { send } = await start({ webhooks: {} })
+  const refused = [
+    ...[
+      'no url',
+      'ftp://example.com/',
+      'https://user:word@example.com/',
+      'https://a\\b.example/',
+      'http://example.com/',
+    ],
+    ...[
+      receiver.url,
+      'https://localhost/',
+      'https://127.1/',
+      'https://2130706433/',
+      'https://[::1]/',
+      'https://10.0.0.7/',
+    ],
+    ...['https://169.254.169.254/latest', 'https://[::ffff:127.0.0.1]/', 'https://printer.local/', 'https://0x7f.1/'],
+  ]
+  for (const url of refused) {
+    const answer = await send('POST', '/v1/webhooks', { url, events: ['parked'] })
+    expect([url, answer.status, answer.body.code]).toEqual([url, 400, 'bad_request'])
+  }
+  expect((await send('POST', '/v1/webhooks', { url: 'https://example.com/', events: ['parked'] })).status).toBe(201)
+
+  const asked: string[] = []
+  const resolve = async (host: string) => {
+    asked.push(host)
+    return ['127.0.0.1']
+  }
+  const rebound = await start({ webhooks: { resolve } })
+  const { port } = new URL(receiver.url)
+  await rebound.send('POST', '/v1/webhooks', { url: `https://hooks.example:${port}/`, events: ['run_ended'] })
+  await rebound.send('POST', '/v1/sessions', { id: 'a', message: 'Hi' })
+  await until(() => rebound.errors.length > 0)
+  expect(rebound.errors[0]!.message).toContain('hooks.example is not on the public internet')
+  expect(asked).toContain('hooks.example')
+  expect(receiver.received).toEqual([])
+})
+
+test('SV72 a redirect is not followed, and counts as a failure', async () => {
+  const [receiver, target] = [await openReceiver(), await openReceiver()]
+  const { send, errors } = await start()
+  let redirects = 2
+  receiver.answer = (_, response) => {
+    if (redirects-- > 0) response.writeHead(307, { location: target.url })
+    response.end()
+  }
+  await send('POST', '/v1/webhooks', { url: receiver.url, events: ['run_ended'] })
+  await send('POST', '/v1/sessions', { id: 'a', message: 'Hi' })
+  await until(() => receiver.received.length === 3)
+  expect(target.received).toEqual([])
+  expect(errors[0]!.message).toContain('it answered 307')
+})
+
+test('SV73 a receiver that does not answer is asked again later and holds up no other; a long answer is not read', async () => {
+  const [silent, long] = [await openReceiver(), await openReceiver()]
+  const { send, errors } = await start({ webhooks: { ...webhooks, timeoutMs: 20_000 } })
+  let silences = 1
+  silent.answer = (_, response) => {
+    if (silences-- <= 0) response.end()
+  }
+  let written = 0
+  long.answer = (_, response) => {
+    const more = (): void => {
+      while (!response.destroyed && written < 1e9) {
+        written += 65_536
+        if (!response.write(Buffer.alloc(65_536))) return void response.once('drain', more)
+      }
+    }
+    more()
+  }
+  await send('POST', '/v1/webhooks', { url: silent.url, events: ['run_ended'] })
+  await send('POST', '/v1/webhooks', { url: long.url, events: ['run_ended'] })
+  await send('POST', '/v1/sessions', { id: 'a', message: 'One' })
+  await until(() => long.received.length >= 1 && silent.received.length >= 2)
+  expect(silent.received[0]!.id).toBe(silent.received[1]!.id)
+  expect(errors[0]!.message).toContain('did not answer within 20000 ms')
+  await send('POST', '/v1/sessions', { id: 'b', message: 'Two' })
+  const isTold = ({ received }: typeof long): boolean => received.some(({ body }) => body.data.session === 'b')
+  await until(() => isTold(long) && isTold(silent))
+  expect(written).toBeLessThan(1e8)
+})
+
+test('SV74 of several servers one delivers at a time: each event comes once, and the cursors are shared', async () => {
+  const receiver = await openReceiver()
+  const store = createMemoryStore()
+  const servers = [await start({ store }), await start({ store }), await start({ store })]
+  await servers[0]!.send('POST', '/v1/webhooks', { url: receiver.url, events: ['run_ended'] })
+  for (const { server } of servers) await server.start()
+  for (let i = 0; i < 12; i++) await servers[i % 3]!.send('POST', '/v1/sessions', { id: `s${i}`, message: 'Hi' })
+  await until(() => receiver.received.length >= 12)
+  for (const { server } of servers) await server.start() // further sweeps find nothing
+  expect(receiver.received.map(({ body }) => body.data.session).sort()).toEqual(
+    Array.from({ length: 12 }, (_, i) => `s${i}`).sort(),
+  )
+})
+
+test('SV74 no answer, event, error or list of sessions has a secret, and no client can name where it is kept', async () => {
+  const receiver = await openReceiver()
+  receiver.answer = (_, response) => void response.writeHead(500).end()
+  const { send, store, errors } = await start()
+  const made = await send('POST', '/v1/webhooks', { url: receiver.url, events: ['run_ended'] })
+  const { secret, id } = made.body
+  await send('POST', '/v1/sessions', { id: 'a', message: 'Hi' })
+  await until(() => errors.length > 0)
+  const stored = `libero.webhooks.${id}`
+  expect(JSON.stringify(await store.read(stored))).toContain(secret)
+  const paths = ['', '/events', '/export', '/entries'].map((path) => `/v1/sessions/${stored}${path}`)
+  let told = ''
+  for (const path of [...paths, '/v1/sessions', '/v1/sessions?kind=webhook', '/v1/webhooks', '/v1/usage', '/metrics']) {
+    const answer = await send('GET', path, undefined, { accept: 'application/json' })
+    if (path.includes(stored)) expect([path, answer.status >= 400]).toEqual([path, true])
+    told += JSON.stringify(answer.body)
+  }
+  for (const [method, path, body] of [
+    ['POST', '/v1/sessions', { id: stored }],
+    ['POST', '/v1/sessions/a/fork', { id: stored }],
+    ['POST', `/v1/sessions/${stored}/fork`, { id: 'copy' }],
+    ['POST', `/v1/sessions/${stored}/messages`, { content: 'Hi' }],
+    ['DELETE', `/v1/sessions/${stored}`, undefined],
+  ] as const) {
+    const answer = await send(method, path, body)
+    expect([path, answer.status]).toEqual([path, 400])
+    told += JSON.stringify(answer.body)
+  }
+  for (const { message, stack } of errors) told += message + stack
+  expect(told).not.toContain(secret)
+  expect(told).not.toContain(secret.slice('whsec_'.length))
+  expect((await send('GET', '/v1/usage')).body.total.sessions).toBe(1)
+  expect(JSON.stringify(receiver.received)).not.toContain(secret)
+})
