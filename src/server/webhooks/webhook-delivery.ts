@@ -39,6 +39,9 @@ const longestRetryMs = 2 * 3_600_000
 const maxRequests = 4
 const maxLanes = 1000
 
+/** The shortest time between two sweeps from `since` on, which another process may make in vain while this one delivers. */
+const wholeSweepMs = 30_000
+
 /** Clocks of machines may differ by so much, and an entry may be stored so long after its time, before an event could be missed. */
 const toleranceMs = 86_400_000
 /** When a page is written. */
@@ -59,6 +62,7 @@ export class WebhookDelivery {
   /** The lease, only while something is delivered: a session that kills its process is recognized by being held alone. */
   #held: { readonly taken: Promise<void>; readonly stop: AbortController } | undefined
   #released: Promise<void> = Promise.resolve()
+  #nextWholeSweep = 0
   #requests = 0
   readonly #waiting: (() => void)[] = []
   #isFailing = false
@@ -85,8 +89,10 @@ export class WebhookDelivery {
 
   /** Before a sweep: reads what other processes delivered. Resolves with the time at which the sweep has to begin. */
   async beginSweep(recently: number): Promise<number> {
-    if (!this.isBehind) return recently
-    const { book, store } = this.#options
+    const { book, store, clock } = this.#options
+    const now = clock.now()
+    if (!this.isBehind || this.#lanes.size >= maxLanes || now < this.#nextWholeSweep) return recently
+    this.#nextWholeSweep = now + wholeSweepMs
     await book.read()
     this.isBehind = false
     for (const id of book.outstanding) {
@@ -143,11 +149,12 @@ export class WebhookDelivery {
   }
 
   #failed(error: unknown): void {
+    const isKnown = this.isBehind // one report is enough
     this.isBehind = true
     // What was written is unknown: all begin again with what the store has.
     this.#held?.stop.abort(error)
     const isExpected = [SessionBusyError, LeaseLostError, SessionNotFoundError].some((one) => error instanceof one)
-    if (isExpected || this.#closing.signal.aborted) return
+    if (isExpected || isKnown || this.#closing.signal.aborted) return
     this.#options.onError(new Error(`${this.#name} could not be looked after: ${messageOf(error)}`, { cause: error }))
   }
 

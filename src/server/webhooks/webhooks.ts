@@ -44,7 +44,7 @@ export class Webhooks {
   /** Makes a webhook, and begins to deliver. */
   async create(webhook: Webhook, tenant: string | undefined): Promise<string> {
     const id = await createWebhook(this.#options.store, webhook, { tenant, clock: this.#options.clock })
-    await this.start()
+    void this.start()
     return id
   }
 
