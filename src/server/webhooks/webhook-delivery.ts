@@ -127,6 +127,7 @@ export class WebhookDelivery {
   /** Stops at once. What was not delivered stays undelivered. */
   async close(): Promise<void> {
     this.#closing.abort()
+    this.#held?.stop.abort()
     while (this.#work.size > 0) await Promise.all(this.#work)
   }
 
@@ -251,8 +252,7 @@ export class WebhookDelivery {
   }
 
   get #signal(): AbortSignal {
-    const { signal } = this.#closing
-    return this.#held ? AbortSignal.any([signal, this.#held.stop.signal]) : signal
+    return (this.#held?.stop ?? this.#closing).signal
   }
 
   /** Takes the lease, unless it is held. */
