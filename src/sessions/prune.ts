@@ -28,8 +28,8 @@ export interface PruneOptions extends Pick<SessionQuery, 'tags' | 'tenant' | 'ki
 
 /**
  * Deletes sessions that are too old, too many or too large together, with their children, and then the blobs that no entry
- * names. Keeps sessions that are at work, wait for a person, have mail or are held by a process, and agents and schedules
- * of a workflow that are not closed.
+ * names. Keeps sessions that are at work, wait for a person, have mail or are held by a process, agents and
+ * schedules of a workflow that are not closed, and webhooks.
  */
 export async function pruneSessions(
   store: SessionStore,

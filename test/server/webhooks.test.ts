@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { expect, onTestFinished, test } from 'vitest'
 import { createJsonlStore, createMemoryStore, createSqliteStore, loadSession } from '../../src/index.ts'
+import { pruneSessions } from '../../src/sessions/index.ts'
 import { call, scripted } from '../../src/testing/index.ts'
 import { startServer, tool, until } from './server-kit.ts'
 import { hurried, openReceiver } from './webhook-receiver.ts'
@@ -104,6 +105,24 @@ test('SV66 a webhook gets the events it names, those of a session in their order
   expect(parked.received.map(({ body: one }) => one.type)).toEqual(['parked'])
 })
 
+test('SV66 a program that is told what waits can answer it, and is told how the run ends', async () => {
+  const receiver = await openReceiver()
+  const provider = scripted([call('c1', 'publish', {})], 'Published.')
+  const { send } = await start({ provider: () => provider, tools: { publish } })
+  await send('POST', '/v1/webhooks', { url: receiver.url, events: ['run_ended', 'approval_requested'] })
+  await send('POST', '/v1/sessions', { id: 'a', message: 'Publish it' })
+  await until(() => receiver.received.length === 2)
+  const { session, callId, digest } = receiver.received[0]!.body.data
+  const answer = await send('POST', `/v1/sessions/${session}/answers/${callId}`, { decision: 'allow', digest })
+  expect(answer.status).toBe(202)
+  await until(() => receiver.received.length === 3)
+  expect(receiver.received.map(({ body }) => [body.type, body.data.status])).toEqual([
+    ['approval_requested', undefined],
+    ['run_ended', 'suspended'],
+    ['run_ended', 'completed'],
+  ])
+})
+
 test('SV66 a fork tells nothing of what it shares, a sub-agent only what waits for a person', async () => {
   const receiver = await openReceiver()
   const { send, store } = await start()
@@ -164,6 +183,33 @@ test('SV67 a receiver that was down gets everything in order when it is back', a
   expect(receiver.received[0]!.body.data.seq).toBeLessThan(receiver.received[1]!.body.data.seq)
 })
 
+test('SV67 whatever a receiver answers, each event is accepted once, and those of a session in their order', async () => {
+  const receiver = await openReceiver()
+  const { send } = await start({ clock: hurried(2000), limits: { runs: 50 } })
+  const accepted: string[] = []
+  const numbers = new Map<string, number[]>()
+  receiver.answer = ({ id, body: { data } }, response) => {
+    const refusal = [0, 301, 400, 404, 429, 500, 503][Math.floor(Math.random() * 25)]
+    if (refusal === 0) return void response.destroy()
+    if (refusal !== undefined) return void response.writeHead(refusal).end('no')
+    accepted.push(id)
+    numbers.set(data.session, [...(numbers.get(data.session) ?? []), data.seq])
+    response.end()
+  }
+  await send('POST', '/v1/webhooks', { url: receiver.url, events: ['run_ended'] })
+  const ids = Array.from({ length: 30 }, (_, i) => `s${i}`)
+  const talk = async (id: string): Promise<void> => {
+    await send('POST', '/v1/sessions', { id })
+    for (const content of ['One', 'Two', 'Three'])
+      await send('POST', `/v1/sessions/${id}/messages`, { content }, { prefer: 'wait=60' })
+  }
+  await Promise.all(ids.map(talk))
+  await until(() => accepted.length >= 90)
+  expect(new Set(accepted).size).toBe(90)
+  expect(accepted).toHaveLength(90)
+  for (const [id, seqs] of numbers) expect([id, seqs]).toEqual([id, seqs.toSorted((x, y) => x - y)])
+})
+
 test('SV67 an event is given up after three days, and the next one is sent', async () => {
   const receiver = await openReceiver()
   let later = 0
@@ -208,12 +254,13 @@ test.for(Object.entries(stores))(
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect(receiver.received).toHaveLength(length)
 
+    expect(await pruneSessions(store, { kind: 'webhook', maxSessions: 0 })).toMatchObject({ sessions: [], kept: 1 })
     const second = await start({ store })
     expect((await second.send('GET', '/v1/webhooks')).body.webhooks).toMatchObject([{ id: made.body.id }])
     await second.server.start()
-    await until(() => receiver.received.length === length + 1)
+    await until(() => receiver.received.length > length)
     await second.send('POST', '/v1/sessions/a/messages', { content: 'Two' })
-    await until(() => receiver.received.length === length + 2)
+    await until(() => new Set(receiver.received.map(({ id }) => id)).size === 2)
     await second.server.close()
     const third = await start({ store })
     await third.server.start()
@@ -369,6 +416,8 @@ test('SV74 of several servers one delivers at a time: each event comes once, and
   for (let i = 0; i < 12; i++) await servers[i % 3]!.send('POST', '/v1/sessions', { id: `s${i}`, message: 'Hi' })
   await until(() => receiver.received.length >= 12)
   for (const { server } of servers) await server.start() // further sweeps find nothing
+  // A process that dies of a session holds that one alone, so that the session is known as the cause.
+  await until(async () => !(await store.list({ kind: 'webhook' })).sessions[0]!.isHeld)
   expect(receiver.received.map(({ body }) => body.data.session).sort()).toEqual(
     Array.from({ length: 12 }, (_, i) => `s${i}`).sort(),
   )
