@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import { onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
+import { scripted } from '../../src/testing/index.ts'
+import { startServer, type TestServer } from './server-kit.ts'
 
 export interface Received {
   readonly id: string
@@ -69,3 +71,10 @@ export const hurried = (factor = 100): Clock => ({
   now: Date.now,
   timer: (ms, fn) => systemClock.timer(ms / factor, fn),
 })
+
+/** The time limit is hurried too. */
+export const webhooks = { allowPrivate: ['127.0.0.1'], timeoutMs: 1_000_000 }
+
+/** A server with hurried timers whose agents say one word. */
+export const startWithWebhooks = (options: Parameters<typeof startServer>[0] = {}): Promise<TestServer> =>
+  startServer({ provider: () => scripted('Done.', 'Done.', 'Done.'), clock: hurried(), webhooks, ...options })
