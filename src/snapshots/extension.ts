@@ -3,7 +3,7 @@ import { messageOf } from '../core/errors.ts'
 import type { Extension, Run } from '../core/run.ts'
 import type { Session } from '../core/store.ts'
 import type { FileSnapshots } from './file-snapshots.ts'
-import { finishInterrupted, type InterruptedRollback } from './session-rollback.ts'
+import { finishInterrupted, type InterruptedRollback, leftUnfinished } from './session-rollback.ts'
 import { noteEntry, type SnapshotNote } from './timeline.ts'
 
 interface KeepOptions {
@@ -74,6 +74,8 @@ class RunSnapshots {
   async #begin(session: Session): Promise<void> {
     const interrupted = await finishInterrupted(session, this.#files).catch((error) => this.#fail(messageOf(error)))
     if (interrupted) this.#options.onInterrupted?.(interrupted)
+    for (const id of this.#isUnavailable ? [] : await leftUnfinished(session, this.#files).catch(() => []))
+      this.#options.onInterrupted?.({ outcome: 'unfinished', session: id })
     await this.#take('prompt')
   }
 

@@ -53,6 +53,8 @@ export interface FileSnapshots {
   rollback(work: readonly Work[], options: RollbackRequest): Promise<RollbackResult>
   /** A rollback that a crash interrupted, or that was not begun; `undefined` if there is none. */
   interrupted(owner: string): Promise<{ readonly detail: unknown } | undefined>
+  /** The owners of all rollbacks of the folder that are under way, or that a crash interrupted. */
+  unfinished(): Promise<readonly string[]>
   /** Finishes a rollback that a crash interrupted. */
   finish(owner: string): Promise<RollbackResult>
   /** The rollback is recorded; its journal is removed. */
@@ -193,7 +195,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
       return { name, ...(before && { before }), ...(typeof there === 'object' && { after: there }) }
     })
     const { leftOut, folders, edited } = undoing
-    const journal: Journal = { undo: undoable, detail, undoing: { changes, leftOut, folders, edited } }
+    const journal: Journal = { owner, undo: undoable, detail, undoing: { changes, leftOut, folders, edited } }
     failpoint('rollback.planned')
     await git.run(writeJournalScript(owner), { input: JSON.stringify(journal) })
     failpoint('rollback.begun')
@@ -226,6 +228,11 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
   async function readJournal(owner: string): Promise<Journal | undefined> {
     const text = await git.run(`cat "${journalPath(owner)}" 2>/dev/null || :\n`)
     return text.trim() === '' ? undefined : (JSON.parse(text) as Journal)
+  }
+
+  async function unfinished(): Promise<readonly string[]> {
+    const journals = (await git.run(readJournalsScript)).split('\n').filter(Boolean)
+    return journals.map((text) => (JSON.parse(text) as Journal).owner)
   }
 
   async function end(owner: string): Promise<void> {
@@ -261,6 +268,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
       }),
     rollback: (work, request) => serially(() => rollback(work, request)),
     interrupted: (owner) => serially(() => readJournal(owner)),
+    unfinished: () => serially(unfinished),
     finish: (owner) => serially(() => finish(owner)),
     end: (owner) => serially(() => end(owner)),
   }
@@ -276,6 +284,7 @@ interface Undoing {
 
 /** Written before the first file is changed; each change has what was there then as `after`. */
 interface Journal {
+  readonly owner: string
   readonly undo: Snapshot
   readonly detail: unknown
   readonly undoing: Undoing
@@ -284,6 +293,12 @@ interface Journal {
 const journalPath = (owner: string): string => `$private/journal.${ownerWord(owner)}`
 const writeJournalScript = (owner: string): string =>
   `cat >"${journalPath(owner)}.new"\nmv -f "${journalPath(owner)}.new" "${journalPath(owner)}"\n`
+
+const readJournalsScript = `
+for one in "$private"/journal.*; do
+  case $one in *.new) ;; *) [ ! -f "$one" ] || { cat "$one"; echo; } ;; esac
+done
+`
 
 interface PlanOptions {
   /** What the snapshot taken before contains: files that were changed since are overwritten if it has them. */

@@ -42,8 +42,12 @@ export interface SessionRollbackResult {
 
 /** What became of a rollback that a crash interrupted. */
 export interface InterruptedRollback {
-  /** `finished`: the files are as the rollback wanted them. `not begun`: nothing had been changed. */
-  readonly outcome: 'finished' | 'not begun'
+  /**
+   * `finished`: the files are as the rollback wanted them. `not begun`: nothing had been changed. `unfinished`: it is one of
+   * another session in the same folder, whose next run or rollback finishes it.
+   */
+  readonly outcome: 'finished' | 'not begun' | 'unfinished'
+  readonly session: string
   readonly files?: Omit<RollbackResult, 'undo'>
 }
 
@@ -139,12 +143,20 @@ export async function finishInterrupted(
   const piece = timeline.rollbackOf(id)
   if (!piece) {
     await files.end(session.id)
-    return { outcome: 'not begun' }
+    return { outcome: 'not begun', session: session.id }
   }
   const { undo, ...result } = await files.finish(session.id)
   if (!piece.after) await session.log.append(noteEntry({ done: id, after: undo.after }))
   await files.end(session.id)
-  return { outcome: 'finished', files: result }
+  return { outcome: 'finished', session: session.id, files: result }
+}
+
+/** The other sessions that left a rollback of the same folder unfinished. The process of each is dead, or is not known. */
+export async function leftUnfinished(session: Session, files: FileSnapshots): Promise<readonly string[]> {
+  const left: string[] = []
+  for (const id of await files.unfinished())
+    if (id !== session.id && !(await session.store?.find(id))?.isHeld) left.push(id)
+  return left
 }
 
 interface Applying {

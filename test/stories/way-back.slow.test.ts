@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { onFailpoint } from '../../src/core/log.ts'
 import { textOf } from '../../src/core/turn.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createProcessContext } from '../../src/execution/process.ts'
@@ -228,6 +229,34 @@ describe('a session goes back', () => {
     put('a.txt', 'mine')
     await snapshots.rollback(session, { to, scope: 'files' })
     expect(read('a.txt')).toBe('mine')
+    await agent.destroy()
+  })
+
+  test('CK14 a run of another session in the folder is told of a rollback that was cut off, until that is finished', async () => {
+    const told: unknown[] = []
+    const { agent, snapshots, session, store, folder, put, read } = await desk(
+      [write('1', 'a.txt', 'x'), 'Done.', 'Yes?'],
+      {
+        onInterrupted: ({ outcome, session: of }) => told.push([outcome, of]),
+      },
+    )
+    put('a.txt', 'mine')
+    await agent.run({ prompt: 'Work.' })
+    onFailpoint((name) => {
+      if (name === 'rollback.staged') throw new Error('power cut')
+    })
+    await expect(snapshots.rollback(session, { to: 0, scope: 'files' })).rejects.toThrow('power cut')
+    onFailpoint(undefined)
+    const other = createAgent({
+      ...{ provider: scripted('One.', 'Two.'), session: await createSession({ store, id: 'two' }) },
+      ...{ execution: createProcessContext({ cwd: folder }), extensions: [snapshots.extension] },
+    })
+    await other.run({ prompt: 'Hello?' })
+    expect([told, read('a.txt')]).toEqual([[['unfinished', 'one']], 'x'])
+    await agent.run({ prompt: 'Hello?' })
+    await other.run({ prompt: 'Hello again?' })
+    expect([told.slice(1), read('a.txt')]).toEqual([[['finished', 'one']], 'mine'])
+    await other.destroy()
     await agent.destroy()
   })
 

@@ -130,8 +130,13 @@ function reportFailure({ view }: Assembly, hook: string, error: unknown): void {
 /** Says what became of a rollback that a crash interrupted. */
 const reportInterrupted =
   ({ view }: Assembly) =>
-  ({ outcome, files }: InterruptedRollback): void => {
-    if (outcome === 'not begun')
+  ({ outcome, session, files }: InterruptedRollback): void => {
+    const id = fullyVisible(session)
+    if (outcome === 'unfinished')
+      view.notice(
+        `A rollback of session ${id} was interrupted here, so some files are restored and some are not; libero undo ${id} takes it back, libero --resume ${id} "…" finishes it`,
+      )
+    else if (outcome === 'not begun')
       view.notice('A rollback was interrupted before it changed anything; files are as before it')
     else
       view.notice(
