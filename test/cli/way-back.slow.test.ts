@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { onFailpoint } from '../../src/core/log.ts'
 import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
 import { openDesk } from './cli-kit.ts'
 
@@ -85,6 +86,27 @@ describe('CK10 at the command line', () => {
     expect(err).toContain('4 turns left the conversation')
     expect(readFileSync(join(desk.cwd, 'plan.txt'), 'utf8')).toBe('dig\n')
     expect(existsSync(join(desk.home, 'snapshots'))).toBe(false)
+  }, 60_000)
+
+  test('CK14 an undo that was cut off is told to a new session in the folder, and libero undo takes it back', async () => {
+    const desk = openDesk(service.url)
+    desk.write('plan.txt', 'sow\n')
+    service.play([{ call: 'shell', args: { command: 'echo dig > plan.txt' } }], [{ say: 'Dug.' }], [{ say: 'Hello.' }])
+    expect((await desk.libero(['Dig', '--yolo'])).code).toBe(0)
+    const { sessions } = JSON.parse((await desk.libero(['sessions', 'list', '--json'])).out)
+    const [{ id }] = sessions
+    onFailpoint((name) => {
+      if (name === 'rollback.staged') throw new Error('power cut')
+    })
+    expect((await desk.libero(['undo', '--yes'])).err).toContain('power cut')
+    onFailpoint(undefined)
+    expect((await desk.libero(['Hello'])).err).toContain(`A rollback of session ${id} was interrupted here`)
+    const { err } = await desk.libero(['undo', id, '--yes'])
+    expect(err).toContain(
+      '  It was interrupted: it is finished first, and then undone\nAn interrupted rollback was finished',
+    )
+    expect(readFileSync(join(desk.cwd, 'plan.txt'), 'utf8')).toBe('dig\n')
+    expect((await desk.libero(['sessions', 'rewind', id, '--list'])).out).toMatch(/^1 .* Dig\n$/)
   }, 60_000)
 
   test('CK10 a note of the program is no message to go back to, and where no snapshot can be taken it is said why', async () => {

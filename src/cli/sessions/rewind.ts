@@ -62,16 +62,17 @@ export async function undo({ words, values }: SessionArgs<RewindValues>, io: Io)
       const prompts = await promptsOf(session)
       return goBack(opened, { ...targetOf(prompts, undefined, undefined, session), values, scope: scopeOf(values) }, io)
     }
-    const { seq: rolledBackAt, at, rollback: undone } = last
+    const { seq: rolledBackAt, at, rollback: undone, after } = last
+    const isCutOff = undone.scope !== 'conversation' && !after
     const { force = false } = values
     const what = undone.added === undefined ? 'the rollback' : 'the undo of the rollback'
     const plan: SessionRollbackPlan =
-      undone.scope === 'conversation'
+      undone.scope === 'conversation' || isCutOff
         ? { turns: [] }
         : await snapshots.planRollback(session, { to: rolledBackAt - 1, scope: 'files', force })
     const shown = {
       title: `Session ${fullyVisible(session.id)}, without ${what} of ${formatDate(at)}:`,
-      lines: planLines(plan, { force }),
+      lines: isCutOff ? ['It was interrupted: it is finished first, and then undone'] : planLines(plan, { force }),
       facts: { session: session.id, undoes: what, ...(plan.files && { files: plan.files }) },
       question: `Undo ${what}?`,
     }
