@@ -1,10 +1,13 @@
 import type { Route } from '../route.ts'
 import { aboutRoutes } from './about.ts'
+import { agentWorkRoutes } from './agent-work.ts'
+import { agentRoutes } from './agents.ts'
 import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
 import { loginRoutes } from './login.ts'
 import { messageRoutes } from './messages.ts'
 import { pendingRoutes } from './pending.ts'
+import { scheduleRoutes } from './schedules.ts'
 import { sessionContentRoutes } from './session-content.ts'
 import { sessionRoutes } from './sessions.ts'
 import { webhookRoutes } from './webhooks.ts'
@@ -18,6 +21,9 @@ export const allRoutes: readonly Route[] = [
   ...messageRoutes,
   ...eventRoutes,
   ...pendingRoutes,
+  ...agentRoutes,
+  ...agentWorkRoutes,
+  ...scheduleRoutes,
   ...aboutRoutes,
   ...webhookRoutes,
 ]
