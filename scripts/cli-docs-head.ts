@@ -40,7 +40,7 @@ works on a task in this folder, and asks before risky actions. In the repository
 |---|---|
 ${codes.join('\n')}
 
-An error is one message on stderr, with the next step. \`libero schedules run\` and \`libero agents watch\` run until Ctrl-C, which is a success for them: the code is 0.
+An error is one message on stderr, with the next step. \`libero schedules run\`, \`libero serve\` and \`libero agents watch\` run until Ctrl-C, which is a success for them: the code is 0.
 
 ## Files
 
@@ -50,6 +50,7 @@ An error is one message on stderr, with the next step. \`libero schedules run\` 
 | \`~/.libero/authority.json\` | further rules about tool calls; see [the authority](authority.md) |
 | \`~/.libero/credentials.json\` | keys and logins, readable only by you; \`libero login\` |
 | \`~/.libero/trust.json\` | which projects you trust |
+| \`~/.libero/server-token\` | the token for clients of \`libero serve\`, readable only by you; delete it to get another one |
 | \`~/.libero/sessions.db\` | your sessions, agents and schedules; see [sessions](sessions.md) |
 | \`~/.libero/grants.json\` | approvals that are kept for a session or a project; \`libero grants\` lists and revokes them |
 | \`~/.libero/used-answers\` | which approvals were used, so that none counts twice; deleted with its session |

@@ -29,7 +29,7 @@ export interface ServerOptions extends HostGuardOptions {
   /** Joins runs of other processes on this machine, so that their deltas come too: `joinLocalRuns` of `libero/rpc`. */
   readonly join?: JoinRun
   /** Whether the server continues a session that needs attention by itself. Default: every one. */
-  readonly mayContinue?: (summary: SessionSummary) => boolean
+  readonly mayContinue?: (summary: SessionSummary) => boolean | Promise<boolean>
   /** Where webhooks may lead to. Default: to public https addresses. */
   readonly webhooks?: WebhookOptions
   /** Lets tenants run commands on this machine itself, without a container around them. */

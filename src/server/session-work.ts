@@ -23,7 +23,7 @@ interface SessionWorkOptions {
   readonly store: SessionStore
   readonly agentFor: (request: AgentForRequest) => Promise<ServedAgent>
   /** Whether the server continues a session that needs attention and that no client has just sent something to. */
-  readonly mayContinue: (summary: SessionSummary) => boolean
+  readonly mayContinue: (summary: SessionSummary) => boolean | Promise<boolean>
   readonly limits: { readonly runs: number; readonly waitingRuns: number }
   readonly clock: Clock
   readonly onError: (error: Error) => void
@@ -147,7 +147,7 @@ export class SessionWork {
       for (const summary of page.sessions) {
         const known = knownOf(summary)
         seen.set(summary.id, known)
-        if (this.#seen.get(summary.id) !== known && mayContinue(summary)) this.wake(summary.id, summary.tenant)
+        if (this.#seen.get(summary.id) !== known && (await mayContinue(summary))) this.wake(summary.id, summary.tenant)
       }
       cursor = page.next
       if (cursor === undefined || this.#isClosed) break

@@ -24,7 +24,7 @@ function leavesOf(command: Command, above = ''): Leaf[] {
   return command.commands?.flatMap((one) => leavesOf(one, `${name} `)) ?? [{ name, command }]
 }
 
-const agents = 'run|rpc|mcp-serve|agents (?:new|send|answer)|schedules run'
+const agents = 'run|rpc|mcp-serve|serve|agents (?:new|send|answer)|schedules run'
 /** It asks the offline model alone, in a folder of its own. */
 const alone = ['demo']
 
@@ -89,7 +89,7 @@ test.each(leaves.filter(({ name }) => !alone.includes(name)))(
         saidBefore = io.said.err
         return [{ say: 'ok' }]
       })
-      const goesOn = ['agents watch', 'schedules run'].includes(name)
+      const goesOn = ['agents watch', 'schedules run', 'serve'].includes(name)
       const stop = setInterval(() => goesOn && io.signal('SIGINT'), 500)
       await libero([...name.split(' '), ...given], io).finally(() => clearInterval(stop))
       if (saidBefore === undefined) continue

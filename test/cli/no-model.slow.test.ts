@@ -16,6 +16,7 @@ test.each([
   [['--schema', 'person.json', 'review this']],
   [['rpc']],
   [['mcp-serve']],
+  [['serve']],
   [['agents', 'new', 'assistant', 'hello']],
   [['schedules', 'run']],
 ])('T07 without a model, a program that calls libero %j gets an error that names libero login', async (args) => {

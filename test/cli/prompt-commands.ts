@@ -5,6 +5,7 @@ import { expect, vi } from 'vitest'
 import type { AgentCommand } from '../../src/cli/assembly/assemble.ts'
 import { libero } from '../../src/cli/libero.ts'
 import { openStore, sessionsPath } from '../../src/cli/sessions/open-store.ts'
+import type { SessionSummary } from '../../src/core/store.ts'
 import { createScheduleBook } from '../../src/workflow/schedules/schedule-book.ts'
 import { type FakeIo, fakeIo, runLibero } from './fake-io.ts'
 
@@ -37,6 +38,26 @@ export const drivers: Record<AgentCommand, Driver> = {
     stdin.end()
     await serving
   },
+  async serve(io, stdin, flags) {
+    stdin.end()
+    io.env.LIBERO_SERVER_TOKEN = serverToken
+    const serving = libero(['serve', '--port', '0', ...flags], io)
+    const isListening = vi.waitFor(() => expect(io.said.out).toMatch(/^listening on \S+\n/), waiting)
+    if ((await Promise.race([serving, isListening.then(() => 'listening')])) !== 'listening') return
+    const [, url] = /^listening on (\S+)/.exec(io.said.out)!
+    type Shown = Pick<SessionSummary, 'id' | 'status' | 'attention' | 'isHeld'>
+    const ask = async (path: string, init: RequestInit = {}): Promise<Shown> => {
+      const headers = { authorization: `Bearer ${serverToken}`, 'content-type': 'application/json' }
+      return (await fetch(`${url}/v1/sessions${path}`, { ...init, headers })).json() as never
+    }
+    const { id } = await ask('', { method: 'POST', body: JSON.stringify({ message: 'go' }) })
+    // A session whose run has not begun is idle too, with mail or held.
+    const isOver = ({ status, attention, isHeld }: Shown): boolean =>
+      !isHeld && (status === 'failed' || status === 'waiting' || (status === 'idle' && attention === undefined))
+    await vi.waitFor(async () => expect(isOver(await ask(`/${id}`))).toBe(true), waiting)
+    io.signal('SIGINT')
+    await serving
+  },
   async agents(io, stdin, flags) {
     stdin.end()
     await libero(['agents', 'new', 'tester', 'go', ...flags], io)
@@ -57,6 +78,8 @@ export const drivers: Record<AgentCommand, Driver> = {
 
 /** Every command that runs an agent; the compiler finds one without a driver. */
 export const commands = Object.keys(drivers) as AgentCommand[]
+
+const serverToken = 'a-token-of-at-least-32-characters-0'
 
 const waiting = { timeout: 20_000, interval: 5 }
 

@@ -167,7 +167,7 @@ const cases: () => { readonly [Key in keyof Required<Config>]: Case } = () => ({
     config: { wikis: { notes: { folder: 'no-such-wiki' } } },
     replies: () => [[{ call: 'wiki-list-tiddlers', args: { workspaceName: 'notes' } }]],
     check: (seen) => expect(toolResult(seen)).toContain('no-such-wiki'),
-    except: { commands: ['run', 'rpc', 'mcp-serve'], says: 'no other command has tools for them' },
+    except: { commands: ['run', 'rpc', 'mcp-serve', 'serve'], says: 'no other command has tools for them' },
   },
   mode: { config: { mode: 'plan' }, replies: changes, check: (seen) => expect(toolResult(seen)).toContain('plan') },
   allow: {

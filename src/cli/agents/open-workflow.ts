@@ -7,7 +7,7 @@ import type { KnowledgeStore } from '../../plugins/wiki/knowledge-store.ts'
 import type { AgentDefinition } from '../../workflow/definitions/definition.ts'
 import { Directory } from '../../workflow/directory.ts'
 import { createWorkflow, type Workflow } from '../../workflow/workflow.ts'
-import { assemble, thinkingNotices } from '../assembly/assemble.ts'
+import { type AgentCommand, assemble, thinkingNotices } from '../assembly/assemble.ts'
 import type { SandboxStatus } from '../assembly/sandbox-status.ts'
 import { snapshotOptions } from '../assembly/snapshot-options.ts'
 import { applySettings, workflowOptions } from '../assembly/workflow-options.ts'
@@ -39,6 +39,10 @@ export interface OpenedWorkflow {
 }
 
 interface OpenWorkflowOptions {
+  /** For the audit. Default: `schedules` with `onWaking`, else `agents`. */
+  readonly command?: AgentCommand
+  /** The store, which stays open. Default: one of its own. */
+  readonly store?: SessionStore
   /** The flags of a command that runs agents. Without them, agents can only be inspected. */
   readonly work?: WorkValues
   /** The person to ask. Without one, an agent halts where it would ask. */
@@ -54,12 +58,12 @@ interface OpenWorkflowOptions {
 /** Opens the user's agents. The user's settings apply to them; those of a project do not. */
 export async function openWorkflow(
   io: Io,
-  { work, person, onError = reportTo(io), onWaking, snapshots }: OpenWorkflowOptions = {},
+  { work, person, onError = reportTo(io), onWaking, snapshots, ...given }: OpenWorkflowOptions = {},
 ): Promise<OpenedWorkflow> {
   if (work?.yolo && work.mode) throw new UsageError('--yolo and --mode do not go together; choose one of them')
   const assembly = await assemble(work ?? {}, {
     ...{
-      command: onWaking ? 'schedules' : 'agents',
+      command: given.command ?? (onWaking ? 'schedules' : 'agents'),
       io,
       cwd: io.cwd,
       view: { ...linesView(io.err), failed: (text) => onError(new Error(text)) },
@@ -72,7 +76,7 @@ export async function openWorkflow(
   const definitions = await readDefinitions(io)
   const models = work ? await modelsFor(definitions, work, config, io) : undefined
   const knowledge = await openWikis(config, io)
-  const store = await openStore(sessionsPath(config, io))
+  const store = given.store ?? (await openStore(sessionsPath(config, io)))
   const found = models?.definitions ?? definitions.found.map(({ definition }) => definition)
   const known = found.map((definition) => applySettings(definition, assembly))
   const files = snapshotOptions(config, assembly)
@@ -109,7 +113,7 @@ export async function openWorkflow(
       await workflow.close()
       await assembly.close()
       if (work && config.retention) await (await import('../sessions/prune.ts')).pruneDaily(store, config, io)
-      await store.close?.()
+      if (!given.store) await store.close?.()
     },
   }
 }

@@ -32,7 +32,7 @@ type AgentFlags = Pick<
 >
 
 /** The commands that run agents. What is true of one must be true of all: tests walk through this list. */
-export type AgentCommand = 'run' | 'rpc' | 'mcp-serve' | 'agents' | 'schedules'
+export type AgentCommand = 'run' | 'rpc' | 'mcp-serve' | 'serve' | 'agents' | 'schedules'
 
 interface AssemblyOptions {
   /** For the audit. */

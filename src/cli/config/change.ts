@@ -18,18 +18,26 @@ export async function setSetting([name, ...words]: readonly string[], io: Io): P
   const setting = namedSetting(name)
   if (words.length === 0) throw new UsageError(`${name} needs a value: libero config set ${name} <value>`)
   const value = valueFrom(setting, words)
-  const alone: Settings = {}
-  setValue(alone, setting, value)
-  checkConfig(alone, 'config set')
-  await editConfig(io, async (settings, path) => {
-    setValue(settings, setting, value)
-    checkConfig(settings, path)
-    await checkMeaning(setting, settings, { path, home: io.home })
-    return true
-  })
+  await changeSettings([{ setting, value }], io)
   const shown = shownSetting(setting, value)
   io.err(`${fullyVisible(name!)} is now ${fullyVisible(JSON.stringify(shown))}`)
   return exitCodes.done
+}
+
+/** Changes settings together, or none if one is invalid. `null` removes a setting. */
+export async function changeSettings(
+  changes: readonly { readonly setting: NamedSetting; readonly value: unknown }[],
+  io: Pick<Io, 'home'>,
+): Promise<void> {
+  const alone: Settings = {}
+  for (const { setting, value } of changes) if (value !== null) setValue(alone, setting, value)
+  checkConfig(alone, 'config set')
+  await editConfig(io, async (settings, path) => {
+    for (const { setting, value } of changes) setValue(settings, setting, value)
+    checkConfig(settings, path)
+    for (const { setting } of changes) await checkMeaning(setting, settings, { path, home: io.home })
+    return true
+  })
 }
 
 /** The value without secrets, for the screen. */
@@ -77,7 +85,10 @@ export async function editConfig(
 }
 
 function setValue(settings: Settings, { key, member }: NamedSetting, value: unknown): void {
-  if (member === undefined) settings[key] = value
+  const members = settings[key]
+  if (value === null && member === undefined) delete settings[key]
+  else if (value === null) isRecord(members) && delete members[member!]
+  else if (member === undefined) settings[key] = value
   else settings[key] = { ...(isRecord(settings[key]) && settings[key]), [member]: value }
 }
 

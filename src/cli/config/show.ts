@@ -13,8 +13,8 @@ import { refusedRules } from './config-rules.ts'
 import { configKeys, namedSetting, withoutSecrets } from './settings.ts'
 import { defaultTurns } from './tighten.ts'
 
-/** `libero config show`: every setting that applies in this folder, with the file it comes from. */
-export async function showConfig({ json = false }: { readonly json?: boolean }, io: Io): Promise<number> {
+/** Every setting that applies in this folder, with the file it comes from, without secrets. */
+export async function listSettings(io: Pick<Io, 'cwd' | 'home' | 'userHome'>) {
   const { config, origins, warnings } = await effectiveConfig(io)
   const usual = defaults(io)
   const settings = configKeys.map((key) => {
@@ -22,6 +22,12 @@ export async function showConfig({ json = false }: { readonly json?: boolean }, 
     const from = config[key] === undefined ? (value === undefined ? 'not set' : 'default') : (origins[key] ?? 'default')
     return { key, value, from }
   })
+  return { settings, warnings }
+}
+
+/** `libero config show`. */
+export async function showConfig({ json = false }: { readonly json?: boolean }, io: Io): Promise<number> {
+  const { settings, warnings } = await listSettings(io)
   if (json) {
     const entries = settings.map(({ key, value = null, from }) => [key, { value, from }])
     io.out(jsonText({ settings: Object.fromEntries(entries), warnings }))
@@ -62,7 +68,7 @@ export async function printPath(io: Io): Promise<number> {
 }
 
 /** The settings that apply in this folder. Does not ask whether to trust the project. */
-async function effectiveConfig(io: Io) {
+async function effectiveConfig(io: Pick<Io, 'cwd' | 'home'>) {
   const { loaded, project } = await openWorkspace(io.cwd, { io })
   project.dispose()
   const { config, origins, layers } = loaded

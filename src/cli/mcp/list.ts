@@ -31,22 +31,30 @@ interface ListedServer {
   readonly entry?: unknown
 }
 
-/** `libero mcp list`. */
-export async function list({ json, ...query }: ListValues, io: Io): Promise<number> {
+/** All servers in a folder, with their state, without secrets. */
+export async function listServers(
+  query: Omit<ListValues, 'json'>,
+  io: Io,
+): Promise<{ readonly servers: readonly ListedServer[]; readonly notices: readonly string[] }> {
   const { entries, pending, notices } = await findServers(query, io)
   const logins = await createFileMcpCredentialStore(io.home)
     .list()
     .catch((error: unknown) => messageOf(error))
   const known = typeof logins === 'string' ? [] : logins
   const servers = [...entries.map((entry) => listed(entry, known)), ...pending.map(listedPending)]
-  const allNotices = [...notices, ...(typeof logins === 'string' ? [fullyVisible(logins)] : [])]
+  return { servers, notices: [...notices, ...(typeof logins === 'string' ? [fullyVisible(logins)] : [])] }
+}
+
+/** `libero mcp list`. */
+export async function list({ json, ...query }: ListValues, io: Io): Promise<number> {
+  const { servers, notices } = await listServers(query, io)
   if (json) {
-    io.out(jsonText({ servers, notices: allNotices }))
+    io.out(jsonText({ servers, notices }))
     return exitCodes.done
   }
   if (servers.length === 0) io.err('There are no MCP servers in this folder; add one with: libero mcp add <name> …')
   else for (const line of table(['server', 'transport', 'from', 'state'], servers, { row, below })) io.out(line)
-  for (const notice of allNotices) io.err(notice)
+  for (const notice of notices) io.err(notice)
   return exitCodes.done
 }
 

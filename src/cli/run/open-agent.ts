@@ -55,6 +55,8 @@ interface OpenOptions extends OpenSessionOptions {
   readonly servers?: ServersView
   /** The store of sessions, which stays open. Default: one of its own. */
   readonly store?: SessionStore
+  /** The session to continue, in `store`. Default: the one that the flags ask for. */
+  readonly session?: Session
   /** With `fork`: the last entry that the copy has. */
   readonly forkAt?: number
   /** Added to those of the assembly, as the last ones. */
@@ -128,6 +130,7 @@ async function openStoredSession(
 ): Promise<OpenedSession & { readonly store: SessionStore }> {
   const { io, cwd, forkAt: at } = options
   const store = options.store ?? (await openStore(sessionsPath(config, io)))
+  if (options.session) return { session: options.session, isNew: false, store }
   const request = { cwd, resume: resume || undefined, continue: isContinued, fork, ...(at !== undefined && { at }) }
   const opened = await openSession(store, request, options)
   return { ...opened, store }

@@ -96,11 +96,12 @@ export const sessionRoutes: readonly Route[] = [
     scope: 'admin',
     summary: 'Deletes a session, its sub-agents, messages and blobs',
     answers: { 204: { description: 'It is deleted' }, 423: { description: 'A process works on it; stop it first' } },
-    async handle({ params, names, server: { store, work } }) {
+    async handle({ params, names, server: { store, work, drafts } }) {
       const { id, isHeld } = await names.find(store, params.id!)
       if (isHeld || work.isWorking(id))
         throw new Problem(423, 'session_busy', 'A run of this session is under way; stop it before you delete it')
       await store.delete(id)
+      await drafts.save(id, '')
       return done()
     },
   },

@@ -1,0 +1,155 @@
+import { join } from 'node:path'
+import { createAuthority } from '../../authority/authority.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { Meta } from '../../core/meta.ts'
+import type { SessionStore, SessionSummary } from '../../core/store.ts'
+import { joinLocalRuns } from '../../rpc/join-local-runs.ts'
+import { createServer, type LiberoServer } from '../../server/create-server.ts'
+import type { ServedAgent } from '../../server/session-work.ts'
+import { eachEntryBackwards } from '../../sessions/history.ts'
+import { inboxOf } from '../../sessions/pending.ts'
+import { type OpenedWorkflow, openWorkflow } from '../agents/open-workflow.ts'
+import type { RunValues } from '../commands/run.ts'
+import type { ServeValues } from '../commands/serve.ts'
+import { loadConfig } from '../config/config.ts'
+import type { Io } from '../io.ts'
+import { openAgent } from '../run/open-agent.ts'
+import { openStore, sessionsPath } from '../sessions/open-store.ts'
+import { isAgentId, isOwnSession } from '../sessions/session-id.ts'
+import { aboutHere } from './about-here.ts'
+import { questions, servedSession } from './served-session.ts'
+import { textDrafts } from './text-drafts.ts'
+
+/** The server of this user's sessions and agents. */
+export interface OpenedServer {
+  readonly server: LiberoServer
+  /** Continues what the last server left, and wakes agents by their schedules. */
+  start(): Promise<void>
+  /** Leaves all runs, and closes everything. */
+  close(): Promise<void>
+}
+
+interface OpenServerOptions {
+  readonly io: Io
+  /** For sessions without a folder. Absolute. */
+  readonly cwd: string
+  readonly token: string
+  /** Shows a person a line, each once. */
+  readonly notify: (text: string) => void
+}
+
+/** Opens the server that flags and settings ask for. Throws if an agent cannot be put together from them. */
+export async function openServer(values: ServeValues, options: OpenServerOptions): Promise<OpenedServer> {
+  const { io, cwd, token, notify } = options
+  const { 'allowed-host': hosts = [], 'allowed-origin': allowedOrigins = [] } = values
+  const flags = agentFlags(values)
+  await tryOut(flags, options)
+  const { config } = await loadConfig({ home: io.home })
+  const store = await openStore(sessionsPath(config, io))
+  const authority = createAuthority({ home: io.home })
+  const onError = (error: Error): void => notify(withCause(error))
+  let isWaking = false
+  const onWaking = (): void => {
+    isWaking = true
+  }
+  let opening: Promise<OpenedWorkflow> | undefined
+  const agents = async (): Promise<OpenedWorkflow['workflow']> =>
+    (await (opening ??= openAgents(flags, { ...options, store, onError, onWaking }))).workflow
+
+  const server = createServer({
+    store,
+    auth: { token },
+    agentFor: async (request) =>
+      isAgentId(request.session.id)
+        ? workflowAgent(agents)
+        : servedSession(request, { values: flags, io, cwd, store, notify }),
+    authorityFor: async () => authority,
+    workflowFor: agents,
+    about: aboutHere(flags, { io, cwd }),
+    drafts: textDrafts(join(io.home, 'drafts')),
+    allowedHosts: [...loopback, ...hosts],
+    allowedOrigins,
+    join: joinLocalRuns({ folder: join(io.home, 'run') }),
+    mayContinue: (summary) => isOurs(store, summary),
+    onError,
+  })
+  return {
+    server,
+    async start() {
+      await server.start()
+      await agents()
+        .then((workflow) => workflow.start())
+        .then(() => {
+          if (!isWaking) notify('another program wakes agents by their schedules; this one takes over when it ends')
+        })
+        .catch((cause) => onError(new Error('the agents of libero agents cannot be served', { cause })))
+    },
+    async close() {
+      await Promise.all([server.close(), opening?.then((opened) => opened.close()).catch(() => {})])
+      await authority.close()
+      await store.close?.()
+    },
+  }
+}
+
+const loopback = ['localhost', '127.0.0.1', '[::1]']
+
+/** The flags of `libero run` that an agent of a session gets. */
+function agentFlags(values: ServeValues): RunValues {
+  const { port: _, host: __, 'allowed-host': ___, 'allowed-origin': ____, cwd: _____, ...flags } = values
+  return flags
+}
+
+/** Finds what is wrong with flags and settings before a client does, and says what a person must know. */
+async function tryOut(flags: RunValues, { io, cwd, notify }: OpenServerOptions): Promise<void> {
+  const opened = await openAgent({ ...flags, 'no-session': true }, { command: 'serve', io, cwd, tools: questions })
+  for (const notice of opened.notices) notify(notice)
+  await opened.close()
+}
+
+interface OpenAgentsOptions extends OpenServerOptions {
+  readonly store: SessionStore
+  readonly onError: (error: Error) => void
+  /** Called when this process becomes the one that wakes agents. */
+  readonly onWaking: () => void
+}
+
+async function openAgents(work: RunValues, options: OpenAgentsOptions): Promise<OpenedWorkflow> {
+  const { io, store, notify, onError, onWaking } = options
+  const opened = await openWorkflow(io, { command: 'serve', work, store, onError, onWaking })
+  for (const notice of [...opened.notices, ...opened.definitions.problems]) notify(notice)
+  return opened
+}
+
+/** A message or an answer that was sent to the session of an agent: the workflow works on it, with the agent's own prompts and tools. */
+const workflowAgent = (agents: () => Promise<OpenedWorkflow['workflow']>): ServedAgent => ({
+  agent: {
+    run: async () => {
+      await (await agents()).start() // looks for agents that need attention, now
+      return undefined as never
+    },
+    abort() {},
+    async leave() {},
+    execution: undefined,
+  },
+  async close() {},
+})
+
+/**
+ * Whether the server continues a session by itself: what waits in any session, but an interrupted run only if a message of it
+ * came over HTTP. The others belong to the program that began them.
+ */
+async function isOurs(store: SessionStore, summary: SessionSummary): Promise<boolean> {
+  if (!isOwnSession(summary)) return false
+  if (summary.attention === 'mail' || summary.attention === 'answered') return true
+  const isOverHttp = ({ meta }: { readonly meta?: Meta }): boolean => meta?.via === 'http'
+  for await (const entry of eachEntryBackwards(store, summary.id)) {
+    if ('meta' in entry && isOverHttp(entry)) return true
+    if (entry.type === 'turn' && isOverHttp(entry.turn)) return true
+    if (entry.type === 'run_started') break
+  }
+  return (await inboxOf(store, summary.id, summary.head)).some(isOverHttp)
+}
+
+const withCause = ({ message, cause }: Error): string =>
+  cause === undefined || message.includes(messageOf(cause)) ? message : `${message}: ${messageOf(cause)}`

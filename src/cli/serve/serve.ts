@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { messageOf } from '../../core/errors.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import type { LiberoServer } from '../../server/create-server.ts'
+import { CliError, exitCodes } from '../cli-error.ts'
+import type { ServeValues } from '../commands/serve.ts'
+import type { Io } from '../io.ts'
+import { resolveCwd } from '../run/flag-files.ts'
+import { untilStopped } from '../until-stopped.ts'
+import { openServer } from './open-server.ts'
+import { serverToken } from './server-token.ts'
+
+/** `libero serve`: sessions and agents over HTTP, until a signal arrives. */
+export async function serve(values: ServeValues, io: Io): Promise<number> {
+  const makeServer = await loadNodeServer()
+  const cwd = await resolveCwd(values.cwd, io)
+  const { token, notice } = await serverToken(io)
+  const notify = oncePerText((text) => io.err(`libero: ${text}`))
+  const opened = await openServer(values, { io, cwd, token, notify })
+  const quitAtSecond = onSecondSignal(io)
+  try {
+    const exitCode = await untilStopped(io, async (signal) => {
+      const http = makeServer(opened.server)
+      try {
+        const { host = '127.0.0.1', port = '0' } = values
+        await listen(http, Number(port), host)
+        io.err(`libero: ${notice}`)
+        io.out(`listening on ${addressOf(http)}`)
+        await opened.start()
+        if (!signal.aborted) await once(signal, 'abort')
+        io.err('libero: stopping; runs under way are continued at the next start. Ctrl-C again quits at once.')
+      } finally {
+        http.close() // no further connections
+        await opened.close()
+        http.closeAllConnections()
+      }
+    })
+    return exitCode === exitCodes.interrupted ? exitCodes.done : exitCode
+  } finally {
+    quitAtSecond()
+  }
+}
+
+/** A limit, so that a faulty client cannot fill a log. */
+const maxTexts = 1000
+
+function oncePerText(show: (text: string) => void): (text: string) => void {
+  const shown = new Set<string>()
+  return (text) => {
+    if (shown.has(text) || shown.size >= maxTexts) return
+    shown.add(text)
+    show(fullyVisible(text.slice(0, 2000)))
+  }
+}
+
+/** The HTTP server of Node around a server. Its package is loaded here, before anything is opened. */
+async function loadNodeServer(): Promise<(server: LiberoServer) => Server> {
+  const [{ createAdaptorServer }] = await Promise.all([import('@hono/node-server'), import('hono')]).catch((cause) => {
+    throw new CliError(
+      'libero serve needs the packages hono and @hono/node-server; install them with: npm install hono @hono/node-server',
+      exitCodes.error,
+      { cause },
+    )
+  })
+  const serverOptions = { requestTimeout: 60_000, headersTimeout: 10_000, maxHeaderSize: 16_384 }
+  return ({ fetch }) =>
+    createAdaptorServer({ fetch: (request) => fetch(request), serverOptions, overrideGlobalObjects: false }) as Server
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new CliError(`cannot listen at ${host} port ${port}: ${messageOf(cause)}; choose another with --port`, 1, {
+          cause,
+        }),
+      ),
+    )
+    server.listen(port, host, resolve)
+  })
+}
+
+function addressOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
+
+/** The first signal lets runs be left in order; a person who asks twice does not want to wait. */
+function onSecondSignal(io: Io): () => void {
+  let count = 0
+  return io.onSignal(() => {
+    if (++count > 1) io.quit(exitCodes.interrupted)
+  })
+}

@@ -1,0 +1,99 @@
+import { stat } from 'node:fs/promises'
+import { isAbsolute } from 'node:path'
+import {
+  AgentAbortedError,
+  messageOf,
+  SessionBusyError,
+  SessionNotFoundError,
+  SessionParkedError,
+} from '../../core/errors.ts'
+import type { Session, SessionStore, SessionSummary } from '../../core/store.ts'
+import type { ToolDef } from '../../core/tool.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import type { AgentForRequest, ServedAgent } from '../../server/session-work.ts'
+import { askUser } from '../../tools/ask-user.ts'
+import { presentPlan } from '../../tools/present-plan.ts'
+import { CliError } from '../cli-error.ts'
+import type { RunValues } from '../commands/run.ts'
+import type { Io } from '../io.ts'
+import { linesView } from '../mcp/servers.ts'
+import { type OpenedAgent, openAgent } from '../run/open-agent.ts'
+
+interface ServedSessionOptions {
+  /** The flags of an agent. */
+  readonly values: RunValues
+  readonly io: Io
+  /** For sessions without a folder. Absolute. */
+  readonly cwd: string
+  readonly store: SessionStore
+  /** Shows a person a line, each once. */
+  readonly notify: (text: string) => void
+}
+
+/** The agent of the command line that works on a session. Throws if its folder is gone, or it cannot be put together. */
+export async function servedSession(
+  { session, summary }: AgentForRequest,
+  options: ServedSessionOptions,
+): Promise<ServedAgent> {
+  const { notify } = options
+  const opened = await openServed(await folderOf(summary, options.cwd), session, options)
+  const { agent, chosen, thinking, close } = opened
+  for (const notice of opened.notices) notify(notice)
+  const run = { model: chosen.model, ...(thinking !== undefined && { thinking }) }
+  let hasBegun = false
+  agent.hooks.hook('session:start', () => {
+    hasBegun = true
+  })
+  return {
+    agent: {
+      abort: () => agent.abort(),
+      leave: () => agent.leave(),
+      execution: agent.execution,
+      run: (own = {}) =>
+        agent.run({ ...run, ...own }).catch((error: unknown) => {
+          if (hasBegun && !(error instanceof AgentAbortedError)) notify(`session ${session.id}: ${messageOf(error)}`)
+          if (hasBegun || isElsewhere(error)) throw error
+          throw new Error(messageOf(error), { cause: error }) // its reason is not in the log yet
+        }),
+    },
+    close,
+  }
+}
+
+const isElsewhere = (error: unknown): boolean =>
+  error instanceof SessionBusyError || error instanceof SessionNotFoundError || error instanceof SessionParkedError
+
+function openServed(
+  cwd: string,
+  session: Session,
+  { values: { skill, ...values }, io, store, notify }: ServedSessionOptions,
+): Promise<OpenedAgent> {
+  const isNew = session.turns.length === 0 && session.turnsBefore === 0
+  return openAgent(
+    { ...values, ...(skill && isNew && { skill }) },
+    { command: 'serve', io, cwd, store, session, tools: questions, servers: linesView(notify) },
+  )
+}
+
+/** Nobody is asked in this process: the question waits in the log, and the answer is the result of its call. */
+export const questions: readonly ToolDef[] = [askUser, presentPlan].map((tool) => ({
+  ...tool,
+  execute: (input, ctx) => (ctx.answer ? tool.execute(input, ctx) : ctx.suspend('question')),
+}))
+
+/** The folder in which a session works. Throws if it is gone: its tools would work elsewhere. */
+async function folderOf({ folder }: SessionSummary, cwd: string): Promise<string> {
+  if (folder === undefined) return cwd
+  const shown = fullyVisible(folder)
+  if (!isAbsolute(folder))
+    throw new CliError(`The folder of this session, ${shown}, is no absolute path; begin another`)
+  const info = await stat(folder).catch((cause) => {
+    throw new CliError(
+      `The folder of this session, ${shown}, is gone or may not be entered; make it again, or begin another session`,
+      undefined,
+      { cause },
+    )
+  })
+  if (!info.isDirectory()) throw new CliError(`The folder of this session, ${shown}, is a file; move that away`)
+  return folder
+}
