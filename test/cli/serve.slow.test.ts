@@ -212,7 +212,8 @@ test('SV35 a session whose folder is gone fails with a sentence that clients see
   const { send, untilOver, entries } = await startServing(desk)
   await send('/v1/sessions', { id: 'there', folder })
   rmSync(folder, { recursive: true })
-  await send('/v1/sessions/there/messages', { content: 'hello' })
+  const failed = await send('/v1/sessions/there/messages', { content: 'hello' }, { headers: { prefer: 'wait=60' } })
+  expect(failed.body.run).toMatchObject({ status: 'error', error: expect.stringContaining('is gone') })
   expect(await untilOver('there')).toMatchObject({ status: 'failed' })
   expect((await entries('there')).at(-1)).toMatchObject({
     type: 'run_ended',
@@ -269,7 +270,7 @@ test('SV37 models, tools, servers, skills, rules, the audit and settings are tol
   config.system = `The key is ${secrets[1]}`
   writeFileSync(join(desk.home, 'config.json'), JSON.stringify(config))
   writeFileSync(join(desk.home, 'credentials.json'), JSON.stringify({ openai: { type: 'key', key: secrets[0] } }))
-  const { send } = await startServing(desk)
+  const { send } = await startServing(desk, ['--deny', 'shell:git push'])
   const told = new Map<string, unknown>()
   for (const name of ['models', 'tools', 'mcp', 'skills', 'settings', 'audit', 'usage', 'definitions', 'agents']) {
     const { status, body } = await send(`/v1/${name}`)
@@ -297,8 +298,10 @@ test('SV37 models, tools, servers, skills, rules, the audit and settings are tol
   expect((await patch({ mcpServers: body.settings.mcpServers.value })).body.code).toBe('masked')
   const kept = JSON.parse(readFileSync(join(desk.home, 'config.json'), 'utf8'))
   expect([kept.maxTurns, kept.system, kept.mcpServers.notes.env]).toEqual([7, undefined, { API_KEY: secrets[0] }])
-  const explained = await send('/v1/policy/explain', { tool: 'shell', input: { command: 'rm -rf x' } })
-  expect(explained.body).toMatchObject({ verdict: 'ask', effects: expect.arrayContaining(['fs.write']) })
+  const explain = async (command: string) =>
+    (await send('/v1/policy/explain', { tool: 'shell', input: { command } })).body
+  expect(await explain('rm -rf x')).toMatchObject({ verdict: 'ask', effects: expect.arrayContaining(['fs.write']) })
+  expect(await explain('git push')).toMatchObject({ verdict: 'deny', rule: 'shell:git push' })
 })
 
 test('SV37 the audit tells the calls of a session, newest first; drafts outlive the server', async () => {

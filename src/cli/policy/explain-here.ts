@@ -17,13 +17,16 @@ interface ExplainOptions {
   readonly rules?: string
   /** Instead of the mode of the settings. */
   readonly mode?: SecurityMode
+  /** Rules of flags. */
+  readonly allow?: readonly string[]
+  readonly deny?: readonly string[]
 }
 
 /** How a shell line would be decided in this folder. Nothing runs, except for the trial of the sandbox. */
 export async function explainHere(
   command: string,
   { cwd, home, userHome }: Io,
-  { rules, mode }: ExplainOptions,
+  { rules, mode, allow, deny }: ExplainOptions,
 ): Promise<{ readonly explanation: Explanation; readonly sandbox: SandboxSupport; readonly config: Config }> {
   // As in a run: a file that changed since it was trusted is not used.
   const project = await enterProject(cwd, { list: createTrustList({ folder: home }) })
@@ -31,7 +34,8 @@ export async function explainHere(
   const { mayRead } = project
   const loaded = rules === undefined ? await loadConfig({ home, projectRoot: cwd, mayRead }) : undefined
   const given: SettingsLayers = loaded?.layers ?? { launch: await loadRulesFile(rules!).catch(asUsageError) }
-  const layers = mode === undefined ? given : { ...given, launch: { ...given.launch, mode } }
+  const flags = { ...(mode && { mode }), ...(allow && { allow }), ...(deny && { deny }) }
+  const layers = { ...given, launch: { ...given.launch, ...flags } }
   const sandbox = await sandboxHere(cwd, loaded?.config.sandbox)
   const location = { root: cwd, home: userHome, isTrusted: project.isTrusted() }
   const explanation = await explainCommand(command, { layers, location, own: [home], sandbox })

@@ -9,7 +9,7 @@ import type { Io } from '../io.ts'
 
 /** Facts about this machine for clients, as the commands of the same names print them. Secrets are in none of them. */
 export function aboutHere(
-  flags: Pick<RunValues, 'preset' | 'profile' | 'mcp' | 'mode'>,
+  flags: RunValues,
   { io: whole, cwd }: { readonly io: Io; readonly cwd: string },
 ): ServerAbout {
   const io: Io = Object.create(whole, { cwd: { value: cwd } })
@@ -63,8 +63,7 @@ export function aboutHere(
       if (tool !== 'shell' || typeof command !== 'string')
         throw new Problem(422, 'not_explained', 'Only calls of the tool "shell" with a command are explained')
       const { explainHere } = await import('../policy/explain-here.ts')
-      const { mode } = flags
-      return asProblem(async () => (await explainHere(command, io, mode ? { mode } : {})).explanation)
+      return asProblem(async () => (await explainHere(command, io, rulesOf(flags))).explanation)
     },
     async audit({ limit, session }) {
       const { readAudit } = await import('../audit/audit.ts')
@@ -73,6 +72,12 @@ export function aboutHere(
       return redacted(records.slice(-limit).reverse())
     },
   }
+}
+
+/** What the flags say about decisions, as for an agent. */
+function rulesOf({ yolo, mode, profile, preset = profile, allow, deny }: RunValues) {
+  const launch = yolo ? 'yolo' : (mode ?? (preset === 'plan' ? preset : undefined))
+  return { ...(launch && { mode: launch }), ...(allow && { allow }), ...(deny && { deny }) }
 }
 
 /** The sentences of the command line are for clients too. */

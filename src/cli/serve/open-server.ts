@@ -34,7 +34,7 @@ interface OpenServerOptions {
   /** For sessions without a folder. Absolute. */
   readonly cwd: string
   readonly token: string
-  /** Shows a person a line, each once. */
+  /** Shows a person a line, the same one at most once a minute. */
   readonly notify: (text: string) => void
 }
 

@@ -17,7 +17,7 @@ export async function serve(values: ServeValues, io: Io): Promise<number> {
   const makeServer = await loadNodeServer()
   const cwd = await resolveCwd(values.cwd, io)
   const { token, notice } = await serverToken(io)
-  const notify = oncePerText((text) => io.err(`libero: ${text}`))
+  const notify = oncePerMinute((text) => io.err(`libero: ${text}`))
   const opened = await openServer(values, { io, cwd, token, notify })
   const quitAtSecond = onSecondSignal(io)
   try {
@@ -43,14 +43,14 @@ export async function serve(values: ServeValues, io: Io): Promise<number> {
   }
 }
 
-/** A limit, so that a faulty client cannot fill a log. */
-const maxTexts = 1000
-
-function oncePerText(show: (text: string) => void): (text: string) => void {
-  const shown = new Set<string>()
+/** Shows a text at most once a minute, so that a faulty client cannot fill a log. */
+function oncePerMinute(show: (text: string) => void): (text: string) => void {
+  const shownAt = new Map<string, number>()
   return (text) => {
-    if (shown.has(text) || shown.size >= maxTexts) return
-    shown.add(text)
+    const now = Date.now()
+    if (now - (shownAt.get(text) ?? 0) < 60_000) return
+    if (shownAt.size > 1000) shownAt.clear()
+    shownAt.set(text, now)
     show(fullyVisible(text.slice(0, 2000)))
   }
 }

@@ -18,6 +18,7 @@ import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { linesView } from '../mcp/servers.ts'
 import { type OpenedAgent, openAgent } from '../run/open-agent.ts'
+import { realFolder } from '../sessions/session-folder.ts'
 
 interface ServedSessionOptions {
   /** The flags of an agent. */
@@ -26,7 +27,7 @@ interface ServedSessionOptions {
   /** For sessions without a folder. Absolute. */
   readonly cwd: string
   readonly store: SessionStore
-  /** Shows a person a line, each once. */
+  /** Shows a person a line, the same one at most once a minute. */
   readonly notify: (text: string) => void
 }
 
@@ -36,6 +37,9 @@ export async function servedSession(
   options: ServedSessionOptions,
 ): Promise<ServedAgent> {
   const { notify } = options
+  // It stays there when the next server is started elsewhere, and libero finds it in its folder. If another process has the
+  // session now, the run finds that out.
+  if (summary.folder === undefined) await session.setDetails({ folder: realFolder(options.cwd) }).catch(() => {})
   const opened = await openServed(await folderOf(summary, options.cwd), session, options)
   const { agent, chosen, thinking, close } = opened
   for (const notice of opened.notices) notify(notice)

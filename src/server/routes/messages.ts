@@ -124,6 +124,8 @@ export async function untilAnswered(
 > {
   const signal = AbortSignal.any([request.signal, closing, AbortSignal.timeout(seconds * 1000)])
   let input: string | undefined
+  /** A run that began after the message came, and was to deliver it. */
+  let runId: string | undefined
   let isDelivered = false
   let text = ''
   // The message may have been answered before: a retry of a request gets the same answer.
@@ -131,12 +133,15 @@ export async function untilAnswered(
     if (!event.durable) continue
     const { entry } = event
     if (entry.type === 'input' && entry.clientKey === clientKey) input = entry.id
+    if (entry.type === 'run_started' && input !== undefined) runId ??= entry.runId
     if (entry.type === 'turn') {
       const isIt = entry.clientKey === clientKey || (input !== undefined && entry.consumed?.includes(input))
       isDelivered ||= isIt === true
       if (isDelivered && entry.turn.role === 'assistant') text = textIn(entry.turn.content)
     }
-    if (isDelivered && entry.type === 'run_ended') {
+    // A run that could not begin delivers nothing.
+    const isFailed = entry.type === 'run_ended' && entry.status === 'error' && entry.runId === runId
+    if (entry.type === 'run_ended' && (isDelivered || isFailed)) {
       const { status, stop, error } = entry
       return { status, stop, text, ...(error && { error: error.message }) }
     }
