@@ -81,7 +81,7 @@ function rulesOf({ yolo, mode, profile, preset = profile, allow, deny }: RunValu
 }
 
 /** The sentences of the command line are for clients too. */
-async function asProblem<T>(work: () => Promise<T>): Promise<T> {
+export async function asProblem<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

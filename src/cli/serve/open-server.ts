@@ -16,7 +16,7 @@ import type { Io } from '../io.ts'
 import { openAgent } from '../run/open-agent.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import { isAgentId, isOwnSession } from '../sessions/session-id.ts'
-import { aboutHere } from './about-here.ts'
+import { aboutHere, asProblem } from './about-here.ts'
 import { questions, servedSession } from './served-session.ts'
 import { textDrafts } from './text-drafts.ts'
 
@@ -53,8 +53,15 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
     isWaking = true
   }
   let opening: Promise<OpenedWorkflow> | undefined
-  const agents = async (): Promise<OpenedWorkflow['workflow']> =>
-    (await (opening ??= openAgents(flags, { ...options, store, onError, onWaking }))).workflow
+  const agents = async (): Promise<OpenedWorkflow['workflow']> => {
+    opening ??= openAgents(flags, { ...options, store, onError, onWaking })
+    try {
+      return (await opening).workflow
+    } catch (error) {
+      opening = undefined // what is wrong with the settings may be right at the next request
+      throw error
+    }
+  }
 
   const server = createServer({
     store,
@@ -64,7 +71,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
         ? workflowAgent(agents)
         : servedSession(request, { values: flags, io, cwd, store, notify }),
     authorityFor: async () => authority,
-    workflowFor: agents,
+    workflowFor: () => asProblem(agents),
     about: aboutHere(flags, { io, cwd }),
     drafts: textDrafts(join(io.home, 'drafts')),
     allowedHosts: [...loopback, ...hosts],

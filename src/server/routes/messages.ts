@@ -139,9 +139,12 @@ export async function untilAnswered(
       isDelivered ||= isIt === true
       if (isDelivered && entry.turn.role === 'assistant') text = textIn(entry.turn.content)
     }
+    if (entry.type !== 'run_ended') continue
+    // A run that was left, or whose process died, is continued by another.
+    const isInterrupted = entry.status === 'left' || (entry.status === 'error' && !entry.error)
     // A run that could not begin delivers nothing.
-    const isFailed = entry.type === 'run_ended' && entry.status === 'error' && entry.runId === runId
-    if (entry.type === 'run_ended' && (isDelivered || isFailed)) {
+    const hasFailed = entry.status === 'error' && entry.runId === runId
+    if (!isInterrupted && (isDelivered || hasFailed)) {
       const { status, stop, error } = entry
       return { status, stop, text, ...(error && { error: error.message }) }
     }
