@@ -60,7 +60,7 @@ export async function refusable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    if (!(error instanceof Error) || problemOf(error) || codeOf(error) !== undefined) throw error
+    if (!(error instanceof Error) || problemOf(error) || /^E[A-Z_]+$/.test(codeOf(error) ?? '')) throw error
     throw new Problem(422, 'refused', error.message.slice(0, 500))
   }
 }

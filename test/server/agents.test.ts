@@ -1,5 +1,11 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { createProcessContext } from '../../src/execution/process.ts'
+import { definePlugin } from '../../src/plugins/plugin.ts'
 import { call, type Step } from '../../src/testing/scripted.ts'
+import { writeFile as writeFileTool } from '../../src/tools/write-file.ts'
+import { temporary } from '../temporary.ts'
 import { definition, world } from '../workflow/kit.ts'
 import { startServer, until } from './server-kit.ts'
 
@@ -72,6 +78,32 @@ test('SV38 a call of an agent waits, and is answered with the digest that was sh
   await until(async () => (await stateOf('agent-a')) === 'input-required')
   expect((await send('POST', '/v1/agents/agent-a/stop')).status).toBe(202)
   await until(async () => (await stateOf('agent-a')) === 'canceled')
+})
+
+test('SV38 the files of an agent are rolled back over HTTP, and the rollback is undone', async () => {
+  const folder = await temporary('served-rollback-')
+  const read = (): Promise<string> => readFile(join(folder, 'plan.txt'), 'utf8')
+  await writeFile(join(folder, 'plan.txt'), 'sow\n')
+  const { send, stateOf } = await served([[call('1', 'write_file', { path: 'plan.txt', content: 'dig\n' })], 'Dug.'], {
+    definitions: [definition('writing')],
+    plugins: [definePlugin({ toolId: 'writing', displayName: '', description: '', tools: () => [writeFileTool] })],
+    execution: createProcessContext({ cwd: folder }),
+    snapshots: { store: await temporary('served-snapshots-') },
+  })
+  await send('POST', '/v1/agents', { definition: 'helper', id: 'agent-a', message: 'Dig' })
+  await until(async () => (await stateOf('agent-a')) === 'completed')
+  const [{ id: message }] = (await send('GET', '/v1/agents/agent-a/messages')).body.messages
+  expect(await read()).toBe('dig\n')
+  let back = await send('POST', '/v1/agents/agent-a/rollback', { message })
+  await until(async () => {
+    // It is at work until its files are recorded.
+    if (back.status !== 200) back = await send('POST', '/v1/agents/agent-a/rollback', { message })
+    return back.status === 200
+  })
+  expect([back.body.restored, await read()]).toEqual([['plan.txt'], 'sow\n'])
+  expect((await send('POST', '/v1/agents/agent-a/undo-rollback', { message })).status).toBe(200)
+  expect(await read()).toBe('dig\n')
+  expect((await send('POST', '/v1/agents/agent-a/rollback', { message: 'none' })).status).toBe(422)
 })
 
 test('SV38 schedules are made, changed and deleted over HTTP, with the sentences of the workflow', async () => {
