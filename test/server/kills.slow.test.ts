@@ -40,8 +40,7 @@ test('SV91 clients that come and go, on a server that is killed twice, all end w
     throw new Error(`${path} was never accepted`)
   }
 
-  async function follow(id: string, isSlow: boolean): Promise<unknown[]> {
-    const entries: { seq: number }[] = []
+  async function follow(id: string, isSlow: boolean, entries: { seq: number }[]): Promise<unknown[]> {
     const fold = (text: string): void => {
       for (const frame of text.split('\n\n')) {
         if (!/^id: /m.test(frame)) continue
@@ -74,10 +73,11 @@ test('SV91 clients that come and go, on a server that is killed twice, all end w
   }
 
   for (const id of ids) await send('/v1/sessions', { id }, `make-${id}`)
+  const seen = Array.from({ length: clients }, (): { seq: number }[] => [])
   const following = Array.from({ length: clients }, async (_, i) => {
     await pause(Math.random() * 300)
     const id = ids[i % sessions]!
-    return { id, entries: await follow(id, i % 5 === 0) }
+    return { id, entries: await follow(id, i % 5 === 0, seen[i]!) }
   })
   const sending = ids.map(async (id) => {
     for (let n = 0; n < prompts; n++) {
@@ -102,7 +102,9 @@ test('SV91 clients that come and go, on a server that is killed twice, all end w
   await pause(500)
   const logs = new Map(await Promise.all(ids.map(async (id) => [id, await store.read(id)] as const)))
   // The clients come back until they have everything.
-  for (let i = 0; i < 40; i++) await pause(25)
+  const isBehind = (entries: readonly unknown[], i: number): boolean =>
+    entries.length < logs.get(ids[i % sessions]!)!.length
+  for (let i = 0; i < 2000 && seen.some(isBehind); i++) await pause(25)
   over.abort()
   for (const { id, entries } of await Promise.all(following)) expect(entries, id).toEqual(logs.get(id))
   for (const log of logs.values()) {
