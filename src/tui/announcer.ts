@@ -1,5 +1,7 @@
 import type { ChatState } from '../chat/chat.ts'
+import { oneLine } from '../core/text.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
+import type { SessionView } from '../view/session-view.ts'
 import { notification, progressOff, progressOn, restoreTitle, saveTitle, titleOf } from './terminal/notify.ts'
 import type { Output, TerminalStreams } from './terminal/output.ts'
 
@@ -25,7 +27,7 @@ export function createAnnouncer(output: Output, { env, notify = true }: Announce
     },
     tell,
     update({ phase, view }: ChatState): void {
-      const now = view.details.title ?? ''
+      const now = view.details.title ?? firstWords(view)
       if (now !== title) output.write(titleOf(`libero · ${fullyVisible(now)}`))
       title = now
       const wasBusy = isBusy
@@ -37,4 +39,12 @@ export function createAnnouncer(output: Output, { env, notify = true }: Announce
     },
     close: (): void => void output.write(`${progressOff}${restoreTitle}`),
   }
+}
+
+/** A session without a title is called by its first message, as in lists. */
+function firstWords({ rows }: SessionView): string {
+  const first = rows.at(0)
+  if (first?.kind !== 'message') return ''
+  const [block] = first.content
+  return block?.type === 'text' ? oneLine(block.text, 60) : ''
 }

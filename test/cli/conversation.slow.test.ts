@@ -1,41 +1,19 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { builtCli } from '../built-cli.ts'
-import { type MockService, startMockService } from '../rpc/mock-service.ts'
-import { type Desk, openDesk } from './cli-kit.ts'
-import { type PseudoTerminal, startInTerminal } from './pseudo-terminal.ts'
+import { expect, test } from 'vitest'
+import { atTerminal } from './sitting.ts'
 
-const main = await builtCli()
-
-let service: MockService
-beforeAll(async () => {
-  service = await startMockService()
-})
-afterAll(() => service.close())
-beforeEach(() => {
-  service.play()
-  service.requests.length = 0
-})
-
-/** A person at a terminal types `libero …`. */
-async function sit(desk: Desk, ...args: string[]): Promise<PseudoTerminal> {
-  const terminal = startInTerminal([process.execPath, main, ...args], {
-    ...{ cwd: desk.cwd, env: desk.env, columns: 100, rows: 40 },
-  })
-  await terminal.see('enter sends')
-  return terminal
-}
+const here = atTerminal()
 
 test('T08 commands, files, model and mode inside a conversation; context and cost by the prices of the config; yolo looks different', async () => {
-  const desk = openDesk(service.url)
+  const desk = here.openDesk()
   const file = join(desk.home, 'config.json')
   const config = JSON.parse(readFileSync(file, 'utf8'))
   Object.assign(config.providers.mock, { contextWindow: 2000, price: { input: 1000, output: 1000 } })
   writeFileSync(file, JSON.stringify(config))
   desk.write('notes.txt', 'the secret word is banana')
-  const terminal = await sit(desk)
+  const terminal = await here.sit(desk)
   terminal.type('/mod')
   await terminal.see('▸ /mode')
   terminal.type('\x15/model mock-2\r')
@@ -44,8 +22,8 @@ test('T08 commands, files, model and mode inside a conversation; context and cos
   await terminal.see('▸ notes.txt')
   terminal.type('\t\r')
   await terminal.until(/› read @notes\.txt[\s\S]*ok[\s\S]* mock-2 .* context \d+ % · \$\d+\.\d+, next about \$\d/)
-  expect(service.requests[0].model).toBe('mock-2')
-  expect(JSON.stringify(service.requests[0].messages)).toContain('the secret word is banana')
+  expect(here.service.requests[0].model).toBe('mock-2')
+  expect(JSON.stringify(here.service.requests[0].messages)).toContain('the secret word is banana')
   terminal.type('\x1b[Z')
   await terminal.until(/\n allowlist · /)
   terminal.type('/mode yolo\r')
@@ -60,19 +38,19 @@ test('T08 commands, files, model and mode inside a conversation; context and cos
 })
 
 test('T09 steps are boxes, output is folded and opened by a key, jobs are visible and their end is told, resume shows the conversation', async () => {
-  const desk = openDesk(service.url)
+  const desk = here.openDesk()
   const todos = [
     { content: 'Look around', status: 'completed' },
     { content: 'Fix it', status: 'in_progress' },
   ]
-  service.play(
+  here.service.play(
     [{ call: 'todowrite', args: { todos } }],
     [{ call: 'shell', args: { command: 'seq 1 30' } }],
     [{ say: 'First answer.' }],
     [{ call: 'shell', args: { command: 'sleep 600', background: true } }],
     [{ say: 'Second answer.' }],
   )
-  const terminal = await sit(desk)
+  const terminal = await here.sit(desk)
   terminal.type('go\r')
   await terminal.see('First answer.', '☑ Look around', '☐ Fix it', 'todo 2 of 2: Fix it')
   expect(terminal.text()).not.toContain('"todos"')
@@ -95,16 +73,16 @@ test('T09 steps are boxes, output is folded and opened by a key, jobs are visibl
   expect(await terminal.ended).toBe(0)
   expect(terminal.text()).toContain('1 background job ended with this program')
 
-  const again = await sit(desk, '-c')
+  const again = await here.sit(desk, { args: ['-c'] })
   await again.see('› go', '☑ Look around', 'First answer.', '› begin', 'Second answer.')
   expect(again.text()).not.toContain('in the background')
 })
 
 test('UI65 several calls of a turn are asked about at once, and allowed except those that the person marks', async () => {
-  const desk = openDesk(service.url)
+  const desk = here.openDesk()
   const touch = (name: string) => ({ call: 'shell', args: { command: `touch ${name}` } })
-  service.play([touch('one'), touch('two')], [{ say: 'Both are decided.' }])
-  const terminal = await sit(desk)
+  here.service.play([touch('one'), touch('two')], [{ say: 'Both are decided.' }])
+  const terminal = await here.sit(desk)
   terminal.type('go\r')
   await terminal.see('2 of 2. Allow shell?', 'Allow these 2 calls?', 'Esc: no')
   terminal.type('x')
@@ -115,13 +93,13 @@ test('UI65 several calls of a turn are asked about at once, and allowed except t
 })
 
 test('UI66 a plan that is approved in the mode plan is built: the mode is ask from then on', async () => {
-  const desk = openDesk(service.url)
-  service.play(
+  const desk = here.openDesk()
+  here.service.play(
     [{ call: 'present_plan', args: { plan: '# Make it\n\n1. Touch a file' } }],
     [{ call: 'shell', args: { command: 'touch made' } }],
     [{ say: 'It is made.' }],
   )
-  const terminal = await sit(desk)
+  const terminal = await here.sit(desk)
   terminal.type('/plan make it\r')
   await terminal.until(/\? The agent presents a plan:\n│ Make it[\s\S]*Esc: no/)
   terminal.type('y')

@@ -30,7 +30,7 @@ test('T02 Esc stops the run, says so, and keeps what was typed; Ctrl+J begins a 
   expect(terminal.text()).toMatch(/› a draft\n {2}of two lines/)
 })
 
-test('a call is asked about with its diff, y allows it once, and its result is shown', async () => {
+test('UI104 a call is asked about with its diff, y allows it once, and its result is shown', async () => {
   const terminal = startTui('write')
   await terminal.see('enter sends')
   terminal.type('go\r')
@@ -44,7 +44,7 @@ test('a call is asked about with its diff, y allows it once, and its result is s
   expect(readFileSync(join(terminal.cwd, 'a.txt'), 'utf8')).toBe('one\nthree\n')
 })
 
-test('the terminal is as it was before after Ctrl+C twice, after SIGTERM, SIGHUP and a crash', async () => {
+test('UI77 the terminal is as it was before after Ctrl+C twice, after SIGTERM, SIGHUP and a crash', async () => {
   const left = startTui('hello')
   await left.see('enter sends')
   expect(modesAfter(left.raw)).toEqual(expect.arrayContaining(['?2004', '?1004', 'kitty', 'modifyOtherKeys']))
@@ -65,7 +65,7 @@ test('the terminal is as it was before after Ctrl+C twice, after SIGTERM, SIGHUP
   }
 })
 
-test('nothing clears the screen, uses the alternate one, or moves above the live lines', async () => {
+test('UI100 nothing clears the screen, uses the alternate one, or moves above the live lines', async () => {
   const terminal = startTui('shell', { rows: 12 })
   await terminal.see('enter sends')
   terminal.type('go\r')
@@ -74,6 +74,9 @@ test('nothing clears the screen, uses the alternate one, or moves above the live
   terminal.type('y')
   await terminal.see('Done.')
   for (const sequence of ['\x1b[2J', '\x1b[3J', '\x1b[?1049h', '\x1b[H']) expect(terminal.raw).not.toContain(sequence)
+  const frames = terminal.raw.split('\x1b[?2026h').slice(1)
+  expect(frames.length).toBeGreaterThan(3)
+  for (const frame of frames) expect(frame.split('\x1b[?2026l')).toHaveLength(2)
 })
 
 test('T02 what was typed and not sent is there again after kill -9, and what was sent can be recalled', async () => {
@@ -98,7 +101,7 @@ test('T02 what was typed and not sent is there again after kill -9, and what was
   await third.see('› sent before')
 })
 
-test('in plain mode a conversation and an approval are lines that are written once', async () => {
+test('UI79 in plain mode a conversation and an approval are lines that are written once', async () => {
   const terminal = startTui('write', { env: { TUI_PLAIN: '1' } })
   await terminal.see('libero waits for you')
   terminal.type('go\r')

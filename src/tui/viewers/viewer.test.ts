@@ -94,6 +94,17 @@ test('UI55 every key moves as in other pagers', async () => {
   expect(await topAfter('home')).toBe('line 1')
 })
 
+test('UI55 a held key, or a search, that a slow connection brings at once is not lost', async () => {
+  const { terminal, keyboard, closed } = open(many(30))
+  keyboard.press('jjj')
+  expect((await terminal.screen())[1]).toBe('line 4')
+  keyboard.press('/line 20')
+  keyboard.press('enter')
+  expect((await terminal.screen()).join('\n')).toContain('line 20')
+  keyboard.press('q')
+  await closed
+})
+
 test('UI55 a resize draws everything again at the new size', async () => {
   const { terminal, keyboard } = open(many(100, (i) => `${i + 1} ${'x'.repeat(60)}`))
   terminal.resize(20, 5)

@@ -70,9 +70,11 @@ export async function runViewer<T>(view: View<T>, context: ViewerContext): Promi
   const onKey = (key: Key): void =>
     guarded(() => {
       if (key.type === 'ctrl' && key.key === 'c') return resolve(undefined)
-      const outcome = view.press(key)
-      if (outcome) resolve(outcome.value)
-      else draw()
+      for (const one of singleKeys(key)) {
+        const outcome = view.press(one)
+        if (outcome) return resolve(outcome.value)
+      }
+      draw()
     })
   const onResize = (): void => {
     shown = []
@@ -92,4 +94,17 @@ export async function runViewer<T>(view: View<T>, context: ViewerContext): Promi
     for (const stop of stops) stop?.()
     terminal.write(`${showCursor}${alternateOff}`)
   }
+}
+
+/** Keys that a slow connection brings together: a held one, and `/` with what is searched. Other letters mean nothing. */
+function singleKeys(key: Key): readonly Key[] {
+  if (key.type !== 'text' || key.isPaste || key.text.length < 2) return [key]
+  const [first = '', ...rest] = key.text
+  if (rest.every((letter) => letter === first)) return Array.from(key.text, (text) => ({ ...key, text }))
+  return first === '/'
+    ? [
+        { ...key, text: first },
+        { ...key, text: rest.join('') },
+      ]
+    : [key]
 }
