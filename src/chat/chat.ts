@@ -53,6 +53,8 @@ export interface Chat {
   sessions(query?: SessionQuery): Promise<SessionPage>
   /** The models that can be chosen; empty if the host lists none. */
   models(): Promise<readonly ModelChoice[]>
+  /** The profiles that can be chosen; empty if the host has none. */
+  readonly profiles: readonly string[]
   /**
    * Does the work of a command on the agent, such as a compaction, while no run of the conversation is under way; rejects
    * during one. Meanwhile `phase` is `running`, and `stop` aborts the signal.

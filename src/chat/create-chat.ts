@@ -318,6 +318,7 @@ export function createChat(host: ChatHost): Chat {
     sessions: async (query) => (await host.store?.list(query)) ?? { sessions: [] },
     forecast,
     models: async () => (await host.models?.()) ?? [],
+    profiles: host.profiles ?? [],
     async withAgent(doWork) {
       const live = session
       if (!live || cell.now.phase !== 'idle') throw new Error('The agent is at work; wait for it, or stop it first')

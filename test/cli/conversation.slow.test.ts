@@ -31,6 +31,8 @@ test('T08 commands, files, model and mode inside a conversation; context and cos
   terminal.type('2\r')
   await terminal.until(/\n {2}yolo {2}· /)
   expect(terminal.raw).toContain('\x1b[7m\x1b[31m yolo ')
+  terminal.type('/profile plan\r')
+  await terminal.until(/Profile: plan[\s\S]*enter sends/)
   terminal.type('/thinking high\r')
   await terminal.see('· thinking high')
   terminal.type('/context\r')

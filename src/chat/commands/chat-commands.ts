@@ -18,6 +18,12 @@ export const chatCommands: readonly ChatCommand[] = [
     async () => (await import('./thinking.ts')).thinking,
   ),
   entry(
+    'profile',
+    'Choose the profile of the agent: its tools and instructions',
+    { argument: '[name]' },
+    async () => (await import('./profile.ts')).profile,
+  ),
+  entry(
     'mode',
     'Choose which calls need an approval',
     { argument: '[mode]' },
