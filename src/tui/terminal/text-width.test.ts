@@ -1,3 +1,5 @@
+import addon from '@xterm/addon-unicode-graphemes'
+import xterm from '@xterm/headless'
 import { expect, test } from 'vitest'
 import { cutToWidth, textWidth } from './text-width.ts'
 
@@ -34,4 +36,34 @@ test.each([
 test('a line of a million characters is cut without measuring all of it', () => {
   const line = '日'.repeat(1_000_000)
   expect(cutToWidth(line, 9)).toBe('日日日日…')
+})
+
+test('UI05 the width of a character is that of a terminal which knows grapheme clusters: joined emoji, flags, CJK, accents, ambiguous ones', async () => {
+  const screen = new xterm.Terminal({ cols: 80, rows: 2, allowProposedApi: true })
+  screen.loadAddon(new addon.UnicodeGraphemesAddon())
+  const texts = [
+    'a',
+    '漢',
+    'あ',
+    'ｱ',
+    'Ａ',
+    'é',
+    'e\u0301',
+    'ก็',
+    'नि',
+    '한',
+    '\u1112\u1161\u11ab',
+    '👩‍👩‍👧',
+    '🏳️‍🌈',
+    '🇩🇪',
+    '👍🏽',
+    '❤️',
+    '1️⃣',
+    '☑',
+  ]
+  for (const text of [...texts, ...'·…›✓✗⊘▸⠋│┆─“”①±§']) {
+    await new Promise<void>((resolve) => screen.write(`\r\x1b[K${text}`, resolve))
+    expect([text, textWidth(text)]).toEqual([text, screen.buffer.active.cursorX])
+  }
+  screen.dispose()
 })

@@ -72,7 +72,8 @@ export function graphemesOf(text: string): Iterable<string> {
 
 export function graphemeWidth(grapheme: string): number {
   const code = grapheme.codePointAt(0) ?? 0
-  if (code < 0x7f) return code < 0x20 ? 0 : 1
+  if (code < 0x20) return 0
+  if (code < 0x7f && grapheme.length === 1) return 1 // a digit may be the beginning of an emoji
   if (isZeroWidth.test(grapheme)) return 0
   if (isEmoji.test(grapheme)) return 2
   return widthOfCode(code)
