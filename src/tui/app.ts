@@ -254,8 +254,14 @@ export async function runApp(options: AppOptions): Promise<void> {
     options.draft?.save(composer.editor.pieces())
   }
 
+  const isSuspend = (key: Key): boolean => key.type === 'ctrl' && key.key === 'z' && options.suspend !== undefined
   const prompts = createPrompts(chat, {
-    ...{ terminal, keyboard, clock },
+    ...{ terminal, clock },
+    // A dialog can be suspended as the input can.
+    keyboard: {
+      close: keyboard.close,
+      read: (listener) => keyboard.read((key) => (isSuspend(key) ? void outside(options.suspend!) : listener(key))),
+    },
     screen: { pause() {}, resume: () => frames.changed() },
     onInterrupt: () => chat.stop(),
     isTyping: () => !composer.isEmpty,

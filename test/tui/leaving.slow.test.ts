@@ -58,3 +58,20 @@ test.skipIf(process.platform === 'win32')(
     expect(modesAfter(terminal.raw).filter((mode) => mode !== '?2004')).toEqual([])
   },
 )
+
+test.skipIf(process.platform === 'win32')('UI78 a dialog is suspended too, and asks again after fg', async () => {
+  const terminal = startShell('write')
+  await terminal.see('shell>')
+  terminal.type(`${terminal.line}\n`)
+  await terminal.see('enter sends')
+  terminal.type('go\r')
+  await terminal.until(/Allow write_file\?[\s\S]*Esc: no/)
+  terminal.type('\x1a')
+  await terminal.see('Stopped')
+  await pause(300)
+  terminal.type('fg\n')
+  await terminal.until((text) => text.lastIndexOf('▸ n  no') > text.lastIndexOf('fg'))
+  terminal.type('n')
+  await terminal.see('not allowed: write_file a.txt')
+  expect(terminal.text().match(/Allow write_file/g)).toHaveLength(1)
+})
