@@ -111,6 +111,16 @@ export function createKeyDecoder(emit: (key: Key) => void, clock: Clock): KeyDec
     return at
   }
 
+  /** What has arrived while the process was busy is read first: it may be the rest. */
+  function wait(ms: number): void {
+    let isDue = true
+    const cancel = clock.timer(ms, () => void setImmediate(() => isDue && giveUp()))
+    cancelTimer = () => {
+      isDue = false
+      cancel()
+    }
+  }
+
   /** Ends an incomplete sequence: a lone ESC is a key, a paste is what came of it, anything else is dropped. */
   function giveUp(): void {
     const was = state
@@ -125,7 +135,7 @@ export function createKeyDecoder(emit: (key: Key) => void, clock: Clock): KeyDec
       const input = typeof chunk === 'string' ? chunk : utf8.write(Buffer.from(chunk))
       if (state === 'ground' && isBurst(input)) to('burst')
       for (let at = 0; at < input.length; ) at = read[state](input, at)
-      if (state !== 'ground') cancelTimer = clock.timer(waitMs[state] ?? sequenceMs, giveUp)
+      if (state !== 'ground') wait(waitMs[state] ?? sequenceMs)
     },
     reset() {
       cancelTimer()
@@ -151,7 +161,7 @@ const introducers: Readonly<Partial<Record<string, State>>> = {
 
 const sequenceMs = 1000
 /** How long an ESC may be the beginning of a sequence, and how long the next chunk may belong to the same burst. */
-const waitMs: Readonly<Partial<Record<State, number>>> = { escape: 30, burst: 20 }
+const waitMs: Readonly<Partial<Record<State, number>>> = { escape: 30, burst: 100 }
 /** A paste that the terminal does not mark arrives as one chunk in which text follows a newline or a tab. */
 const shortestBurst = 32
 const longestSequence = 256
