@@ -1,13 +1,15 @@
 import { closeSync, openSync, readFileSync, readlinkSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
 import { processIds, send } from '../../platform/leftover-processes.ts'
 import { isAlive, thisProcess } from '../../platform/process-identity.ts'
 import { runCommand, type StartedCommand } from '../commands/run-command.ts'
-import { bubblewrapArgs, copiedPaths, type SandboxLayout } from './args.ts'
+import { bubblewrapArgs, copiedPaths, type Mount, type SandboxLayout } from './args.ts'
 import { type Bubblewrap, setupProblem } from './check.ts'
 import type { PrivateFolder } from './private-folder.ts'
+import { isInside } from './protected-paths.ts'
 import { acceptFrom, fds, openGate, outerCommand, type Report, readReport } from './script.ts'
 
 export interface SandboxedProgram {
@@ -32,8 +34,9 @@ export interface SandboxedProgram {
 
 /** Builds a sandbox, runs a program in it to its end, and removes it with all its processes. */
 export async function runSandboxed(what: SandboxedProgram): Promise<{ result: ExecResult; report: Report }> {
-  const { bubblewrap, folder, layout, mark, onConnection, kill, isCovered, options } = what
+  const { bubblewrap, folder, mark, onConnection, kill, isCovered, options } = what
   const { temporary, nothing } = folder
+  const layout = withoutMadeLinks(what.layout, temporary)
   const args = bubblewrapArgs({ ...layout, temporary, nothing, fds, knowsSize: bubblewrap.knowsSize })
   const [status, report, left] = [
     openNew(folder.file('status')),
@@ -88,6 +91,23 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
     kill.removeEventListener('abort', killAll)
     closePort()
     for (const fd of [...further, ...copies]) closeSync(fd)
+  }
+}
+
+/** The temporary folder outlives a command, and so do links in it that lead to a workspace: some bubblewraps fail over those. */
+function withoutMadeLinks({ base, ...layout }: SandboxedProgram['layout'], temporary: string) {
+  const isMade = ({ path, how, from }: Mount): boolean => {
+    const at = how === 'link' && layout.temporaryAt.find((folder) => isInside(folder, path))
+    return at ? targetOf(join(temporary, relative(at, path))) === from : false
+  }
+  return { ...layout, ...(base && { base: base.filter((mount) => !isMade(mount)) }) }
+}
+
+function targetOf(link: string): string | undefined {
+  try {
+    return readlinkSync(link)
+  } catch {
+    return undefined // missing, or no link
   }
 }
 

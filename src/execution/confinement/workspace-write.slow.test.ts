@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -23,6 +23,13 @@ cat ~/.ssh/id ../outside/a.txt .env; (exec 3<>/dev/tcp/127.0.0.1/80) 2>/dev/null
       expect([path, existsSync(join(cwd, path))]).toEqual([path, false])
     expect(readFileSync(join(cwd, '.git/config'), 'utf8')).not.toContain('[a]')
     expect([readFileSync(join(home, '.bashrc'), 'utf8'), readdirSync(outside)]).toEqual(['canary', ['a.txt']])
+  })
+
+  test('W02 a workspace that is reached by a link in a temporary folder serves one command after the other', async () => {
+    const { top } = await confinedPlace()
+    symlinkSync('workspace', join(top, 'link'))
+    const { run } = await confinedPlace({ top, cwd: 'link' })
+    for (let n = 0; n < 3; n++) expect(await run('pwd', workspaceWrite)).toMatchObject({ stdout: `${top}/link\n` })
   })
 
   test('git commits in a repository, in a linked worktree and in a subfolder; settings and hooks of all stay', async () => {
