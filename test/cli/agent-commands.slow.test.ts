@@ -114,6 +114,14 @@ test('SB02 without a person a command that needs a sandbox halts the run, and th
   expect(io.said.err).toContain('Without a sandbox no rule allows a command; libero doctor says how to get one.')
 })
 
+test('SB02 without a person and a session, a run that halts says so, also with --quiet', async () => {
+  const { home } = await prepared()
+  service.play([{ call: 'shell', args: { command: 'cat *' } }])
+  const io = fakeIo({ home, cwd, env: { PATH: process.env.PATH } })
+  expect(await libero(['run', '--mode', 'ask', '--no-session', '--quiet', 'go'], io)).toBe(3)
+  expect(io.said.err).toMatch(/A call needs approval, and there was no one to ask, so it was not run\. .*--no-session/)
+})
+
 test('SB01 libero audit says where the commands of each allowed call ran', async () => {
   const { home } = await prepared()
   service.play([{ call: 'shell', args: { command: 'true audited' } }])

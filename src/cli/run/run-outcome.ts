@@ -58,9 +58,13 @@ export async function concludeRun(
       cause: error,
     })
   }
-  if (exitCode === exitCodes.permission && session) for (const line of await pendingCallLines(session)) io.err(line)
+  if (exitCode === exitCodes.permission)
+    for (const line of session ? await pendingCallLines(session) : [notAsked]) io.err(line)
   return exitCode
 }
+
+const notAsked =
+  'A call needs approval, and there was no one to ask, so it was not run. Run it in a terminal, allow such calls beforehand with --allow, or leave --no-session out to see the call and to answer it.'
 
 /** Adds the session to resume, unless nothing was written to it. */
 export const withSession = (ending: RunEnding, { session }: Pick<OpenedAgent, 'session'>, io: Io): RunEnding =>
