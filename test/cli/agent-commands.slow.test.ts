@@ -99,6 +99,17 @@ test.each(leaves.filter(({ name }) => !alone.includes(name)))(
   },
 )
 
+test('SB03 libero run says it with --quiet too', async () => {
+  const { home } = await prepared()
+  service.play([{ say: 'ok' }])
+  const io = fakeIo({ home, cwd, env: { PATH: process.env.PATH } })
+  await libero(['run', '--quiet', 'go'], io)
+  expect(io.said).toEqual({
+    out: 'ok\n',
+    err: expect.stringContaining('no sandbox: it was switched off; in the mode yolo'),
+  })
+})
+
 test('SB03 the commands that were found to ask a model are more than a few', () => {
   expect([...asking].sort()).toEqual(['agents new', 'agents send', 'rpc', 'run', 'sessions resume'])
 })

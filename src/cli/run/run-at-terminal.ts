@@ -57,8 +57,10 @@ export async function runAtTerminal(
       ...(person && { person: person.interactor, pick: person.pick }),
       ...(interactor && isFullTerminal(io, values) && { mayGoOffline: () => offerOffline(interactor) }),
     })
-    for (const notice of opened.notices) screen.notice(notice, 'warning')
     const { agent, chosen, sandbox } = opened
+    // That commands have all rights is said with --quiet too.
+    for (const notice of opened.notices)
+      screen.notice(notice, values.quiet && notice === sandbox.notice ? 'failure' : 'warning')
     screen.notice(`${nameOf(chosen)} (${chosen.why})${statusText(sandbox)}`)
     if (sandbox.notice !== undefined) {
       screen.keepShowing('no sandbox')
