@@ -82,11 +82,11 @@ describe('what a call can reach', () => {
   test('hides credentials, also in what is read outside, except the file a person is asked about', () => {
     const read = (target: string) => line([command('cat x', { effects: [{ effect: 'fs.read', target }] })])
     expect(confined(read('a'), {})?.hidden).toEqual(
-      expect.arrayContaining(['/desk/project/.npmrc', '/desk/project/.config/gh']),
+      expect.arrayContaining(['/desk/project/.pypirc', '/desk/project/.config/gh']),
     )
     const asked = confined(read('.aws/config'), {})?.hidden
     expect(asked).not.toContain('/desk/project/.aws')
-    expect(asked).toContain('/desk/project/.npmrc')
+    expect(asked).toContain('/desk/project/.pypirc')
     const elsewhere = line([command('ls x', { effects: [outside('fs.read', '/srv/x')] })])
     expect(confined(elsewhere, { allow: ['shell:ls'] })?.hidden).toContain('/srv/x/.aws')
   })

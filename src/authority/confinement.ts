@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import type { Confinement, SandboxProfile } from '../core/execution.ts'
 import { matchesWildcard, wildcard } from '../platform/wildcard.ts'
 import { type EffectFact, factsOf, type JudgedCall } from './judged-call.ts'
-import { type Protect, protectedReads } from './rules/protected-paths.ts'
+import { type Protect, projectSettings, protectedReads } from './rules/protected-paths.ts'
 import type { CompiledRules } from './rules/rules.ts'
 
 /** Where the commands of a call run: inside a sandbox that lets them reach this, or with all rights of the user. */
@@ -144,7 +144,8 @@ function hiddenFrom(call: JudgedCall, reads: readonly string[], context: Confine
     read.some((path) => path !== root && (isIn(pattern, path) || matchesWildcard(wildcard(pattern), path)))
   const ruled = [...absolute(deniedReads), ...absolute(askedReads).filter((pattern) => !isAsked(pattern))]
   const named = given === 'proposed' ? readTargets(call, root) : []
-  const secrets = [root, ...reads].flatMap(secretsBelow)
+  const isSetting = (path: string): boolean => projectSettings.some((name) => path === `${root}/${name}`)
+  const secrets = [root, ...reads].flatMap(secretsBelow).filter((path) => !isSetting(path))
   const isNamed = (secret: string): boolean => named.some((path) => isIn(path, secret))
   return [...new Set([...ruled, ...own, ...(named.length === 0 ? secrets : secrets.filter((one) => !isNamed(one)))])]
 }

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { protectedReads } from '../../src/authority/rules/protected-paths.ts'
+import { projectSettings, protectedReads } from '../../src/authority/rules/protected-paths.ts'
 import type { Confinement, ExecResult, SandboxProfile } from '../../src/core/execution.ts'
 import { createProcessContext, type ProcessContextOptions } from '../../src/execution/process.ts'
 import type { Attack, Leak } from './attack.ts'
@@ -62,7 +62,8 @@ export function plainConfinement(
   root: string,
   { hidden = [], ...more }: Partial<Confinement> = {},
 ): Confinement {
-  const secrets = protectedReads.flatMap((name) => [`${root}/${name}`, `${root}/*/${name}`])
+  const names = protectedReads.filter((name) => !projectSettings.includes(name))
+  const secrets = names.flatMap((name) => [`${root}/${name}`, `${root}/*/${name}`])
   return { profile, reads: [], writes: [], hidden: [...secrets, ...hidden], hosts: [], home: 'empty', ...more }
 }
 

@@ -83,6 +83,7 @@ const env = {
 }
 
 const files: Readonly<Record<string, string>> = {
+  '.npmrc': 'save-exact=true\n',
   'README.md': '# A project\n\nIt says hello.\n',
   'package.json': `${JSON.stringify(
     {

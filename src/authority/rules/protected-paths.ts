@@ -174,6 +174,9 @@ export const protectedReads: readonly string[] = names.flatMap(([{ read, inside 
   return inside ? all.flatMap((name) => inside.map((below) => `${name}/${below}`)) : all
 })
 
+/** Those among them that most projects have without a token: whether they hold one is looked at when a sandbox is built. */
+export const projectSettings: readonly string[] = ['.npmrc', '.yarnrc.yml']
+
 function shortName(name: string): string {
   const [, stem = '', extension = ''] = /^\.?(.*?)(\.[^.]*)?$/.exec(name) ?? []
   return stem.replaceAll('.', '').slice(0, 6) + extension.slice(0, 4)

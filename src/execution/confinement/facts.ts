@@ -10,6 +10,7 @@ import { ownPrograms } from './own-programs.ts'
 import type { SandboxFacts } from './profile.ts'
 import { type Repository, repositoryOf } from './repository.ts'
 import { networkPaths, showing, showingSystem, toolchainsOf } from './shown-paths.ts'
+import { tokenFiles } from './token-files.ts'
 
 export interface PlaceOptions {
   /** The folder of the handle; absolute. */
@@ -89,7 +90,7 @@ export function createFactFinder({ cwd, roots, home: named, env = [], added = {}
           ...open.flatMap(cacheMounts),
           ...own.mounts,
         ],
-        secrets: hiddenPaths({ home, isRoot, roots: present }).there,
+        secrets: [...hiddenPaths({ home, isRoot, roots: present }).there, ...present.flatMap(tokenFiles)],
         hidden: files.hidden,
         repositories: files.repositories,
         path,

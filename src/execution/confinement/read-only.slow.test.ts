@@ -134,6 +134,23 @@ echo mine >/tmp/t; echo mine >~/h; cat /tmp/t ~/h file.txt`)
 })
 
 describe.skipIf(unavailable)(`the process context${skipped}`, () => {
+  test('T04 settings of package managers are files of the project for git, unless they hold a token', async () => {
+    const { cwd, run } = await confinedPlace()
+    write(cwd, {
+      '.npmrc': `save-exact=true\n//r.example/:_authToken=\${TOKEN}\n`,
+      '.yarnrc.yml': 'a: 1\n',
+      'a.txt': 'a\n',
+    })
+    git(cwd, 'init', '-q')
+    git(cwd, 'add', '-A')
+    write(cwd, { 'a.txt': 'b\n' })
+    const look = 'git status --short | grep M; git diff --name-only; cat .npmrc | head -n 1'
+    expect((await run(look, readOnly)).stdout).toBe('AM a.txt\na.txt\nsave-exact=true\n')
+    write(cwd, { '.npmrc': '//r.example/:_authToken=canary\n', '.yarnrc.yml': 'npmAuthToken: "canary"\n' })
+    for (const profile of ['read-only', 'workspace-write'] as const)
+      expect((await run('cat .npmrc .yarnrc.yml', { profile })).stdout).toBe('')
+  })
+
   test('it says which sandboxes it has, and refuses a confinement that is switched off', async () => {
     const { cwd } = await confinedPlace()
     const context = createProcessContext({ cwd })

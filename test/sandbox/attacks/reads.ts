@@ -152,6 +152,11 @@ export const reads: AttackClass = {
       line: `cat ~/${path}`,
       setup: `mkdir -p "$(dirname ~/${path})"; echo @SECRET > ~/${path}`,
     })),
+    {
+      name: 'token in settings of the project',
+      line: 'cat .npmrc',
+      setup: 'echo //localhost/:_authToken=@SECRET > .npmrc',
+    },
     { name: 'folder above own programs', line: 'cat ~/notes/diary.txt', isPlainRead: true },
     {
       name: 'folder of a program behind a link',

@@ -1,0 +1,21 @@
+import { join } from 'node:path'
+import { textStart } from '../../platform/text-start.ts'
+import type { HiddenPath } from '../bubblewrap/args.ts'
+import { realPathOf } from '../files/confined-path.ts'
+
+/**
+ * The settings of package managers in a workspace that hold a token. Those without one are ordinary files of the project: if
+ * they were hidden, git would take them for changed and fail over them.
+ */
+export function tokenFiles(workspace: string): HiddenPath[] {
+  const paths = ['.npmrc', '.yarnrc.yml'].map((name) => join(workspace, name))
+  return paths
+    .filter((path) => token.test(textStart(path, mostText)))
+    .map((path) => ({ path: realPathOf(path), isFolder: false }))
+}
+
+const mostText = 256 * 1024
+
+/** A name of a variable, as in `${NPM_TOKEN}`, is no token. */
+const token =
+  /^(?!\s*[#;]).*(?:_authToken|_auth|_password|npmAuthToken|npmAuthIdent)["']?\s*[=:]\s*["']?(?!\$\{)[^\s"']/im
