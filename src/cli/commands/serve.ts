@@ -19,6 +19,12 @@ const serveFlags = {
     value: 'origin',
     says: 'A web site whose pages may call the server, such as https://app.example.com; default: none',
   },
+  'webhook-host': {
+    type: 'string',
+    multiple: true,
+    value: 'host',
+    says: 'A host of this machine or network that webhooks may lead to, such as localhost:8080; default: public ones only',
+  },
   ...{ provider, model, profile, preset, system, thinking, context, sandbox },
   image: { type: 'string', multiple: true, value: 'name', says: 'With --context docker: the container’s image' },
   ...{ mode, allow, deny, yolo },

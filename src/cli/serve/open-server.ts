@@ -41,7 +41,11 @@ interface OpenServerOptions {
 /** Opens the server that flags and settings ask for. Throws if an agent cannot be put together from them. */
 export async function openServer(values: ServeValues, options: OpenServerOptions): Promise<OpenedServer> {
   const { io, cwd, token, notify } = options
-  const { 'allowed-host': hosts = [], 'allowed-origin': allowedOrigins = [] } = values
+  const {
+    'allowed-host': hosts = [],
+    'allowed-origin': allowedOrigins = [],
+    'webhook-host': allowPrivate = [],
+  } = values
   const flags = agentFlags(values)
   await tryOut(flags, options)
   const { config } = await loadConfig({ home: io.home })
@@ -76,6 +80,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
     drafts: textDrafts(join(io.home, 'drafts')),
     allowedHosts: [...loopback, ...hosts],
     allowedOrigins,
+    webhooks: { allowPrivate },
     join: joinLocalRuns({ folder: join(io.home, 'run') }),
     mayContinue: (summary) => isOurs(store, summary),
     onError,
@@ -103,7 +108,8 @@ const loopback = ['localhost', '127.0.0.1', '[::1]']
 
 /** The flags of `libero run` that an agent of a session gets. */
 function agentFlags(values: ServeValues): RunValues {
-  const { port: _, host: __, 'allowed-host': ___, 'allowed-origin': ____, cwd: _____, ...flags } = values
+  const { port: _, host: __, 'allowed-host': ___, 'allowed-origin': ____, 'webhook-host': _____, ...more } = values
+  const { cwd: ______, ...flags } = more
   return flags
 }
 
