@@ -101,6 +101,7 @@ export class Guesses {
   readonly #now: () => number
   readonly #onWrong: () => void
   #count = 0
+  #lastAt = 0
   #until = 0
 
   constructor(now: () => number, onWrong: () => void) {
@@ -115,7 +116,8 @@ export class Guesses {
 
   wrong(problem: Problem): Problem {
     const now = this.#now()
-    if (now > this.#until + forgetMs) this.#count = 0
+    if (now > this.#lastAt + forgetMs) this.#count = 0
+    this.#lastAt = now
     this.#count++
     if (this.#count >= freeGuesses)
       this.#until = now + Math.min(30_000, 250 * 2 ** Math.min(7, this.#count - freeGuesses))
