@@ -38,6 +38,7 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
     ['events', 'chat'],
   ],
   [['server'], 'everything above'],
+  [['client'], ['core', 'events', 'view']],
   [['tui'], ['core', 'platform', 'tools', 'authority', 'events', 'view', 'chat']],
   [['web'], ['events', 'chat/state', 'chat/reducer']],
   [['cli'], 'everything above'],
@@ -50,7 +51,7 @@ const rules: Rules = {
   layers: layersOf(table),
   rows: table.map(([row]) => row),
   core: { forbidden: ['process', 'Buffer', 'require', '__dirname', '__filename'] },
-  browser: ['chat/view-models.ts', 'events/index.ts', 'view/session-view.ts'],
+  browser: ['chat/view-models.ts', 'client/index.ts', 'events/index.ts', 'view/session-view.ts'],
   indexes: Object.values(exports).flatMap((target) => {
     const source = typeof target === 'object' && target !== null && 'libero-source' in target && target['libero-source']
     return typeof source === 'string' ? [source.replace(/^\.\/src\//, '')] : []

@@ -124,7 +124,7 @@ describe('the public surface', () => {
     expect([...others].filter((specifier) => !isBuiltin(specifier))).toEqual([])
   })
 
-  test.each(['libero', 'libero/chat/view-models'])(
+  test.each(['libero', 'libero/chat/view-models', 'libero/client'])(
     '%s loads no part of Node, so that it can be bundled for anywhere',
     async (entry) => {
       const { urls } = await loadAlone(entry)

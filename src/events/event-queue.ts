@@ -1,9 +1,17 @@
 import type { LogEntry } from '../core/log.ts'
-import { type DurableEvent, durable, type ProvisionalEvent } from './events.ts'
+import { type ChildEvent, type DurableEvent, durable, type ProvisionalEvent } from './events.ts'
 import type { LiveFeed, SnapshotEvent } from './live-feed.ts'
 
 /** What a reader of a session gets. */
 export type SessionEvent = DurableEvent | StreamedEvent
+
+/** An event of a sub-agent's session, for a reader of its parent. */
+export interface ChildSessionEvent {
+  readonly durable: false
+  readonly type: 'child'
+  readonly child: ChildEvent['child']
+  readonly event: SessionEvent
+}
 
 /** What a run streams to a reader, and does not keep. */
 export type StreamedEvent = ProvisionalEvent | SnapshotEvent | GapEvent

@@ -1,6 +1,6 @@
 export type { LogEntry } from '../core/log.ts'
 export type { SessionStore } from '../core/store.ts'
-export type { GapEvent, SessionEvent, StreamedEvent } from './event-queue.ts'
+export type { ChildSessionEvent, GapEvent, SessionEvent, StreamedEvent } from './event-queue.ts'
 export { type AgentEvent, type DurableEvent, durable, eventVersion, followEvents } from './events.ts'
 export { type EventFilter, type EventsResponseOptions, eventsResponse } from './events-response.ts'
 export type { LiveFeed, SnapshotEvent } from './live-feed.ts'

@@ -24,7 +24,8 @@ export function withChildren(
   const ready: SseFrame[] = []
   const stop = new AbortController()
   const { signal } = stop
-  const followed = new Set<string>()
+  /** By id: how many levels below the session. Parents come before their children. */
+  const followed = new Map<string, number>()
   let wake = (): void => {}
   let isOver = false
   let failure: { readonly error: unknown } | undefined
@@ -45,13 +46,14 @@ export function withChildren(
   async function look(): Promise<void> {
     for (const child of await descendantsOf(store, id).catch(() => [])) {
       if (followed.has(child.id) || signal.aborted) continue
-      followed.add(child.id)
+      const depth = (followed.get(child.parent ?? '') ?? 0) + 1
+      followed.set(child.id, depth)
       const { types, deltas, join } = reading
       const filter = { ...(types && { types }), ...(deltas !== undefined && { deltas }), ...(join && { join }) }
       const session = names.shown(child.id)
       const wrap = ({ id: seq, event, data }: SseFrame): SseFrame => ({
         event: 'child',
-        data: { session, event, ...(seq !== undefined && { seq }), data },
+        data: { session, depth, event, ...(seq !== undefined && { seq }), data },
       })
       void pump(eventFrames(store, child.id, { ...filter, signal }), wrap).catch(() => {}) // a deleted one ends
     }

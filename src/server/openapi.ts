@@ -18,7 +18,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
   const problem = { 'application/problem+json': { schema: named(problemSchema) } }
 
   for (const route of routes) {
-    const { method, path, scope, summary, query = {}, body, rawBody, answers } = route
+    const { method, path, scope, summary, query = {}, headers = {}, body, rawBody, answers } = route
     paths[path] ??= {}
     paths[path][method.toLowerCase()] = {
       summary,
@@ -33,6 +33,10 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
           schema: { type: 'string' },
         })),
         ...Object.entries(query).map(([name, schema]) => ({ name, in: 'query', schema })),
+        ...Object.entries(headers).map(([name, description]) => ({
+          ...{ name, in: 'header', description },
+          schema: { type: 'string' },
+        })),
       ],
       ...(body && { requestBody: { content: { 'application/json': { schema: named(body) } } } }),
       ...(rawBody !== undefined && { requestBody: { content: { [rawBody]: {} } } }),
@@ -45,12 +49,18 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
     }
   }
 
-  function responseOf({ description, schema, example, type = 'application/json' }: Answer, status: number): object {
+  function responseOf(
+    { description, schema, example, type = 'application/json', others = {} }: Answer,
+    status: number,
+  ): object {
     if (status >= 400) return { description, content: problem }
     if (!schema && type === 'application/json') return { description }
     return {
       description,
-      content: { [type]: { ...(schema && { schema: named(schema) }), ...(example !== undefined && { example }) } },
+      content: {
+        [type]: { ...(schema && { schema: named(schema) }), ...(example !== undefined && { example }) },
+        ...Object.fromEntries(Object.entries(others).map(([name, other]) => [name, { schema: named(other) }])),
+      },
     }
   }
 

@@ -16,6 +16,8 @@ export interface Route {
   readonly summary: string
   /** Each parameter as a schema of the types `string`, `integer` and `boolean`, or of an array of texts. */
   readonly query?: Readonly<Record<string, JsonSchema>>
+  /** Headers that change what it does, with one sentence each, for the OpenAPI document. */
+  readonly headers?: Readonly<Record<string, string>>
   /** The schema of a JSON body. */
   readonly body?: JsonSchema
   /** A body that is no JSON: its media type. The handler reads `call.request`. */
@@ -30,6 +32,8 @@ export interface Answer {
   readonly example?: unknown
   /** Default `application/json`. */
   readonly type?: string
+  /** The schemas of other media types that the request may ask for. */
+  readonly others?: Readonly<Record<string, JsonSchema>>
 }
 
 /** A request that passed the checks of its route. */

@@ -70,6 +70,17 @@ export const detailsProperties: Readonly<Record<string, JsonSchema>> = {
 /** An event of a session: a log entry with its number. */
 export const eventSchemaRef: JsonSchema = { type: 'object', description: 'As in libero/schemas/events.json' }
 
+/** One page of entries. */
+export const eventPageSchema: JsonSchema = {
+  type: 'object',
+  required: ['events', 'head', 'next'],
+  properties: {
+    events: { type: 'array', items: eventSchemaRef },
+    head: count,
+    next: { ...count, description: 'The `after` of the next page' },
+  },
+}
+
 export const problemSchema: JsonSchema = {
   title: 'Problem',
   type: 'object',

@@ -1,9 +1,8 @@
 import type { LogEntry } from '../core/log.ts'
 import type { SessionDetails, SessionStatus } from '../core/session-summary.ts'
 import type { TurnUsage } from '../core/turn.ts'
-import type { GapEvent } from '../events/event-queue.ts'
-import type { AgentEvent, ChildEvent, DurableEvent, ProvisionalEvent } from '../events/events.ts'
-import type { SnapshotEvent } from '../events/live-feed.ts'
+import type { ChildSessionEvent, SessionEvent } from '../events/event-queue.ts'
+import type { ChildEvent, DurableEvent, ProvisionalEvent } from '../events/events.ts'
 import { foldEntry } from './fold-entry.ts'
 import { foldSnapshot, foldStream } from './fold-stream.ts'
 import { PersistentList } from './persistent-list.ts'
@@ -117,7 +116,7 @@ export const emptyView: SessionView = Object.freeze({
 })
 
 /** The view after an event. An entry that the view has already changes nothing; one that comes too early is an error. */
-export function foldEvent(view: SessionView, event: AgentEvent | SnapshotEvent | GapEvent): SessionView {
+export function foldEvent(view: SessionView, event: SessionEvent | ChildEvent | ChildSessionEvent): SessionView {
   if (event.durable) return foldOwn(view, event)
   if (event.type === 'child') return foldChild(view, event)
   if (event.type === 'snapshot') return foldSnapshot(view, event)
@@ -154,7 +153,7 @@ function foldOwn(view: SessionView, event: DurableEvent | ProvisionalEvent): Ses
   return { ...foldEntry(view, event.entry), head: event.seq }
 }
 
-function foldChild(view: SessionView, { child, event }: ChildEvent): SessionView {
+function foldChild(view: SessionView, { child, event }: ChildEvent | ChildSessionEvent): SessionView {
   const at = view.children.findIndex(({ id }) => id === child.id)
   const { isOver: _, ...known } = view.children[at] ?? { ...child, view: emptyView }
   const entry = event.durable ? event.entry : undefined

@@ -31,6 +31,7 @@ export function browserBundles(installed: () => InstalledPackage): void {
     test.each([
       ['libero/chat/view-models', 'createMessageList'],
       ['libero/chat/view-models', 'foldEvent'],
+      ['libero/client', 'createRemoteAgent'],
       ['libero/events', 'followEvents'],
     ])('E02 %s becomes code for a browser with nothing of Node in it', async (subpath, used) => {
       const input = join(installed().project, `${name}-${used}.mjs`)

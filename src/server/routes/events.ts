@@ -7,7 +7,7 @@ import { type SseFrame, sseResponse } from '../../events/sse-response.ts'
 import { withChildren } from '../follow-children.ts'
 import { badRequest, Problem } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
-import { eventSchemaRef } from '../schemas.ts'
+import { eventPageSchema, eventSchemaRef } from '../schemas.ts'
 
 /** Following: entries by number, from the log and then live, with what runs stream between them. */
 export const eventRoutes: readonly Route[] = [
@@ -23,11 +23,13 @@ export const eventRoutes: readonly Route[] = [
       children: { type: 'boolean', description: 'The events of sub-agents too, as events "child"' },
       limit: { type: 'integer', minimum: 1, maximum: 1000, description: 'Of a page; default 500' },
     },
+    headers: { 'Last-Event-ID': 'The last entry that the client has, as a browser sends it when it comes back' },
     answers: {
       200: {
         description: 'entry (with id), delta, gap, child, beat with head; for JSON `events` and `head`',
         type: 'text/event-stream',
         schema: eventSchemaRef,
+        others: { 'application/json': eventPageSchema },
       },
       409: { description: 'The session does not have that many entries: read it from the beginning' },
     },

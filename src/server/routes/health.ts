@@ -55,7 +55,7 @@ export const healthRoutes: readonly Route[] = [
     path: '/v1/openapi.json',
     scope: 'public',
     summary: 'This document',
-    answers: { 200: { description: 'OpenAPI 3.1' } },
+    answers: { 200: { description: 'OpenAPI 3.1', schema: { type: 'object' } } },
     async handle({ server: { routes } }) {
       const { openApiDocument } = await import('../openapi.ts')
       return json(openApiDocument(routes, version))

@@ -44,6 +44,10 @@ export const messageRoutes: readonly Route[] = [
         },
       },
     },
+    headers: {
+      'Idempotency-Key': 'Requests with the same key are one message. Default: a random one',
+      Prefer: 'wait=<seconds>, at most 600: the answer waits for the end of the run',
+    },
     answers: {
       200: {
         description: 'With Prefer: wait=<seconds>: the run has ended',

@@ -56,6 +56,7 @@ export const sessionRoutes: readonly Route[] = [
         message: messageContent,
       },
     },
+    headers: { 'Idempotency-Key': 'Of the message, as for messages' },
     answers: {
       201: { description: 'The session', schema: sessionSchema, example: exampleSession },
       409: { description: 'There is a session with this id' },
@@ -67,6 +68,7 @@ export const sessionRoutes: readonly Route[] = [
     path: '/v1/sessions/{id}',
     scope: 'read',
     summary: 'A session: its state, usage, and the calls that wait for a person. The ETag is its head',
+    headers: { 'If-None-Match': 'The ETag of what the client has' },
     answers: {
       200: {
         description: 'The session',

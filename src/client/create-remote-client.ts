@@ -1,0 +1,120 @@
+import { Connection, type RemoteOptions, type RemoteRequest } from './connection.ts'
+import { type FollowOptions, follow } from './follow.ts'
+import { readJson, readNothing, readText } from './read-answer.ts'
+import { type RemoteSessions, remoteSessions, sessionPath } from './remote-sessions.ts'
+import type {
+  RemoteAnswer,
+  RemoteChange,
+  RemoteMessage,
+  RemotePendingCall,
+  RemoteSession,
+  RemoteUsage,
+  SentMessage,
+} from './remote-types.ts'
+import { type RemoteEvent, type RemoteEventsOptions, sessionEvents } from './session-events.ts'
+
+/** A server of `libero/server`. Every method throws a RemoteProblem if the server refuses or cannot be reached. */
+export interface RemoteClient {
+  readonly sessions: RemoteSessions
+  /** Stores a message. It is sent again after a lost connection, with the same key, so that it is one message. */
+  send(id: string, message: RemoteMessage | string): Promise<SentMessage>
+  /** Stops the run under way. The log says when it has stopped. */
+  stop(id: string): Promise<void>
+  /** Continues an interrupted run without a message. */
+  continue(id: string): Promise<void>
+  /**
+   * The events of a session, first those of the log. It comes back by number after lost and silent connections, until the
+   * signal aborts; each entry comes once and in its order. Throws if the server refuses: the session is gone, the token wrong.
+   */
+  events(id: string, options?: RemoteEventsOptions): AsyncGenerator<RemoteEvent, void, undefined>
+  /** Changes of all sessions. */
+  allEvents(options?: FollowOptions): AsyncGenerator<RemoteChange, void, undefined>
+  /** The calls that wait for a person, in all sessions or in one. */
+  pending(query?: { readonly session?: string }): Promise<readonly RemotePendingCall[]>
+  /** Answers a call as it was shown. Tried once: after a lost connection, `pending` tells whether it counted. */
+  answer(call: Pick<RemotePendingCall, 'session' | 'callId' | 'digest'>, answer: RemoteAnswer): Promise<void>
+  usage(query?: { readonly by?: 'day' | 'kind' | 'folder' }): Promise<RemoteUsage>
+  /** These lists and objects are as the host of the server tells them. */
+  models(): Promise<unknown>
+  tools(): Promise<unknown>
+  mcp(): Promise<unknown>
+  skills(): Promise<unknown>
+  settings(): Promise<unknown>
+  changeSettings(changes: Readonly<Record<string, unknown>>): Promise<unknown>
+  /** What the rules say about a call. Nothing runs. */
+  explain(call: { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }): Promise<unknown>
+  audit(query?: { readonly limit?: number; readonly session?: string }): Promise<unknown>
+  /** Trades the token for a cookie of the page. */
+  login(): Promise<void>
+  logout(): Promise<void>
+  /** Resolves if the server answers; `ready`: if its store does too. */
+  health(): Promise<void>
+  ready(): Promise<void>
+  /** In the text format of Prometheus. */
+  metrics(): Promise<string>
+  /** The OpenAPI document of all routes. */
+  openApi(): Promise<Readonly<Record<string, unknown>>>
+  /** Any other route: resolves with its JSON. */
+  request(
+    method: RemoteRequest<unknown>['method'],
+    path: string,
+    given?: { readonly query?: object; readonly body?: object },
+  ): Promise<unknown>
+}
+
+/** A client for a server of `libero/server`, in a browser or anywhere else. Opens nothing until it is used. */
+export function createRemoteClient(options: RemoteOptions): RemoteClient {
+  const connection = new Connection(options)
+  const get = async <T>(path: string, query?: object): Promise<T> =>
+    (await connection.request<T>({ method: 'GET', path, query, read: readJson }))!
+  const post = async (path: string, isRepeatable: boolean): Promise<void> =>
+    void (await connection.request({ method: 'POST', path, isRepeatable, read: readNothing }))
+  const list = async (name: string, query?: object): Promise<unknown> =>
+    (await get<Record<string, unknown>>(`/v1/${name}`, query))[name === 'audit' ? 'records' : name]
+  const change = <T>(request: Omit<RemoteRequest<T>, 'read'>): Promise<T> =>
+    connection.request<T>({ ...request, read: readJson }) as Promise<T>
+
+  return {
+    sessions: remoteSessions(connection),
+    send(id, message) {
+      const given = typeof message === 'string' ? { content: message } : message
+      const { key = crypto.randomUUID(), waitSeconds, signal, ...body } = given
+      return change<SentMessage>({
+        ...{ method: 'POST', path: `${sessionPath(id)}/messages`, body, signal, isRepeatable: true },
+        headers: { 'idempotency-key': key, ...(waitSeconds !== undefined && { prefer: `wait=${waitSeconds}` }) },
+        waitMs: (waitSeconds ?? 0) * 1000,
+      })
+    },
+    stop: (id) => post(`${sessionPath(id)}/stop`, true),
+    continue: (id) => post(`${sessionPath(id)}/continue`, true),
+    events: (id, given = {}) => sessionEvents(connection, `${sessionPath(id)}/events`, given),
+    allEvents: (given = {}) =>
+      follow<RemoteChange>(connection, {
+        ...{ path: '/v1/events', query: () => ({}), ...given },
+        begin: () => ({ type: 'connected' }),
+        read: ({ event, data }) =>
+          event === 'session' ? { type: 'session', session: JSON.parse(data) as RemoteSession } : undefined,
+      }),
+    pending: async (query) => (await get<{ pending: readonly RemotePendingCall[] }>('/v1/pending', query)).pending,
+    async answer({ session, callId, digest }, answer) {
+      const path = `${sessionPath(session)}/answers/${encodeURIComponent(callId)}`
+      await change({ method: 'POST', path, body: { digest, ...answer } })
+    },
+    usage: (query) => get('/v1/usage', query),
+    models: () => list('models'),
+    tools: () => list('tools'),
+    mcp: () => list('mcp'),
+    skills: () => list('skills'),
+    settings: () => get('/v1/settings'),
+    changeSettings: (body) => change({ method: 'PATCH', path: '/v1/settings', body, isRepeatable: true }),
+    explain: (body) => change({ method: 'POST', path: '/v1/policy/explain', body, isRepeatable: true }),
+    audit: (query) => list('audit', query),
+    login: () => post('/v1/login', true),
+    logout: () => post('/v1/logout', true),
+    health: async () => void (await connection.request({ method: 'GET', path: '/healthz', read: readNothing })),
+    ready: async () => void (await connection.request({ method: 'GET', path: '/readyz', read: readNothing })),
+    metrics: async () => (await connection.request({ method: 'GET', path: '/metrics', read: readText }))!,
+    openApi: () => get('/v1/openapi.json'),
+    request: (method, path, given = {}) => change({ method, path, ...given }),
+  }
+}
