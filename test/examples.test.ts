@@ -115,6 +115,15 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     'debug = false',
   ],
   '16-own-terminal.ts': ['libero waits for you:'],
+  '17-server.ts': ['My page', 'suspended', "May it? publish { version: '2.0' }", 'Version 2.0 is out.'],
+  '18-server-node-http.ts': [
+    'made: 201',
+    'bob sends: 403',
+    'eve reads: 404',
+    'entry: details',
+    'entry: input',
+    'entry: run_ended',
+  ],
   'wiki-agent.ts': [
     '← 1 page of "garden"',
     'input-required',
