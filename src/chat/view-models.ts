@@ -9,7 +9,7 @@ export {
 export type { InteractionResponse } from '../core/interaction.ts'
 export type { LogEntry } from '../core/log.ts'
 export type { PendingAnswer, PendingCall } from '../core/store.ts'
-export type { GapEvent } from '../events/event-queue.ts'
+export type { ChildSessionEvent, GapEvent } from '../events/event-queue.ts'
 export type { AgentEvent } from '../events/events.ts'
 export type { SnapshotEvent } from '../events/live-feed.ts'
 export type { AgentInstanceMessage } from '../plugins/message.ts'

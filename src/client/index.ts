@@ -1,5 +1,6 @@
 /** `libero/client`: sessions and agents of a server of `libero/server`, from a browser or any other program. */
 
+export type { Clock } from '../core/clock.ts'
 export type { RemoteOptions } from './connection.ts'
 export { createRemoteAgent, type RemoteAgent, type RemoteAgentOptions, type RemoteRun } from './create-remote-agent.ts'
 export { createRemoteClient, type RemoteClient } from './create-remote-client.ts'

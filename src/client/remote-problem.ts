@@ -11,9 +11,16 @@ export class RemoteProblem extends Error {
   readonly fields: Readonly<Record<string, unknown>>
 
   constructor(
-    { status, code, detail, retryAfter, fields = {} }: ProblemFacts,
-    options?: { readonly cause?: unknown }, // as ErrorOptions, which not every library of types has
+    facts: {
+      readonly status: number
+      readonly code: string
+      readonly detail: string
+      readonly retryAfter?: number | undefined
+      readonly fields?: Readonly<Record<string, unknown>>
+    },
+    options?: { readonly cause?: unknown },
   ) {
+    const { status, code, detail, retryAfter, fields = {} } = facts
     super(detail, options)
     this.name = 'RemoteProblem'
     this.status = status
@@ -22,14 +29,6 @@ export class RemoteProblem extends Error {
     this.retryAfter = retryAfter
     this.fields = fields
   }
-}
-
-interface ProblemFacts {
-  readonly status: number
-  readonly code: string
-  readonly detail: string
-  readonly retryAfter?: number | undefined
-  readonly fields?: Readonly<Record<string, unknown>>
 }
 
 /** There was no answer, or it broke off: what the request asked for may have been done. */
