@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createRemoteAgent, RemoteProblem } from '../../src/client/index.ts'
+import { createMemoryStore } from '../../src/index.ts'
 import { call, type Step, scripted, tool } from '../../src/testing/index.ts'
 import { listen, remote } from './http-kit.ts'
 import { startServer } from './server-kit.ts'
@@ -56,6 +57,23 @@ test('SV44 steering and follow-ups reach the run under way, and abort stops it',
   for await (const event of other.events()) if (event.durable && event.entry.type === 'attempt') break
   await other.abort()
   expect(await never).toMatchObject({ status: 'aborted', text: '' })
+})
+
+test('SV44 a run that its server left is waited for until another server has ended it', async () => {
+  const store = createMemoryStore()
+  const first = await startServer({ store, provider: () => scripted(() => new Promise(() => {})) })
+  let current = first.server
+  const { url } = await listen((request) => current.fetch(request))
+  const agent = createRemoteAgent({ ...remote(url), session: 's' })
+  await agent.client.sessions.make({ id: 's' })
+  const running = agent.run({ prompt: 'Go.' })
+  for await (const event of agent.events()) if (event.durable && event.entry.type === 'attempt') break
+  await first.server.close()
+  current = (await startServer({ store, provider: () => scripted('Done by the next one.') })).server
+  await current.start()
+  expect(await running).toMatchObject({ status: 'completed', text: 'Done by the next one.' })
+  const ends = (await store.read('s')).flatMap((entry) => (entry.type === 'run_ended' ? [entry.status] : []))
+  expect(ends).toEqual(['left', 'completed'])
 })
 
 test('SV44 a signal ends the waiting for a run and leaves the run alone', async () => {

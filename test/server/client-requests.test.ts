@@ -87,6 +87,27 @@ test('SV47 a session, a copy and a deletion whose answers were lost are found to
   expect((await store.list()).sessions.map((one) => one.id)).toEqual([id])
 })
 
+test('SV47 a server that died between a session and its first message gets the message again, with the same key', async () => {
+  const session = { id: 's', head: 1 }
+  const { client, clock, requests } = play(
+    lost,
+    () => refusal(409, 'session_exists'),
+    () => Response.json({ clientKey: 'k', head: 1 }, { status: 202 }),
+    () => Response.json(session),
+  )
+  const making = client.sessions.make({ message: 'Hello.' })
+  await clock.advance(1_000)
+  expect(await making).toEqual(session)
+  const keys = requests.map(({ init }) => new Headers(init.headers).get('idempotency-key'))
+  expect(requests.map(({ url }) => url.pathname.replace(/[\w-]{36}/, 'ID'))).toEqual([
+    '/v1/sessions',
+    '/v1/sessions',
+    '/v1/sessions/ID/messages',
+    '/v1/sessions/ID',
+  ])
+  expect([keys[0], keys[1], keys[2]]).toEqual([keys[2], keys[2], expect.any(String)])
+})
+
 test('SV47 a wrong token is told at once and never repeated; nothing that the client throws names the token', async () => {
   const { server, errors } = await startServer()
   const { url } = await listen(server.fetch)
