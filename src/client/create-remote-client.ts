@@ -54,7 +54,7 @@ export interface RemoteClient {
   metrics(): Promise<string>
   /** The OpenAPI document of all routes. */
   openApi(): Promise<Readonly<Record<string, unknown>>>
-  /** Any other route: resolves with its JSON. */
+  /** Any other route, such as those of workflows and webhooks: resolves with its JSON. */
   request(
     method: RemoteRequest<unknown>['method'],
     path: string,
