@@ -40,7 +40,7 @@ test('SV43 clients whose connections are cut at random, over servers that are re
   expect(promptsIn(log)).toEqual(Array.from({ length: prompts }, (_, n) => `prompt ${n}`))
 })
 
-test('SV44 the run of a remote agent gives the text of its own prompt, whatever happens to connections and servers', async () => {
+test('SV44 a remote agent waits for the run that answers its prompt, whatever happens to connections and servers', async () => {
   const { store, proxy, restart } = await cutServer(6_000)
   const agents = Array.from({ length: 3 }, (_, i) => createRemoteAgent({ ...remote(proxy.url), session: `a${i}` }))
   const running = agents.flatMap((agent, i) =>
