@@ -151,17 +151,22 @@ function withoutBegin(
   return { ...fold, isBeginning }
 }
 
-type MessagePart = Pick<MessageRow, 'id' | 'content' | 'mode' | 'meta' | 'isNote'>
+type MessagePart = Pick<MessageRow, 'id' | 'content' | 'mode' | 'clientKey' | 'meta' | 'isNote'>
 
-function messagesOf({ turn, consumed = [] }: EntryOf<'turn'>, queued: SessionView['queue'], isNote: boolean) {
-  const meta = turn.meta && { meta: turn.meta }
+function messagesOf(
+  { turn, consumed = [], clientKey }: EntryOf<'turn'>,
+  queued: SessionView['queue'],
+  isNote: boolean,
+) {
+  const more = { ...(clientKey !== undefined && { clientKey }), ...(turn.meta && { meta: turn.meta }) }
   // An imported log may lack the messages that a turn delivers.
   if (queued.length === 0 || queued.length < consumed.length)
-    return [{ id: turn.id, content: turn.content, ...meta, ...(isNote && { isNote: true as const }) }]
-  const rows: MessagePart[] = queued.map(({ content, mode, meta }, at) => ({
+    return [{ id: turn.id, content: turn.content, ...more, ...(isNote && { isNote: true as const }) }]
+  const rows: MessagePart[] = queued.map(({ content, mode, clientKey, meta }, at) => ({
     id: at === 0 ? turn.id : `${turn.id}.${at + 1}`,
     content,
     mode,
+    clientKey,
     ...(meta && { meta }),
   }))
   // Extensions may have added to the same turn.

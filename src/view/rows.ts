@@ -26,6 +26,8 @@ export interface MessageRow extends RowBase {
   readonly from: number
   /** How it was sent; absent for the prompt of a run. */
   readonly mode?: InputMode
+  /** The key it was sent with. */
+  readonly clientKey?: string
   readonly meta?: Meta
   /** The program added it, not a person. */
   readonly isNote?: true
