@@ -25,6 +25,7 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
     ['core', 'platform', 'auth'],
   ],
   [['snapshots'], ['core', 'platform', 'sessions']],
+  [['ai-sdk'], ['core', 'events', 'view']],
   [['plugins'], ['core', 'platform', 'tools', 'view']],
   [['presets'], 'everything above'],
   [['create-agent.ts'], 'everything above'],
@@ -51,7 +52,7 @@ const rules: Rules = {
   layers: layersOf(table),
   rows: table.map(([row]) => row),
   core: { forbidden: ['process', 'Buffer', 'require', '__dirname', '__filename'] },
-  browser: ['chat/view-models.ts', 'client/index.ts', 'events/index.ts', 'view/session-view.ts'],
+  browser: ['ai-sdk/index.ts', 'chat/view-models.ts', 'client/index.ts', 'events/index.ts', 'view/session-view.ts'],
   indexes: Object.values(exports).flatMap((target) => {
     const source = typeof target === 'object' && target !== null && 'libero-source' in target && target['libero-source']
     return typeof source === 'string' ? [source.replace(/^\.\/src\//, '')] : []

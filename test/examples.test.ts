@@ -163,6 +163,11 @@ describe('examples', () => {
   })
 })
 
+test('SV50 the page with useChat compiles against React and the AI SDK', { timeout: 60_000 }, async () => {
+  const { code, stdout } = await run('node node_modules/typescript/bin/tsc -p examples/use-chat')
+  expect([code, stdout]).toEqual([0, ''])
+})
+
 describe('npm start', () => {
   // The word makes it the demo also where there is a key, or a local model.
   test('shows a whole run, and no escape codes where no terminal is', async () => {

@@ -59,15 +59,15 @@ export function createServer(options: ServerOptions): LiberoServer {
       const names = new SessionNames(caller.tenant)
       return await route.handle({ request, params, query, body, caller, names, server: context.server })
     } catch (error) {
-      return failed(error)
+      return failed(error, route.refuse)
     }
   }
 
-  function failed(error: unknown): Response {
+  function failed(error: unknown, refuse: Route['refuse'] = (problem) => problem.toResponse()): Response {
     const problem = problemOf(error)
-    if (problem) return problem.toResponse()
+    if (problem) return refuse(problem)
     context.onError(error instanceof Error ? error : new Error(messageOf(error)))
-    return new Problem(500, 'internal', 'The server failed; its log says why').toResponse()
+    return refuse(new Problem(500, 'internal', 'The server failed; its log says why'))
   }
 
   return {

@@ -1,4 +1,5 @@
 import type { Caller, Scope } from './caller.ts'
+import type { Problem } from './problem.ts'
 import type { ServerContext } from './server-context.ts'
 import type { SessionNames } from './session-names.ts'
 
@@ -24,6 +25,8 @@ export interface Route {
   readonly rawBody?: string
   readonly answers: Readonly<Record<number, Answer>>
   readonly handle: (call: Call) => Promise<Response> | Response
+  /** The form of a refusal, if clients of the route know no problems. */
+  readonly refuse?: (problem: Problem) => Response
 }
 
 export interface Answer {

@@ -63,6 +63,11 @@ export class SessionWork {
     return this.#waiting.length
   }
 
+  /** Whether the session is worked on here, or waits for its turn. */
+  has(id: string): boolean {
+    return this.#jobs.has(id)
+  }
+
   isWorking(id: string): boolean {
     return this.#jobs.get(id)?.served !== undefined
   }

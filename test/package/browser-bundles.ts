@@ -33,6 +33,7 @@ export function browserBundles(installed: () => InstalledPackage): void {
       ['libero/chat/view-models', 'foldEvent'],
       ['libero/client', 'createRemoteAgent'],
       ['libero/events', 'followEvents'],
+      ['libero/ai-sdk', 'toUIMessages'],
     ])('E02 %s becomes code for a browser with nothing of Node in it', async (subpath, used) => {
       const input = join(installed().project, `${name}-${used}.mjs`)
       await writeFile(input, `export * from '${subpath}'`)

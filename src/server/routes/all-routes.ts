@@ -2,6 +2,7 @@ import type { Route } from '../route.ts'
 import { aboutRoutes } from './about.ts'
 import { agentWorkRoutes } from './agent-work.ts'
 import { agentRoutes } from './agents.ts'
+import { chatRoutes } from './chat.ts'
 import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
 import { loginRoutes } from './login.ts'
@@ -26,4 +27,5 @@ export const allRoutes: readonly Route[] = [
   ...scheduleRoutes,
   ...aboutRoutes,
   ...webhookRoutes,
+  ...chatRoutes,
 ]

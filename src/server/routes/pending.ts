@@ -108,7 +108,8 @@ export async function pendingIn(
   }))
 }
 
-async function answerCall({ params, body, caller, names, server }: Call): Promise<Response> {
+/** Answers the call that `params` name with `body`. */
+export async function answerCall({ params, body, caller, names, server }: Call): Promise<Response> {
   const { store, work, authorityFor } = server
   const { id } = await names.find(store, params.id!)
   const callId = params.callId!

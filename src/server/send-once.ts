@@ -1,0 +1,35 @@
+import type { SessionSummary } from '../core/store.ts'
+import { loadSession, openSession } from '../sessions/session.ts'
+import { beforePrompt } from './before-prompt.ts'
+import type { ReplyToFollow } from './follow-reply.ts'
+import { Problem } from './problem.ts'
+import type { Call } from './route.ts'
+import { sendMessage } from './routes/send-message.ts'
+
+/** The session of this name, made with these details if there is none. */
+export async function chatSession(
+  { names, server: { store } }: Call,
+  name: string,
+  details: { readonly tags?: readonly string[] } = {},
+): Promise<SessionSummary> {
+  const id = names.stored(name)
+  if (await store.find(id)) return names.find(store, name)
+  const all = { ...details, ...(names.tenant !== undefined && { tenant: names.tenant }) }
+  await (await openSession(store, id, all)).save()
+  return names.find(store, name)
+}
+
+/** Sends a prompt, unless the session has it already, and says where its reply is. */
+export async function sendOnce(
+  call: Call,
+  { id, head, status }: SessionSummary,
+  { clientKey, content }: { readonly clientKey: string; readonly content: unknown },
+): Promise<ReplyToFollow> {
+  const { store } = call.server
+  if (await (await loadSession(store, id)).log.hasAccepted(clientKey))
+    return { id, clientKey, after: await beforePrompt(store, id, clientKey) }
+  if (status === 'parked')
+    throw new Problem(409, 'parked', 'This session is parked after repeated crashes; POST …/unpark allows runs again')
+  await sendMessage(call, id, { content, mode: 'prompt', clientKey })
+  return { id, clientKey, after: head }
+}
