@@ -7,6 +7,7 @@ import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
 import { loginRoutes } from './login.ts'
 import { messageRoutes } from './messages.ts'
+import { openAIRoutes } from './openai.ts'
 import { pendingRoutes } from './pending.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionContentRoutes } from './session-content.ts'
@@ -28,4 +29,5 @@ export const allRoutes: readonly Route[] = [
   ...aboutRoutes,
   ...webhookRoutes,
   ...chatRoutes,
+  ...openAIRoutes,
 ]
