@@ -5,7 +5,7 @@ import type { EntryOf, LogEntry } from '../core/log.ts'
 import { readEvents } from '../events/read-events.ts'
 import type { Row } from '../view/rows.ts'
 import { emptyView, foldOnwards, type SessionView } from '../view/session-view.ts'
-import { Problem } from './problem.ts'
+import { problemOf } from './problem.ts'
 import type { Call } from './route.ts'
 
 export interface ReplyToFollow {
@@ -22,7 +22,7 @@ export interface ReplyToFollow {
 
 /**
  * The reply to a prompt as chunks of the UI message stream, from its begin: what the log has of it first, then what is
- * streamed after that. Ends when no run works on it any more. Throws when the server closes: that is not the end.
+ * streamed after that. Ends when no run works on it any more; an error that ends it before stops no run.
  */
 export async function* followReply(
   { request, server }: Call,
@@ -70,7 +70,11 @@ export async function* followReply(
       if (clientKey !== undefined || !(await store.find(id))?.attention) return yield* reply.end(view, ended)
     }
     if (stall.signal.aborted) yield { type: 'error', errorText: 'The message is stored, and waits for the next run' }
-    else if (closing.aborted) throw new Problem(503, 'closing', 'This server is shutting down; the reply goes on')
+    if (closing.aborted) yield { type: 'error', errorText: 'This server is shutting down; a reload shows the rest' }
+  } catch (error) {
+    const problem = problemOf(error) // such as a session that was deleted
+    if (!problem) throw error
+    yield { type: 'error', errorText: problem.message }
   } finally {
     cancel()
   }
