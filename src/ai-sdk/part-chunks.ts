@@ -145,10 +145,11 @@ export class PartChunks {
     const asked = approvalOf(part)
     if (!asked) return
     const known = before && approvalOf(before)
-    const { id: approvalId, requestReason, approved, reason } = asked
+    const { id: approvalId, requestReason, descriptor, approved, reason } = asked
     if (known?.id !== approvalId) {
       const why = requestReason === undefined ? {} : { reason: requestReason }
-      this.#chunks.push({ type: 'tool-approval-request', approvalId, toolCallId: part.toolCallId, ...why })
+      const about = descriptor === undefined ? {} : { approvalDescriptor: descriptor }
+      this.#chunks.push({ type: 'tool-approval-request', approvalId, toolCallId: part.toolCallId, ...why, ...about })
     }
     if (approved === undefined || (known?.id === approvalId && known.approved !== undefined)) return
     const why = reason === undefined ? {} : { reason }
@@ -161,6 +162,7 @@ type Grows = Extract<UIPart, { type: 'text' | 'reasoning' }>
 interface Asked {
   readonly id: string
   readonly requestReason?: string
+  readonly descriptor?: unknown
   readonly approved?: boolean
   readonly reason?: string
 }

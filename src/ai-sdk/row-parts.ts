@@ -63,7 +63,11 @@ function toolPart(row: CallRow): UIToolPart {
   if (state === 'streaming') return { ...base, state: 'input-streaming', rawInput: row.live?.args ?? '' }
   const asked = row.approvals?.findLast(isDecision)
   const { decision, note } = asked?.answer ?? {}
-  const request = asked && { id: approvalIdOf(asked), ...(asked.reason && { requestReason: asked.reason }) }
+  const request = asked && {
+    id: approvalIdOf(asked),
+    ...(asked.reason && { requestReason: asked.reason }),
+    ...(asked.call && { descriptor: { toolName: asked.call.name, input: asked.call.input } }),
+  }
   const reason = note && textOf({ role: 'user', content: note })
   const why = reason ? { reason } : {}
   const isOwn = asked?.callId === toolCallId

@@ -60,6 +60,8 @@ export type UIToolPart = { type: 'dynamic-tool'; toolName: string; toolCallId: s
 export interface UIApproval {
   id: string
   requestReason?: string
+  /** The call that is asked about, if the tool of the part made it. */
+  descriptor?: { toolName: string; input: unknown }
 }
 
 /** One event of the UI message stream. */
@@ -73,7 +75,13 @@ export type UIChunk =
   | { type: 'tool-input-start'; toolCallId: string; toolName: string; dynamic: true }
   | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
   | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown; dynamic: true }
-  | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string }
+  | {
+      type: 'tool-approval-request'
+      approvalId: string
+      toolCallId: string
+      reason?: string
+      approvalDescriptor?: unknown
+    }
   | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string }
   | { type: 'tool-output-available'; toolCallId: string; output: unknown; dynamic: true }
   | { type: 'tool-output-error'; toolCallId: string; errorText: string; dynamic: true }

@@ -1,3 +1,4 @@
+import { SessionBusyError } from '../core/errors.ts'
 import type { SessionSummary } from '../core/store.ts'
 import { loadSession, openSession } from '../sessions/session.ts'
 import { beforePrompt } from './before-prompt.ts'
@@ -8,15 +9,33 @@ import { sendMessage } from './routes/send-message.ts'
 
 /** The session of this name, made with these details if there is none. */
 export async function chatSession(
-  { names, server: { store } }: Call,
+  { names, server }: Call,
   name: string,
   details: { readonly tags?: readonly string[] } = {},
 ): Promise<SessionSummary> {
+  const { store } = server
   const id = names.stored(name)
   if (await store.find(id)) return names.find(store, name)
   const all = { ...details, ...(names.tenant !== undefined && { tenant: names.tenant }) }
-  await (await openSession(store, id, all)).save()
+  await whenFree(server, id, async () => (await openSession(store, id, all)).save())
   return names.find(store, name)
+}
+
+/** Writes to a session between runs. One that has just ended holds it for a moment more. */
+export async function whenFree(
+  server: Pick<Call['server'], 'store' | 'clock'>,
+  id: string,
+  write: () => Promise<void>,
+  tries = 40,
+): Promise<void> {
+  try {
+    await write()
+  } catch (error) {
+    if (!(error instanceof SessionBusyError) || tries === 0) throw error
+    if ((await server.store.find(id))?.status === 'working') throw error
+    await new Promise<void>((resolve) => void server.clock.timer(50, resolve))
+    await whenFree(server, id, write, tries - 1)
+  }
 }
 
 /** Sends a prompt, unless the session has it already, and says where its reply is. */

@@ -1,6 +1,6 @@
 import { lastAssistantMessageIsCompleteWithToolCalls } from 'ai'
 import { expect, test } from 'vitest'
-import { toUIMessages } from '../../src/ai-sdk/index.ts'
+import { answersAreComplete, toUIMessages } from '../../src/ai-sdk/index.ts'
 import type { ToolDef } from '../../src/core/tool.ts'
 import type { SessionContentBlock } from '../../src/core/turn.ts'
 import { AgentProviderError, createMemoryStore } from '../../src/index.ts'
@@ -49,6 +49,20 @@ test('SV53 a message that is changed and sent again takes back what came after i
     'text: Better',
     'text: Newer.',
   ])
+})
+
+test('SV53 a message cannot be replaced during a run', async () => {
+  const { provider, open } = gated('One.')
+  const { page, store } = await startChatServer({ provider: () => provider })
+  const chat = page('busy')
+  const sent = chat.sendMessage({ text: 'One' })
+  await until(() => timesIn(store, 'busy', 'One'))
+  const other = page('busy', { messages: toUIMessages(await store.read('busy')) })
+  await other.regenerate()
+  expect(other.error?.message).toContain('session_busy')
+  open()
+  await sent
+  expect(outline(onlyReply(chat.messages)).at(-1)).toBe('text: One.')
 })
 
 test('SV54 text that a failed model call had streamed is taken back before the next try', async () => {
@@ -100,6 +114,33 @@ test('SV56 a question of ask_user, which nobody at the server can answer, is ans
   await chat.addToolOutput({ tool: 'ask_user', toolCallId: 'q1', output: 'blue' })
   await until(() => outline(onlyReply(chat.messages)).includes('text: Blue it is.') && chat.status === 'ready')
   expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('blue')
+})
+
+test('SV56 a call that a tool makes is shown in the approval, and answered there', async () => {
+  const model = scripted([call('c1', 'outer')], 'Done.')
+  const { page, store } = await startChatServer({
+    provider: () => model,
+    tools: {
+      outer: tool('outer', {
+        execute: async (_, ctx) => (await ctx.call('inner', { at: 'disk' })).output,
+      } as Partial<ToolDef>),
+      inner: tool('inner', { gated: true } as never),
+    },
+  })
+  const chat = page('nested', { sendAutomaticallyWhen: answersAreComplete })
+  await chat.sendMessage({ text: 'Go' })
+  const [, part] = onlyReply(chat.messages).parts
+  expect(part).toMatchObject({
+    state: 'approval-requested',
+    toolName: 'outer',
+    approval: { descriptor: { toolName: 'inner', input: { at: 'disk' } } },
+  })
+  const { approval } = part as { approval: { id: string } }
+  await chat.addToolApprovalResponse({ id: approval.id, approved: true })
+  await until(() => outline(onlyReply(chat.messages)).includes('text: Done.') && chat.status === 'ready')
+  expect(plain(toUIMessages(await store.read('nested'))[1] as never)).toMatchObject({
+    parts: [{}, { output: 'inner done' }, {}, {}],
+  })
 })
 
 test('SV57 a session whose agent cannot be opened is an error of the chat', async () => {

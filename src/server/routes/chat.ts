@@ -1,7 +1,6 @@
 import { outputOf, promptOf } from '../../ai-sdk/from-ui-messages.ts'
 import { parseApprovalId } from '../../ai-sdk/row-parts.ts'
 import type { UIPart } from '../../ai-sdk/ui-message.ts'
-import type { SessionStore } from '../../core/store.ts'
 import { type OpenCall, openCalls } from '../../sessions/open-calls.ts'
 import { loadSession } from '../../sessions/session.ts'
 import { emptyView, foldOnwards } from '../../view/session-view.ts'
@@ -11,7 +10,7 @@ import { dataStream } from '../data-stream.ts'
 import { delivers, followReply, type ReplyToFollow } from '../follow-reply.ts'
 import { badRequest, checked, Problem } from '../problem.ts'
 import { type Call, done, type Route } from '../route.ts'
-import { chatSession, sendOnce } from '../send-once.ts'
+import { chatSession, sendOnce, whenFree } from '../send-once.ts'
 import { answerCall } from './pending.ts'
 
 const stream = { description: 'The UI message stream, from the begin of the reply', type: 'text/event-stream' }
@@ -105,13 +104,13 @@ async function sendPrompt(call: Call, { id: sent, parts }: ChatMessage): Promise
   const session = await chatSession(call, name)
   const isReplaced = trigger === 'regenerate-message' || messageId === sent
   // A key counts once.
-  const clientKey =
-    isReplaced && (await takeBack(call.server.store, session.id, sent)) ? `${sent}~${session.head}` : sent
+  const clientKey = isReplaced && (await takeBack(call.server, session.id, sent)) ? `${sent}~${session.head}` : sent
   return sendOnce(call, session, { clientKey, content })
 }
 
 /** Rewinds the session to before a message. False if the message waits and no model has read it. */
-async function takeBack(store: SessionStore, id: string, clientKey: string): Promise<boolean> {
+async function takeBack(server: Call['server'], id: string, clientKey: string): Promise<boolean> {
+  const { store } = server
   const session = await loadSession(store, id)
   if (!(await session.log.hasAccepted(clientKey))) return false
   let view = emptyView
@@ -121,7 +120,8 @@ async function takeBack(store: SessionStore, id: string, clientKey: string): Pro
     if (entry.type === 'input' && entry.clientKey === clientKey) input = entry.id
     if (!delivers(entry, clientKey, input)) continue
     const row = view.rows.at(view.rows.length - 1)
-    await session.rewind((row?.kind === 'message' ? row.from : entry.seq) - 1)
+    const to = (row?.kind === 'message' ? row.from : entry.seq) - 1
+    await whenFree(server, id, async () => (await loadSession(store, id)).rewind(to))
     return true
   }
   return false
