@@ -3,16 +3,16 @@ import type { SessionStore } from '../core/store.ts'
 
 /**
  * The number of the entry before a prompt: the one with this key, or without a key the last one that was delivered. Reads
- * the log from its end, no further than needed. 0 if there is none.
+ * the log from its end, no further than needed. Undefined if there is none.
  */
-export async function beforePrompt(store: SessionStore, id: string, clientKey?: string): Promise<number> {
+export async function beforePrompt(store: SessionStore, id: string, clientKey?: string): Promise<number | undefined> {
   let entries: LogEntry[] = []
   for (let before: number | undefined; ; before = entries[0]!.seq) {
     const page = await store.read(id, { limit: pageSize, fromEnd: true, ...(before !== undefined && { before }) })
     entries = [...page, ...entries]
     const isAll = page.length === 0 || page[0]!.seq === 1
     const found = clientKey === undefined ? lastPrompt(entries, isAll) : withKey(entries, clientKey)
-    if (found !== undefined || isAll) return (found ?? 1) - 1
+    if (found !== undefined || isAll) return found === undefined ? undefined : found - 1
   }
 }
 

@@ -2,6 +2,7 @@ import { PartChunks } from '../ai-sdk/part-chunks.ts'
 import { isPrompt, metadataOf, replyIdOf, rowParts } from '../ai-sdk/row-parts.ts'
 import type { UIChunk, UIFinishReason, UIPart } from '../ai-sdk/ui-message.ts'
 import type { EntryOf, LogEntry } from '../core/log.ts'
+import type { SessionSummary } from '../core/store.ts'
 import { readEvents } from '../events/read-events.ts'
 import type { Row } from '../view/rows.ts'
 import { emptyView, foldOnwards, type SessionView } from '../view/session-view.ts'
@@ -12,8 +13,10 @@ export interface ReplyToFollow {
   readonly id: string
   /** The prompt is in the log after this entry, or will be. */
   readonly after: number
-  /** The key of the prompt. Without one, all prompts after `after` are followed, each with its reply. */
+  /** The key of the prompt. Default: the first one after `after`. */
   readonly clientKey?: string
+  /** Prompts that come later are followed too, each with its reply. */
+  readonly followsAll?: true
   /** A run that ended before this entry is not the end of the reply: it goes on, because something was answered. */
   readonly goesOnAfter?: number
   /** The parts of the reply that the client has. */
@@ -26,7 +29,7 @@ export interface ReplyToFollow {
  */
 export async function* followReply(
   { request, server }: Call,
-  { id, after, clientKey, goesOnAfter = 0, has = [] }: ReplyToFollow,
+  { id, after, clientKey, followsAll, goesOnAfter = 0, has = [] }: ReplyToFollow,
 ): AsyncGenerator<UIChunk, void, undefined> {
   const { store, closing, options } = server
   const stall = new AbortController()
@@ -48,7 +51,7 @@ export async function* followReply(
       const added = entry?.type === 'turn' ? view.rows.slice(committed, view.fold.committed) : []
       const prompt = added.findLast(isPrompt)
       if (prompt) {
-        if (reply && clientKey !== undefined) return yield* reply.finish(view, 'stop')
+        if (reply && !followsAll) return yield* reply.finish(view, 'stop')
         if (reply) yield* reply.leave(view)
         if (clientKey === undefined || delivers(entry, clientKey, input)) {
           reply = new Reply(view.fold.committed, reply ? [] : has)
@@ -66,8 +69,7 @@ export async function* followReply(
       if (!reply || (event.durable && event.seq < head)) continue
       yield* reply.update(view)
       if (!ended || ended.seq <= goesOnAfter) continue
-      // Without a key, a prompt that waits is followed too.
-      if (clientKey !== undefined || !(await store.find(id))?.attention) return yield* reply.end(view, ended)
+      if (!followsAll || !hasWork(await store.find(id))) return yield* reply.end(view, ended)
     }
     if (stall.signal.aborted) yield { type: 'error', errorText: 'The message is stored, and waits for the next run' }
     if (closing.aborted) yield { type: 'error', errorText: 'This server is shutting down; a reload shows the rest' }
@@ -78,6 +80,12 @@ export async function* followReply(
   } finally {
     cancel()
   }
+}
+
+/** Whether a run will work on the session. A message waits until the calls before it are answered. */
+export function hasWork(summary: SessionSummary | undefined): boolean {
+  const { attention, status } = summary ?? {}
+  return attention === 'answered' || (attention === 'mail' && status !== 'waiting')
 }
 
 /** Whether an entry brings the prompt with this key to the model. */

@@ -41,14 +41,17 @@ export async function whenFree(
 /** Sends a prompt, unless the session has it already, and says where its reply is. */
 export async function sendOnce(
   call: Call,
-  { id, head, status }: SessionSummary,
+  { id, head, status, attention, isHeld }: SessionSummary,
   { clientKey, content }: { readonly clientKey: string; readonly content: unknown },
 ): Promise<ReplyToFollow> {
   const { store } = call.server
   if (await (await loadSession(store, id)).log.hasAccepted(clientKey))
-    return { id, clientKey, after: await beforePrompt(store, id, clientKey) }
+    return { id, clientKey, after: (await beforePrompt(store, id, clientKey)) ?? 0 }
   if (status === 'parked')
     throw new Problem(409, 'parked', 'This session is parked after repeated crashes; POST …/unpark allows runs again')
+  // It would wait for the answer, and its client for the reply.
+  if (status === 'waiting' && attention !== 'answered' && !isHeld)
+    throw new Problem(409, 'call_waits', 'A call of this session waits for a person; answer it before the next message')
   await sendMessage(call, id, { content, mode: 'prompt', clientKey })
   return { id, clientKey, after: head }
 }

@@ -1,4 +1,5 @@
 import { lastAssistantMessageIsCompleteWithToolCalls } from 'ai'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { answersAreComplete, toUIMessages } from '../../src/ai-sdk/index.ts'
 import type { ToolDef } from '../../src/core/tool.ts'
@@ -6,6 +7,7 @@ import type { SessionContentBlock } from '../../src/core/turn.ts'
 import { AgentProviderError, createMemoryStore } from '../../src/index.ts'
 import { call, scripted } from '../../src/testing/index.ts'
 import { createAskUserTool } from '../../src/tools/index.ts'
+import { rounds } from '../soak.ts'
 import { gate, onlyReply, outline, plain, startChatServer, timesIn, until } from './chat-kit.ts'
 import { gated, token, tool } from './server-kit.ts'
 
@@ -284,6 +286,67 @@ test('SV64 bodies that are no chat are bad requests', async () => {
   ]
   for (const body of tooLarge)
     expect([body, (await send('POST', '/v1/openai/v1/chat/completions', body)).status]).toEqual([body, 400])
+  expect(errors).toEqual([])
+})
+
+test('SV64 whatever a chat or a completion consists of, there is no internal error', { timeout: 120_000 }, async () => {
+  const { send, errors } = await startChatServer({
+    provider: () => scripted([call('c1', 'write')], 'ok', 'ok'),
+    tools: { write: tool('write', { gated: true } as never) },
+    limits: { messagesPerMinute: 1_000_000 },
+  })
+  const text = fc.constantFrom(
+    '',
+    'a',
+    'c1',
+    'f0:c1',
+    ':',
+    'data:,x',
+    'data:image/png;base64,eA==',
+    'http://x/y',
+    '\ud800',
+  )
+  const any = fc.oneof({ weight: 4, arbitrary: text }, fc.jsonValue({ maxDepth: 1 }))
+  const part = fc.record(
+    {
+      type: fc.constantFrom('text', 'file', 'reasoning', 'dynamic-tool', 'tool-x', 'step-start', 'steering-message'),
+      ...{ text: any, url: any, mediaType: any, toolName: any, toolCallId: any, input: any, output: any, parts: any },
+      state: fc.constantFrom('approval-responded', 'output-available', 'input-streaming', 'done'),
+      approval: fc.oneof(fc.record({ id: any, approved: fc.oneof(fc.boolean(), any), reason: any }), any),
+    },
+    { requiredKeys: ['type'] },
+  )
+  const message = fc.record({
+    id: text,
+    role: fc.constantFrom('user', 'assistant'),
+    parts: fc.array(part, { maxLength: 3 }),
+  })
+  const trigger = fc.constantFrom('submit-message', 'regenerate-message')
+  const id = fc.constantFrom('a', 'b')
+  const chat = fc.record({ id, messages: fc.array(message, { minLength: 1, maxLength: 2 }), trigger, messageId: text })
+  const turn = fc.record(
+    { role: fc.constantFrom('user', 'assistant', 'system', 'tool'), content: any, tool_calls: any },
+    { requiredKeys: ['role'] },
+  )
+  const completion = fc.record(
+    { messages: fc.array(turn, { maxLength: 3 }), stream: fc.boolean(), metadata: fc.record({ session: id }) },
+    { requiredKeys: ['messages'] },
+  )
+  const seen = new Set<number>()
+  const post = async (path: string, body: object) => {
+    const { status } = await send('POST', path, body)
+    seen.add(status)
+    expect([status, body]).not.toEqual([500, body])
+  }
+  await fc.assert(
+    fc.asyncProperty(chat, (body) => post('/v1/chat', body)),
+    { numRuns: rounds(80, 2000) },
+  )
+  await fc.assert(
+    fc.asyncProperty(completion, (body) => post('/v1/openai/v1/chat/completions', body)),
+    { numRuns: rounds(80, 2000) },
+  )
+  expect([...seen]).toEqual(expect.arrayContaining([200, 400]))
   expect(errors).toEqual([])
 })
 

@@ -7,7 +7,7 @@ import { emptyView, foldOnwards } from '../../view/session-view.ts'
 import { beforePrompt } from '../before-prompt.ts'
 import { requireScope } from '../caller.ts'
 import { dataStream } from '../data-stream.ts'
-import { delivers, followReply, type ReplyToFollow } from '../follow-reply.ts'
+import { delivers, followReply, hasWork, type ReplyToFollow } from '../follow-reply.ts'
 import { badRequest, checked, Problem } from '../problem.ts'
 import { type Call, done, type Route } from '../route.ts'
 import { chatSession, sendOnce, whenFree } from '../send-once.ts'
@@ -58,9 +58,10 @@ export const chatRoutes: readonly Route[] = [
       const { params, names, server } = call
       const summary = await server.store.find(names.stored(params.id!))
       if (!summary || !(await names.owns(server.store, summary))) return done()
-      const { id, isHeld, attention } = summary
-      if (!server.work.has(id) && !isHeld && attention !== 'mail' && attention !== 'answered') return done()
-      return replyStream(call, async () => ({ id, after: await beforePrompt(server.store, id) }))
+      const { id, isHeld } = summary
+      if (!server.work.has(id) && !isHeld && !hasWork(summary)) return done()
+      const after = (await beforePrompt(server.store, id)) ?? 0
+      return replyStream(call, async () => ({ id, after, followsAll: true }))
     },
   },
 ]
@@ -103,9 +104,10 @@ async function sendPrompt(call: Call, { id: sent, parts }: ChatMessage): Promise
   const content = await checked((async () => promptOf(parts))())
   const session = await chatSession(call, name)
   const isReplaced = trigger === 'regenerate-message' || messageId === sent
+  if (!isReplaced || !(await takeBack(call.server, session.id, sent)))
+    return sendOnce(call, session, { clientKey: sent, content })
   // A key counts once.
-  const clientKey = isReplaced && (await takeBack(call.server, session.id, sent)) ? `${sent}~${session.head}` : sent
-  return sendOnce(call, session, { clientKey, content })
+  return sendOnce(call, await chatSession(call, name), { clientKey: `${sent}~${session.head}`, content })
 }
 
 /** Rewinds the session to before a message. False if the message waits and no model has read it. */
@@ -115,7 +117,7 @@ async function takeBack(server: Call['server'], id: string, clientKey: string): 
   if (!(await session.log.hasAccepted(clientKey))) return false
   let view = emptyView
   let input: string | undefined
-  for await (const entry of session.entries({ after: await beforePrompt(store, id, clientKey) })) {
+  for await (const entry of session.entries({ after: (await beforePrompt(store, id, clientKey)) ?? 0 })) {
     view = foldOnwards(view, { durable: true, seq: entry.seq, entry })
     if (entry.type === 'input' && entry.clientKey === clientKey) input = entry.id
     if (!delivers(entry, clientKey, input)) continue
@@ -144,6 +146,7 @@ async function sendAnswers(call: Call, { parts }: ChatMessage): Promise<ReplyToF
     isAnswered = true
   }
   const after = await beforePrompt(server.store, id)
+  if (after === undefined) throw new Problem(409, 'nothing_waits', 'No call of this session waits for this answer')
   return { id, after, has: parts as readonly UIPart[], ...(isAnswered && { goesOnAfter: head }) }
 }
 
