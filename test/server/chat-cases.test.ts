@@ -145,6 +145,18 @@ test('SV56 a call that a tool makes is shown in the approval, and answered there
   })
 })
 
+test('SV56 a prompt while a call waits is refused with its reason, and not stored', async () => {
+  const { page, store } = await startChatServer({
+    provider: () => scripted([call('c1', 'write')]),
+    tools: { write: tool('write', { gated: true } as never) },
+  })
+  const chat = page('waits')
+  await chat.sendMessage({ text: 'Write' })
+  await chat.sendMessage({ text: 'Never mind' })
+  expect([chat.status, chat.error?.message]).toEqual(['error', expect.stringContaining('call_waits')])
+  expect(JSON.stringify(await store.read('waits'))).not.toContain('Never mind')
+})
+
 test('SV57 a session whose agent cannot be opened is an error of the chat', async () => {
   const { page } = await startChatServer({
     agentFor: async () => Promise.reject(new Error('no key for the model')),

@@ -68,9 +68,10 @@ test('SV62 a request without a session begins a new one with its history, and on
       { role: 'user', content: 'One' },
       { role: 'assistant', content: 'First' },
       { role: 'user', content: 'Two' },
+      { role: 'user', content: 'and a half' },
     ],
   })
-  expect(texts(model.requests[0]!.messages)).toEqual(['user: One', 'assistant: First', 'user: Two'])
+  expect(texts(model.requests[0]!.messages)).toEqual(['user: One', 'assistant: First', 'user: Two and a half'])
   expect(JSON.stringify(model.requests[0])).not.toContain('somebody else')
   const named = { headers: { 'x-session-id': 'mine' } }
   const ask = (content: string) => [

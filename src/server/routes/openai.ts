@@ -99,26 +99,26 @@ async function complete(call: Call): Promise<Response> {
   }
 }
 
-/** Sends the last message. A new session gets those before it as its history; one that exists has its own. */
+/** Sends the last message. A new session gets those before it as its history; one that is named has its own. */
 async function askAgent(call: Call): Promise<ReplyToFollow> {
   const { body, request, server } = call
   const { messages, n, tools, metadata } = body as unknown as OpenAIBody
   if (n != null && n !== 1) throw badRequest('There is one choice; leave n out')
   if (tools?.length) throw badRequest('The agent has its own tools; leave tools out')
-  const history = await checked((async () => fromOpenAI(messages))())
-  const prompt = history.pop()
-  if (prompt?.role !== 'user') throw badRequest('The last message must be one of the user')
+  const turns = await checked((async () => fromOpenAI(messages))())
+  if (turns.at(-1)?.role !== 'user') throw badRequest('The last message must be one of the user')
   const clientKey = keyOf(request)
   const named = request.headers.get('x-session-id') ?? metadata?.session
+  if (named !== undefined)
+    return sendOnce(call, await chatSession(call, named), { clientKey, content: turns.at(-1)!.content })
   // A request that is made again with its key finds its session.
-  const session = await chatSession(
-    call,
-    named ?? `openai-${clientKey}`,
-    named === undefined ? { tags: ['openai'] } : {},
-  )
-  if (named === undefined && session.turns === 0 && history.length > 0)
+  const session = await chatSession(call, `openai-${clientKey}`, { tags: ['openai'] })
+  // Messages after the last reply are one prompt: a model would answer those of the history by themselves.
+  const lastReply = turns.findLastIndex(({ role }) => role === 'assistant')
+  const [history, prompt] = [turns.slice(0, lastReply + 1), turns.slice(lastReply + 1)]
+  if (session.turns === 0 && history.length > 0)
     await checked((await loadSession(server.store, session.id)).addTurns(history))
-  return sendOnce(call, session, { clientKey, content: prompt.content })
+  return sendOnce(call, session, { clientKey, content: prompt.flatMap(({ content }) => content) })
 }
 
 async function whole(call: Call, reply: ReplyToFollow): Promise<object> {
