@@ -36,6 +36,34 @@ test('SV52 prompts that are sent during a run each get their own reply, and a pa
   ])
 })
 
+test('SV52 a message that steers the run is a part of its reply, before the step that read it', async () => {
+  const { opened, open } = gate()
+  const begun = gate()
+  const model = scripted([call('c1', 'look')], 'Faster now.')
+  const { page, store, send } = await startChatServer({
+    provider: () => model,
+    tools: {
+      look: tool('look', {
+        execute: async () => {
+          begun.open()
+          return opened.then(() => 'seen')
+        },
+      }),
+    },
+  })
+  const chat = page('steered')
+  const sent = chat.sendMessage({ text: 'Look' })
+  await begun.opened
+  await send('POST', '/v1/sessions/steered/messages', { content: 'Hurry', mode: 'steer' })
+  await until(async () => JSON.stringify(await store.read('steered')).includes('Hurry'))
+  open()
+  await sent
+  expect(outline(onlyReply(chat.messages))).toEqual([
+    ...['step-start', 'look: output-available', 'steering-message', 'step-start', 'text: Faster now.'],
+  ])
+  expect(plain(chat.messages)).toEqual(plain(toUIMessages(await store.read('steered'))))
+})
+
 test('SV53 a message that is changed and sent again takes back what came after it', async () => {
   const model = scripted('Old.', 'Later.', 'New.', 'Newer.')
   const { page, store } = await startChatServer({ provider: () => model })
