@@ -44,7 +44,8 @@ export const corsHeaders = (origin: string): Readonly<Record<string, string>> =>
   'access-control-allow-origin': origin,
   vary: 'origin',
   'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
-  'access-control-allow-headers': 'authorization, content-type, idempotency-key, last-event-id, prefer, x-libero',
-  'access-control-expose-headers': 'etag, retry-after, x-vercel-ai-ui-message-stream',
+  'access-control-allow-headers':
+    'authorization, content-type, idempotency-key, last-event-id, prefer, x-libero, x-session-id',
+  'access-control-expose-headers': 'etag, retry-after, x-session-id, x-vercel-ai-ui-message-stream',
   'access-control-max-age': '600',
 })

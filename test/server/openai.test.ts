@@ -73,7 +73,7 @@ test('SV62 a request without a session begins a new one with its history, and on
   })
   expect(texts(model.requests[0]!.messages)).toEqual(['user: One', 'assistant: First', 'user: Two and a half'])
   expect(JSON.stringify(model.requests[0])).not.toContain('somebody else')
-  const named = { headers: { 'x-session-id': 'mine' } }
+  const named = { headers: { 'x-session-id': encodeURIComponent('meine Übung') } }
   const ask = (content: string) => [
     { role: 'user' as const, content: 'not sent again' },
     { role: 'user' as const, content },
@@ -81,8 +81,8 @@ test('SV62 a request without a session begins a new one with its history, and on
   const { response } = await client.chat.completions
     .create({ model: 'x', messages: ask('Three') }, named)
     .withResponse()
-  expect(response.headers.get('x-session-id')).toBe('mine')
-  await client.chat.completions.create({ model: 'x', messages: ask('Four'), metadata: { session: 'mine' } })
+  expect(response.headers.get('x-session-id')).toBe(named.headers['x-session-id'])
+  await client.chat.completions.create({ model: 'x', messages: ask('Four'), metadata: { session: 'meine Übung' } })
   expect(texts(model.requests[2]!.messages)).toEqual(['user: Three', 'assistant: B.', 'user: Four'])
   const { sessions } = (await server.send('GET', '/v1/sessions')).body
   expect(sessions.map(({ tags }: { tags: string[] }) => tags)).toEqual([[], ['openai']])

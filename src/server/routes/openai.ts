@@ -108,7 +108,7 @@ async function askAgent(call: Call): Promise<ReplyToFollow> {
   const turns = await checked((async () => fromOpenAI(messages))())
   if (turns.at(-1)?.role !== 'user') throw badRequest('The last message must be one of the user')
   const clientKey = keyOf(request)
-  const named = request.headers.get('x-session-id') ?? metadata?.session
+  const named = namedIn(request.headers) ?? metadata?.session
   if (named !== undefined)
     return sendOnce(call, await chatSession(call, named), { clientKey, content: turns.at(-1)!.content })
   // A request that is made again with its key finds its session.
@@ -119,6 +119,16 @@ async function askAgent(call: Call): Promise<ReplyToFollow> {
   if (session.turns === 0 && history.length > 0)
     await checked((await loadSession(server.store, session.id)).addTurns(history))
   return sendOnce(call, session, { clientKey, content: prompt.flatMap(({ content }) => content) })
+}
+
+/** Header values are ASCII, so that other names are percent-encoded. */
+function namedIn(headers: Headers): string | undefined {
+  const name = headers.get('x-session-id') ?? undefined
+  try {
+    return name && decodeURIComponent(name)
+  } catch {
+    throw badRequest('X-Session-Id must be percent-encoded')
+  }
 }
 
 async function whole(call: Call, reply: ReplyToFollow): Promise<object> {
