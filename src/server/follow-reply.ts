@@ -63,10 +63,11 @@ export async function* followReply(
         ended = undefined
       }
       if (entry?.type === 'run_ended' && entry.status !== 'left') ended = entry
-      // It was to answer the prompt, and failed before.
-      if (!reply && began > head && ended?.status === 'error') return yield failure(ended)
       // What a replay passes through is no state of its own.
-      if (!reply || (event.durable && event.seq < head)) continue
+      if (event.durable && event.seq < head) continue
+      // It was to answer the prompt, and failed before.
+      if (!reply && began > after && ended?.status === 'error') return yield failure(ended)
+      if (!reply) continue
       yield* reply.update(view)
       if (!ended || ended.seq <= goesOnAfter) continue
       if (!followsAll || !hasWork(await store.find(id))) return yield* reply.end(view, ended)

@@ -7,6 +7,24 @@ import { Problem } from './problem.ts'
 import type { Call } from './route.ts'
 import { sendMessage } from './routes/send-message.ts'
 
+/** Sends a prompt, unless the session has it already, and says where its reply is. */
+export async function sendOnce(
+  call: Call,
+  { id, head, status, attention, isHeld }: SessionSummary,
+  { clientKey, content }: { readonly clientKey: string; readonly content: unknown },
+): Promise<ReplyToFollow> {
+  const { store } = call.server
+  if (await (await loadSession(store, id)).log.hasAccepted(clientKey))
+    return { id, clientKey, after: (await beforePrompt(store, id, clientKey)) ?? 0 }
+  if (status === 'parked')
+    throw new Problem(409, 'parked', 'This session is parked after repeated crashes; POST …/unpark allows runs again')
+  // It would wait for the answer, and its client for the reply.
+  if (status === 'waiting' && attention !== 'answered' && !isHeld)
+    throw new Problem(409, 'call_waits', 'A call of this session waits for a person; answer it before the next message')
+  await sendMessage(call, id, { content, mode: 'prompt', clientKey })
+  return { id, clientKey, after: head }
+}
+
 /** The session of this name, made with these details if there is none. */
 export async function chatSession(
   { names, server }: Call,
@@ -36,22 +54,4 @@ export async function whenFree(
     await new Promise<void>((resolve) => void server.clock.timer(50, resolve))
     await whenFree(server, id, write, tries - 1)
   }
-}
-
-/** Sends a prompt, unless the session has it already, and says where its reply is. */
-export async function sendOnce(
-  call: Call,
-  { id, head, status, attention, isHeld }: SessionSummary,
-  { clientKey, content }: { readonly clientKey: string; readonly content: unknown },
-): Promise<ReplyToFollow> {
-  const { store } = call.server
-  if (await (await loadSession(store, id)).log.hasAccepted(clientKey))
-    return { id, clientKey, after: (await beforePrompt(store, id, clientKey)) ?? 0 }
-  if (status === 'parked')
-    throw new Problem(409, 'parked', 'This session is parked after repeated crashes; POST …/unpark allows runs again')
-  // It would wait for the answer, and its client for the reply.
-  if (status === 'waiting' && attention !== 'answered' && !isHeld)
-    throw new Problem(409, 'call_waits', 'A call of this session waits for a person; answer it before the next message')
-  await sendMessage(call, id, { content, mode: 'prompt', clientKey })
-  return { id, clientKey, after: head }
 }
