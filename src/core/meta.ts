@@ -31,3 +31,23 @@ export function sharedMeta(messages: readonly { readonly meta?: Meta }[]): Meta 
   const text = JSON.stringify(first?.meta)
   return messages.every(({ meta }) => JSON.stringify(meta) === text) ? first?.meta : undefined
 }
+
+type ReadTrace = () => Readonly<Record<string, string>>
+
+let readTrace: ReadTrace | undefined
+
+/** Sets how the context of the active trace is read, for this process: `traceparent`, `tracestate`, `baggage`. */
+export function useTraceContext(how: ReadTrace): void {
+  readTrace = how
+}
+
+/** The context of the active trace, for requests to MCP servers and the environment of commands. Empty without tracing. */
+export function traceContext(): Readonly<Record<string, string>> {
+  return readTrace?.() ?? {}
+}
+
+/** The same as environment variables: `TRACEPARENT`, `TRACESTATE`, `BAGGAGE`. */
+export function traceVariables(): Readonly<Record<string, string>> | undefined {
+  if (!readTrace) return undefined
+  return Object.fromEntries(Object.entries(readTrace()).map(([name, value]) => [name.toUpperCase(), value]))
+}

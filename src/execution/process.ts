@@ -1,5 +1,5 @@
 import type { Confinement, ExecutionContext, ExecutionHandle, SandboxSupport } from '../core/execution.ts'
-import { traceVariables } from '../platform/trace-context.ts'
+import { traceVariables } from '../core/meta.ts'
 import type { CommandLimits } from './commands/command-shell.ts'
 import type { Commands } from './commands/commands.ts'
 import type { ConfinedCommands } from './confinement/engine.ts'

@@ -13,10 +13,10 @@ import {
 import type { Agent } from '../core/agent.ts'
 import type { AroundModel, AroundOutcomes, AroundTool } from '../core/around.ts'
 import { messageOf } from '../core/errors.ts'
+import { useTraceContext } from '../core/meta.ts'
 import type { RunFacts } from '../core/run.ts'
 import { version } from '../core/version.ts'
 import { createRedactor, type RedactorOptions, redactedStart } from '../platform/redact.ts'
-import { useTraceContext } from '../platform/trace-context.ts'
 import { createHistograms } from './histograms.ts'
 import * as names from './names.ts'
 

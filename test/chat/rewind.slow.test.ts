@@ -36,7 +36,7 @@ describe('UI39 going back', () => {
     await type('/undo')
     expect(readFileSync(join(folder, 'a.txt'), 'utf8')).toBe('new')
     expect(chat.agent?.agent.turns.length).toBeGreaterThan(4)
-    screen.choices.push('2  make b', 'conversation and files')
+    screen.choices.push('make b', 'conversation and files')
     await type('/rewind')
     expect([existsSync(join(folder, 'a.txt')), existsSync(join(folder, 'b.txt'))]).toEqual([true, false])
     expect(screen.drafts.at(-1)).toBe('make b')
