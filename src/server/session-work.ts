@@ -97,7 +97,6 @@ export class SessionWork {
     const known = this.#jobs.get(id)
     if (known) {
       known.isAgain = true
-      known.isStopped = false
       return
     }
     const job: Job = { id, tenant, isAgain: true }
@@ -111,7 +110,6 @@ export class SessionWork {
     const job = this.#jobs.get(id)
     if (!job) return false
     job.isAgain = false
-    job.isStopped = true
     job.served?.agent.abort()
     return true
   }
@@ -171,6 +169,7 @@ export class SessionWork {
       .catch((error) => this.#fail(job, error))
       .finally(() => {
         this.#jobs.delete(job.id)
+        if (job.isAgain) this.wake(job.id, job.tenant) // something came when the work was just over
         this.#options.onChange()
         const next = this.#waiting.findIndex((one) => one.tenant === job.tenant)
         const [waiting] = next < 0 ? [] : this.#waiting.splice(next, 1)
@@ -185,8 +184,8 @@ export class SessionWork {
       job.isAgain = false
       const summary = await store.find(job.id)
       if (summary?.isHeld) return this.#recheck(job)
-      // Without a reason a run would only add entries.
-      if (!summary?.attention) return
+      // Without a reason a run would only add entries. So it would while a call waits: the answer delivers messages too.
+      if (!summary?.attention || (summary.status === 'waiting' && summary.attention === 'mail')) return
       const session = await loadSession(store, job.id)
       const served = await agentFor({ session, summary, tenant: job.tenant })
       job.served = served
@@ -204,13 +203,13 @@ export class SessionWork {
         await served.close()
       }
     }
-    if (job.isStopped) await this.#leaveAlone(job.id)
+    await this.#leaveAlone(job.id)
   }
 
-  /** Messages that a stopped run has not delivered wait for the next message, not for the next look. */
+  /** What a run has left, as messages that a stopped one has not delivered, waits for the next message, not for the next look. */
   async #leaveAlone(id: string): Promise<void> {
     const summary = await this.#options.store.find(id)
-    if (summary) this.#seen = new Map([...this.#seen, [id, knownOf(summary)]])
+    if (summary?.attention) this.#seen = new Map([...this.#seen, [id, knownOf(summary)]])
   }
 
   /** The process that has the session reads its messages, unless it is just ending. */
@@ -259,8 +258,6 @@ interface Job {
   readonly tenant: string | undefined
   /** Something came since the last look. */
   isAgain: boolean
-  /** A client stopped it. */
-  isStopped?: boolean
   readonly tries?: number
   served?: ServedAgent
   session?: Session

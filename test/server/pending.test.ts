@@ -64,3 +64,21 @@ test('SV81 a denial reaches the model with the note of the person', async () => 
   await until(async () => (await store.find('s'))?.status === 'idle')
   expect(JSON.stringify(await store.read('s'))).toContain('use the other registry')
 })
+
+test('SV81 a message while a call waits is kept, adds nothing to the log again and again, and follows the answer', async () => {
+  const { pending, send, store, server } = await waiting()
+  expect((await send('POST', '/v1/sessions/s/messages', { content: 'And then?' })).status).toBe(202)
+  const { head } = (await store.find('s'))!
+  for (let look = 0; look < 3; look++) {
+    await server.start()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  expect((await store.find('s'))!.head).toBe(head)
+  const [{ callId, digest }] = pending
+  await send('POST', `/v1/sessions/s/answers/${callId}`, { decision: 'allow', digest })
+  await until(
+    async () =>
+      (await store.find('s'))?.status !== 'waiting' && JSON.stringify(await store.read('s')).includes('publish done'),
+  )
+  await until(async () => (await store.find('s'))?.attention === undefined)
+})
