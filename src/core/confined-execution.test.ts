@@ -9,7 +9,12 @@ const confinement: Confinement = {
 
 test('every command of a tool is confined as its gate decided, whatever the tool passes to exec', async () => {
   const seen: unknown[] = []
-  const execution = memoryExecution({ exec: (_, { confinement }) => (seen.push(confinement), {}) })
+  const execution = memoryExecution({
+    exec: (_, { confinement }) => {
+      seen.push(confinement)
+      return {}
+    },
+  })
   const forgetful = tool('forgetful', async (_, { execution, handle }) => {
     await execution.exec(handle, 'one')
     await execution.exec(handle, 'two', { confinement: { ...confinement, profile: 'workspace-write' } })
@@ -27,7 +32,12 @@ test('every command of a tool is confined as its gate decided, whatever the tool
 
 test('a context without a sandbox refuses a confined command before it starts', async () => {
   const started: string[] = []
-  const { sandbox: _, ...without } = memoryExecution({ exec: (command) => (started.push(command), {}) })
+  const { sandbox: _, ...without } = memoryExecution({
+    exec: (command) => {
+      started.push(command)
+      return {}
+    },
+  })
   const bound = confinedExecution(without satisfies ExecutionContext, confinement)
   await expect(bound.exec(await bound.spawn(), 'ls')).rejects.toMatchObject({ code: 'ENOSANDBOX' })
   expect(started).toEqual([])
