@@ -39,7 +39,9 @@ export async function callerOf(request: Request, auth: ServerAuth, guesses: Gues
     const caller = await auth.verify(request)
     if (!caller) throw guesses.wrong(unauthenticated())
     if (typeof caller.user !== 'string' || (caller.tenant !== undefined && !isTenantName(caller.tenant)))
-      throw new Error('verify() must give { user, tenant?, scopes? }; a tenant has letters, digits, - and _ only')
+      throw new Error(
+        'verify() must give { user, tenant?, scopes? }; a tenant has letters, digits, - and _ only, and is not "libero"',
+      )
     return caller
   }
   const [, bearer] = /^Bearer +(\S+) *$/i.exec(request.headers.get('authorization') ?? '') ?? []

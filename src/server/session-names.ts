@@ -1,6 +1,5 @@
 import type { SessionStore, SessionSummary } from '../core/store.ts'
 import { badRequest, noSession } from './problem.ts'
-import { isWebhookId, webhookPrefix } from './webhooks/webhook.ts'
 
 /**
  * The ids of a tenant's sessions. The store has `<tenant>.<name>`; clients send and see only the name, so that a client
@@ -25,8 +24,8 @@ export class SessionNames {
       throw badRequest(
         `A session id has 1 to 200 characters and no control characters, got ${JSON.stringify(name.slice(0, 60))}`,
       )
-    if (isWebhookId(this.#prefix + name))
-      throw badRequest(`Ids of sessions cannot begin with ${webhookPrefix}: webhooks are kept there`)
+    if (isInternalId(this.#prefix + name))
+      throw badRequest('Ids of sessions cannot begin with "libero.": schedules and webhooks are kept there')
     return this.#prefix + name
   }
 
@@ -48,7 +47,7 @@ export class SessionNames {
 
   /** Sub-agents belong to the tenant of their root session. */
   async owns(store: SessionStore, summary: SessionSummary): Promise<boolean> {
-    if (isWebhookId(summary.id)) return false
+    if (isInternalId(summary.id)) return false
     if (this.tenant === undefined) return true
     let root: SessionSummary | undefined = summary
     for (let depth = 0; root?.parent !== undefined && depth < 64; depth++) root = await store.find(root.parent)
@@ -59,5 +58,8 @@ export class SessionNames {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
 const isName = (name: string): boolean => /^[^\x00-\x1f\x7f]{1,200}$/.test(name) && name.isWellFormed()
 
+/** Sessions that keep schedules and webhooks, which are no conversations. */
+export const isInternalId = (id: string): boolean => id.startsWith('libero.')
+
 /** Tenants are part of ids, so their names have no dot. */
-export const isTenantName = (name: string): boolean => /^[A-Za-z0-9_-]{1,64}$/.test(name)
+export const isTenantName = (name: string): boolean => /^[A-Za-z0-9_-]{1,64}$/.test(name) && name !== 'libero'

@@ -1,7 +1,7 @@
 import type { SessionSummary } from '../../core/store.ts'
 import { notOffered } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
-import { isWebhookId } from '../webhooks/webhook.ts'
+import { isInternalId } from '../session-names.ts'
 
 const anything = { description: 'As the host tells it' }
 
@@ -110,7 +110,7 @@ async function usage({ query, names, server: { store } }: Call): Promise<Respons
     // Without a tenant sub-agents are listed as well; with one they follow their parents.
     const page = await store.list({ ...own, limit: 1000, ...(cursor !== undefined && { cursor }) })
     for (const summary of page.sessions) {
-      if (isWebhookId(summary.id)) continue
+      if (isInternalId(summary.id)) continue
       const group = groups.get(groupOf(summary, by)) ?? emptySum()
       groups.set(groupOf(summary, by), group)
       for (const sum of [total, group]) add(sum, summary)

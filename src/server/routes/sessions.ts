@@ -6,7 +6,7 @@ import { badRequest, checked, noSession, Problem } from '../problem.ts'
 import { readBytes } from '../read-request.ts'
 import { type Call, done, json, type Route } from '../route.ts'
 import { detailsProperties, exampleSession, messageContent, sessionSchema, statuses } from '../schemas.ts'
-import { isWebhookId } from '../webhooks/webhook.ts'
+import { isInternalId } from '../session-names.ts'
 import { pendingIn } from './pending.ts'
 import { sendMessage } from './send-message.ts'
 
@@ -217,7 +217,7 @@ async function listSessions({ query, names, server: { store } }: Call): Promise<
   }
   const page = await checked(store.list(request))
   return json({
-    sessions: page.sessions.filter(({ id }) => !isWebhookId(id)).map((one) => names.summary(one)),
+    sessions: page.sessions.filter(({ id }) => !isInternalId(id)).map((one) => names.summary(one)),
     ...(page.next !== undefined && { next: page.next }),
   })
 }
