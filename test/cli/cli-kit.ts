@@ -47,7 +47,7 @@ export function openDesk(baseURL?: string): Desk {
   const [home, cwd] = [join(folder, 'home'), join(folder, 'project')]
   mkdirSync(home, { mode: 0o700 })
   mkdirSync(cwd)
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
   if (baseURL !== undefined)
     writeFileSync(
       join(home, 'config.json'),
