@@ -76,7 +76,7 @@ export interface Session {
   /** Turns after entry `toSeq` are no longer part of the conversation; the raw log keeps them. */
   rewind(toSeq: number): Promise<void>
   /** A new session with the same entries up to `atSeq`. */
-  fork(atSeq?: number, options?: { readonly id?: string }): Promise<Session>
+  fork(atSeq?: number, options?: { readonly id?: string; readonly details?: SessionDetails }): Promise<Session>
 }
 
 /** Turns of a conversation, in their order. */

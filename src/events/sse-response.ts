@@ -14,6 +14,8 @@ export interface SseResponseOptions {
   /** Default 15,000. */
   readonly beatMs?: number
   readonly headers?: Readonly<Record<string, string>>
+  /** The words for an error that ends the stream. Default: its message. */
+  readonly describe?: (error: unknown) => string
   /** Called once, when the client has gone or the events have ended. */
   readonly onEnd?: () => void
 }
@@ -21,7 +23,7 @@ export interface SseResponseOptions {
 /** A response that sends frames as server-sent events, no faster than the client reads. Ends with `failed` if they throw. */
 export function sseResponse(
   frames: AsyncGenerator<SseFrame, void, undefined>,
-  { beat, beatMs = 15_000, headers = {}, onEnd }: SseResponseOptions,
+  { beat, beatMs = 15_000, headers = {}, describe = messageOf, onEnd }: SseResponseOptions,
 ): Response {
   let timer: ReturnType<typeof setInterval> | undefined
   const source: ConstructorParameters<typeof ReadableStream<Uint8Array>>[0] = {
@@ -38,7 +40,7 @@ export function sseResponse(
         if (!done) return controller.enqueue(encode(value))
       } catch (error) {
         // The stream has begun, so its status can no longer tell.
-        controller.enqueue(encode({ event: 'failed', data: { error: messageOf(error) } }))
+        controller.enqueue(encode({ event: 'failed', data: { error: describe(error) } }))
       }
       end()
       controller.close()

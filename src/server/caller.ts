@@ -37,7 +37,10 @@ export async function callerOf(request: Request, auth: ServerAuth, guesses: Gues
   const pauseMs = guesses.pauseMs()
   if ('verify' in auth) {
     const caller = await auth.verify(request)
-    if (!caller) throw guesses.wrong(unauthenticated())
+    if (!caller) {
+      const hasTried = request.headers.has('authorization') || request.headers.has('cookie')
+      throw hasTried ? guesses.refusal(pauseMs) : unauthenticated()
+    }
     if (typeof caller.user !== 'string' || (caller.tenant !== undefined && !isTenantName(caller.tenant)))
       throw new Error(
         'verify() must give { user, tenant?, scopes? }; a tenant has letters, digits, - and _ only, and is not "libero"',
@@ -50,17 +53,7 @@ export async function callerOf(request: Request, auth: ServerAuth, guesses: Gues
     bearer !== undefined
       ? isSameSecret(bearer, auth.token)
       : cookie !== undefined && isSameSecret(cookie, await cookieValue(auth.token))
-  if (!isRight) {
-    if (pauseMs > 0 && (bearer ?? cookie) !== undefined)
-      throw new Problem(
-        429,
-        'too_many_guesses',
-        'Too many wrong tokens; wait before the next try',
-        retryAfter(pauseMs / 1000),
-      )
-    if ((bearer ?? cookie) === undefined) throw unauthenticated()
-    throw guesses.wrong(unauthenticated())
-  }
+  if (!isRight) throw (bearer ?? cookie) === undefined ? unauthenticated() : guesses.refusal(pauseMs)
   // A page of another site cannot set this header, nor send JSON, without a question of the browser that is refused.
   if (cookie !== undefined && request.method !== 'GET' && request.method !== 'HEAD' && !request.headers.has('x-libero'))
     throw new Problem(
@@ -116,7 +109,15 @@ export class Guesses {
     return Math.max(0, this.#until - this.#now())
   }
 
-  wrong(problem: Problem): Problem {
+  /** The answer to a wrong token, which counts unless it came too soon. */
+  refusal(pauseMs: number): Problem {
+    if (pauseMs > 0)
+      return new Problem(
+        429,
+        'too_many_guesses',
+        'Too many wrong tokens; wait before the next try',
+        retryAfter(pauseMs / 1000),
+      )
     const now = this.#now()
     if (now > this.#lastAt + forgetMs) this.#count = 0
     this.#lastAt = now
@@ -124,7 +125,7 @@ export class Guesses {
     if (this.#count >= freeGuesses)
       this.#until = now + Math.min(30_000, 250 * 2 ** Math.min(7, this.#count - freeGuesses))
     this.#onWrong()
-    return problem
+    return unauthenticated()
   }
 }
 

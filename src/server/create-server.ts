@@ -2,7 +2,7 @@ import { systemClock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import { type Caller, callerOf, checkAuth, Guesses, requireScope } from './caller.ts'
 import { checkHostGuard, corsHeaders, guardHost } from './host-guard.ts'
-import { Problem, problemOf } from './problem.ts'
+import { closingDown, Problem, problemOf } from './problem.ts'
 import { limitsOf, RateLimits } from './rate-limits.ts'
 import { readBody, readQuery } from './read-request.ts'
 import type { Route } from './route.ts'
@@ -50,14 +50,15 @@ export function createServer(options: ServerOptions): LiberoServer {
 
   async function handle(route: Route, request: Request, params: Readonly<Record<string, string>>): Promise<Response> {
     try {
-      if (closing.signal.aborted) throw new Problem(503, 'closing', 'This server is shutting down')
+      if (closing.signal.aborted) throw closingDown()
       const caller: Caller =
         route.scope === 'public' ? { user: 'anyone', scopes: [] } : await callerOf(request, options.auth, guesses)
       if (route.scope !== 'public') requireScope(caller, route.scope)
       const query = readQuery(new URL(request.url).searchParams, route.query)
       const body = route.body ? await readBody(request, route.body, context.limits.bodyBytes) : {}
       const names = new SessionNames(caller.tenant)
-      return await route.handle({ request, params, query, body, caller, names, server: context.server })
+      const answered = await route.handle({ request, params, query, body, caller, names, server: context.server })
+      return request.method === 'HEAD' ? await withoutBody(answered) : answered
     } catch (error) {
       return failed(error, route.refuse)
     }
@@ -174,6 +175,12 @@ async function buildApp(basePath: string, handle: Handle): Promise<App> {
     new Problem(404, 'no_route', 'There is no such route; GET /v1/openapi.json lists all').toResponse(),
   )
   return app
+}
+
+/** The router would drop the body without ending a stream in it. */
+async function withoutBody({ status, headers, body }: Response): Promise<Response> {
+  await body?.cancel()
+  return new Response(null, { status, headers })
 }
 
 const wrongMethod = (allowed: readonly string[]): Response =>

@@ -86,6 +86,8 @@ export const noSession = (name: string): Problem =>
     `There is no session ${JSON.stringify(name.slice(0, 200))}; GET /v1/sessions lists those you have`,
   )
 
+export const closingDown = (): Problem => new Problem(503, 'closing', 'This server is shutting down', retryAfter(2))
+
 /** A part of the server that its host did not set up. */
 export const notOffered = (what: string): Problem =>
   new Problem(501, 'not_offered', `This server offers no ${what}: its host did not set that up`)

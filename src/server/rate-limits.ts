@@ -44,6 +44,14 @@ export class RateLimits {
 
   /** Throws if the user has sent too many messages in the last minute. */
   countMessage(user: string): void {
+    const recent = this.checkMessage(user)
+    recent.push(this.#now())
+    if (this.#messages.size > 10_000) this.#messages.clear() // users of long ago; at worst someone may send more once
+    this.#messages.set(user, recent)
+  }
+
+  /** Throws as `countMessage` would. Gives the times of the messages of the last minute. */
+  checkMessage(user: string): number[] {
     const now = this.#now()
     const most = this.#limits.messagesPerMinute
     const recent = (this.#messages.get(user) ?? []).filter((at) => at > now - 60_000)
@@ -57,9 +65,7 @@ export class RateLimits {
         },
       })
     }
-    recent.push(now)
-    if (this.#messages.size > 10_000) this.#messages.clear() // users of long ago; at worst someone may send more once
-    this.#messages.set(user, recent)
+    return recent
   }
 
   /** Counts a stream until the returned function is called. Throws if the tenant has too many. */

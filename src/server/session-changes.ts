@@ -24,7 +24,7 @@ export class SessionChanges {
   async follow(listener: Listener): Promise<() => void> {
     if (this.#listeners.size === 0) this.#known = new Map((await this.#newest()).map((one) => [one.id, stateOf(one)]))
     this.#listeners.add(listener)
-    this.#schedule(this.#everyMs)
+    if (!this.#cancelTimer) this.#schedule(this.#everyMs)
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size > 0) return
@@ -46,6 +46,7 @@ export class SessionChanges {
 
   async #look(): Promise<void> {
     this.#isLooking = true
+    this.#cancelTimer = undefined
     try {
       const now = await this.#newest()
       const changed = now.filter((one) => this.#known.get(one.id) !== stateOf(one))

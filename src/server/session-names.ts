@@ -55,6 +55,13 @@ export class SessionNames {
   }
 }
 
+/** The tenant that a session belongs to, by its root: also if the caller is of no tenant and may see all. */
+export async function tenantOf(store: SessionStore, id: string): Promise<string | undefined> {
+  let root = await store.find(id)
+  for (let depth = 0; root?.parent !== undefined && depth < 64; depth++) root = await store.find(root.parent)
+  return root?.tenant
+}
+
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
 const isName = (name: string): boolean => /^[^\x00-\x1f\x7f]{1,200}$/.test(name) && name.isWellFormed()
 

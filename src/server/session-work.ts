@@ -3,6 +3,7 @@ import type { Agent } from '../core/agent.ts'
 import type { Clock } from '../core/clock.ts'
 import { AgentError, messageOf, SessionBusyError, SessionNotFoundError, SessionParkedError } from '../core/errors.ts'
 import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
+import { inboxOf } from '../sessions/pending.ts'
 import { loadSession } from '../sessions/session.ts'
 import { Problem, retryAfter } from './problem.ts'
 
@@ -97,6 +98,7 @@ export class SessionWork {
     const known = this.#jobs.get(id)
     if (known) {
       known.isAgain = true
+      known.isStopped = false
       return
     }
     const job: Job = { id, tenant, isAgain: true }
@@ -110,6 +112,7 @@ export class SessionWork {
     const job = this.#jobs.get(id)
     if (!job) return false
     job.isAgain = false
+    job.isStopped = true
     job.served?.agent.abort()
     return true
   }
@@ -150,7 +153,8 @@ export class SessionWork {
       for (const summary of page.sessions) {
         const known = knownOf(summary)
         seen.set(summary.id, known)
-        if (this.#seen.get(summary.id) !== known && (await mayContinue(summary))) this.wake(summary.id, summary.tenant)
+        if (this.#seen.get(summary.id) === known || !(await mayContinue(summary))) continue
+        if (await this.#hasNews(summary)) this.wake(summary.id, summary.tenant)
       }
       cursor = page.next
       if (cursor === undefined || this.#isClosed) break
@@ -192,7 +196,7 @@ export class SessionWork {
       job.session = session
       onChange()
       try {
-        if (!this.#isClosed) await served.agent.run()
+        if (!this.#isClosed && !job.isStopped) await served.agent.run()
       } catch (error) {
         if (error instanceof SessionBusyError) this.#recheck(job)
         // How a run ended is in its log.
@@ -203,13 +207,18 @@ export class SessionWork {
         await served.close()
       }
     }
-    await this.#leaveAlone(job.id)
   }
 
-  /** What a run has left, as messages that a stopped one has not delivered, waits for the next message, not for the next look. */
-  async #leaveAlone(id: string): Promise<void> {
-    const summary = await this.#options.store.find(id)
-    if (summary?.attention) this.#seen = new Map([...this.#seen, [id, knownOf(summary)]])
+  /**
+   * Whether a run could do something about it. Messages that a stopped or failed run has left in the log wait for the next
+   * message, on every server; the log says so.
+   */
+  async #hasNews({ id, attention }: SessionSummary): Promise<boolean> {
+    if (attention !== 'mail') return true
+    const { store } = this.#options
+    if ((await inboxOf(store, id)).length > 0) return true
+    const [last] = await store.read(id, { limit: 1, fromEnd: true })
+    return !(last?.type === 'run_ended' && ['aborted', 'error', 'suspended'].includes(last.status))
   }
 
   /** The process that has the session reads its messages, unless it is just ending. */
@@ -246,7 +255,6 @@ export class SessionWork {
       const error = { name: 'AgentError', message: told }
       await session.log.append({ type: 'run_ended', runId, status: 'error', stop: 'error', error })
       await session.release()
-      await this.#leaveAlone(id)
     } catch {} // the store failed, or another process has the session
   }
 }
@@ -258,6 +266,8 @@ interface Job {
   readonly tenant: string | undefined
   /** Something came since the last look. */
   isAgain: boolean
+  /** A client stopped it, perhaps while its agent was opened. */
+  isStopped?: boolean
   readonly tries?: number
   served?: ServedAgent
   session?: Session

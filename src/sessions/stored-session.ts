@@ -279,24 +279,28 @@ class StoredSession extends LeasedLog implements Session {
     })
   }
 
-  async fork(atSeq?: number, { id = this.options.newId!() }: { id?: string } = {}): Promise<Session> {
+  async fork(
+    atSeq?: number,
+    { id = this.options.newId!(), details }: { id?: string; details?: SessionDetails } = {},
+  ): Promise<Session> {
     const summary = (await this.store.find(this.id)) ?? { id: this.id, head: 0 }
     const { head } = summary
     const at = atSeq ?? head
     if (!Number.isInteger(at) || at < 0 || at > head)
       throw new RangeError(`Session ${this.id} has ${head} entries; it cannot be forked at ${show(at)}`)
     const session = (await makeSession(this.store, id, this.options)) as StoredSession
-    await session.#begin(await readForkPoint(this.store, summary, at), this.id)
+    await session.#begin(await readForkPoint(this.store, summary, at), this.id, details)
     return session
   }
 
   /** Starts this session with entries that it shares with another one. */
-  #begin({ history, head, ending }: ForkPoint, base: string): Promise<void> {
+  #begin({ history, head, ending }: ForkPoint, base: string, details: SessionDetails | undefined): Promise<void> {
     return this.whileOpen(async () => {
       if (this.log.head > 0) throw new Error(`Session "${this.id}" exists already; fork to another id`)
       const idAndTime = () => ({ id: this.options.newId!(), at: this.clock.now() })
       // In one append: without its ending, the open run would be resumed here.
-      const added = ending.map((body, i): LogEntry => ({ ...body, seq: head + i + 1, ...idAndTime() }))
+      const bodies: readonly EntryBody[] = details ? [...ending, { type: 'details', ...details }] : ending
+      const added = bodies.map((body, i): LogEntry => ({ ...body, seq: head + i + 1, ...idAndTime() }))
       await this.share({ base, head, added })
       this.restart({ ...history, entries: [...history.entries, ...added] })
     })

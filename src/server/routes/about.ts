@@ -132,6 +132,7 @@ function add(sum: ReturnType<typeof emptySum>, { turns, calls, tokens, cost }: S
 }
 
 function groupOf({ updatedAt, kind = '', folder = '' }: SessionSummary, by: 'day' | 'kind' | 'folder'): string {
-  if (by === 'day') return new Date(updatedAt).toISOString().slice(0, 10)
+  // An import may have any time.
+  if (by === 'day') return new Date(Math.min(updatedAt, 8.64e15)).toISOString().slice(0, 10)
   return by === 'kind' ? kind : folder
 }

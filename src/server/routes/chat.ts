@@ -12,6 +12,7 @@ import { badRequest, checked, Problem } from '../problem.ts'
 import { type Call, done, type Route } from '../route.ts'
 import { chatSession, sendOnce, whenFree } from '../send-once.ts'
 import { answerCall } from './pending.ts'
+import { checkMessage } from './send-message.ts'
 
 const stream = { description: 'The UI message stream, from the begin of the reply', type: 'text/event-stream' }
 
@@ -104,6 +105,7 @@ async function sendPrompt(call: Call, { id: sent, parts }: ChatMessage): Promise
   const content = await checked((async () => promptOf(parts))())
   const session = await chatSession(call, name)
   const isReplaced = trigger === 'regenerate-message' || messageId === sent
+  if (isReplaced) checkMessage(call, session.id, content) // before the old reply is gone
   if (!isReplaced || !(await takeBack(call.server, session.id, sent)))
     return sendOnce(call, session, { clientKey: sent, content })
   // A key counts once.

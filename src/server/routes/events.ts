@@ -5,7 +5,7 @@ import { durable } from '../../events/events.ts'
 import { eventFrames, lastSeen } from '../../events/events-response.ts'
 import { type SseFrame, sseResponse } from '../../events/sse-response.ts'
 import { withChildren } from '../follow-children.ts'
-import { badRequest, Problem } from '../problem.ts'
+import { badRequest, closingDown, Problem, problemOf } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
 import { eventPageSchema, eventSchemaRef } from '../schemas.ts'
 
@@ -95,13 +95,20 @@ interface StreamOptions {
 /** A response that counts as a stream of the tenant, and ends when the client goes or the server closes. */
 export function streamed(
   frames: AsyncGenerator<SseFrame, void, undefined>,
-  { server: { rates, openStreams }, tenant, beat, onEnd }: StreamOptions,
+  { server: { rates, openStreams, closing, options }, tenant, beat, onEnd }: StreamOptions,
 ): Response {
+  if (closing.aborted) throw closingDown()
   const release = rates.openStream(tenant ?? '')
   const end = (): void => void frames.return()
   openStreams.add(end)
   return sseResponse(frames, {
     beat,
+    // What a store says may be about the machine.
+    describe(error) {
+      const problem = problemOf(error)
+      if (!problem) options.onError?.(error instanceof Error ? error : new Error(String(error)))
+      return problem?.message ?? 'The server failed; its log says why'
+    },
     onEnd() {
       openStreams.delete(end)
       release()
@@ -133,10 +140,10 @@ async function allEvents({ names, server }: Call): Promise<Response> {
     isOver = true
     wake()
   })
-  return streamed(frames, {
-    server,
-    tenant: names.tenant,
-    beat: () => ({ runs: server.work.running }),
-    onEnd: unfollow,
-  })
+  try {
+    return streamed(frames, { server, tenant: names.tenant, beat: () => ({}), onEnd: unfollow })
+  } catch (error) {
+    unfollow()
+    throw error
+  }
 }

@@ -1,7 +1,9 @@
 import { readEvents } from '../../events/read-events.ts'
+import { requireScope } from '../caller.ts'
 import { Problem, parkedText } from '../problem.ts'
 import { type Call, done, json, type Route } from '../route.ts'
 import { messageContent } from '../schemas.ts'
+import { tenantOf } from '../session-names.ts'
 import { sendMessage } from './send-message.ts'
 
 const accepted = {
@@ -71,7 +73,7 @@ export const messageRoutes: readonly Route[] = [
     answers: { 202: { description: 'It is continued if there is anything to do' } },
     async handle({ params, names, server: { store, work } }) {
       const { id } = await names.find(store, params.id!)
-      work.wake(id, names.tenant)
+      work.wake(id, await tenantOf(store, id))
       return done(202)
     },
   },
@@ -100,12 +102,18 @@ async function postMessage(call: Call): Promise<Response> {
   const { id, head, status } = await names.find(server.store, params.id!)
   if (status === 'parked') throw new Problem(409, 'parked', parkedText)
   const mode = (body.mode ?? 'prompt') as 'prompt' | 'steer' | 'followUp'
-  const clientKey = await sendMessage(call, id, { content: body.content, mode })
+  const message = { content: body.content, mode }
   const [, seconds] = /(?:^|[,;\s])wait=(\d{1,4})\b/.exec(request.headers.get('prefer') ?? '') ?? []
-  if (seconds === undefined) return json({ clientKey, head }, 202)
-  const run = await untilAnswered(call, { id, head, clientKey, seconds: Math.min(600, Number(seconds)) })
-  const headers = { 'preference-applied': `wait=${seconds}` }
-  return run ? json({ clientKey, head, run }, 200, headers) : json({ clientKey, head }, 202, headers)
+  if (seconds === undefined) return json({ clientKey: await sendMessage(call, id, message), head }, 202)
+  requireScope(call.caller, 'read') // it is told what the model says
+  const release = server.rates.openStream(names.tenant ?? '')
+  try {
+    const clientKey = await sendMessage(call, id, message)
+    const run = await untilAnswered(call, { id, head, clientKey, seconds: Math.min(600, Number(seconds)) })
+    return json({ clientKey, head, ...(run && { run }) }, run ? 200 : 202, { 'preference-applied': `wait=${seconds}` })
+  } finally {
+    release()
+  }
 }
 
 interface Awaited {

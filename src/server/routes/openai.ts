@@ -1,4 +1,5 @@
 import type { UIMetadata } from '../../ai-sdk/ui-message.ts'
+import { digestOf } from '../../platform/digest.ts'
 import { fromOpenAI } from '../../sessions/interop/openai.ts'
 import { loadSession } from '../../sessions/session.ts'
 import { requireScope } from '../caller.ts'
@@ -107,7 +108,8 @@ async function askAgent(call: Call): Promise<ReplyToFollow> {
   if (tools?.length) throw badRequest('The agent has its own tools; leave tools out')
   const turns = await checked((async () => fromOpenAI(messages))())
   if (turns.at(-1)?.role !== 'user') throw badRequest('The last message must be one of the user')
-  const clientKey = keyOf(request)
+  const given = keyOf(request)
+  const clientKey = given.length > 150 ? digestOf(given) : given // it becomes a part of an id
   const named = namedIn(request.headers) ?? metadata?.session
   if (named !== undefined)
     return sendOnce(call, await chatSession(call, named), { clientKey, content: turns.at(-1)!.content })

@@ -1,11 +1,12 @@
 import type { SessionAnswer } from '../../authority/answer-session.ts'
+import { SessionNotFoundError } from '../../core/errors.ts'
 import type { SessionStore, SessionSummary } from '../../core/store.ts'
 import { type OpenCall, openCalls } from '../../sessions/open-calls.ts'
 import { loadSession } from '../../sessions/session.ts'
 import { answeredBefore, badRequest, checked, Problem } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
 import { pendingCallSchema } from '../schemas.ts'
-import type { SessionNames } from '../session-names.ts'
+import { type SessionNames, tenantOf } from '../session-names.ts'
 
 const examplePending = {
   session: 'fix-login',
@@ -97,7 +98,10 @@ export async function pendingIn(
   { id, title }: SessionSummary,
   names: SessionNames,
 ): Promise<readonly object[]> {
-  const calls = await openCalls(store, id).catch(() => []) // deleted meanwhile
+  const calls = await openCalls(store, id).catch((error: unknown) => {
+    if (error instanceof SessionNotFoundError) return [] // deleted meanwhile
+    throw error
+  })
   return calls.map(({ sessionId, callId, name, input, reason, digest, request, wasAsked }: OpenCall) => ({
     session: names.shown(sessionId),
     root: names.shown(id),
@@ -143,9 +147,9 @@ export async function answerCall({ params, body, caller, names, server }: Call):
       ...(content !== undefined && { note: content }),
       ...extent,
     } as SessionAnswer
-    await checked((await authorityFor(names.tenant)).answer(session, callId, answer))
+    await checked((await authorityFor(await tenantOf(store, id))).answer(session, callId, answer))
   }
-  work.wake(await rootOf(store, id), names.tenant)
+  work.wake(await rootOf(store, id), await tenantOf(store, id))
   return json({ callId }, 202)
 }
 

@@ -1,14 +1,14 @@
 import { SessionBusyError } from '../../core/errors.ts'
-import type { SessionQuery, SessionStatus } from '../../core/store.ts'
+import type { SessionQuery, SessionStatus, SessionSummary } from '../../core/store.ts'
 import { importSession } from '../../sessions/export.ts'
 import { createSession, loadSession } from '../../sessions/session.ts'
 import { badRequest, checked, noSession, Problem } from '../problem.ts'
 import { readBytes } from '../read-request.ts'
 import { type Call, done, json, type Route } from '../route.ts'
 import { detailsProperties, exampleSession, messageContent, sessionSchema, statuses } from '../schemas.ts'
-import { isInternalId } from '../session-names.ts'
+import { isInternalId, tenantOf } from '../session-names.ts'
 import { pendingIn } from './pending.ts'
-import { sendMessage } from './send-message.ts'
+import { checkMessage, isStored, keyOf, sendMessage } from './send-message.ts'
 
 /** Sessions: list, make, read, change, copy, delete. */
 export const sessionRoutes: readonly Route[] = [
@@ -127,7 +127,9 @@ export const sessionRoutes: readonly Route[] = [
       if (at > head) throw badRequest(`This session has ${head} entries, so none can be copied up to ${at}`)
       const copyId = names.stored(String(body.id ?? crypto.randomUUID()))
       if (await store.find(copyId)) throw exists(names.shown(copyId))
-      const copy = await checked((await loadSession(store, id)).fork(at, { id: copyId }))
+      const tenant = await tenantOf(store, id)
+      const details = tenant === undefined ? {} : { details: { tenant } }
+      const copy = await checked((await loadSession(store, id)).fork(at, { id: copyId, ...details }))
       return json(names.summary((await store.find(copy.id))!), 201)
     },
   },
@@ -243,17 +245,33 @@ async function makeSession(call: Call): Promise<Response> {
   const id = names.stored(String(name))
   if (names.tenant !== undefined && details.folder !== undefined)
     throw badRequest('Folders are of the machine of the server, which tenants cannot choose; leave folder out')
-  if (await store.find(id)) throw exists(String(name))
+  const known = await store.find(id)
+  if (known && message !== undefined && (await isRepeated(call, known))) {
+    await sendMessage(call, id, { content: message, mode: 'prompt' })
+    return made(call, String(name), id)
+  }
+  if (known) throw exists(String(name))
+  if (message !== undefined) checkMessage(call, id, message)
   const tenant = names.tenant === undefined ? {} : { tenant: names.tenant }
   const session = await checked(createSession({ store, id, ...details, ...tenant }))
   await session.save().catch((error: unknown) => {
     throw error instanceof SessionBusyError ? exists(String(name)) : error
   })
   if (message !== undefined) await sendMessage(call, id, { content: message, mode: 'prompt' })
-  const summary = await store.find(id)
-  if (!summary) throw noSession(String(name))
+  return made(call, String(name), id)
+}
+
+/** Whether a client makes a session again because it did not see the answer: with the key of the first message. */
+async function isRepeated({ request, names, server: { store } }: Call, known: SessionSummary): Promise<boolean> {
+  if (!request.headers.has('idempotency-key') || !(await names.owns(store, known))) return false
+  return known.turns === 0 || isStored(store, known.id, keyOf(request))
+}
+
+async function made({ names, server }: Call, name: string, id: string): Promise<Response> {
+  const summary = await server.store.find(id)
+  if (!summary) throw noSession(name)
   return json(names.summary(summary), 201, {
-    location: `${server.options.basePath ?? ''}/v1/sessions/${encodeURIComponent(String(name))}`,
+    location: `${server.options.basePath ?? ''}/v1/sessions/${encodeURIComponent(name)}`,
   })
 }
 
@@ -263,7 +281,10 @@ const exists = (name: string): Problem =>
 async function showSession({ params, request, names, server: { store } }: Call): Promise<Response> {
   const summary = await names.find(store, params.id!)
   const etag = `"${summary.head}"`
-  if (request.headers.get('if-none-match') === etag) return new Response(null, { status: 304, headers: { etag } })
+  // What a living process does, and what waits in the inbox, changes without an entry.
+  const isQuiet = summary.status === 'idle' && summary.attention === undefined && !summary.isHeld
+  if (isQuiet && request.headers.get('if-none-match') === etag)
+    return new Response(null, { status: 304, headers: { etag } })
   const pending = summary.status === 'waiting' ? await pendingIn(store, summary, names) : []
   return json({ ...names.summary(summary), pending }, 200, { etag })
 }
@@ -273,9 +294,11 @@ async function importOne({ request, query, names, server: { store, limits } }: C
   const id = names.stored(name)
   if (await store.find(id)) throw exists(name)
   const text = new TextDecoder().decode(await readBytes(request, limits.bodyBytes))
-  const imported = await importSession(store, text, { id }).catch((error: unknown) => {
+  await importSession(store, text, {
+    id,
+    ...(names.tenant !== undefined && { tenant: names.tenant }),
+  }).catch((error: unknown) => {
     throw new Problem(422, 'no_export', error instanceof Error ? error.message.slice(0, 500) : 'The text is no export')
   })
-  if (names.tenant !== undefined) await (await loadSession(store, imported.id)).setDetails({ tenant: names.tenant })
   return json(names.summary((await store.find(id))!), 201)
 }

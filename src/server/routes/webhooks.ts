@@ -105,7 +105,7 @@ async function makeWebhook({ body, names, server: { webhooks, clock } }: Call): 
     throw badRequest(`Nothing can be sent to this url: ${messageOf(error).slice(0, 400)}`)
   })
   if ((await webhooks.list(names.tenant)).length >= mostWebhooks)
-    throw new Problem(429, 'too_many_webhooks', `You may have ${mostWebhooks} webhooks; delete one first`)
+    throw new Problem(409, 'too_many_webhooks', `You may have ${mostWebhooks} webhooks; delete one first`)
   const webhook = { url, events, secret, createdAt: clock.now() }
   const id = await webhooks.create(webhook, names.tenant)
   return json({ id: webhookName(id), ...webhook }, 201, { location: `/v1/webhooks/${webhookName(id)}` })

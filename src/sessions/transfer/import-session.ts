@@ -11,6 +11,11 @@ import { SessionWriter } from './session-writer.ts'
 export interface ImportOptions {
   /** The id in this store. Default: the id in the export. */
   readonly id?: string
+  /**
+   * The tenant whose sessions they become, whatever the export says of tenants. Folders are left out, and no entry is of the
+   * future: what a tenant sends must not name places of the machine, nor come before the sessions of others.
+   */
+  readonly tenant?: string
 }
 
 export interface ImportedSession {
@@ -41,7 +46,7 @@ export async function importSession(
   try {
     let tornAt: number | undefined
     for await (const part of readExport(text)) {
-      if (part.type === 'session') importing ??= await Import.begin(store, part.id, options.id ?? part.id)
+      if (part.type === 'session') importing ??= await Import.begin(store, part.id, options)
       if (part.type === 'end') tornAt = part.tornAt
       else await importing!.add(part) // an export begins with a session
     }
@@ -60,22 +65,24 @@ class Import {
   readonly #lease: WriteLease
   /** The ids of the sessions here, by those in the export. */
   readonly #names = new Map<string, string>()
+  readonly #tenant: string | undefined
   #entries = 0
   readonly #root: SessionWriter
   #current: SessionWriter
 
-  constructor(store: SessionStore, origin: string, id: string, lease: WriteLease) {
+  constructor(store: SessionStore, origin: string, id: string, lease: WriteLease, tenant: string | undefined) {
     this.#store = store
     this.#origin = origin
     this.#id = id
     this.#lease = lease
+    this.#tenant = tenant
     // Most sessions fit into one append; the others are written here, and the root session then shares them.
     const fence = () => this.#fence(id)
     this.#root = this.#current = new SessionWriter({ store, id: `${id}/~import`, fence, blobsIn: id })
   }
 
   /** Takes the lease of a session without entries, and removes the rest of an import that was killed. */
-  static async begin(store: SessionStore, origin: string, id: string): Promise<Import> {
+  static async begin(store: SessionStore, origin: string, { id = origin, tenant }: ImportOptions): Promise<Import> {
     if (await store.find(id)) throw existing(id)
     const owner = `import#${crypto.randomUUID()}`
     const leftovers = await descendantsOf(store, id) // only an import writes children first
@@ -90,7 +97,7 @@ class Import {
       lease.forget()
       await lease.take(id, { create: true })
     }
-    return new Import(store, origin, id, lease)
+    return new Import(store, origin, id, lease, tenant)
   }
 
   #fence(parent: string): Omit<Fence, 'head'> {
@@ -101,7 +108,8 @@ class Import {
     if (part.type === 'session') return this.#beginSession(part)
     if (part.type === 'blob') return this.#current.addBlob(part.name, part.bytes)
     this.#entries++
-    await this.#current.add(renamed(part.entry, this.#names), part.size)
+    const entry = renamed(part.entry, this.#names)
+    await this.#current.add(this.#tenant === undefined ? entry : ofTenant(entry, this.#tenant), part.size)
   }
 
   async #beginSession({ id, parent }: Extract<ExportPart, { type: 'session' }>): Promise<void> {
@@ -122,7 +130,17 @@ class Import {
     await this.#endCurrent()
     const { head, waiting, id: base } = this.#root
     const fence = { epoch: this.#lease.epoch!, head, ...(head > 0 && { base }) }
-    if (waiting.length > 0) await this.#store.append(this.#id, waiting, fence)
+    const last = waiting.at(-1)?.seq ?? head
+    const details = {
+      type: 'details',
+      tenant: this.#tenant,
+      seq: last + 1,
+      id: crypto.randomUUID(),
+      at: Date.now(),
+    } as const
+    // In the same append: the session is never there without its tenant.
+    const entries = this.#tenant === undefined ? waiting : [...waiting, { ...details, tenant: this.#tenant }]
+    if (entries.length > 0) await this.#store.append(this.#id, entries, fence)
     // Everything is written: what cannot be cleaned up does no harm.
     if (head > 0) await this.#store.delete(base).catch(() => {})
     await this.#lease.release()
@@ -154,6 +172,18 @@ function nameBelow(id: string, oldRoot: string, newRoot: string): string {
 
 const existing = (id: string): Error =>
   new Error(`Session "${id}" exists already; import it under another name with importSession(store, text, { id })`)
+
+/** An entry without what names tenants and folders. */
+function ofTenant(entry: LogEntry, tenant: string): LogEntry {
+  const at = Math.min(entry.at, Date.now())
+  if (entry.type === 'details') {
+    const { folder: _, ...details } = entry
+    return { ...details, tenant, at }
+  }
+  // The command line of earlier versions, and agents, keep a folder and a tenant in their state.
+  if (entry.type === 'state' && /^(?:cli|workflow:)/.test(entry.owner)) return { ...entry, value: {}, at }
+  return { ...entry, at }
+}
 
 /** The runs of a child name their parent session: in their first entries, and in checkpoints. */
 function renamed(entry: LogEntry, names: ReadonlyMap<string, string>): LogEntry {
