@@ -22,3 +22,20 @@ test('UI84 a question stands below what the model said before it, however fast i
   expect(places[0]).toBeGreaterThan(0)
   await app.close()
 })
+
+test('UI75 a narrower window with the search in earlier messages open leaves none of its lines in the scrollback', async () => {
+  const model = puppetModel()
+  const app = await openApp({ provider: model, columns: 70, rows: 19 })
+  for (const text of ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'long '.repeat(12)]) {
+    app.type(`${text}\r`)
+    await app.until(() => model.isAsked)
+    model.reply()
+    await app.until(() => app.chat.state.phase === 'idle')
+  }
+  app.type('\x12')
+  await app.pass(50)
+  app.screen.resize(33, 19)
+  await app.pass(50)
+  expect(app.screen.lines().filter((line) => line.startsWith(' ? earlier messages:'))).toHaveLength(1)
+  await app.close()
+})

@@ -51,7 +51,7 @@ export class WatchedSurface {
     const screen = this.#screen!
     const { cols, rows: before, buffer } = screen.emulator
     this.#wasNarrower ||= columns < cols
-    const shown = this.#shown()
+    const shown = this.#live.map((line) => cutToWidth(line, cols - 1)) // blanks at an end are wrapped too
     const taken = shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(textWidth(line) / columns)), 0)
     const top = buffer.active.cursorY - (this.#caret?.row ?? shown.length - 1)
     this.#hasLeftovers ||= taken > rows || taken - shown.length > top || (rows < before && columns < cols)

@@ -26,3 +26,10 @@ test('a search in earlier messages stays on one line, whatever is pasted, with t
   expect(lines).toEqual([' ? earlier messages: two lines ␛[31m 漢'])
   expect(caret).toEqual({ row: 0, column: 39 })
 })
+
+test('found messages end with their last character: blanks behind them would take a row each in a narrower window', () => {
+  const found = { recent: () => [], search: () => ['a longer message', 'short'] }
+  const composer = createComposer({ paint, history: found, onChange() {} })
+  composer.search()
+  expect(composer.draw(80, 10).lines.slice(1)).toEqual([' ▸ a longer message', '   short'])
+})

@@ -29,8 +29,10 @@ export function menuLines(
   return shown.map(({ detail = '' }, i) => {
     const label = labels[i]!
     const gap = ' '.repeat(Math.max(0, wide - textWidth(label)) + 2)
+    // Blanks at the end would be wrapped in a narrower window, and push live lines out of it.
+    const beside = detail === '' ? '' : paint.dim(`${gap}${fullyVisible(detail)}`)
     const isSelected = from + i === selected
     const title = `${isSelected ? '▸' : ' '} ${label}`
-    return ` ${isSelected ? paint.bold(paint.cyan(title)) : title}${paint.dim(`${gap}${fullyVisible(detail)}`)}`
+    return ` ${isSelected ? paint.bold(paint.cyan(title)) : title}${beside}`
   })
 }
