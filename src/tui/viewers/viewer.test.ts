@@ -60,6 +60,21 @@ describe('UI55 a viewer is on the alternate screen and leaves it on every way ou
   })
 })
 
+test('UI55 what a viewer has still been reading when it is closed draws nothing on the screen that it left', async () => {
+  const { promise, resolve } = Promise.withResolvers<number>()
+  const [terminal, keyboard, clock] = [headlessTerminal(), handKeyboard(), fakeClock()]
+  let items = many(3)
+  const view = createPager({ paint: terminal.paint, title: 't', items: () => items, older: () => promise })
+  const closed = runViewer(view, { terminal, keyboard, clock })
+  keyboard.press('home', 'q')
+  await closed
+  items = many(5)
+  resolve(2)
+  await new Promise((done) => setImmediate(done))
+  await clock.advance(100)
+  expect(terminal.writes.at(-1)).toBe('\x1b[?25h\x1b[?1049l')
+})
+
 test('UI55 rows are drawn once, and only those that change again, without a clear', async () => {
   const { terminal, keyboard } = open(many(100))
   expect((await terminal.screen()).slice(0, 3)).toEqual(['A page                         1 of 100', 'line 1', 'line 2'])

@@ -49,8 +49,10 @@ export async function runViewer<T>(view: View<T>, context: ViewerContext): Promi
   const { promise, resolve, reject } = Promise.withResolvers<T | undefined>()
   /** As they are on the screen; empty if that is not known. */
   let shown: readonly string[] = []
+  let isOpen = true
 
   const draw = (): void => {
+    if (!isOpen) return // a view may have been reading something when it was closed
     const { columns, rows } = terminal
     const drawn = view.draw({ columns: columns - 1, rows })
     const next = Array.from({ length: rows }, (_, i) => cutToWidth(drawn[i] ?? '', columns - 1))
@@ -89,6 +91,7 @@ export async function runViewer<T>(view: View<T>, context: ViewerContext): Promi
   try {
     return await promise
   } finally {
+    isOpen = false
     signal?.removeEventListener('abort', onAbort)
     frames.stop()
     for (const stop of stops) stop?.()
