@@ -28,7 +28,9 @@ const server = createServer({
     return { agent, close: () => agent.destroy() }
   },
 })
-serve({ fetch: server.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => console.log(port))
+serve({ overrideGlobalObjects: false, fetch: server.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) =>
+  console.log(port),
+)
 for await (const _line of createInterface({ input: process.stdin })) {
   globalThis.gc?.()
   const { rss, heapUsed, external } = process.memoryUsage()

@@ -16,14 +16,16 @@ export async function startChatServer(options: Parameters<typeof startServer>[0]
   const kit = await startServer(options)
   const { serve } = await import('@hono/node-server')
   const { url, close } = await new Promise<{ url: string; close: () => void }>((resolve) => {
-    const listening = serve({ fetch: kit.server.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) =>
-      resolve({
-        url: `http://127.0.0.1:${port}`,
-        close() {
-          listening.close()
-          if ('closeAllConnections' in listening) listening.closeAllConnections()
-        },
-      }),
+    const listening = serve(
+      { overrideGlobalObjects: false, fetch: kit.server.fetch, hostname: '127.0.0.1', port: 0 },
+      ({ port }) =>
+        resolve({
+          url: `http://127.0.0.1:${port}`,
+          close() {
+            listening.close()
+            if ('closeAllConnections' in listening) listening.closeAllConnections()
+          },
+        }),
     )
   })
   onTestFinished(close)

@@ -11,7 +11,9 @@ export async function listen(
   port = 0,
 ): Promise<{ readonly url: string; readonly port: number; close(): Promise<void> }> {
   const server = await new Promise<Server>((resolve) => {
-    const made = serve({ fetch, hostname: '127.0.0.1', port }, () => resolve(made as Server)) as Server
+    const made = serve({ overrideGlobalObjects: false, fetch, hostname: '127.0.0.1', port }, () =>
+      resolve(made as Server),
+    ) as Server
   })
   const close = async (): Promise<void> => {
     server.closeAllConnections()

@@ -49,6 +49,6 @@ const server = createServer({
 })
 await server.start()
 setInterval(() => globalThis.gc?.(), 500).unref() // so that the metrics tell what is held
-serve({ fetch: server.fetch, port: Number(port), hostname: '127.0.0.1' }, (info) =>
+serve({ overrideGlobalObjects: false, fetch: server.fetch, port: Number(port), hostname: '127.0.0.1' }, (info) =>
   console.log(`listening ${info.port}`),
 )
