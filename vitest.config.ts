@@ -59,6 +59,8 @@ export default defineConfig({
     globalSetup: ['test/system-programs.ts'],
     setupFiles: ['test/setup.ts'],
     // A machine may have much else to do.
+    // In CI a test that fails runs once more, and both are reported: it may be drawn with a rare order of processes.
+    retry: process.env.CI ? 1 : 0,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // More than there are cores: much of the time a test waits for a process, a timer or a disk.

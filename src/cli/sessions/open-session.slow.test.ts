@@ -62,6 +62,7 @@ test('ids do not repeat', () => {
 
 test('--continue opens the latest session of this folder', async () => {
   await begun(cwd)
+  await new Promise((resolve) => setTimeout(resolve, 5)) // times are in milliseconds
   const latest = await begun(cwd)
   await begun('/desk/other')
   await openSession(store, { cwd }) // stays empty

@@ -39,7 +39,7 @@ function suite(path: string): void {
   })
 
   test('ends and names what it leaves running, in its session or out of it', async () => {
-    const command = `${nap(1)} & setsid ${nap(2)} & env -i PATH="$PATH" ${nap(3)} & echo done`
+    const command = `${nap(1)} & setsid ${nap(2)} & env -i PATH="$PATH" ${nap(3)} & sleep 0.5; echo done` // until each has become a sleep
     const { leftRunning, ...done } = await start(path, command).done
     expect(done).toEqual({ code: 0, stdout: 'done\n', stderr: '' })
     expect(leftRunning.sort()).toEqual([nap(1), nap(2), nap(3)])
