@@ -37,8 +37,10 @@ export function sseResponse(
     async pull(controller) {
       try {
         const { done, value } = await frames.next()
+        if (timer === undefined) return // the client has gone
         if (!done) return controller.enqueue(encode(value))
       } catch (error) {
+        if (timer === undefined) return
         // The stream has begun, so its status can no longer tell.
         controller.enqueue(encode({ event: 'failed', data: { error: describe(error) } }))
       }

@@ -92,7 +92,9 @@ export const loopbackFetch: typeof globalThis.fetch = async (input, init) => {
     const headers = Object.fromEntries(asked.headers)
     const outgoing = request(asked.url, { method, headers, signal, agent: false }, (incoming) => {
       const answered = { status: incoming.statusCode ?? 0, headers: incoming.headers as Record<string, string> }
-      resolve(new Response(Readable.toWeb(incoming) as ReadableStream, answered))
+      const isEmpty = [204, 205, 304].includes(answered.status) // such a response has no body
+      if (isEmpty) incoming.resume()
+      resolve(new Response(isEmpty ? null : (Readable.toWeb(incoming) as ReadableStream), answered))
     })
     outgoing.on('error', reject)
     outgoing.end(body)
