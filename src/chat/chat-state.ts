@@ -1,3 +1,4 @@
+import { checkedAs } from '../core/is-record.ts'
 import { emptyView, type SessionView } from '../view/session-view.ts'
 import type { ChatNotice, ChatState } from './chat.ts'
 
@@ -39,7 +40,7 @@ export function createChatState(): ChatStateCell {
     },
     change(changes) {
       const next = Object.entries({ ...state, ...changes }).filter(([, value]) => value !== undefined)
-      replace(Object.fromEntries(next) as unknown as ChatState) // required fields are never removed
+      replace(checkedAs<ChatState>(Object.fromEntries(next))) // required fields are never removed
     },
     show(view) {
       if (view !== state.view) replace({ ...state, view })

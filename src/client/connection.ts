@@ -136,7 +136,7 @@ export class Connection {
       }
     }
     const headers = { ...this.#headers, ...init.headers } as Record<string, string>
-    // A token is sent to nobody else. `Accept` has a default, which is no stream.
+    // The token goes to this server alone. `Accept` has a default, which is no stream.
     const given: RequestInit = { ...init, headers: { accept: 'application/json', ...headers }, redirect: 'error' }
     try {
       const response = await untilSilent(

@@ -50,7 +50,7 @@ export function remoteSessions(connection: Connection): RemoteSessions {
   const get = async <T>(path: string, query?: object): Promise<T> => (await call<T>({ method: 'GET', path, query }))!
   const find: RemoteSessions['get'] = (id) => get(sessionPath(id))
 
-  /** With an id that nobody else can have, a lost answer costs nothing: if the session is there, it is this one. */
+  /** With a random id, which no other client can have, a lost answer costs nothing: if the session is there, it is this one. */
   async function create(
     given: string | undefined,
     request: (id: string) => Omit<RemoteRequest<RemoteSession>, 'read' | 'method'>,

@@ -1,4 +1,4 @@
-import { isRecord } from '../core/is-record.ts'
+import { checkedAs, isRecord } from '../core/is-record.ts'
 import type { EntryBody, LogEntry } from '../core/log.ts'
 import type { Snapshot, Work } from './file-snapshots.ts'
 import { RollbackRefusedError } from './rollback-error.ts'
@@ -69,7 +69,7 @@ export class Timeline {
     if (entry.type === 'run_ended' && last && !last.rollback) last.end = seq
     if (entry.type === 'rewind' && last?.rollback?.to === entry.toSeq) this.#rewinds.set(last.rollback.id, seq)
     if (entry.type !== 'state' || entry.owner !== owner || !isRecord(entry.value)) return
-    const note = entry.value as unknown as SnapshotNote
+    const note = checkedAs<SnapshotNote>(entry.value)
     if ('rollback' in note) this.pieces.push({ seq, at, notes: [], rollback: note.rollback })
     else if ('done' in note) {
       const piece = this.pieces.findLast(({ rollback }) => rollback?.id === note.done)

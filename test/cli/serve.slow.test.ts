@@ -156,13 +156,13 @@ async function atWork(flags: readonly string[] = ['--yolo']) {
     [{ say: 'The whole answer.' }],
   )
   const from = service.requests.length
-  await serving.send('/v1/sessions', { id: 'work', message: 'Write a line' }, { headers: { 'idempotency-key': 'k1' } })
+  await serving.send('/v1/sessions', { id: 'task', message: 'Write a line' }, { headers: { 'idempotency-key': 'k1' } })
   await streaming.reached
   const isComplete = async ({ untilOver, entries }: Pick<typeof serving, 'untilOver' | 'entries'>): Promise<void> => {
-    expect(await untilOver('work')).toMatchObject({ status: 'idle', calls: 1 })
+    expect(await untilOver('task')).toMatchObject({ status: 'idle', calls: 1 })
     expect(readFileSync(join(desk.cwd, 'made'), 'utf8')).toBe('line\n')
     expect(service.requests.slice(from)).toHaveLength(3)
-    const turns = (await entries('work')).filter(({ type }) => type === 'turn').map(({ turn }) => turn)
+    const turns = (await entries('task')).filter(({ type }) => type === 'turn').map(({ turn }) => turn)
     expect(turns.map(({ role }) => role)).toEqual(['user', 'assistant', 'assistant'])
     expect(turns[2].content).toEqual([{ type: 'text', text: 'The whole answer.' }])
   }
@@ -177,7 +177,7 @@ test('SV33 a server that is killed in the middle of a run goes on with it at the
   await isComplete(next)
   // The client repeats the request whose answer it may not have got.
   const repeated = await next.send(
-    '/v1/sessions/work/messages',
+    '/v1/sessions/task/messages',
     { content: 'Write a line' },
     { headers: { 'idempotency-key': 'k1', prefer: 'wait=20' } },
   )
@@ -188,7 +188,7 @@ test('SV33 a server that is killed in the middle of a run goes on with it at the
 test('SV34 SIGTERM leaves a run, which the next start continues; streams end', async () => {
   const { desk, serving, isComplete } = await atWork()
   const authorization = `Bearer ${tokenIn(desk.home)}`
-  const stream = await fetch(`${serving.url}/v1/sessions/work/events`, { headers: { authorization } })
+  const stream = await fetch(`${serving.url}/v1/sessions/task/events`, { headers: { authorization } })
   serving.child.kill('SIGTERM')
   expect((await serving.ended).code).toBe(143)
   expect(await stream.text().catch(() => 'cut off')).toBeTruthy()

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { checkedAs } from '../../src/core/is-record.ts'
 import { openApiDocument } from '../../src/server/openapi.ts'
 import type { Route } from '../../src/server/route.ts'
 import { allRoutes } from '../../src/server/routes/all-routes.ts'
@@ -15,7 +16,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { example?: unknown }>> }>>
 }
 
-export const document = openApiDocument(allRoutes, '1.2.3') as unknown as OpenApi
+export const document = checkedAs<OpenApi>(openApiDocument(allRoutes, '1.2.3'))
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })
 ajv.addSchema(document, 'document')

@@ -79,7 +79,7 @@ function openServed(
   )
 }
 
-/** Nobody is asked in this process: the question waits in the log, and the answer is the result of its call. */
+/** This process has no person to ask: the question waits in the log, and the answer of a client is the result of its call. */
 export const questions: readonly ToolDef[] = [askUser, presentPlan].map((tool) => ({
   ...tool,
   execute: (input, ctx) => (ctx.answer ? tool.execute(input, ctx) : ctx.suspend('question')),

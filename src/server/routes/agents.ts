@@ -1,3 +1,4 @@
+import { checkedAs } from '../../core/is-record.ts'
 import type { AgentDefinition, AgentInstance } from '../../workflow/definitions/definition.ts'
 import type { AgentQuery, NewAgent } from '../../workflow/workflow-contract.ts'
 import { badRequest } from '../problem.ts'
@@ -148,10 +149,7 @@ async function listAgents(call: Call): Promise<Response> {
 }
 
 async function makeAgent(call: Call): Promise<Response> {
-  const { definition, message, ...options } = call.body as unknown as NewAgent & {
-    definition: string
-    message?: unknown
-  }
+  const { definition, message, ...options } = checkedAs<NewAgent & { definition: string; message?: unknown }>(call.body)
   const { tenant } = call.names
   // Ids are shared by all tenants: one that is taken would tell about another tenant.
   if (tenant !== undefined && options.id !== undefined) throw badRequest('The server chooses the ids of agents here')

@@ -1,6 +1,7 @@
 import { outputOf, promptOf } from '../../ai-sdk/from-ui-messages.ts'
 import { parseApprovalId } from '../../ai-sdk/row-parts.ts'
 import type { UIPart } from '../../ai-sdk/ui-message.ts'
+import { checkedAs } from '../../core/is-record.ts'
 import { type OpenCall, openCalls } from '../../sessions/open-calls.ts'
 import { loadSession } from '../../sessions/session.ts'
 import { emptyView, foldOnwards } from '../../view/session-view.ts'
@@ -91,7 +92,7 @@ interface ChatPart {
 function postChat(call: Call): Promise<Response> {
   const { caller, body } = call
   requireScope(caller, 'read')
-  const { messages } = body as unknown as ChatBody
+  const { messages } = checkedAs<ChatBody>(body)
   const last = messages.at(-1)!
   if (last.role === 'user') return replyStream(call, () => sendPrompt(call, last))
   if (last.role === 'assistant') return replyStream(call, () => sendAnswers(call, last))
@@ -100,7 +101,7 @@ function postChat(call: Call): Promise<Response> {
 
 /** A request that is made again gets the same reply; one that replaces a message takes it back before. */
 async function sendPrompt(call: Call, { id: sent, parts }: ChatMessage): Promise<ReplyToFollow> {
-  const { id: name, trigger, messageId } = call.body as unknown as ChatBody
+  const { id: name, trigger, messageId } = checkedAs<ChatBody>(call.body)
   if (sent === '') throw badRequest('The message has no id')
   const content = await checked((async () => promptOf(parts))())
   const session = await chatSession(call, name)
@@ -134,7 +135,7 @@ async function takeBack(server: Call['server'], id: string, clientKey: string): 
 /** Answers the calls that wait, as far as the message answers them. */
 async function sendAnswers(call: Call, { parts }: ChatMessage): Promise<ReplyToFollow> {
   const { body, caller, names, server } = call
-  const { id: name } = body as unknown as ChatBody
+  const { id: name } = checkedAs<ChatBody>(body)
   requireScope(caller, 'answer')
   const { id, head } = await names.find(server.store, name)
   let isAnswered = false

@@ -1,4 +1,5 @@
 import type { UIMetadata } from '../../ai-sdk/ui-message.ts'
+import { checkedAs } from '../../core/is-record.ts'
 import { digestOf } from '../../platform/digest.ts'
 import { fromOpenAI } from '../../sessions/interop/openai.ts'
 import { loadSession } from '../../sessions/session.ts'
@@ -103,7 +104,7 @@ async function complete(call: Call): Promise<Response> {
 /** Sends the last message. A new session gets those before it as its history; one that is named has its own. */
 async function askAgent(call: Call): Promise<ReplyToFollow> {
   const { body, request, server } = call
-  const { messages, n, tools, metadata } = body as unknown as OpenAIBody
+  const { messages, n, tools, metadata } = checkedAs<OpenAIBody>(body)
   if (n != null && n !== 1) throw badRequest('There is one choice; leave n out')
   if (tools?.length) throw badRequest('The agent has its own tools; leave tools out')
   const turns = await checked((async () => fromOpenAI(messages))())
@@ -159,7 +160,7 @@ async function* streamed(call: Call, reply: ReplyToFollow): AsyncGenerator<objec
     if (error) return yield errorOf(error)
     if (!finish) yield chunk(delta)
     else yield chunk({}, finish.reason)
-    const { stream_options: wanted } = call.body as unknown as OpenAIBody
+    const { stream_options: wanted } = checkedAs<OpenAIBody>(call.body)
     if (finish && wanted?.include_usage) yield { ...base, choices: [], usage: finish.usage }
   }
 }

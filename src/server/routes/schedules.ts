@@ -1,3 +1,4 @@
+import { checkedAs } from '../../core/is-record.ts'
 import type { NewSchedule, ScheduleChange } from '../../plugins/schedule.ts'
 import { badRequest, Problem } from '../problem.ts'
 import { type Call, done, type JsonSchema, json, type Route } from '../route.ts'
@@ -80,7 +81,7 @@ export const scheduleRoutes: readonly Route[] = [
       422: { description: 'It can never run, or a field is wrong' },
     },
     async handle(call) {
-      const schedule = call.body as unknown as NewSchedule
+      const schedule = checkedAs<NewSchedule>(call.body)
       const workflow = await workflowOf(call)
       // Ids are shared by all tenants, and a schedule replaces one of the same id.
       if (call.names.tenant !== undefined && schedule.id !== undefined)

@@ -92,7 +92,7 @@ describe('UI58 the sessions', () => {
     keyboard.press('d')
     expect((await seen()).at(-1)).toBe('Delete "task 2" for good? y yes · any other key: no')
     keyboard.press('x')
-    expect(await store.find('s2')).toBeDefined()
+    expect(await store.find('s2')).toMatchObject({ id: 's2', title: 'task 2' })
     keyboard.press('d', 'y')
     expect((await seen())[1]).toContain('task 1')
     expect(await store.find('s2')).toBeUndefined()

@@ -120,7 +120,7 @@ export const kernel: AttackClass = {
     { name: 'cgroups', line: 'test -w /sys/fs/cgroup/cgroup.procs && echo @SECRET' },
     { name: 'sockets of daemons', line: 'ls -d /run/* && echo @SECRET' },
     { name: 'password file', line: 'test -r /etc/shadow && echo @SECRET' },
-    { name: 'other homes', line: 'ls -d /home/* /root/.??* && echo @SECRET' },
+    { name: 'other homes', line: 'ls -d /home/* "$(getent passwd 0 | cut -d: -f6)"/.??* && echo @SECRET' },
     { name: 'host name', line: 'test -s /etc/machine-id && echo @SECRET' },
     { name: 'kernel keys', line: system('248, b"user", b"@ID", b"x", 1, -2'), needs: ['python3'] },
     { name: 'io_uring', line: system('425, 1, ctypes.create_string_buffer(120)'), needs: ['python3'] },
