@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
 import { writeTypes } from './declarations.ts'
 import { inAscii } from './in-ascii.ts'
+import { pageAsText } from './page-as-text.ts'
 import { threadsAsText } from './thread-code.ts'
 import { withoutFacades } from './without-facades.ts'
 
@@ -39,7 +40,7 @@ export async function bundleInto(dist: string): Promise<void> {
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
     external: /^[^./]/, // every package and every built-in stays an import
-    plugins: [threadsAsText(), builtInsByHand, asciiOnly, withoutFacades],
+    plugins: [threadsAsText(), pageAsText(), builtInsByHand, asciiOnly, withoutFacades],
     checks: { ineffectiveDynamicImport: false, bundlerTimings: false },
   })
   await bundle.write({

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { type Breach, breachesOf, importsOf, loadedBy, type Rules, readSources, tokenise } from './import-graph.ts'
@@ -41,7 +42,7 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
   [['server'], 'everything above'],
   [['client'], ['core', 'events', 'view']],
   [['tui'], ['core', 'platform', 'tools', 'authority', 'events', 'view', 'chat']],
-  [['web'], ['events', 'chat/state', 'chat/reducer']],
+  [['web'], ['core', 'events', 'view', 'client', 'server', 'chat/view-models']],
   [['cli'], 'everything above'],
 ]
 
@@ -52,7 +53,14 @@ const rules: Rules = {
   layers: layersOf(table),
   rows: table.map(([row]) => row),
   core: { forbidden: ['process', 'Buffer', 'require', '__dirname', '__filename'] },
-  browser: ['ai-sdk/index.ts', 'chat/view-models.ts', 'client/index.ts', 'events/index.ts', 'view/session-view.ts'],
+  browser: [
+    'ai-sdk/index.ts',
+    'chat/view-models.ts',
+    'client/index.ts',
+    'events/index.ts',
+    'view/session-view.ts',
+    'web/page/libero.ts',
+  ],
   indexes: Object.values(exports).flatMap((target) => {
     const source = typeof target === 'object' && target !== null && 'libero-source' in target && target['libero-source']
     return typeof source === 'string' ? [source.replace(/^\.\/src\//, '')] : []
@@ -209,7 +217,7 @@ describe('what is allowed is let through', () => {
       'mcp/x.ts',
       `import '../core/c.ts'\nimport '../platform/p.ts'\nimport '../auth/a.ts'`,
     ],
-    'the web page and what it is for': ['web/x.ts', `import '../events/e.ts'\nimport '../chat/state.ts'`],
+    'the web page and what it is for': ['web/x.ts', `import '../events/e.ts'\nimport '../chat/view-models.ts'`],
     'the command line and everything': [
       'cli/x.ts',
       `import '../tui/t.ts'\nimport '../core/c.ts'\nimport '../index.ts'`,
@@ -306,7 +314,7 @@ const neighbours: readonly (readonly [string, string])[] = [
     'tui/t.ts',
     'index.ts',
   ],
-  ...['create-agent.ts', 'chat/engine.ts', 'chat/state.ts', 'tools/y.ts', 'tools/text/z.ts'],
+  ...['create-agent.ts', 'chat/engine.ts', 'chat/state.ts', 'chat/view-models.ts', 'tools/y.ts', 'tools/text/z.ts'],
 ].map((file) => [file, ''] as const)
 
 function layersOf(rows: typeof table): Record<string, readonly string[]> {
@@ -321,3 +329,15 @@ function layersOf(rows: typeof table): Record<string, readonly string[]> {
 function layer(detail: string): Pick<Breach, 'kind' | 'detail'> {
   return { kind: 'layer', detail }
 }
+
+test('the page uses the library through one file only', () => {
+  const folder = `${root}/src/web/page`
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file))
+  expect(files.length).toBeGreaterThan(10)
+  const outside = files.flatMap((file) =>
+    [...readFileSync(`${folder}/${file}`, 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)]
+      .filter(([, path]) => posix.normalize(posix.join(posix.dirname(file), path!)).startsWith('..'))
+      .map(([, path]) => `${file}: ${path}`),
+  )
+  expect(outside.filter((one) => !one.startsWith('libero.ts: '))).toEqual([])
+})

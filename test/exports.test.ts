@@ -9,7 +9,8 @@ import { importsOf, loadedBy, readSources, type Sources } from './import-graph.t
 import { sampleOf } from './soak.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const sources = readSources(join(root, 'src'))
+// The packages of the page are built into its files.
+const sources = new Map([...readSources(join(root, 'src'))].filter(([file]) => !file.startsWith('web/page/')))
 const manifest = readJson<Manifest>('package.json')
 const entryPoints = Object.entries(manifest.exports).filter(([subpath]) => !subpath.endsWith('.json'))
 

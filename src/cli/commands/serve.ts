@@ -4,7 +4,8 @@ import { checkCost, runFlags } from './run.ts'
 
 const { provider, model, profile, preset, system, thinking, context, sandbox, mode, allow, deny, yolo } = runFlags
 
-const serveFlags = {
+/** The flags of every command that serves sessions. */
+export const serveFlags = {
   port: { type: 'string', value: 'n', min: 0, says: 'The port to listen on; default: any free one' },
   host: { type: 'string', value: 'address', says: 'The address to listen on; default 127.0.0.1' },
   'allowed-host': {
@@ -55,11 +56,11 @@ export const command = defineCommand({
     },
     { line: 'libero serve --profile plan', says: 'Agents that read and change nothing' },
   ],
-  run: async ({ values }, io) => (await import('../serve/serve.ts')).serve(check(values), io),
+  run: async ({ values }, io) => (await import('../serve/serve.ts')).serve(checkServe(values), io),
 })
 
 /** Rejects flags that cannot be combined, before anything starts. */
-function check(values: ServeValues): ServeValues {
+export function checkServe<Given extends ServeValues>(values: Given): Given {
   const { host, port, 'allowed-host': hosts = [], 'allowed-origin': origins = [] } = values
   if (values.sandbox && values.context)
     throw new UsageError('--sandbox and --context do not go together; choose one of them')

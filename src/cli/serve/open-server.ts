@@ -104,7 +104,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
   }
 }
 
-const loopback = ['localhost', '127.0.0.1', '[::1]']
+export const loopback = ['localhost', '127.0.0.1', '[::1]']
 
 /** The flags of `libero run` that an agent of a session gets. */
 function agentFlags(values: ServeValues): RunValues {

@@ -13,7 +13,30 @@ import { openServer } from './open-server.ts'
 import { serverToken } from './server-token.ts'
 
 /** `libero serve`: sessions and agents over HTTP, until a signal arrives. */
-export async function serve(values: ServeValues, io: Io): Promise<number> {
+export function serve(values: ServeValues, io: Io): Promise<number> {
+  return serveUntilStopped(values, io, {
+    fetchOf: (server) => server.fetch,
+    async announce({ address, notice }) {
+      io.err(`libero: ${notice}`)
+      io.out(`listening on ${address}`)
+    },
+  })
+}
+
+/** What a command makes of a server. */
+interface Serving {
+  /** Answers the requests. */
+  readonly fetchOf: (server: LiberoServer) => LiberoServer['fetch']
+  /** Tells the person where it is, once it answers. `notice` says where the token is. */
+  readonly announce: (served: {
+    readonly address: string
+    readonly token: string
+    readonly notice: string
+  }) => Promise<void>
+}
+
+/** Serves the sessions and agents of this user until a signal arrives. */
+export async function serveUntilStopped(values: ServeValues, io: Io, serving: Serving): Promise<number> {
   const makeServer = await loadNodeServer()
   const cwd = await resolveCwd(values.cwd, io)
   const { token, notice } = await serverToken(io)
@@ -22,12 +45,11 @@ export async function serve(values: ServeValues, io: Io): Promise<number> {
   const quitAtSecond = onSecondSignal(io)
   try {
     const exitCode = await untilStopped(io, async (signal) => {
-      const http = makeServer(opened.server)
+      const http = makeServer(serving.fetchOf(opened.server))
       try {
         const { host = '127.0.0.1', port = '0' } = values
         await listen(http, Number(port), host)
-        io.err(`libero: ${notice}`)
-        io.out(`listening on ${addressOf(http)}`)
+        await serving.announce({ address: addressOf(http), token, notice })
         await opened.start()
         if (!signal.aborted) await once(signal, 'abort')
         io.err('libero: stopping; runs under way are continued at the next start. Ctrl-C again quits at once.')
@@ -55,17 +77,17 @@ function oncePerMinute(show: (text: string) => void): (text: string) => void {
   }
 }
 
-/** The HTTP server of Node around a server. Its package is loaded here, before anything is opened. */
-async function loadNodeServer(): Promise<(server: LiberoServer) => Server> {
+/** The HTTP server of Node around a handler. Its package is loaded here, before anything is opened. */
+async function loadNodeServer(): Promise<(fetch: LiberoServer['fetch']) => Server> {
   const [{ createAdaptorServer }] = await Promise.all([import('@hono/node-server'), import('hono')]).catch((cause) => {
     throw new CliError(
-      'libero serve needs the packages hono and @hono/node-server; install them with: npm install hono @hono/node-server',
+      'libero serve and libero web need the packages hono and @hono/node-server; install them with: npm install hono @hono/node-server',
       exitCodes.error,
       { cause },
     )
   })
   const serverOptions = { requestTimeout: 60_000, headersTimeout: 10_000, maxHeaderSize: 16_384 }
-  return ({ fetch }) =>
+  return (fetch) =>
     createAdaptorServer({ fetch: (request) => fetch(request), serverOptions, overrideGlobalObjects: false }) as Server
 }
 

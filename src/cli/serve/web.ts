@@ -1,0 +1,24 @@
+import { openBrowser } from '../../auth/open-browser.ts'
+import { createWebPage } from '../../web/create-web-page.ts'
+import type { WebValues } from '../commands/web.ts'
+import type { Io } from '../io.ts'
+import { loopback } from './open-server.ts'
+import { serveUntilStopped } from './serve.ts'
+
+/** `libero web`: the page and the server, until a signal arrives. */
+export function web({ 'no-open': staysClosed, ...values }: WebValues, io: Io): Promise<number> {
+  const { 'allowed-host': hosts = [] } = values
+  return serveUntilStopped(values, io, {
+    fetchOf: (server) => createWebPage({ server, allowedHosts: [...loopback, ...hosts] }).fetch,
+    async announce({ address, token }) {
+      // A page is opened by a name that the server answers to, which 0.0.0.0 is not.
+      const url = new URL(`/#token=${token}`, address)
+      if (hosts[0] !== undefined) url.hostname = hosts[0]
+      io.out(`open ${url}`)
+      if (staysClosed) return
+      await openBrowser(url.href).catch((error: Error) =>
+        io.err(`libero: no browser could be opened (${error.message}); open the address above yourself`),
+      )
+    },
+  })
+}

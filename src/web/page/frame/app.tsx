@@ -1,0 +1,51 @@
+import type { ComponentType } from 'preact'
+import { useModel } from '../model/model.ts'
+import type { PageModel } from '../model/page-model.ts'
+import { ConnectionLine } from './connection-line.tsx'
+import { LazyScreen } from './lazy-screen.tsx'
+import { LoginScreen } from './login-screen.tsx'
+import { Navigation } from './navigation.tsx'
+import { PageContext } from './page-context.ts'
+import { type Route, useRoute } from './router.ts'
+
+/** The whole page: navigation at the left, the screen of the address beside it. */
+export function App({ page }: { readonly page: PageModel }) {
+  const access = useModel(page, (state) => state.access)
+  const route = useRoute(page.base)
+  if (access === 'refused') return <LoginScreen page={page} />
+  return (
+    <PageContext.Provider value={page}>
+      <a class="skip-link" href="#screen">
+        Skip to the content
+      </a>
+      <div class="frame">
+        <Navigation route={route} />
+        <main id="screen" class="screen" tabIndex={-1}>
+          <ConnectionLine />
+          {access === 'granted' && <LazyScreen load={screens[route.screen]} route={route} />}
+        </main>
+      </div>
+    </PageContext.Provider>
+  )
+}
+
+export interface ScreenProps {
+  readonly route: Route
+}
+
+type LoadScreen = () => Promise<ComponentType<ScreenProps>>
+
+/** The screens, each loaded when it is first shown. */
+const screens: Readonly<Record<Route['screen'], LoadScreen>> = {
+  sessions: async () => (await import('../screens/sessions-screen.tsx')).SessionsScreen,
+  session: async () => (await import('../screens/session-screen.tsx')).SessionScreen,
+  new: async () => (await import('../screens/new-session-screen.tsx')).NewSessionScreen,
+  waiting: async () => (await import('../screens/waiting-screen.tsx')).WaitingScreen,
+  agents: async () => (await import('../screens/agents-screen.tsx')).AgentsScreen,
+  agent: async () => (await import('../screens/agent-screen.tsx')).AgentScreen,
+  schedules: async () => (await import('../screens/schedules-screen.tsx')).SchedulesScreen,
+  usage: async () => (await import('../screens/usage-screen.tsx')).UsageScreen,
+  rules: async () => (await import('../screens/rules-screen.tsx')).RulesScreen,
+  tools: async () => (await import('../screens/tools-screen.tsx')).ToolsScreen,
+  settings: async () => (await import('../screens/settings-screen.tsx')).SettingsScreen,
+}

@@ -1,0 +1,16 @@
+/** All that the page uses of the library. Nothing else of it is imported: a boundary checks that this runs in a browser. */
+
+export * from '../../chat/view-models.ts'
+export * from '../../client/index.ts'
+export type { SessionStatus } from '../../core/session-summary.ts'
+export type { SessionContentBlock, ToolOutput } from '../../core/turn.ts'
+export type {
+  AnswerRow,
+  ApprovalView,
+  CallResultView,
+  CallRow,
+  CompactionRow,
+  MessageRow,
+  NoticeRow,
+} from '../../view/rows.ts'
+export type { ChildView, JobView, QueuedMessage, TodoView, UsageView } from '../../view/session-view.ts'
