@@ -42,7 +42,7 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
   [['server'], 'everything above'],
   [['client'], ['core', 'events', 'view']],
   [['tui'], ['core', 'platform', 'tools', 'authority', 'events', 'view', 'chat']],
-  [['web'], ['core', 'events', 'view', 'client', 'server', 'chat/view-models']],
+  [['web'], ['core', 'events', 'view', 'client', 'server', 'chat/view-models', 'platform/visible-text']],
   [['cli'], 'everything above'],
 ]
 

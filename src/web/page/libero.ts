@@ -3,7 +3,9 @@
 export * from '../../chat/view-models.ts'
 export * from '../../client/index.ts'
 export type { SessionStatus } from '../../core/session-summary.ts'
+export type { EditPreview, FilePreview, ToolPreview } from '../../core/tool.ts'
 export type { SessionContentBlock, ToolOutput } from '../../core/turn.ts'
+export { fullyVisible, visibleName, visibleText } from '../../platform/visible-text.ts'
 export type {
   AnswerRow,
   ApprovalView,
