@@ -6,8 +6,15 @@ import { build } from 'vite'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Builds the page: its files by their paths, all of them text. */
-export async function buildPage(): Promise<Readonly<Record<string, string>>> {
+interface BuiltPage {
+  /** By their paths. All of them are text. */
+  readonly files: Readonly<Record<string, string>>
+  /** The source files that they are made from. */
+  readonly modules: readonly string[]
+}
+
+/** Builds the page. */
+export async function buildPage(): Promise<BuiltPage> {
   const built = await build({
     root: join(root, 'src/web/page'),
     base: './',
@@ -19,10 +26,10 @@ export async function buildPage(): Promise<Readonly<Record<string, string>>> {
     build: { write: false, target: 'es2023', modulePreload: { polyfill: false }, assetsInlineLimit: 0 },
   })
   const results = Array.isArray(built) ? built : [built]
-  const files = results.flatMap((one) => ('output' in one ? one.output : []))
-  return Object.fromEntries(
-    files.map((file) => [`/${file.fileName}`, file.type === 'chunk' ? file.code : textOf(file.source)]),
-  )
+  const output = results.flatMap((one) => ('output' in one ? one.output : []))
+  const texts = output.map((file) => [`/${file.fileName}`, file.type === 'chunk' ? file.code : textOf(file.source)])
+  const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
+  return { files: Object.fromEntries(texts), modules }
 }
 
 const textOf = (source: string | Uint8Array): string =>
@@ -34,7 +41,7 @@ export async function builtPage(): Promise<Readonly<Record<string, string>>> {
   const path = join(folder, `${await sourcesStamp()}.json`)
   const kept = await readFile(path, 'utf8').catch(() => undefined)
   if (kept !== undefined) return JSON.parse(kept) as Readonly<Record<string, string>>
-  const files = await buildPage()
+  const { files } = await buildPage()
   await mkdir(folder, { recursive: true })
   const partial = `${path}.${process.pid}.tmp`
   await writeFile(partial, JSON.stringify(files))

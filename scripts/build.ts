@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
 import { writeTypes } from './declarations.ts'
 import { inAscii } from './in-ascii.ts'
+import { Licences } from './licences.ts'
 import { pageAsText } from './page-as-text.ts'
 import { threadsAsText } from './thread-code.ts'
 import { withoutFacades } from './without-facades.ts'
@@ -34,13 +35,17 @@ export async function bundleInto(dist: string): Promise<void> {
   const isBase = isOneOf(base)
   const isForScreens = isOneOf(['plugins/', 'view/'])
   const isForCalls = isOneOf(['core/edit-outcomes']) // a part of both screens and runs, not of the root
+  const licences = new Licences()
   const bundle = await rolldown({
     cwd: root,
     input: { 'cli/main': './src/cli/main.ts', ...subpaths() },
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
     external: /^[^./]/, // every package and every built-in stays an import
-    plugins: [threadsAsText(), pageAsText(), builtInsByHand, asciiOnly, withoutFacades],
+    plugins: [
+      ...[threadsAsText(licences), pageAsText(licences), licences.plugin()],
+      ...[builtInsByHand, asciiOnly, withoutFacades],
+    ],
     checks: { ineffectiveDynamicImport: false, bundlerTimings: false },
   })
   await bundle.write({

@@ -1,14 +1,17 @@
 import type { Plugin } from 'rolldown'
 import { buildPage } from './build-page.ts'
+import type { Licences } from './licences.ts'
 
 /** Puts the files of the page into the package, as text in a chunk of its own. */
-export function pageAsText(): Plugin {
+export function pageAsText(licences: Licences): Plugin {
   return {
     name: 'page-as-text',
     load: {
       filter: { id: /\/src\/web\/page-files\.ts$/ },
       async handler() {
-        const text = JSON.stringify(await buildPage()).replace(/[\u0080-\uffff]/g, escaped)
+        const { files, modules } = await buildPage()
+        for (const file of modules) licences.note(file)
+        const text = JSON.stringify(files).replace(/[\u0080-\uffff]/g, escaped)
         return `const files = JSON.parse(${JSON.stringify(text)})\nexport const pageFiles = async () => files`
       },
     },

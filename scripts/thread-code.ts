@@ -1,15 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Plugin, rolldown } from 'rolldown'
 import { inAscii } from './in-ascii.ts'
+import type { Licences } from './licences.ts'
 
 /**
- * Makes the code of a thread a text in a chunk of its own, with the packages that it needs, and writes the licences of those
- * packages beside it. A thread that is started by a URL does not survive the bundling of an application: there
- * `import.meta.url` is the application's own program, and the thread would run it again.
+ * Makes the code of a thread a text in a chunk of its own, with the packages that it needs. A thread that is started by a
+ * URL does not survive the bundling of an application: there `import.meta.url` is the application's own program, and the
+ * thread would run it again.
  */
-export function threadsAsText(): Plugin {
-  const licences = new Map<string, string>()
+export function threadsAsText(licences: Licences): Plugin {
   return {
     name: 'threads-as-text',
     transform: {
@@ -21,13 +20,9 @@ export function threadsAsText(): Plugin {
       filter: { id: marked },
       async handler(id) {
         const { code, moduleIds } = await codeOf(id.slice(0, -mark.length))
-        for (const file of moduleIds) noteLicence(file, licences)
+        for (const file of moduleIds) licences.note(file)
         return `export const code = ${JSON.stringify(inAscii(code))}`
       },
-    },
-    generateBundle() {
-      const source = [...licences].sort().map(([name, text]) => `# ${name}\n\n${text.trim()}\n`)
-      this.emitFile({ type: 'asset', fileName: 'third-party-licenses.txt', source: source.join('\n') })
     },
   }
 }
@@ -47,12 +42,4 @@ async function codeOf(input: string): Promise<{ code: string; moduleIds: string[
   const [chunk, ...more] = output
   if (more.length > 0) throw new Error(`${input} must become one text, but became ${output.length}`)
   return chunk
-}
-
-function noteLicence(file: string, licences: Map<string, string>): void {
-  const [, folder, name] = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//.exec(file) ?? []
-  if (folder === undefined || name === undefined || licences.has(name)) return
-  const own = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry))
-  const { license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { license: string }
-  licences.set(name, own === undefined ? `License: ${license}` : readFileSync(join(folder, own), 'utf8'))
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
 /** Debian's packages whose programs tests use, if they are installed. */
-const packages = { bwrap: 'bubblewrap', pgbouncer: 'pgbouncer' } as const
+const packages = { bwrap: 'bubblewrap', chromium: 'chromium', pgbouncer: 'pgbouncer' } as const
 
 /**
  * Installs what is missing, once and before the first test file: workers that install at the same time wait for the same

@@ -26,7 +26,7 @@ export function sseResponse(
   { beat, beatMs = 15_000, headers = {}, describe = messageOf, onEnd }: SseResponseOptions,
 ): Response {
   let timer: ReturnType<typeof setInterval> | undefined
-  const source: ConstructorParameters<typeof ReadableStream<Uint8Array>>[0] = {
+  const source: ConstructorParameters<typeof ReadableStream<Uint8Array<ArrayBuffer>>>[0] = {
     start(controller) {
       controller.enqueue(encoder.encode('retry: 1000\n\n')) // a first byte at once, for proxies
       timer = setInterval(() => {
@@ -53,7 +53,7 @@ export function sseResponse(
     },
   }
   // Room for the first line and a frame: the reading begins before the client reads.
-  const body = new ReadableStream<Uint8Array>(source, { highWaterMark: 2 })
+  const body = new ReadableStream<Uint8Array<ArrayBuffer>>(source, { highWaterMark: 2 })
 
   function end(): void {
     if (timer === undefined) return
@@ -75,6 +75,6 @@ export function sseResponse(
 const encoder = new TextEncoder()
 
 /** JSON has no line breaks, so an event is one line of data. */
-function encode({ id, event, data }: SseFrame): Uint8Array {
+function encode({ id, event, data }: SseFrame): Uint8Array<ArrayBuffer> {
   return encoder.encode(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
 }
