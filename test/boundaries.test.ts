@@ -42,7 +42,13 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
   [['server'], 'everything above'],
   [['client'], ['core', 'events', 'view']],
   [['tui'], ['core', 'platform', 'tools', 'authority', 'events', 'view', 'chat']],
-  [['web'], ['core', 'events', 'view', 'client', 'server', 'chat/view-models', 'platform/visible-text']],
+  [
+    ['web'],
+    [
+      ...['core', 'platform', 'events', 'view', 'client', 'server'],
+      ...['chat/view-models', 'chat/describe-call', 'chat/diff-counts', 'chat/read-diff'],
+    ],
+  ],
   [['cli'], 'everything above'],
 ]
 

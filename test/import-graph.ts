@@ -208,7 +208,9 @@ function literal(tokens: readonly Token[], at: number): string | undefined {
 }
 
 const isRelative = (specifier: string): boolean => /^\.{1,2}(\/|$)/.test(specifier)
-const resolve = (file: string, specifier: string): string => posix.join(posix.dirname(file), specifier)
+/** A query such as `?worker` is for the bundler. */
+const resolve = (file: string, specifier: string): string =>
+  posix.join(posix.dirname(file), specifier.replace(/\?.*$/, ''))
 
 /** The folder of `src` that a file lies in; a file in `src` itself stands for itself. */
 const layerOf = (file: string): string => file.split('/')[0]!

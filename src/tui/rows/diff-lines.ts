@@ -1,10 +1,11 @@
+import { diffBody } from '../../chat/diff-counts.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { cutToWidth } from '../terminal/text-width.ts'
 
 /** A unified diff without its file header, coloured and cut to `columns` and `mostLines`. */
 export function diffLines(diff: string, paint: Paint, columns: number, mostLines = 40): string[] {
-  const lines = bodyOf(diff)
+  const lines = diffBody(diff)
   const shown = lines.slice(0, lines.length > mostLines ? mostLines - 1 : mostLines)
   const painted = shown.map((line) => diffLine(cutToWidth(visibleLine(line), columns), paint))
   const more = lines.length - shown.length
@@ -18,22 +19,6 @@ export function diffStyle(line: string): 'green' | 'red' | 'cyan' | 'dim' {
   if (line.startsWith('+')) return 'green'
   if (line.startsWith('-')) return 'red'
   return line.startsWith('@@') ? 'cyan' : 'dim'
-}
-
-export function diffCounts(diff: string): { readonly added: number; readonly removed: number } {
-  let [added, removed] = [0, 0]
-  for (const line of bodyOf(diff)) {
-    if (line.startsWith('+')) added++
-    if (line.startsWith('-')) removed++
-  }
-  return { added, removed }
-}
-
-/** From the first hunk on; the caller names the file. */
-function bodyOf(diff: string): string[] {
-  const lines = diff.replace(/\n$/, '').split('\n')
-  const first = lines.findIndex((line) => line.startsWith('@@'))
-  return first < 0 ? lines.filter((line) => line !== '') : lines.slice(first)
 }
 
 const visibleLine = (line: string): string => visibleName(line.replace(/\r$/, '').replaceAll('\t', '    '))

@@ -1,4 +1,4 @@
-import { type DiffRow, readDiff } from '../rows/read-diff.ts'
+import { type DiffRow, readDiff } from '../../chat/read-diff.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { graphemesOf, graphemeWidth } from '../terminal/text-width.ts'
 import { createPager, type PagedItems, type PagerPosition } from './pager.ts'

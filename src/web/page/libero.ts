@@ -1,10 +1,14 @@
 /** All that the page uses of the library. Nothing else of it is imported: a boundary checks that this runs in a browser. */
 
+export { callOutcome, callTitle } from '../../chat/describe-call.ts'
+export { diffCounts } from '../../chat/diff-counts.ts'
+export { type DiffRow, readDiff } from '../../chat/read-diff.ts'
 export * from '../../chat/view-models.ts'
 export * from '../../client/index.ts'
 export type { SessionStatus } from '../../core/session-summary.ts'
 export type { EditPreview, FilePreview, ToolPreview } from '../../core/tool.ts'
 export type { SessionContentBlock, ToolOutput } from '../../core/turn.ts'
+export { formatDuration, formatSize, pluralize } from '../../platform/format.ts'
 export { fullyVisible, visibleName, visibleText } from '../../platform/visible-text.ts'
 export type {
   AnswerRow,
@@ -16,3 +20,4 @@ export type {
   NoticeRow,
 } from '../../view/rows.ts'
 export type { ChildView, JobView, QueuedMessage, TodoView, UsageView } from '../../view/session-view.ts'
+export { foldOnwards } from '../../view/session-view.ts'

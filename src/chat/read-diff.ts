@@ -1,4 +1,4 @@
-import { visibleName } from '../../platform/visible-text.ts'
+import { visibleName } from '../platform/visible-text.ts'
 import { changedWords, type WordPart } from './changed-words.ts'
 
 /** A line of a diff, made visible. */

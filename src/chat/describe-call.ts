@@ -1,11 +1,11 @@
-import { editCounts } from '../../core/edit-outcomes.ts'
-import { isRecord } from '../../core/is-record.ts'
-import type { CallOutcome } from '../../core/log.ts'
-import type { ToolOutput } from '../../core/turn.ts'
-import { visibleName } from '../../platform/visible-text.ts'
-import type { CallResultView } from '../../view/rows.ts'
-import { diffCounts } from './diff-lines.ts'
-import { pluralize } from './format.ts'
+import { editCounts } from '../core/edit-outcomes.ts'
+import { isRecord } from '../core/is-record.ts'
+import type { CallOutcome } from '../core/log.ts'
+import type { ToolOutput } from '../core/turn.ts'
+import { pluralize } from '../platform/format.ts'
+import { visibleName } from '../platform/visible-text.ts'
+import type { CallResultView } from '../view/rows.ts'
+import { diffCounts } from './diff-counts.ts'
 
 /** The end of a call: a few words, the end of its output if it failed, and the diff of its changes. */
 interface ShownOutcome {
