@@ -10,6 +10,7 @@ import type {
   RemoteSession,
   RemoteUsage,
   SentMessage,
+  UsageDimension,
 } from './remote-types.ts'
 import { type RemoteEvent, type RemoteEventsOptions, sessionEvents } from './session-events.ts'
 
@@ -33,7 +34,11 @@ export interface RemoteClient {
   pending(query?: { readonly session?: string }): Promise<readonly RemotePendingCall[]>
   /** Answers a call as it was shown. Tried once: after a lost connection, `pending` tells whether it counted. */
   answer(call: Pick<RemotePendingCall, 'session' | 'callId' | 'digest'>, answer: RemoteAnswer): Promise<void>
-  usage(query?: { readonly by?: 'day' | 'kind' | 'folder' }): Promise<RemoteUsage>
+  /** What the last `days` (default 30) used, by one or two dimensions, default by day. */
+  usage(query?: {
+    readonly by?: UsageDimension | readonly UsageDimension[]
+    readonly days?: number
+  }): Promise<RemoteUsage>
   /** These lists and objects are as the host of the server tells them. */
   models(): Promise<unknown>
   tools(): Promise<unknown>

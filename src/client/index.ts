@@ -22,5 +22,9 @@ export type {
   RemoteSessionQuery,
   RemoteUsage,
   SentMessage,
+  ToolUsageSum,
+  UsageDimension,
+  UsageRow,
+  UsageSum,
 } from './remote-types.ts'
 export type { RemoteEvent, RemoteEventsOptions } from './session-events.ts'

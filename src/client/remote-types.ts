@@ -83,17 +83,44 @@ export interface RemoteEntryRange {
   readonly fromEnd?: boolean
 }
 
+/** What usage is added up by. */
+export type UsageDimension = 'day' | 'model' | 'agent' | 'kind' | 'folder' | 'tool'
+
 export interface RemoteUsage {
+  /** The first day, such as `2026-10-20`, in UTC. */
+  readonly since: string
   readonly total: UsageSum
-  readonly groups: Readonly<Record<string, UsageSum>>
+  /** Sorted by their names. By tool they have other numbers. */
+  readonly rows: readonly UsageRow[]
 }
 
-interface UsageSum {
+/** The names of its group, and its numbers. */
+export type UsageRow = { readonly [Name in UsageDimension]?: string } & Partial<UsageSum & ToolUsageSum>
+
+export interface UsageSum {
   readonly sessions: number
+  /** Replies of models. */
   readonly turns: number
   readonly calls: number
+  /** In tokens, without those of a cache. */
+  readonly input: number
+  readonly output: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+  /** Input and output. */
   readonly tokens: number
+  /** In dollars, as far as prices are known. */
   readonly cost: number
+}
+
+/** What the calls of a tool came to. */
+export interface ToolUsageSum {
+  readonly sessions: number
+  readonly calls: number
+  readonly errors: number
+  /** The estimated size of the results. */
+  readonly resultTokens: number
+  readonly ms: number
 }
 
 /** A change of any session. After `connected`, changes before it may have been missed: list the sessions. */

@@ -12,6 +12,7 @@ import type { ServerOptions } from './server-options.ts'
 import { SessionChanges } from './session-changes.ts'
 import { SessionNames } from './session-names.ts'
 import { type ServedAgent, SessionWork } from './session-work.ts'
+import { UsageBook } from './usage/usage-book.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 
 /** Agents over HTTP: send, answer, stop, and follow by number. */
@@ -116,6 +117,7 @@ function contextOf(options: ServerOptions): Context {
   const server: ServerContext = {
     ...{ options, store, work, changes, limits, clock },
     webhooks: new Webhooks({ store, changes, clock, onError, options: options.webhooks ?? {} }),
+    usage: new UsageBook(store),
     routes: allRoutes,
     authorityFor: options.authorityFor ?? noAuthority,
     drafts: options.drafts ?? memoryDrafts(),

@@ -1,3 +1,4 @@
+import { isRecord } from '../core/is-record.ts'
 import { parseJson } from './parse-json.ts'
 import { badRequest, Problem } from './problem.ts'
 import type { JsonSchema, Route } from './route.ts'
@@ -19,7 +20,8 @@ export function readQuery(params: URLSearchParams, declared: Route['query'] = {}
 }
 
 function parameterValue(name: string, given: readonly string[], schema: JsonSchema): unknown {
-  if (schema.type === 'array') return given
+  if (schema.type === 'array')
+    return given.map((one) => (isRecord(schema.items) ? parameterValue(name, [one], schema.items) : one))
   const [text = ''] = given
   const wrong = (wanted: string): Problem =>
     badRequest(`?${name}= must be ${wanted}, got ${JSON.stringify(text.slice(0, 60))}`)

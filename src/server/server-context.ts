@@ -5,6 +5,7 @@ import type { Route } from './route.ts'
 import type { ServerDrafts, ServerOptions } from './server-options.ts'
 import type { SessionChanges } from './session-changes.ts'
 import type { AuthorityFor, SessionWork } from './session-work.ts'
+import type { UsageBook } from './usage/usage-book.ts'
 import type { Webhooks } from './webhooks/webhooks.ts'
 
 /** What the routes of one server share. */
@@ -15,6 +16,7 @@ export interface ServerContext {
   readonly work: SessionWork
   readonly changes: SessionChanges
   readonly webhooks: Webhooks
+  readonly usage: UsageBook
   readonly authorityFor: AuthorityFor
   readonly drafts: ServerDrafts
   readonly limits: ServerLimits

@@ -72,7 +72,7 @@ test('SV42 every route about sessions and the host has a method of the client, a
   await client.sessions.saveDraft('walk', 'And then')
   expect(await client.sessions.draft('walk')).toBe('And then')
 
-  expect((await client.usage({ by: 'kind' })).groups).toHaveProperty('tour')
+  expect((await client.usage({ by: ['kind', 'day'], days: 2 })).rows).toMatchObject([{ kind: 'tour' }])
   expect([await client.models(), await client.tools()]).toEqual([['m'], ['t']])
   expect([await client.mcp(), await client.skills()]).toEqual([[], ['s']])
   expect(await client.settings()).toEqual({ mode: 'ask' })

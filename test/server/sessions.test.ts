@@ -99,9 +99,9 @@ test('SV83 blobs are downloads that cannot run as a page, and drafts are kept un
 test('SV97 usage adds up what sessions cost, by day, kind or folder', async () => {
   const { send } = await withSessions()
   const { body } = await send('GET', '/v1/usage?by=kind')
-  expect(body.total).toMatchObject({ sessions: 3, turns: 2 })
-  expect(body.groups).toMatchObject({ chat: { sessions: 1 }, '': { sessions: 2 } })
-  expect(Object.keys((await send('GET', '/v1/usage')).body.groups)).toEqual([new Date().toISOString().slice(0, 10)])
+  expect(body.total).toMatchObject({ sessions: 1, turns: 1 })
+  expect(body.rows).toMatchObject([{ kind: 'chat', sessions: 1 }])
+  expect((await send('GET', '/v1/usage')).body.rows).toMatchObject([{ day: new Date().toISOString().slice(0, 10) }])
 })
 
 test('SV84 what is wrong with a request is a problem with a code and a sentence', async () => {

@@ -12,6 +12,7 @@ import { pendingRoutes } from './pending.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionContentRoutes } from './session-content.ts'
 import { sessionRoutes } from './sessions.ts'
+import { usageRoutes } from './usage.ts'
 import { webhookRoutes } from './webhooks.ts'
 
 /** All routes of a server: the router and the OpenAPI document are made from this list. */
@@ -27,6 +28,7 @@ export const allRoutes: readonly Route[] = [
   ...agentWorkRoutes,
   ...scheduleRoutes,
   ...aboutRoutes,
+  ...usageRoutes,
   ...webhookRoutes,
   ...chatRoutes,
   ...openAIRoutes,

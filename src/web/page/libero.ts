@@ -6,9 +6,10 @@ export { type DiffRow, readDiff } from '../../chat/read-diff.ts'
 export * from '../../chat/view-models.ts'
 export * from '../../client/index.ts'
 export type { SessionStatus } from '../../core/session-summary.ts'
+export type { EditPreview, FilePreview, ToolPreview } from '../../core/tool.ts'
 export type { SessionContentBlock, ToolOutput } from '../../core/turn.ts'
 export { formatDuration, formatSize, pluralize } from '../../platform/format.ts'
-export { visibleName, visibleText } from '../../platform/visible-text.ts'
+export { fullyVisible, visibleName, visibleText } from '../../platform/visible-text.ts'
 export type {
   AnswerRow,
   ApprovalView,

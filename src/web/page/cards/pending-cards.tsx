@@ -1,0 +1,90 @@
+import { useRef, useState } from 'preact/hooks'
+import { usePage } from '../frame/page-context.ts'
+import type { RemotePendingCall } from '../libero.ts'
+import { PendingCard } from './pending-card.tsx'
+import { sendAnswer } from './use-answering.ts'
+import { useArmed } from './use-armed.ts'
+
+/** Several calls that wait. Approvals can be answered together: all of them, or all except those without a mark. */
+export function PendingCards({ calls }: { readonly calls: readonly RemotePendingCall[] }) {
+  const page = usePage()
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
+  const [seen, setSeen] = useState<ReadonlySet<string>>(new Set())
+  const [report, setReport] = useState('')
+  const approvals = calls.filter(({ isQuestion }) => !isQuestion)
+  const isTogether = approvals.length > 1
+  const chosen = approvals.filter((call) => !left.has(keyOf(call)))
+  const unseen = chosen.filter((call) => !seen.has(keyOf(call))).length
+
+  const answerAll = async (decision: 'allow' | 'deny'): Promise<void> => {
+    const words = decision === 'allow' ? 'Allowed once.' : 'Denied.'
+    setReport(`Sending ${chosen.length} answers …`)
+    const outcomes = await Promise.all(chosen.map((call) => sendAnswer(page, call, { decision }, words)))
+    const counted = outcomes.filter(({ state }) => state === 'sent').length
+    setReport(counted === chosen.length ? '' : `${counted} of ${chosen.length} answers counted; look at the others.`)
+    await page.sessions.refreshPending().catch(() => {})
+  }
+  return (
+    <div class="pending-cards">
+      {isTogether && (
+        <Together marked={chosen.length} all={approvals.length} unseen={unseen} report={report} onAnswer={answerAll} />
+      )}
+      {calls.map((call) => (
+        <PendingCard
+          key={keyOf(call)}
+          call={call}
+          onSeen={(one, isSeen) => isSeen && setSeen((before) => new Set(before).add(keyOf(one)))}
+          {...(isTogether && {
+            isChosen: !left.has(keyOf(call)),
+            onChoose: (one: RemotePendingCall, isChosen: boolean) =>
+              setLeft((before) => toggled(before, keyOf(one), !isChosen)),
+          })}
+        />
+      ))}
+    </div>
+  )
+}
+
+interface TogetherProps {
+  readonly marked: number
+  readonly all: number
+  readonly unseen: number
+  readonly report: string
+  readonly onAnswer: (decision: 'allow' | 'deny') => Promise<void>
+}
+
+/** The buttons for all marked approvals. None is allowed that was not in sight before. */
+function Together({ marked, all, unseen, report, onAnswer }: TogetherProps) {
+  const bar = useRef<HTMLDivElement>(null)
+  const isActive = useArmed(bar) && marked > 0
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset would have a legend and a border
+    <div ref={bar} class="pending-together" role="group" aria-label="Answer several together">
+      <span>
+        {`${marked} of ${all} approvals marked`}
+        {unseen > 0 && <span class="facts">{` · ${unseen} not seen yet: scroll down`}</span>}
+      </span>
+      <span class="card-buttons">
+        <button type="button" class="deny" disabled={!isActive} onClick={() => onAnswer('deny')}>
+          {`Deny ${marked}`}
+        </button>
+        <button type="button" class="allow" disabled={!isActive || unseen > 0} onClick={() => onAnswer('allow')}>
+          {`Allow ${marked} once`}
+        </button>
+      </span>
+      <p class="facts" role="status">
+        {report}
+      </p>
+    </div>
+  )
+}
+
+/** A call is another one if what would run is another. */
+const keyOf = ({ session, callId, digest }: RemotePendingCall): string => `${session}\n${callId}\n${digest}`
+
+function toggled(before: ReadonlySet<string>, key: string, isIn: boolean): ReadonlySet<string> {
+  const next = new Set(before)
+  if (isIn) next.add(key)
+  else next.delete(key)
+  return next
+}

@@ -1,0 +1,30 @@
+import { useState } from 'preact/hooks'
+import { usePage } from '../frame/page-context.ts'
+import type { RemoteClient, RemotePendingCall } from '../libero.ts'
+import { useAnswer } from '../parts/use-answer.ts'
+
+/** Why a person is asked about a call: the sentences of `/why`, read when they are wanted. */
+export function WhyAsked({ call }: { readonly call: RemotePendingCall }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <details class="why-asked" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Why am I asked?</summary>
+      {isOpen && <Why call={call} />}
+    </details>
+  )
+}
+
+function Why({ call }: { readonly call: RemotePendingCall }) {
+  const { client } = usePage()
+  const { value, error } = useAnswer(() => readWhy(client, call), [call.digest])
+  if (error) return <p class="facts">This server does not say why.</p>
+  return <p class="facts">{value ? value.lines.join('\n') : '…'}</p>
+}
+
+const readWhy = (client: RemoteClient, { session, callId }: RemotePendingCall) =>
+  client.request(
+    'GET',
+    `/v1/sessions/${encodeURIComponent(session)}/calls/${encodeURIComponent(callId)}/why`,
+  ) as Promise<{
+    readonly lines: readonly string[]
+  }>
