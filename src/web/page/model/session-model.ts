@@ -1,12 +1,16 @@
 import {
+  createViewHistory,
   type LogEntry,
   type RemoteClient,
   type RemoteContent,
   RemoteProblem,
   type RemoteSession,
   type SessionView,
+  type ViewHistory,
 } from '../libero.ts'
+import { cutEntry } from './cut-entry.ts'
 import { Cell, type Model } from './model.ts'
+import type { Outbox, OutboxMessage } from './outbox.ts'
 import { itemsOf, type RowItem } from './row-items.ts'
 import { createSessionFold, type SessionFold } from './session-fold.ts'
 
@@ -21,6 +25,8 @@ export interface SessionModel extends Model<SessionState> {
   send(content: RemoteContent, options?: { readonly mode?: 'steer' | 'followUp' }): Promise<void>
   /** Forgets a message that could not be sent. */
   dismiss(key: string): void
+  /** Shows the session as it was after an entry, or as it is now. */
+  lookAt(seq: number | undefined): Promise<void>
   /** An entry as the log has it. */
   entry(seq: number): Promise<LogEntry>
   readonly isCut: SessionFold['isCut']
@@ -36,6 +42,12 @@ export interface SessionState {
   readonly isLoading: boolean
   /** All entries are in the view. */
   readonly isWhole: boolean
+  /** Rows up to this entry are no longer sent to the model; 0 if all are. */
+  readonly sentFrom: number
+  /** The number of the last entry of the log. */
+  readonly head: number
+  /** The entry that the view ends with, if it shows the past. */
+  readonly pastSeq?: number | undefined
   /** A run is at work in a process that does not pass on what it streams. */
   readonly isWithoutDeltas: boolean
   readonly sending: readonly SendingMessage[]
@@ -55,15 +67,18 @@ interface SessionModelOptions {
   readonly nextFrame: (callback: () => void) => void
   /** Lets the browser do what it has to do. */
   readonly pause: () => Promise<void>
+  readonly outbox: Outbox
 }
 
 export function createSessionModel(
   client: RemoteClient,
   id: string,
-  { nextFrame, pause }: SessionModelOptions,
+  { nextFrame, pause, outbox }: SessionModelOptions,
 ): SessionModel {
   let fold = createSessionFold()
   let following: AbortController | undefined
+  let past: SessionView | undefined
+  let history: ViewHistory | undefined
   let isPublishing = false
   /** Something was streamed since the last reply. */
   let hasHeard = false
@@ -74,6 +89,8 @@ export function createSessionModel(
     summary: undefined,
     isLoading: true,
     isWhole: false,
+    head: 0,
+    sentFrom: 0,
     isWithoutDeltas: false,
     sending: [],
   })
@@ -89,11 +106,24 @@ export function createSessionModel(
   }
 
   const publishNow = (): void => {
-    const { view, isWhole } = fold
+    const { isWhole } = fold
+    const view = past ?? fold.view
     const { state } = cell
     const items = itemsOf(view.rows, state.items.length > 0 ? { rows: state.view.rows, items: state.items } : undefined)
     const sending = withoutArrived(state.sending, view)
-    cell.set({ ...state, view, items, isWhole, isWithoutDeltas, sending, isLoading: false })
+    const sentFrom = items === state.items ? state.sentFrom : summarisedTo(view)
+    cell.set({
+      ...state,
+      view,
+      items,
+      sentFrom,
+      isWhole,
+      isWithoutDeltas,
+      sending,
+      pastSeq: past?.head,
+      head: fold.view.head,
+      isLoading: false,
+    })
   }
 
   async function follow(signal: AbortSignal): Promise<void> {
@@ -160,8 +190,28 @@ export function createSessionModel(
     start()
   }
 
+  const isSending = (key: string): boolean => cell.state.sending.some((one) => one.key === key)
+  const othersThan = (key: string): readonly SendingMessage[] => cell.state.sending.filter((one) => one.key !== key)
+
+  async function deliver(message: OutboxMessage): Promise<void> {
+    const { key, content } = message
+    outbox.add(message)
+    cell.change({ sending: [...othersThan(key), { key, content }] })
+    try {
+      await client.send(id, message)
+      publish() // the log may have had it before the answer came
+    } catch (error) {
+      const problem = error instanceof RemoteProblem ? error.detail : String(error)
+      cell.change({ sending: [...othersThan(key), { key, content, problem }] })
+      throw error
+    } finally {
+      outbox.remove(key)
+    }
+  }
+
   function start(): void {
     if (following) return
+    for (const message of outbox.all()) if (!isSending(message.key)) void deliver(message).catch(() => {})
     following = new AbortController()
     void run(following.signal)
   }
@@ -183,20 +233,16 @@ export function createSessionModel(
       stop()
       start()
     },
-    async send(content, { mode } = {}) {
-      const key = crypto.randomUUID()
-      const others = (): readonly SendingMessage[] => cell.state.sending.filter((one) => one.key !== key)
-      cell.change({ sending: [...cell.state.sending, { key, content }] })
-      try {
-        await client.send(id, { content, key, ...(mode && { mode }) })
-        publish() // the log may have had it before the answer came
-      } catch (error) {
-        const problem = error instanceof RemoteProblem ? error.detail : String(error)
-        cell.change({ sending: [...others(), { key, content, problem }] })
-        throw error
-      }
+    send: (content, { mode } = {}) => deliver({ key: crypto.randomUUID(), content, ...(mode && { mode }) }),
+    dismiss(key) {
+      outbox.remove(key)
+      cell.change({ sending: othersThan(key) })
     },
-    dismiss: (key) => cell.change({ sending: cell.state.sending.filter((one) => one.key !== key) }),
+    async lookAt(seq) {
+      history ??= createViewHistory((after, to) => readCut(client, id, after, to))
+      past = seq === undefined ? undefined : await history.at(seq)
+      publishNow()
+    },
     async entry(seq) {
       const { entries } = await client.sessions.entries(id, { after: seq - 1, limit: 1 })
       const [entry] = entries
@@ -208,11 +254,25 @@ export function createSessionModel(
   }
 }
 
+async function readCut(client: RemoteClient, id: string, after: number, to: number): Promise<readonly LogEntry[]> {
+  const { entries } = await client.sessions.entries(id, { after, before: to + 1, limit: 1000 })
+  return entries.map((entry) => cutEntry(entry).entry)
+}
+
 /** Entries of the end that are read first: some screens full. */
 const endSize = 200
 const pageSize = 500
 /** Entries folded at once: some milliseconds. */
 const portion = 250
+
+/** The last entry that a summary stands for. */
+function summarisedTo({ rows }: SessionView): number {
+  for (let at = rows.length - 1; at >= 0; at--) {
+    const row = rows.at(at)!
+    if (row.kind === 'compaction') return row.toSeq
+  }
+  return 0
+}
 
 function withoutArrived(sending: readonly SendingMessage[], { queue, rows }: SessionView): readonly SendingMessage[] {
   if (sending.length === 0) return sending

@@ -1,11 +1,15 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
+import { createOutbox } from './outbox.ts'
 import { createSessionModel, type SessionModel } from './session-model.ts'
 
 /** The model of a session while a screen shows it. It comes back at once when the tab or the network does. */
 export function useSession(id: string): SessionModel {
   const { client } = usePage()
-  const session = useMemo(() => createSessionModel(client, id, { nextFrame, pause }), [client, id])
+  const session = useMemo(
+    () => createSessionModel(client, id, { nextFrame, pause, outbox: createOutbox(id, localStorage) }),
+    [client, id],
+  )
   useEffect(() => {
     session.start()
     let hiddenSince = 0
