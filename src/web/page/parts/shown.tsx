@@ -1,0 +1,30 @@
+import type { ComponentChildren } from 'preact'
+import { RemoteProblem } from '../libero.ts'
+import { Failure } from './failure.tsx'
+import { Skeleton } from './skeleton.tsx'
+import type { Answer } from './use-answer.ts'
+
+interface ShownProps<T> {
+  readonly answer: Answer<T>
+  /** What is read, as in "This server does not offer agents." */
+  readonly what: string
+  readonly children: (value: T) => ComponentChildren
+}
+
+/** An answer of the server in each of its states: being read, there, refused, or not offered by this server. */
+export function Shown<T>({ answer: { value, error, again }, what, children }: ShownProps<T>) {
+  if (value !== undefined) return <>{children(value)}</>
+  if (error === undefined) return <Skeleton lines={4} />
+  if (error instanceof RemoteProblem && error.status === 501)
+    return <p class="facts">{`This server does not offer ${what}.`}</p>
+  if (error instanceof RemoteProblem && error.status === 403)
+    return <p class="facts">{`Your token may not see ${what}: ${error.detail}`}</p>
+  return (
+    <>
+      <Failure error={error} todo={`The ${what} could not be read.`} />
+      <button type="button" onClick={again}>
+        Try again
+      </button>
+    </>
+  )
+}
