@@ -1,6 +1,9 @@
 import { Connection, type RemoteOptions, type RemoteRequest } from './connection.ts'
 import { type FollowOptions, follow } from './follow.ts'
+import { jsonRequests } from './json-requests.ts'
 import { readJson, readNothing, readText } from './read-answer.ts'
+import { type RemoteAgents, remoteAgents } from './remote-agents.ts'
+import { type RemoteSchedules, remoteSchedules } from './remote-schedules.ts'
 import { type RemoteSessions, remoteSessions, sessionPath } from './remote-sessions.ts'
 import type {
   RemoteAnswer,
@@ -12,11 +15,16 @@ import type {
   SentMessage,
   UsageDimension,
 } from './remote-types.ts'
+import { type RemoteWebhooks, remoteWebhooks } from './remote-webhooks.ts'
 import { type RemoteEvent, type RemoteEventsOptions, sessionEvents } from './session-events.ts'
 
 /** A server of `libero/server`. Every method throws a RemoteProblem if the server refuses or cannot be reached. */
 export interface RemoteClient {
   readonly sessions: RemoteSessions
+  /** Workflow agents. */
+  readonly agents: RemoteAgents
+  readonly schedules: RemoteSchedules
+  readonly webhooks: RemoteWebhooks
   /** Stores a message. It is sent again after a lost connection, with the same key, so that it is one message. */
   send(id: string, message: RemoteMessage | string): Promise<SentMessage>
   /** Stops the run under way. The log says when it has stopped. */
@@ -59,7 +67,7 @@ export interface RemoteClient {
   metrics(): Promise<string>
   /** The OpenAPI document of all routes. */
   openApi(): Promise<Readonly<Record<string, unknown>>>
-  /** Any other route, such as those of workflows and webhooks: resolves with its JSON. */
+  /** Any other route, such as those of the chat adapters: resolves with its JSON. */
   request(
     method: RemoteRequest<unknown>['method'],
     path: string,
@@ -70,6 +78,7 @@ export interface RemoteClient {
 /** A client for a server of `libero/server`, in a browser or anywhere else. Opens nothing until it is used. */
 export function createRemoteClient(options: RemoteOptions): RemoteClient {
   const connection = new Connection(options)
+  const json = jsonRequests(connection)
   const get = async <T>(path: string, query?: object): Promise<T> =>
     (await connection.request<T>({ method: 'GET', path, query, read: readJson }))!
   const post = async (path: string, isRepeatable: boolean): Promise<void> =>
@@ -81,6 +90,9 @@ export function createRemoteClient(options: RemoteOptions): RemoteClient {
 
   return {
     sessions: remoteSessions(connection),
+    agents: remoteAgents(json),
+    schedules: remoteSchedules(json),
+    webhooks: remoteWebhooks(json),
     send(id, message) {
       const given = typeof message === 'string' ? { content: message } : message
       const { key = crypto.randomUUID(), waitSeconds, signal, ...body } = given

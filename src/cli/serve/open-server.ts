@@ -8,6 +8,7 @@ import { createServer, type LiberoServer } from '../../server/create-server.ts'
 import type { ServedAgent } from '../../server/session-work.ts'
 import { eachEntryBackwards } from '../../sessions/history.ts'
 import { inboxOf } from '../../sessions/pending.ts'
+import type { Workflow, WorkflowSettings } from '../../workflow/workflow-contract.ts'
 import { type OpenedWorkflow, openWorkflow } from '../agents/open-workflow.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { ServeValues } from '../commands/serve.ts'
@@ -75,7 +76,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
         ? workflowAgent(agents)
         : servedSession(request, { values: flags, io, cwd, store, notify }),
     authorityFor: async () => authority,
-    workflowFor: () => asProblem(agents),
+    workflowFor: async () => keepingSettings(await asProblem(agents), io),
     about: aboutHere(flags, { io, cwd }),
     drafts: textDrafts(join(io.home, 'drafts')),
     allowedHosts: [...loopback, ...hosts],
@@ -133,6 +134,20 @@ async function openAgents(work: RunValues, options: OpenAgentsOptions): Promise<
   for (const notice of [...opened.notices, ...opened.definitions.problems]) notify(notice)
   return opened
 }
+
+/** The workflow, whose settings are written to the config when they change. */
+const keepingSettings = (workflow: Workflow, io: Io): Workflow =>
+  Object.create(workflow, {
+    updateSettings: {
+      async value(changed: WorkflowSettings) {
+        const { changeSettings } = await import('../config/change.ts')
+        await workflow.updateSettings(changed)
+        const { approval, retry } = workflow.settings
+        const value = { ...(approval && { approval }), ...(retry && { retry }) }
+        await asProblem(() => changeSettings([{ setting: { key: 'agents' }, value }], io))
+      },
+    },
+  })
 
 /** A message or an answer that was sent to the session of an agent: the workflow works on it, with the agent's own prompts and tools. */
 const workflowAgent = (agents: () => Promise<OpenedWorkflow['workflow']>): ServedAgent => ({

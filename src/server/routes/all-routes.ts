@@ -1,5 +1,6 @@
 import type { Route } from '../route.ts'
 import { aboutRoutes } from './about.ts'
+import { agentSettingsRoutes } from './agent-settings.ts'
 import { agentWorkRoutes } from './agent-work.ts'
 import { agentRoutes } from './agents.ts'
 import { chatRoutes } from './chat.ts'
@@ -25,6 +26,7 @@ export const allRoutes: readonly Route[] = [
   ...eventRoutes,
   ...pendingRoutes,
   ...agentRoutes,
+  ...agentSettingsRoutes,
   ...agentWorkRoutes,
   ...scheduleRoutes,
   ...aboutRoutes,

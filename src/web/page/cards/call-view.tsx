@@ -1,6 +1,6 @@
 import { type ApprovalCard, type FilePreview, fullyVisible } from '../libero.ts'
-import { WholeDiff } from './whole-diff.tsx'
 import { type CallText, readCallText } from './call-text.ts'
+import { WholeDiff } from './whole-diff.tsx'
 
 type ApprovalCall = ApprovalCard['calls'][number]
 

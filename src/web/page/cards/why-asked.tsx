@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
-import type { RemoteClient, RemotePendingCall } from '../libero.ts'
+import type { RemotePendingCall } from '../libero.ts'
+import { why } from '../model/session-routes.ts'
 import { useAnswer } from '../parts/use-answer.ts'
 
 /** Why a person is asked about a call: the sentences of `/why`, read when they are wanted. */
@@ -16,15 +17,7 @@ export function WhyAsked({ call }: { readonly call: RemotePendingCall }) {
 
 function Why({ call }: { readonly call: RemotePendingCall }) {
   const { client } = usePage()
-  const { value, error } = useAnswer(() => readWhy(client, call), [call.digest])
+  const { value, error } = useAnswer(() => why(client, call.session, call.callId), [call.digest])
   if (error) return <p class="facts">This server does not say why.</p>
   return <p class="facts">{value ? value.lines.join('\n') : '…'}</p>
 }
-
-const readWhy = (client: RemoteClient, { session, callId }: RemotePendingCall) =>
-  client.request(
-    'GET',
-    `/v1/sessions/${encodeURIComponent(session)}/calls/${encodeURIComponent(callId)}/why`,
-  ) as Promise<{
-    readonly lines: readonly string[]
-  }>

@@ -52,9 +52,26 @@ export function SessionsScreen() {
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
           />
-          <Segments label="State" values={states} value={filter.state as (typeof states)[number][0]} onChange={(state) => change({ state })} />
-          <Choice name="Folder" all="All folders" values={known.flatMap(({ folder }) => folder ?? [])} value={filter.folder} onChange={(folder) => change({ folder })} />
-          <Choice name="Tag" all="All tags" values={known.flatMap(({ tags }) => tags)} value={filter.tag} onChange={(tag) => change({ tag })} />
+          <Segments
+            label="State"
+            values={states}
+            value={filter.state as (typeof states)[number][0]}
+            onChange={(state) => change({ state })}
+          />
+          <Choice
+            name="Folder"
+            all="All folders"
+            values={known.flatMap(({ folder }) => folder ?? [])}
+            value={filter.folder}
+            onChange={(folder) => change({ folder })}
+          />
+          <Choice
+            name="Tag"
+            all="All tags"
+            values={known.flatMap(({ tags }) => tags)}
+            value={filter.tag}
+            onChange={(tag) => change({ tag })}
+          />
         </div>
       )}
       {text.trim() !== '' ? (

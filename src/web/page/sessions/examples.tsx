@@ -1,7 +1,7 @@
 import { usePage } from '../frame/page-context.ts'
 import { navigate } from '../frame/router.ts'
-import { Empty } from '../parts/empty.tsx'
 import { newSessionDraft } from '../new-session/new-session-draft.ts'
+import { Empty } from '../parts/empty.tsx'
 
 const examples = [
   'Find the failing test and fix it',

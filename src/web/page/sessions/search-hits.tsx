@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
-import { type RemoteHit, type RemoteSearch, visibleName, visibleText } from '../libero.ts'
+import { visibleName, visibleText } from '../libero.ts'
+import { type RemoteHit, type RemoteSearch, search } from '../model/session-routes.ts'
 import { RelativeTime } from '../parts/relative-time.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { wordsOf } from '../parts/use-action.ts'
@@ -24,7 +25,10 @@ export function SearchHits({ text }: { readonly text: string }) {
     const read = async (): Promise<void> => {
       const hits: RemoteHit[] = []
       for (let next: string | undefined; isCurrent; ) {
-        const page: RemoteSearch = await client.search(text, { limit: 30, ...(next !== undefined && { cursor: next }) })
+        const page: RemoteSearch = await search(client, text, {
+          limit: 30,
+          ...(next !== undefined && { cursor: next }),
+        })
         hits.push(...page.hits)
         next = page.next
         if (!isCurrent) return
@@ -34,7 +38,8 @@ export function SearchHits({ text }: { readonly text: string }) {
       }
     }
     const timer = setTimeout(
-      () => read().catch((error: unknown) => isCurrent && setFound({ hits: [], isDone: true, problem: wordsOf(error) })),
+      () =>
+        read().catch((error: unknown) => isCurrent && setFound({ hits: [], isDone: true, problem: wordsOf(error) })),
       250,
     )
     return () => {

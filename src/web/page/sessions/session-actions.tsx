@@ -3,8 +3,8 @@ import { usePage } from '../frame/page-context.ts'
 import { navigate } from '../frame/router.ts'
 import type { RemoteSession } from '../libero.ts'
 import { ConfirmButton } from '../parts/confirm-button.tsx'
-import { saveFile } from '../parts/save-file.ts'
 import { ProblemLine } from '../parts/problem-line.tsx'
+import { saveFile } from '../parts/save-file.ts'
 import { useAction } from '../parts/use-action.ts'
 import { ForkTree } from './fork-tree.tsx'
 
@@ -20,7 +20,9 @@ export function SessionActions({ session }: { readonly session: RemoteSession })
     event.preventDefault()
     const form = new FormData(event.currentTarget as HTMLFormElement)
     const text = (name: string): string => String(form.get(name) ?? '').trim()
-    const wanted = text('tags').split(/[,\s]+/).filter(Boolean)
+    const wanted = text('tags')
+      .split(/[,\s]+/)
+      .filter(Boolean)
     void run(async () => {
       await client.sessions.update(id, { title: text('title'), tags: wanted })
       if (text('label') !== '') await client.sessions.label(id, text('label'))

@@ -22,7 +22,11 @@ export function useSessions(filter: SessionFilter): ListedSessions {
   const { client, sessions: list } = usePage()
   const all = useModel(list)
   const [count, setCount] = useState(pageSize)
-  const [found, setFound] = useState<{ readonly of: string; readonly sessions: readonly RemoteSession[]; readonly hasMore: boolean }>()
+  const [found, setFound] = useState<{
+    readonly of: string
+    readonly sessions: readonly RemoteSession[]
+    readonly hasMore: boolean
+  }>()
   const query = queryOf(filter)
   const key = JSON.stringify(query)
   const isFiltered = key !== '{}'
