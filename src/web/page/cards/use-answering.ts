@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
-import { type RemoteAnswer, type RemotePendingCall, RemoteProblem } from '../libero.ts'
+import { type RemoteAnswer, type RemoteClient, type RemotePendingCall, RemoteProblem } from '../libero.ts'
 import type { PageModel } from '../model/page-model.ts'
+import { why } from '../model/session-routes.ts'
+import { outcomeWords } from './answered-line.tsx'
 
 /** How far an answer is. `sent`: the server has it, and the log says when it counts. `closed`: another answer counted. */
 export type Answering =
@@ -35,11 +37,18 @@ export async function sendAnswer(
   } catch (error) {
     if (!(error instanceof RemoteProblem)) throw error
     if (error.code === 'answered_before' || error.code === 'no_call')
-      return { state: 'closed', words: 'Answered elsewhere before; the first answer counts.' }
+      return { state: 'closed', words: await whoAnswered(client, call) }
     if (error.code === 'other_digest')
       return { state: 'open', problem: 'What waits has changed since it was shown. Look at it again.' }
     if (error.status === 0)
       return { state: 'open', problem: `It is not known whether the answer arrived: ${error.detail}` }
     return { state: 'open', problem: error.detail }
   }
+}
+
+/** An answer of another browser or a terminal counted: which one, and whose. */
+async function whoAnswered(client: RemoteClient, { session, callId, isQuestion }: RemotePendingCall): Promise<string> {
+  const { answer } = await why(client, session, callId).catch(() => ({ answer: undefined }))
+  const what = answer ? outcomeWords(answer, isQuestion) : 'answered elsewhere'
+  return `It was ${what} before; the first answer counts.`
 }
