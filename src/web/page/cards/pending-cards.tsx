@@ -2,13 +2,14 @@ import { Fragment } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
-import { type RemotePendingCall, visibleName } from '../libero.ts'
+import { visibleName } from '../libero.ts'
+import type { WaitingCall } from './pending-card.tsx'
 import { PendingCard } from './pending-card.tsx'
 import { sendAnswer } from './use-answering.ts'
 import { useArmed } from './use-armed.ts'
 
 interface PendingCardsProps {
-  readonly calls: readonly RemotePendingCall[]
+  readonly calls: readonly WaitingCall[]
   /** They are of several sessions, whose names are shown. */
   readonly isOverSessions?: boolean
 }
@@ -51,7 +52,7 @@ export function PendingCards({ calls, isOverSessions = false }: PendingCardsProp
             onSeen={(one, isSeen) => isSeen && setSeen((before) => new Set(before).add(keyOf(one)))}
             {...(isTogether && {
               isChosen: !left.has(keyOf(call)),
-              onChoose: (one: RemotePendingCall, isChosen: boolean) =>
+              onChoose: (one: WaitingCall, isChosen: boolean) =>
                 setLeft((before) => toggled(before, keyOf(one), !isChosen)),
             })}
           />
@@ -96,7 +97,7 @@ function Together({ marked, all, unseen, report, onAnswer }: TogetherProps) {
 }
 
 /** A call is another one if what would run is another. */
-const keyOf = ({ session, callId, digest }: RemotePendingCall): string => `${session}\n${callId}\n${digest}`
+const keyOf = ({ session, callId, digest }: WaitingCall): string => `${session}\n${callId}\n${digest}`
 
 function toggled(before: ReadonlySet<string>, key: string, isIn: boolean): ReadonlySet<string> {
   const next = new Set(before)

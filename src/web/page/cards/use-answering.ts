@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
-import { type RemoteAnswer, type RemoteClient, type RemotePendingCall, RemoteProblem } from '../libero.ts'
+import { type RemoteAnswer, type RemoteClient, RemoteProblem } from '../libero.ts'
 import type { PageModel } from '../model/page-model.ts'
 import { why } from '../model/session-routes.ts'
 import { outcomeWords } from './answered-line.tsx'
+import type { WaitingCall } from './pending-card.tsx'
 
 /** How far an answer is. `sent`: the server has it, and the log says when it counts. `closed`: another answer counted. */
 export type Answering =
@@ -12,7 +13,7 @@ export type Answering =
 
 /** Sends the answer to a call. The card stays until the call waits no more; only the log closes it. */
 export function useAnswering(
-  call: RemotePendingCall,
+  call: WaitingCall,
 ): readonly [Answering, (answer: RemoteAnswer, words: string) => Promise<void>] {
   const page = usePage()
   const [answering, setAnswering] = useState<Answering>({ state: 'open' })
@@ -27,12 +28,14 @@ export function useAnswering(
 /** Sends one answer and says what became of it. */
 export async function sendAnswer(
   { client }: PageModel,
-  call: RemotePendingCall,
+  call: WaitingCall,
   answer: RemoteAnswer,
   words: string,
 ): Promise<Answering> {
   try {
-    await client.answer(call, answer)
+    if (call.agent) await answerAgent(client, call.agent, { ...answer, digest: call.digest })
+    else await client.answer(call, answer)
+    call.agent?.onAnswered()
     return { state: 'sent', words }
   } catch (error) {
     if (!(error instanceof RemoteProblem)) throw error
@@ -46,8 +49,15 @@ export async function sendAnswer(
   }
 }
 
+/** Agents know neither places nor single edits; the card does not offer them. */
+const answerAgent = (
+  client: RemoteClient,
+  { id, approvalId }: NonNullable<WaitingCall['agent']>,
+  { where: _, edits: __, ...answer }: RemoteAnswer & { readonly digest: string },
+): Promise<void> => client.agents.answer(id, approvalId, answer)
+
 /** An answer of another browser or a terminal counted: which one, and whose. */
-async function whoAnswered(client: RemoteClient, { session, callId, isQuestion }: RemotePendingCall): Promise<string> {
+async function whoAnswered(client: RemoteClient, { session, callId, isQuestion }: WaitingCall): Promise<string> {
   const { answer } = await why(client, session, callId).catch(() => ({ answer: undefined }))
   const what = answer ? outcomeWords(answer, isQuestion) : 'answered elsewhere'
   return `It was ${what} before; the first answer counts.`

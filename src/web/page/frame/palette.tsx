@@ -52,7 +52,6 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         aria-activedescendant={entries[at] ? `palette-${at}` : undefined}
         aria-label="Search and go to"
         placeholder="A session, a screen, a command"
-        // biome-ignore lint/a11y/noAutofocus: the person opened it to write here
         autofocus
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
