@@ -34,3 +34,16 @@ export const why = (client: RemoteClient, id: string, callId: string) =>
     readonly lines: readonly string[]
     readonly answer?: { readonly decision: string; readonly by?: string }
   }>
+
+export const sessionContext = (client: RemoteClient, id: string) =>
+  client.request('GET', `${path(id)}/context`) as Promise<{
+    readonly total: number
+    readonly limit?: number
+    readonly counts: {
+      readonly system: number
+      readonly tools?: number
+      readonly user: number
+      readonly assistant: number
+      readonly toolResults: number
+    }
+  }>
