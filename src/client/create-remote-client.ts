@@ -3,6 +3,7 @@ import { type FollowOptions, follow } from './follow.ts'
 import { jsonRequests } from './json-requests.ts'
 import { readJson, readNothing, readText } from './read-answer.ts'
 import { type RemoteAgents, remoteAgents } from './remote-agents.ts'
+import { type RemoteHost, remoteHost } from './remote-host.ts'
 import { type RemoteSchedules, remoteSchedules } from './remote-schedules.ts'
 import { type RemoteSessions, remoteSessions, sessionPath } from './remote-sessions.ts'
 import type {
@@ -11,15 +12,13 @@ import type {
   RemoteMessage,
   RemotePendingCall,
   RemoteSession,
-  RemoteUsage,
   SentMessage,
-  UsageDimension,
 } from './remote-types.ts'
 import { type RemoteWebhooks, remoteWebhooks } from './remote-webhooks.ts'
 import { type RemoteEvent, type RemoteEventsOptions, sessionEvents } from './session-events.ts'
 
 /** A server of `libero/server`. Every method throws a RemoteProblem if the server refuses or cannot be reached. */
-export interface RemoteClient {
+export interface RemoteClient extends RemoteHost {
   readonly sessions: RemoteSessions
   /** Workflow agents. */
   readonly agents: RemoteAgents
@@ -42,21 +41,6 @@ export interface RemoteClient {
   pending(query?: { readonly session?: string }): Promise<readonly RemotePendingCall[]>
   /** Answers a call as it was shown. Tried once: after a lost connection, `pending` tells whether it counted. */
   answer(call: Pick<RemotePendingCall, 'session' | 'callId' | 'digest'>, answer: RemoteAnswer): Promise<void>
-  /** What the last `days` (default 30) used, by one or two dimensions, default by day. */
-  usage(query?: {
-    readonly by?: UsageDimension | readonly UsageDimension[]
-    readonly days?: number
-  }): Promise<RemoteUsage>
-  /** These lists and objects are as the host of the server tells them. */
-  models(): Promise<unknown>
-  tools(): Promise<unknown>
-  mcp(): Promise<unknown>
-  skills(): Promise<unknown>
-  settings(): Promise<unknown>
-  changeSettings(changes: Readonly<Record<string, unknown>>): Promise<unknown>
-  /** What the rules say about a call. Nothing runs. */
-  explain(call: { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }): Promise<unknown>
-  audit(query?: { readonly limit?: number; readonly session?: string }): Promise<unknown>
   /** Trades the token for a cookie of the page. */
   login(): Promise<void>
   logout(): Promise<void>
@@ -83,12 +67,11 @@ export function createRemoteClient(options: RemoteOptions): RemoteClient {
     (await connection.request<T>({ method: 'GET', path, query, read: readJson }))!
   const post = async (path: string, isRepeatable: boolean): Promise<void> =>
     void (await connection.request({ method: 'POST', path, isRepeatable, read: readNothing }))
-  const list = async (name: string, query?: object): Promise<unknown> =>
-    (await get<Record<string, unknown>>(`/v1/${name}`, query))[name === 'audit' ? 'records' : name]
   const change = <T>(request: Omit<RemoteRequest<T>, 'read'>): Promise<T> =>
     connection.request<T>({ ...request, read: readJson }) as Promise<T>
 
   return {
+    ...remoteHost(json),
     sessions: remoteSessions(connection),
     agents: remoteAgents(json),
     schedules: remoteSchedules(json),
@@ -117,15 +100,6 @@ export function createRemoteClient(options: RemoteOptions): RemoteClient {
       const path = `${sessionPath(session)}/answers/${encodeURIComponent(callId)}`
       await change({ method: 'POST', path, body: { digest, ...answer } })
     },
-    usage: (query) => get('/v1/usage', query),
-    models: () => list('models'),
-    tools: () => list('tools'),
-    mcp: () => list('mcp'),
-    skills: () => list('skills'),
-    settings: () => get('/v1/settings'),
-    changeSettings: (body) => change({ method: 'PATCH', path: '/v1/settings', body, isRepeatable: true }),
-    explain: (body) => change({ method: 'POST', path: '/v1/policy/explain', body, isRepeatable: true }),
-    audit: (query) => list('audit', query),
     login: () => post('/v1/login', true),
     logout: () => post('/v1/logout', true),
     health: async () => void (await connection.request({ method: 'GET', path: '/healthz', read: readNothing })),

@@ -32,6 +32,28 @@ export type {
   RemoteToolRule,
 } from './remote-agent-types.ts'
 export type { RemoteAgents } from './remote-agents.ts'
+export type { RemoteHost } from './remote-host.ts'
+export type {
+  RemoteAbout,
+  RemoteAuditQuery,
+  RemoteAuditRecord,
+  RemoteConfinement,
+  RemoteExplanation,
+  RemoteGrant,
+  RemoteMcpServer,
+  RemoteMcpTest,
+  RemoteMode,
+  RemoteModel,
+  RemotePolicyCase,
+  RemotePolicyResults,
+  RemotePolicyTest,
+  RemoteProvider,
+  RemoteRuleEntry,
+  RemoteRuleSettings,
+  RemoteRules,
+  RemoteSkill,
+  RemoteTool,
+} from './remote-host-types.ts'
 export { RemoteProblem } from './remote-problem.ts'
 export type { RemoteSchedules } from './remote-schedules.ts'
 export type { RemoteSessions } from './remote-sessions.ts'

@@ -109,3 +109,60 @@ test('WB35 every route about agents, schedules and webhooks has a method of the 
   await webhooks.delete(kept.id)
   expect(missedOf(taken, /^\/v1\/(agents|agent-settings|schedules|definitions|webhooks)\b/)).toEqual([])
 })
+
+test('WB41 every route about the host has a method of the client; what the host lacks is named by about and refused', async () => {
+  const told: unknown[] = []
+  const heard =
+    <T>(answer: T) =>
+    async (...given: readonly unknown[]): Promise<T> => {
+      told.push(given[0])
+      return answer
+    }
+  const explanation = { verdict: 'ask', by: 'mode', why: 'x' }
+  const about: ServerAbout = {
+    ...{ mcp: heard([]), explain: heard(explanation), testPolicy: heard({ results: [], passed: 0, failed: 0 }) },
+    ...{ rules: heard({ mode: 'ask', rules: [] }), grants: heard([]), revokeGrant: async (id) => id === 'g' },
+    ...{ audit: heard({ records: [], next: 'n' }), mcpLogin: heard({ url: 'https://a.example' }) },
+    ...{ mcpLogout: heard({ removed: 1, revoked: 0 }), mcpTest: heard({ name: 'm', isOk: true, tools: [] }) },
+    ...{ providers: heard([]), setKey: heard(undefined), deleteKey: async (name) => name === 'p' },
+    place: async ({ user }) => ({ host: `of ${user}` }),
+  }
+  const { client, taken } = await walked([], { about })
+  const { offers, ...facts } = await client.about()
+  expect(offers).toEqual([...Object.keys(about).filter((name) => name !== 'place'), 'agents'].sort())
+  expect(facts).toEqual({
+    ...{ version: expect.any(String), user: 'user', host: 'of user' },
+    scopes: ['read', 'send', 'answer', 'admin'],
+  })
+  const shell = { tool: 'shell', input: { command: 'ls' }, mode: 'yolo' } as const
+  expect(await client.explain(shell)).toEqual(explanation)
+  await client.testPolicy({ rules: { deny: ['net'] }, cases: [{ ...shell, expect: 'deny' }] })
+  expect(told).toEqual([shell, { rules: { deny: ['net'] }, cases: [{ ...shell, expect: 'deny' }] }])
+  await Promise.all([client.rules(), client.grants(), client.mcp(), client.providers(), client.revokeGrant('g')])
+  await expect(client.revokeGrant('h')).rejects.toMatchObject({ status: 404, code: 'no_grant' })
+  const query = { limit: 3, session: 's', tool: 't', decision: 'deny', text: 'x', cursor: 'n' } as const
+  expect(await client.audit({ ...query, days: 2 })).toEqual({ records: [], next: 'n' })
+  expect(told.at(-1)).toEqual({ ...query, since: expect.any(Number) })
+  expect(await client.mcpLogin('a/b')).toEqual({ url: 'https://a.example' })
+  expect([await client.mcpLogout('a/b'), await client.mcpTest('a/b')]).toHaveLength(2)
+  expect(told.slice(-3)).toEqual(['a/b', 'a/b', 'a/b'])
+  await client.setKey('p', 'key', { check: true })
+  expect(told.at(-1)).toEqual({ provider: 'p', key: 'key', check: true })
+  await client.deleteKey('p')
+  await expect(client.deleteKey('q')).rejects.toMatchObject({ code: 'no_credential' })
+  expect(missedOf(taken, /^\/v1\/(about|policy|rules|grants|audit|mcp|providers|credentials)\b/)).toEqual([])
+  await expect(client.models()).rejects.toMatchObject({ status: 501, code: 'not_offered' })
+})
+
+test('WB41 a caller with scopes sees those, and may not write keys or read grants', async () => {
+  const { send } = await startServer({
+    about: { providers: async () => [], setKey: async () => {}, grants: async () => [] },
+    auth: { verify: () => ({ user: 'ann', tenant: 'acme', scopes: ['read'] }) },
+  })
+  expect((await send('GET', '/v1/about')).body).toMatchObject({ user: 'ann', tenant: 'acme', scopes: ['read'] })
+  expect((await send('GET', '/v1/providers')).status).toBe(200)
+  for (const [method, path] of [['GET', '/v1/grants'] as const, ['GET', '/v1/audit'] as const])
+    expect((await send(method, path)).status).toBe(403)
+  expect((await send('PUT', '/v1/credentials/p', { key: 'k' })).status).toBe(403)
+  expect((await send('POST', '/v1/mcp/x/login')).status).toBe(403)
+})

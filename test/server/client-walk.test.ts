@@ -78,8 +78,6 @@ test('SV42 every route about sessions and the host has a method of the client, a
   expect([await client.mcp(), await client.skills()]).toEqual([[], ['s']])
   expect(await client.settings()).toEqual({ mode: 'ask' })
   expect(await client.changeSettings({ mode: 'plan' })).toEqual({ mode: 'plan' })
-  expect(await client.explain({ tool: 'shell', input: { command: 'ls' } })).toEqual({ verdict: 'allow' })
-  expect(await client.audit({ limit: 3, session: 'walk' })).toEqual([{ limit: 3, session: 'walk' }])
   const page = (await client.request('GET', '/v1/sessions/walk/events', { query: { limit: 2 } })) as { next: number }
   expect(page.next).toBe(2)
 
@@ -166,8 +164,6 @@ async function walkedServer() {
       skills: async () => ['s'],
       settings: async () => ({ mode: 'ask' }),
       changeSettings: async (changes) => changes,
-      explain: async () => ({ verdict: 'allow' }),
-      audit: async (query) => [query],
     },
   })
   const { url } = await listen(server.fetch)

@@ -14,6 +14,7 @@ import type { RunValues } from '../commands/run.ts'
 import type { ServeValues } from '../commands/serve.ts'
 import { loadConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
+import { createServedLogins } from '../mcp/served-logins.ts'
 import { openAgent } from '../run/open-agent.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import { isAgentId, isOwnSession } from '../sessions/session-id.ts'
@@ -68,6 +69,9 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
     }
   }
 
+  const here: Io = Object.create(io, { cwd: { value: cwd } })
+  const logins = createServedLogins(here, flags.mcp ? { mcp: flags.mcp } : {})
+  const closing = new AbortController()
   const server = createServer({
     store,
     auth: { token },
@@ -77,7 +81,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
         : servedSession(request, { values: flags, io, cwd, store, notify }),
     authorityFor: async () => authority,
     workflowFor: async () => keepingSettings(await asProblem(agents), io),
-    about: aboutHere(flags, { io, cwd }),
+    about: aboutHere(flags, { io, cwd, logins, closing: closing.signal }),
     drafts: textDrafts(join(io.home, 'drafts')),
     allowedHosts: [...loopback, ...hosts],
     allowedOrigins,
@@ -98,6 +102,8 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
         .catch((cause) => onError(new Error('the agents of libero agents cannot be served', { cause })))
     },
     async close() {
+      closing.abort()
+      logins.close()
       await Promise.all([server.close(), opening?.then((opened) => opened.close()).catch(() => {})])
       await authority.close()
       await store.close?.()

@@ -4,12 +4,15 @@ import { agentSettingsRoutes } from './agent-settings.ts'
 import { agentWorkRoutes } from './agent-work.ts'
 import { agentRoutes } from './agents.ts'
 import { chatRoutes } from './chat.ts'
+import { credentialRoutes } from './credentials.ts'
 import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
 import { loginRoutes } from './login.ts'
+import { mcpRoutes } from './mcp.ts'
 import { messageRoutes } from './messages.ts'
 import { openAIRoutes } from './openai.ts'
 import { pendingRoutes } from './pending.ts'
+import { policyRoutes } from './policy.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionContentRoutes } from './session-content.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -30,6 +33,9 @@ export const allRoutes: readonly Route[] = [
   ...agentWorkRoutes,
   ...scheduleRoutes,
   ...aboutRoutes,
+  ...mcpRoutes,
+  ...policyRoutes,
+  ...credentialRoutes,
   ...usageRoutes,
   ...webhookRoutes,
   ...chatRoutes,
