@@ -1,6 +1,10 @@
 import { Connection, type RemoteOptions, type RemoteRequest } from './connection.ts'
 import { type FollowOptions, follow } from './follow.ts'
+import { jsonRequests } from './json-requests.ts'
 import { readJson, readNothing, readText } from './read-answer.ts'
+import { type RemoteAgents, remoteAgents } from './remote-agents.ts'
+import { type RemoteHost, remoteHost } from './remote-host.ts'
+import { type RemoteSchedules, remoteSchedules } from './remote-schedules.ts'
 import { type RemoteSessions, remoteSessions, sessionPath } from './remote-sessions.ts'
 import type {
   RemoteAnswer,
@@ -8,15 +12,18 @@ import type {
   RemoteMessage,
   RemotePendingCall,
   RemoteSession,
-  RemoteUsage,
   SentMessage,
-  UsageDimension,
 } from './remote-types.ts'
+import { type RemoteWebhooks, remoteWebhooks } from './remote-webhooks.ts'
 import { type RemoteEvent, type RemoteEventsOptions, sessionEvents } from './session-events.ts'
 
 /** A server of `libero/server`. Every method throws a RemoteProblem if the server refuses or cannot be reached. */
-export interface RemoteClient {
+export interface RemoteClient extends RemoteHost {
   readonly sessions: RemoteSessions
+  /** Workflow agents. */
+  readonly agents: RemoteAgents
+  readonly schedules: RemoteSchedules
+  readonly webhooks: RemoteWebhooks
   /** Stores a message. It is sent again after a lost connection, with the same key, so that it is one message. */
   send(id: string, message: RemoteMessage | string): Promise<SentMessage>
   /** Stops the run under way. The log says when it has stopped. */
@@ -34,21 +41,6 @@ export interface RemoteClient {
   pending(query?: { readonly session?: string }): Promise<readonly RemotePendingCall[]>
   /** Answers a call as it was shown. Tried once: after a lost connection, `pending` tells whether it counted. */
   answer(call: Pick<RemotePendingCall, 'session' | 'callId' | 'digest'>, answer: RemoteAnswer): Promise<void>
-  /** What the last `days` (default 30) used, by one or two dimensions, default by day. */
-  usage(query?: {
-    readonly by?: UsageDimension | readonly UsageDimension[]
-    readonly days?: number
-  }): Promise<RemoteUsage>
-  /** These lists and objects are as the host of the server tells them. */
-  models(): Promise<unknown>
-  tools(): Promise<unknown>
-  mcp(): Promise<unknown>
-  skills(): Promise<unknown>
-  settings(): Promise<unknown>
-  changeSettings(changes: Readonly<Record<string, unknown>>): Promise<unknown>
-  /** What the rules say about a call. Nothing runs. */
-  explain(call: { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }): Promise<unknown>
-  audit(query?: { readonly limit?: number; readonly session?: string }): Promise<unknown>
   /** Trades the token for a cookie of the page. */
   login(): Promise<void>
   logout(): Promise<void>
@@ -59,7 +51,7 @@ export interface RemoteClient {
   metrics(): Promise<string>
   /** The OpenAPI document of all routes. */
   openApi(): Promise<Readonly<Record<string, unknown>>>
-  /** Any other route, such as those of workflows and webhooks: resolves with its JSON. */
+  /** Any other route, such as those of the chat adapters: resolves with its JSON. */
   request(
     method: RemoteRequest<unknown>['method'],
     path: string,
@@ -70,17 +62,20 @@ export interface RemoteClient {
 /** A client for a server of `libero/server`, in a browser or anywhere else. Opens nothing until it is used. */
 export function createRemoteClient(options: RemoteOptions): RemoteClient {
   const connection = new Connection(options)
+  const json = jsonRequests(connection)
   const get = async <T>(path: string, query?: object): Promise<T> =>
     (await connection.request<T>({ method: 'GET', path, query, read: readJson }))!
   const post = async (path: string, isRepeatable: boolean): Promise<void> =>
     void (await connection.request({ method: 'POST', path, isRepeatable, read: readNothing }))
-  const list = async (name: string, query?: object): Promise<unknown> =>
-    (await get<Record<string, unknown>>(`/v1/${name}`, query))[name === 'audit' ? 'records' : name]
   const change = <T>(request: Omit<RemoteRequest<T>, 'read'>): Promise<T> =>
     connection.request<T>({ ...request, read: readJson }) as Promise<T>
 
   return {
+    ...remoteHost(json),
     sessions: remoteSessions(connection),
+    agents: remoteAgents(json),
+    schedules: remoteSchedules(json),
+    webhooks: remoteWebhooks(json),
     send(id, message) {
       const given = typeof message === 'string' ? { content: message } : message
       const { key = crypto.randomUUID(), waitSeconds, signal, ...body } = given
@@ -105,15 +100,6 @@ export function createRemoteClient(options: RemoteOptions): RemoteClient {
       const path = `${sessionPath(session)}/answers/${encodeURIComponent(callId)}`
       await change({ method: 'POST', path, body: { digest, ...answer } })
     },
-    usage: (query) => get('/v1/usage', query),
-    models: () => list('models'),
-    tools: () => list('tools'),
-    mcp: () => list('mcp'),
-    skills: () => list('skills'),
-    settings: () => get('/v1/settings'),
-    changeSettings: (body) => change({ method: 'PATCH', path: '/v1/settings', body, isRepeatable: true }),
-    explain: (body) => change({ method: 'POST', path: '/v1/policy/explain', body, isRepeatable: true }),
-    audit: (query) => list('audit', query),
     login: () => post('/v1/login', true),
     logout: () => post('/v1/logout', true),
     health: async () => void (await connection.request({ method: 'GET', path: '/healthz', read: readNothing })),

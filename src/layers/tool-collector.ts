@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Effect, ToolOrigin } from '../core/authority.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
-import type { ToolDef } from '../core/tool.ts'
+import type { JsonSchema, ToolDef } from '../core/tool.ts'
 import { wholeTool } from '../core/tool.ts'
 import { parseTool } from '../core/toolbox.ts'
 import type { SourceFiles } from '../platform/source-files.ts'
@@ -116,6 +116,9 @@ export interface ToolListing {
   readonly path?: string
   readonly digest?: string
   readonly state: ToolState
+  /** What the model reads of it; absent if it could not be loaded. */
+  readonly description?: string
+  readonly inputSchema?: JsonSchema
   /** Its declared effects; absent if they depend on the input, are not declared, or are not trusted. */
   readonly effects?: readonly Effect[]
   readonly shadows?: readonly ToolOrigin[]
@@ -156,11 +159,14 @@ export function byName(items: readonly ToolItem[]): [string, ToolItem[]][] {
 export function listingOf(item: ToolItem, items: readonly ToolItem[]): ToolListing {
   const { name, origin, state, diagnostic, tool, loaded } = item
   const effects = origin.layer === 'project' ? undefined : (tool ?? loaded?.contract)?.effects
+  const { description, inputSchema } = tool?.spec ?? loaded?.contract ?? {}
   const shadows = state === 'active' ? items.filter((other) => other.name === name && other.state === 'shadowed') : []
   return {
     name,
     ...origin,
     state,
+    ...(description !== undefined && { description }),
+    ...(inputSchema && { inputSchema }),
     ...(Array.isArray(effects) && { effects }),
     ...(shadows.length > 0 && { shadows: shadows.map((other) => other.origin) }),
     ...(diagnostic !== undefined && { diagnostic }),

@@ -50,16 +50,22 @@ function toolsOf({ toolId, tools }: PluginDefinition, setup: PluginSetup): reado
 /** The authority's rules for the tools of these plugins: the defaults of the plugin, and those of its entry. */
 export function approvalsOf(plugins: readonly SetUpPlugin[]): Record<string, PluginApproval> {
   const rules: Record<string, PluginApproval> = {}
-  for (const { plugin, setup, tools } of plugins) {
-    const names = [...tools.map(({ spec }) => spec.name), ...Object.keys(plugin.llmToolSchemas ?? {})]
+  for (const one of plugins) {
+    const { plugin, setup } = one
     const { approval, timeoutMs } = setup.entry
-    for (const name of names) {
+    for (const name of toolNamesOf(one)) {
       const rule = joinApprovals(timeoutMs === undefined ? {} : { timeoutMs }, plugin.defaultApproval?.[name], approval)
       if (Object.keys(rule).length > 0) rules[name] = rule
     }
   }
   return rules
 }
+
+/** The names of a plugin's tools, in either form. */
+export const toolNamesOf = ({ plugin, tools }: SetUpPlugin): readonly string[] => [
+  ...tools.map(({ spec }) => spec.name),
+  ...Object.keys(plugin.llmToolSchemas ?? {}),
+]
 
 /** The later rule counts, field by field, but deny patterns of all rules stay. */
 export function joinApprovals(...rules: readonly (PluginApproval | undefined)[]): PluginApproval {

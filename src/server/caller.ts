@@ -70,9 +70,14 @@ function unauthenticated(): Problem {
   })
 }
 
-/** Throws unless the caller has the scope. `admin` includes all others. */
-export function requireScope({ scopes = allScopes }: Caller, scope: Scope): void {
-  if (!scopes.includes(scope) && !scopes.includes('admin'))
+/** Whether the caller has the scope. `admin` includes all others. */
+export const hasScope = ({ scopes = allScopes }: Caller, scope: Scope): boolean =>
+  scopes.includes(scope) || scopes.includes('admin')
+
+/** Throws unless the caller has the scope. */
+export function requireScope(caller: Caller, scope: Scope): void {
+  const { scopes = allScopes } = caller
+  if (!hasScope(caller, scope))
     throw new Problem(
       403,
       'scope_missing',

@@ -111,7 +111,11 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof SessionParkedError) return new Problem(409, 'parked', parkedText)
   if (error instanceof CodedError && error.code === 'InteractionAlreadyAnswered') return answeredBefore()
   if (error instanceof CodedError)
-    return new Problem(409, error.code.replace(/[a-z](?=[A-Z])/g, '$&_').toLowerCase(), error.sentence)
+    return new Problem(
+      error.class === 'Validation' ? 422 : 409,
+      error.code.replace(/[a-z](?=[A-Z])/g, '$&_').toLowerCase(),
+      error.sentence,
+    )
   if (error instanceof StoreError) return storeProblem(error)
   return undefined
 }

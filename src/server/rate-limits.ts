@@ -6,7 +6,7 @@ export interface ServerLimits {
   readonly bodyBytes: number
   /** Event streams per tenant. Default 100; 10,000 on a server for one user. */
   readonly streams: number
-  /** Runs under way per tenant; further ones wait for their turn. Default 20. */
+  /** Runs under way per tenant; further ones wait for their turn, and further messages to workflow agents are refused. Default 20. */
   readonly runs: number
   /** Runs that may wait for their turn, per tenant. Default 200. */
   readonly waitingRuns: number
@@ -29,11 +29,13 @@ export function limitsOf(given: Partial<ServerLimits> = {}, isForOneUser: boolea
   return limits
 }
 
-/** Counts messages and streams by the name of a tenant or user. */
+/** Counts messages, streams and agents at work by the name of a tenant or user. */
 export class RateLimits {
   readonly #limits: ServerLimits
   readonly #now: () => number
   readonly #streams = new Map<string, number>()
+  /** The agents at work of each tenant, and how many messages each works on. */
+  readonly #working = new Map<string, Map<string, number>>()
   /** The times of the messages of the last minute. */
   readonly #messages = new Map<string, number[]>()
 
@@ -86,6 +88,33 @@ export class RateLimits {
       const left = (this.#streams.get(tenant) ?? 1) - 1
       if (left > 0) this.#streams.set(tenant, left)
       else this.#streams.delete(tenant)
+    }
+  }
+
+  /** Throws if an agent of the tenant cannot begin to work, as so many do. */
+  checkWork(tenant: string, agentId = ''): Map<string, number> {
+    const { runs } = this.#limits
+    const working = this.#working.get(tenant) ?? new Map<string, number>()
+    if (working.size >= runs && !working.has(agentId))
+      throw new Problem(
+        429,
+        'too_many_runs',
+        `${runs} of your agents are at work; send this when one is done`,
+        retryAfter(10),
+      )
+    return working
+  }
+
+  /** Counts the work of an agent on a message until the returned function is called. Throws as `checkWork` does. */
+  beginWork(tenant: string, agentId: string): () => void {
+    const working = this.checkWork(tenant, agentId)
+    this.#working.set(tenant, working)
+    working.set(agentId, (working.get(agentId) ?? 0) + 1)
+    return () => {
+      const left = working.get(agentId)! - 1
+      if (left > 0) working.set(agentId, left)
+      else working.delete(agentId)
+      if (working.size === 0) this.#working.delete(tenant)
     }
   }
 

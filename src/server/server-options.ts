@@ -1,3 +1,5 @@
+import type { AuthoritySettings, SecurityMode } from '../authority/rules/settings.ts'
+import type { Verdict } from '../core/authority.ts'
 import type { Clock } from '../core/clock.ts'
 import type { SessionStore, SessionSummary } from '../core/store.ts'
 import type { JoinRun } from '../events/runs-elsewhere.ts'
@@ -56,9 +58,54 @@ export interface ServerAbout {
   readonly settings?: (caller: Caller) => Promise<unknown>
   readonly changeSettings?: (changes: Readonly<Record<string, unknown>>, caller: Caller) => Promise<unknown>
   /** What the rules say about a call, and why. */
-  readonly explain?: (
-    call: { readonly tool: string; readonly input: Readonly<Record<string, unknown>> },
+  readonly explain?: (call: PolicyCase, caller: Caller) => Promise<unknown>
+  readonly testPolicy?: (test: PolicyTest, caller: Caller) => Promise<unknown>
+  readonly rules?: (caller: Caller) => Promise<unknown>
+  readonly grants?: (caller: Caller) => Promise<unknown>
+  /** False if there was no such grant. */
+  readonly revokeGrant?: (id: string, caller: Caller) => Promise<boolean>
+  /** Newest first. */
+  readonly audit?: (
+    query: AuditQuery,
     caller: Caller,
-  ) => Promise<unknown>
-  readonly audit?: (query: { readonly limit: number; readonly session?: string }, caller: Caller) => Promise<unknown>
+  ) => Promise<{ readonly records: readonly unknown[]; readonly next?: string }>
+  /** Gives the address to open. What `mcp` tells of the server says when it is done. */
+  readonly mcpLogin?: (name: string, caller: Caller) => Promise<{ readonly url: string }>
+  readonly mcpLogout?: (name: string, caller: Caller) => Promise<{ readonly removed: number; readonly revoked: number }>
+  readonly mcpTest?: (name: string, caller: Caller) => Promise<unknown>
+  /** Keys are left out. */
+  readonly providers?: (caller: Caller) => Promise<unknown>
+  readonly setKey?: (
+    given: { readonly provider: string; readonly key: string; readonly check: boolean },
+    caller: Caller,
+  ) => Promise<void>
+  /** False if nothing was stored. */
+  readonly deleteKey?: (provider: string, caller: Caller) => Promise<boolean>
+  /** The name of the machine, and the folder of sessions without one, as far as the caller may know them. */
+  readonly place?: (caller: Caller) => Promise<{ readonly host?: string; readonly folder?: string }>
+}
+
+/** A call to be explained. */
+export interface PolicyCase {
+  readonly tool: string
+  readonly input: Readonly<Record<string, unknown>>
+  readonly mode?: SecurityMode
+}
+
+/** Calls to be explained, by the rules in force or by others. */
+export interface PolicyTest {
+  readonly rules?: AuthoritySettings
+  readonly cases: readonly (PolicyCase & { readonly expect?: Verdict })[]
+}
+
+/** Which records of the audit. */
+export interface AuditQuery {
+  readonly limit: number
+  readonly session?: string
+  readonly tool?: string
+  readonly decision?: Verdict
+  readonly text?: string
+  /** In milliseconds since 1970. */
+  readonly since: number
+  readonly cursor?: string
 }

@@ -16,9 +16,10 @@ interface AgentNames {
 export function agentDetails(note: unknown, { title, tags = [] }: SessionDetails): SessionDetails {
   const { definitionId, name, isSubAgent, closed } = note as AgentNote
   const kind = closed ? 'closed agent' : 'agent'
+  const others = tags.filter((tag) => !tag.startsWith('name:')) // the agent may have been renamed
   return readableDetails({
     kind: isSubAgent ? 'sub-agent' : kind,
-    tags: [...tags, ...agentTags({ definitionId, name })],
+    tags: [...others, ...agentTags({ definitionId, name })],
     ...(!title && name !== undefined && { title: name }),
   })
 }

@@ -5,8 +5,10 @@ import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
 import { createSession, loadSession } from '../sessions/session.ts'
 import { appendOverRuns, cancelAgent } from './agent/cancel-agent.ts'
+import { checkAgent } from './agent/engine.ts'
 import { LiveAgent, type LiveAgentOptions } from './agent/live-agent.ts'
 import { closedMessage, instanceEntry, noteOf, unknownAgentMessage } from './agent-instance.ts'
+import { type AgentChange, changedInstance } from './agent-settings.ts'
 import { type AgentInstance, resultDurationOf } from './definitions/definition.ts'
 import { Directory, readSubAgent } from './directory.ts'
 import { removeSchedulesOf } from './schedules/schedule-book.ts'
@@ -187,6 +189,23 @@ export class OpenAgents {
   async loaded(): Promise<readonly LiveAgent[]> {
     const all = await Promise.allSettled([...this.#loaded.values()].map(({ loading }) => loading))
     return all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  }
+
+  /** Changes the name and settings of an agent. */
+  update(agentId: string, change: AgentChange): Promise<AgentInstance> {
+    return this.useForWork(agentId, async (agent) => {
+      const { dependencies } = this.#options
+      await agent.writer.exclusively(async () => {
+        if (agent.running) throw new Error(`agent "${agentId}" is at work; stop it, or change it when it is done`)
+        const definition = dependencies.definition(agent.instance.definitionId)
+        const instance = changedInstance(definition, agent.instance, change)
+        await checkAgent(dependencies, instance)
+        const title = change.name ? [{ type: 'details', title: change.name } as const] : []
+        const note = instanceEntry(noteOf(instance))
+        await agent.writer.withLease(() => agent.session.log.append(note, ...title))
+      })
+      return agent.instance
+    })
   }
 
   /** Closes an agent. Calls at the same time share one promise. */

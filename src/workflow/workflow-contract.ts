@@ -23,6 +23,7 @@ import type { SkillsConfig } from '../skills/skill.ts'
 import type { SnapshotOptions } from '../snapshots/file-history.ts'
 import type { RollbackPlan, RollbackResult } from '../snapshots/file-snapshots.ts'
 import type { PendingApproval } from './agent/pending-calls.ts'
+import type { AgentChange, AgentSettings } from './agent-settings.ts'
 import type { AgentDefinition, AgentInstance, AgentSummary, InstanceConfig } from './definitions/definition.ts'
 import type { EventListener, UpdateListener } from './listeners.ts'
 
@@ -86,6 +87,13 @@ export interface Workflow {
     options?: MessageOptions,
   ): Promise<AgentInstanceLatestStatus>
   getAgent(agentId: string): Promise<AgentInstance | undefined>
+  /** What a person may change about an agent. */
+  getAgentSettings(agentId: string): Promise<AgentSettings>
+  /**
+   * Changes the name and settings of an agent, from its next message on. Rejects while it is at work, and if a setting is
+   * wrong.
+   */
+  updateAgent(agentId: string, change: AgentChange): Promise<AgentInstance>
   /** One page of the open agents, the last changed first; with sub-agents and closed ones only if asked for. */
   listAgents(
     query?: Pick<SessionQuery, 'status' | 'tenant' | 'limit' | 'cursor'> & {

@@ -16,7 +16,7 @@ import { createVectorIndexes } from '../plugins/wiki/vector-search.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
 import { FileHistory } from '../snapshots/file-history.ts'
 import { cancelAgent } from './agent/cancel-agent.ts'
-import { checkAgent } from './agent/engine.ts'
+import { agentSettings, checkAgent } from './agent/engine.ts'
 import { checkHandlers, handlerOf } from './agent/handler-run.ts'
 import { newInstance, takenIdMessage } from './agent-instance.ts'
 import { BackgroundWork } from './background-work.ts'
@@ -164,6 +164,8 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     createAgent: create,
     sendMsgToAgent: send,
     getAgent: (agentId) => agents.find(agentId),
+    getAgentSettings: async (agentId) => agentSettings(dependencies, await agents.use(agentId, (one) => one.instance)),
+    updateAgent: (agentId, change) => agents.update(agentId, change),
     listAgents: (wanted) => agents.list(wanted),
     getStatus: async (agentId) => (await agents.read(agentId)).status,
     getMessageIds: async (agentId) => (await agents.read(agentId)).messages.map(({ id }) => id),

@@ -169,6 +169,12 @@ const cases: () => { readonly [Key in keyof Required<Config>]: Case } = () => ({
     check: (seen) => expect(toolResult(seen)).toContain('no-such-wiki'),
     except: { commands: ['run', 'rpc', 'mcp-serve', 'serve'], says: 'no other command has tools for them' },
   },
+  agents: {
+    config: { mode: 'yolo', agents: { approval: { 'web-fetch': { mode: 'confirm' } }, retry: { maxAttempts: 0 } } },
+    replies: fetches,
+    check: ({ requests }) => expect(requests).toHaveLength(1),
+    except: { commands: ['run', 'rpc', 'mcp-serve', 'serve'], says: 'other commands have allow, ask and deny' },
+  },
   mode: { config: { mode: 'plan' }, replies: changes, check: (seen) => expect(toolResult(seen)).toContain('plan') },
   allow: {
     config: { mode: 'ask', allow: ['net'] },

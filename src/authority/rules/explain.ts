@@ -1,11 +1,15 @@
 import type { DecidedBy, Effect, Verdict } from '../../core/authority.ts'
 import type { Confinement, SandboxSupport } from '../../core/execution.ts'
+import { effectsOf } from '../../core/prepared-call.ts'
+import type { ToolDef } from '../../core/tool.ts'
+import type { FileLocation } from '../../platform/files-of.ts'
 import { shellFacts } from '../../shell/shell-facts.ts'
 import type { ShellLocation } from '../../shell/shell-location.ts'
 import { type ReadLine, withReader } from '../../shell/shell-reader.ts'
 import { decide } from '../decide.ts'
 import type { DecisionContext } from '../decision-context.ts'
 import { factsOf, type JudgedCall, shellCall } from '../judged-call.ts'
+import { prepareCall } from '../prepare-call.ts'
 import { patternsIn } from './patterns.ts'
 import { createProtection } from './protected-paths.ts'
 import { resolveSettings, type SettingsLayers } from './settings.ts'
@@ -45,20 +49,42 @@ export function explainCommand(
   return withReader((read) => explainLine(command, options, read))
 }
 
+type ExplainOptions = Parameters<typeof explainCommand>[1]
+
 /** The same with a reader that serves many lines. */
-export async function explainLine(
-  command: string,
-  { layers, location, own = [], sandbox }: Parameters<typeof explainCommand>[1],
+export async function explainLine(command: string, options: ExplainOptions, read: ReadLine): Promise<Explanation> {
+  return explainIn(shellCall(command, shellFacts(await read(command), options.location)), options)
+}
+
+/** Explains the decision about a call of any tool, and gives the key that its rules are matched with. Nothing runs. */
+export async function explainCall(
+  { tool, input }: { readonly tool: ToolDef; readonly input: Readonly<Record<string, unknown>> },
+  options: ExplainOptions & {
+    /** Where links of files that the tool touches are followed. Default: paths are judged by name. */
+    readonly files?: FileLocation
+  },
   read: ReadLine,
+): Promise<Explanation & { readonly key: string }> {
+  const { root, isTrusted } = options.location
+  const { files } = options
+  const sandbox = async (): Promise<SandboxSupport> => options.sandbox ?? { profiles: [] }
+  const workspace = { root, isTrusted, sandbox, ...(files && { location: files }) }
+  const call = await prepareCall({ tool, input, effects: effectsOf(tool, input) }, workspace, async (line) =>
+    read(line),
+  )
+  return { ...(await explainIn(call, options)), key: call.key }
+}
+
+async function explainIn(
+  call: JudgedCall,
+  { layers, location, own = [], sandbox }: ExplainOptions,
 ): Promise<Explanation> {
   const { mode, rules, tools } = resolveSettings(layers, location.home === undefined ? {} : { home: location.home })
-  const shell = shellFacts(await read(command), location)
-  const call = shellCall(command, shell)
   return explain(call, {
     mode,
     rules,
     root: location.root,
-    patterns: await patternsIn(call, tools.shell ?? {}),
+    patterns: await patternsIn(call, tools[call.tool] ?? {}),
     protect: createProtection({ ...location, own }),
     own,
     ...(sandbox && { sandbox }),

@@ -49,18 +49,23 @@ async function loadIfThere(path: string, layer: RuleLayer): Promise<AuthoritySet
   if (text === undefined) return undefined
   const settings = parseJson(text, path)
   try {
-    checkSettings(settings, layer)
-    // Checks its rules and patterns alone; whether the mode for an allowlist is set depends on the other layers.
-    resolveSettings({ [layer]: { ...settings, mode: 'allowlist' } })
-    const failures = await testPolicy(settings, layer)
-    if (failures.length > 0) throw new CodedError('Validation/RuleTestFailed', failures.map(describeFailure).join('; '))
-    return settings
+    return await checkRules(settings, layer)
   } catch (error) {
     // Very deep nesting overflows the stack.
     if (error instanceof RangeError) throw refused(path, 'it is nested too deeply', 'InvalidSettingsFile')
     if (!(error instanceof CodedError)) throw error
     throw refused(path, error.sentence, error.code)
   }
+}
+
+/** The settings of a layer, if they are right and its rules pass their own examples. */
+export async function checkRules(settings: unknown, layer: RuleLayer): Promise<AuthoritySettings> {
+  checkSettings(settings, layer)
+  // Checks its rules and patterns alone; whether the mode for an allowlist is set depends on the other layers.
+  resolveSettings({ [layer]: { ...settings, mode: 'allowlist' } })
+  const failures = await testPolicy(settings, layer)
+  if (failures.length > 0) throw new CodedError('Validation/RuleTestFailed', failures.map(describeFailure).join('; '))
+  return settings
 }
 
 const mostBytes = 1_000_000

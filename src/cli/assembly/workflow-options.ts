@@ -12,6 +12,7 @@ export function workflowOptions({ authority, execution, skills, servers, thinkin
     mcpConnector: servers?.options.mcpConnector ?? userConnector(io.home, config),
     ...(skills && { skills }),
     ...(thinking && { thinking }),
+    ...(config.agents && { settings: config.agents }),
     ...(config.withoutTools && { withoutTools: config.withoutTools }),
   } satisfies Partial<WorkflowOptions>
 }

@@ -143,7 +143,9 @@ export async function readAudit(folder: string, filter: AuditFilter = {}): Promi
     throw new CliError(`the audit in ${folder} cannot be read (${codeOf(error)}); check who owns that folder`)
   })
   const found: StoredRecord[] = []
-  for (const name of names.filter((one) => one.endsWith('.jsonl')))
+  // A process begins a new file each day, named by it.
+  const firstDay = filter.since === undefined ? '' : new Date(filter.since - 86_400_000).toISOString().slice(0, 10)
+  for (const name of names.filter((one) => one.endsWith('.jsonl') && one >= firstDay))
     found.push(...(await recordsOf(join(folder, name))).filter(({ at }) => at >= since))
   return matching(found, filter).sort((a, b) => compare(a.at, b.at) || a.seq - b.seq)
 }

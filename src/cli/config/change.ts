@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
+import { messageOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { writeFileAtomic } from '../../platform/files.ts'
 import { withLock } from '../../platform/lock.ts'
@@ -124,6 +125,12 @@ async function checkMeaning(
   if (key === 'mcpServers') {
     const { checkEntry } = await import('../mcp/server-entry.ts')
     for (const [name, entry] of Object.entries(config.mcpServers ?? {})) checkEntry(name, entry, { file: path })
+  }
+  if (key === 'agents' && config.agents) {
+    const { checkSettings } = await import('../../workflow/check-options.ts')
+    await checkSettings(config.agents).catch((error: unknown) => {
+      throw new CliError(`the agents' settings in ${path} are wrong: ${fullyVisible(messageOf(error))}`)
+    })
   }
   if (key === 'provider' && config.provider !== undefined) {
     const { requireKnown } = await import('../models/choose-model.ts')

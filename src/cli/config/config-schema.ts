@@ -1,9 +1,12 @@
+import type { ToolRule } from '../../authority/rules/settings.ts'
 import type { JsonSchema } from '../../core/tool.ts'
 import type {
   Config,
+  ConfiguredAgents,
   ConfiguredPrice,
   ConfiguredProvider,
   ConfiguredRetention,
+  ConfiguredRetry,
   ConfiguredSandboxPaths,
   ConfiguredSnapshots,
   ConfiguredTerminal,
@@ -51,6 +54,45 @@ const providerFields: Fields<ConfiguredProvider> = {
     required: ['input', 'output'] satisfies (keyof ConfiguredPrice)[],
     additionalProperties: false,
     description: 'What its models cost, in dollars per million tokens',
+  },
+}
+
+const whole = (description: string): JsonSchema => ({ type: 'integer', minimum: 0, description })
+
+const toolRuleFields: Fields<ToolRule> = {
+  mode: oneOf<ToolRule['mode']>({ auto: true, confirm: true }, 'auto needs no approval, confirm always does'),
+  allowPatterns: texts(
+    'Regular expressions over the JSON of the call: {"tool","parameters"}; a match needs no approval',
+  ),
+  denyPatterns: texts('The same; a match is refused'),
+  timeoutMs: whole('For tools without a time limit of their own; 0: none'),
+}
+
+const retryFields: Fields<ConfiguredRetry> = {
+  maxAttempts: whole('Tries after the first one'),
+  initialDelayMs: whole('The first pause'),
+  maxDelayMs: whole('The longest pause'),
+  backoffMultiplier: { type: 'number', description: 'By how much each pause is longer than the one before' },
+  retryableStatusCodes: {
+    type: 'array',
+    items: { type: 'integer' },
+    description: 'Answers after which it is tried again',
+  },
+  maxRetryAfterMs: whole('If the service asks for a longer pause, the request fails'),
+  maxTotalMs: whole('After this time there is no further try'),
+}
+
+const agentsFields: Fields<ConfiguredAgents> = {
+  approval: {
+    type: 'object',
+    additionalProperties: { type: 'object', properties: toolRuleFields, additionalProperties: false },
+    description: 'Rules by the name of the tool',
+  },
+  retry: {
+    type: 'object',
+    properties: retryFields,
+    additionalProperties: false,
+    description: 'How failed requests to a model are sent again',
   },
 }
 
@@ -191,6 +233,13 @@ export const configFields: Fields<Config> = {
       additionalProperties: false,
     },
     description: 'TiddlyWiki wikis, by name, for the agents of libero agents; no other command has tools for them',
+  },
+  agents: {
+    type: 'object',
+    properties: agentsFields,
+    additionalProperties: false,
+    description:
+      'Approval, time limits and retries of the agents of libero agents; other commands have allow, ask and deny',
   },
   mode: oneOf<Config['mode']>(
     { plan: true, ask: true, allowlist: true, yolo: true },

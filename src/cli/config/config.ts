@@ -1,8 +1,9 @@
 import { lstat, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { AuthoritySettings, SettingsLayers } from '../../authority/rules/settings.ts'
+import type { AuthoritySettings, SettingsLayers, ToolRule } from '../../authority/rules/settings.ts'
 import { codeOf } from '../../core/errors.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
+import type { RetryOptions } from '../../providers/retry.ts'
 import type { ThemeName } from '../../tui/terminal/theme.ts'
 import { effectiveRules, joinRules, refusedRules } from './config-rules.ts'
 import { readConfig } from './read-config.ts'
@@ -46,6 +47,8 @@ export interface Config extends Pick<AuthoritySettings, 'mode' | 'allow' | 'ask'
   readonly terminal?: ConfiguredTerminal
   /** TiddlyWiki wikis for the agents of `libero agents`, by name. */
   readonly wikis?: Readonly<Record<string, ConfiguredWiki>>
+  /** For all agents of `libero agents`. */
+  readonly agents?: ConfiguredAgents
 }
 
 export interface ConfiguredProvider {
@@ -102,6 +105,15 @@ export interface ConfiguredRetention {
   /** Such as `256MB`. */
   readonly auditSize?: string
 }
+
+export interface ConfiguredAgents {
+  /** By the name of the tool. */
+  readonly approval?: Readonly<Record<string, ToolRule>>
+  readonly retry?: ConfiguredRetry
+}
+
+/** How failed requests to a model are sent again. */
+export type ConfiguredRetry = Omit<RetryOptions, 'onRetry' | 'clock' | 'random'>
 
 export interface ConfiguredWiki {
   /** The folder that contains `tiddlywiki.info`. */

@@ -21,6 +21,7 @@ const withMembers: ReadonlySet<ConfigKey> = new Set<ConfigKey>([
   'providers',
   'mcpServers',
   'wikis',
+  'agents',
   'retention',
   'snapshots',
 ])

@@ -81,6 +81,7 @@ const refused: Partial<Record<keyof Config, string>> = {
   toolDisclosure: 'a project must not choose what the model is shown',
   claudeSkills: 'a project must not choose your skills',
   wikis: 'a project must not choose what your agents read and write',
+  agents: 'a project must not choose what your agents may do',
   audit: 'a project must not choose what is recorded',
   sessions: 'a project must not choose where your sessions are stored',
   retention: 'a project must not choose what of yours is deleted',

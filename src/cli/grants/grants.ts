@@ -47,7 +47,17 @@ export async function revoke({ values, words }: Args<{ all?: boolean }>, io: Io)
   return exitCodes.done
 }
 
-const fileOf = ({ home }: Io): GrantFile => createGrantFile(join(home, 'grants.json'))
+/** The approvals that count now, of all projects. */
+export const keptGrants = (io: Pick<Io, 'home'>): Promise<readonly Grant[]> => currentGrants(fileOf(io))
+
+/** Revokes one approval by its id. False if there is none. */
+export async function revokeGrant(id: string, io: Pick<Io, 'home'>): Promise<boolean> {
+  if (!(await keptGrants(io)).some((grant) => grantId(grant) === id)) return false
+  await fileOf(io).change((grants) => grants.filter((grant) => grantId(grant) !== id))
+  return true
+}
+
+const fileOf = ({ home }: Pick<Io, 'home'>): GrantFile => createGrantFile(join(home, 'grants.json'))
 
 async function currentGrants(store: GrantFile): Promise<readonly Grant[]> {
   const grants = createGrants({ clock: systemClock, store })

@@ -26,8 +26,7 @@ export async function logIn(named: string | undefined, options: LoginOptions, io
   const prompter = options['key-stdin'] ? undefined : openPrompter(io)
   try {
     const provider = named === undefined ? await chooseProvider(known, prompter) : requireKnown(named, known)
-    if (provider.dialect === 'none')
-      throw new CliError(`${provider.name} needs no key: libero --provider ${provider.name} "list the files"`)
+    refuseKeyless(provider)
     const path = options.browser
       ? await throughBrowser(provider, prompter, io)
       : await withKey(provider, options, prompter, io)
@@ -38,6 +37,11 @@ export async function logIn(named: string | undefined, options: LoginOptions, io
     prompter?.close()
   }
   return exitCodes.done
+}
+
+/** Throws for a provider that takes no key. */
+export function refuseKeyless({ name, dialect }: KnownProvider): void {
+  if (dialect === 'none') throw new CliError(`${name} needs no key: libero --provider ${name} "list the files"`)
 }
 
 /** Provider names are shorter and do not begin like keys. */
@@ -64,11 +68,8 @@ async function withKey(
   prompter: Prompter | undefined,
   io: Io,
 ): Promise<string> {
-  const key = checkedKey(options['key-stdin'] ? await keyFromStdin(io) : await askKey(provider, prompter))
-  if (options.check) await checkKey(provider, key, io)
-  const store = await openCredentials(io)
-  await store.set(provider.name, { type: 'api_key', key })
-  return store.path
+  const key = options['key-stdin'] ? await keyFromStdin(io) : await askKey(provider, prompter)
+  return storeKey(provider, { key, check: options.check === true }, io)
 }
 
 async function keyFromStdin(io: Io): Promise<string> {
@@ -96,6 +97,19 @@ async function askKey({ name }: KnownProvider, prompter: Prompter | undefined): 
 const nothingStored = (what: string): CliError => new CliError(`${what}, and nothing was stored`, exitCodes.interrupted)
 
 const maxKeyLength = 8192
+
+/** Stores a key, if it is one. With `check` only if the service accepts it. */
+export async function storeKey(
+  provider: KnownProvider,
+  { key: given, check }: { readonly key: string; readonly check: boolean },
+  io: Io,
+): Promise<string> {
+  const key = checkedKey(given)
+  if (check) await checkKey(provider, key, io)
+  const store = await openCredentials(io)
+  await store.set(provider.name, { type: 'api_key', key })
+  return store.path
+}
 
 /** Rejects what cannot be sent in a header. The value itself is not shown. */
 function checkedKey(text: string): string {
@@ -169,7 +183,7 @@ export function keyAsArgument(): UsageError {
 }
 
 /** Where to get a key of a provider. */
-const keyPages: Readonly<Record<string, string>> = {
+export const keyPages: Readonly<Record<string, string>> = {
   anthropic: 'https://console.anthropic.com/settings/keys',
   openai: 'https://platform.openai.com/api-keys',
   openrouter: 'https://openrouter.ai/settings/keys',

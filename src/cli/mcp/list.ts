@@ -27,6 +27,8 @@ interface ListedServer {
   /** Why the server is not used. */
   readonly problem?: string
   readonly login?: string
+  /** Set for a server that a person can log in to, or is logged in to. */
+  readonly isLoggedIn?: boolean
   /** As written, without secrets. */
   readonly entry?: unknown
 }
@@ -67,7 +69,7 @@ function listed(server: ServerEntry, logins: readonly McpCredential[]): ListedSe
     where,
     ...(config && { transport: config.transport }),
     entry: entryWithoutSecrets(entry),
-    ...(login !== undefined && { login }),
+    ...login,
   }
   if (shadowedBy) return { ...same, state: 'shadowed', problem: `the one in ${shadowedBy.where} is used instead` }
   if (isDisabled) return { ...same, state: 'off', problem: 'disabled in its entry' }
@@ -85,12 +87,16 @@ function listedPending({ name, where, why, entry }: PendingServer): ListedServer
   }
 }
 
-function loginOf({ name, config }: ServerEntry, logins: readonly McpCredential[]): string | undefined {
-  if (config?.url === undefined) return undefined
+function loginOf(
+  { name, config }: ServerEntry,
+  logins: readonly McpCredential[],
+): Pick<ListedServer, 'login' | 'isLoggedIn'> {
+  if (config?.url === undefined) return {}
   const { href } = new URL(config.url)
   const login = logins.find((one) => one.name === name && one.server === href)
-  if (login) return `logged in at ${login.issuer}`
-  return config.auth === 'oauth' ? `not logged in; see: libero mcp login ${name}` : undefined
+  if (login) return { login: `logged in at ${login.issuer}`, isLoggedIn: true }
+  if (config.auth !== 'oauth') return {}
+  return { login: `not logged in; see: libero mcp login ${name}`, isLoggedIn: false }
 }
 
 const row = ({ name = '?', transport = '–', from, state }: ListedServer): string[] => [

@@ -54,16 +54,27 @@ function clientOf(values: LoginValues, { env }: Io): McpLoginOptions['client'] {
 
 /** `libero mcp logout`: also for a server that is no longer configured. */
 export async function logOut(name: string | undefined, values: { readonly cwd?: string }, io: Io): Promise<number> {
-  const logins = await createFileMcpCredentialStore(io.home).list()
-  if (name === undefined || !logins.some((login) => login.name === name))
-    requireServer(name, await findServers(values, io))
+  await requireLogin(name, values, io)
   return forgetLogin(name!, io)
 }
 
-/** Deletes every login to a server of that name. */
+/** Throws if there is neither a login nor a server of that name. */
+export async function requireLogin(name: string | undefined, query: { readonly cwd?: string }, io: Io): Promise<void> {
+  const logins = await createFileMcpCredentialStore(io.home).list()
+  if (name === undefined || !logins.some((login) => login.name === name))
+    requireServer(name, await findServers(query, io))
+}
+
+/** Deletes every login to a server of that name, and revokes tokens where the service can do that. */
+export const deleteLogins = (
+  name: string,
+  { home }: Pick<Io, 'home'>,
+): Promise<{ readonly removed: number; readonly revoked: number }> =>
+  logoutMcpServer({ name, transport: 'streamable-http' }, { store: createFileMcpCredentialStore(home) })
+
+/** The same, and says so. */
 export async function forgetLogin(name: string, io: Io): Promise<number> {
-  const store = createFileMcpCredentialStore(io.home)
-  const { removed, revoked } = await logoutMcpServer({ name, transport: 'streamable-http' }, { store })
+  const { removed, revoked } = await deleteLogins(name, io)
   const shown = fullyVisible(name)
   if (removed === 0) io.err(`There was no login to "${shown}"`)
   else

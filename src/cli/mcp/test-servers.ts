@@ -15,7 +15,7 @@ import { connectorFor } from './connector.ts'
 import { findServers, namesNote, requireServer, unopenedNote, usableServers } from './find-servers.ts'
 
 /** The result of connecting to a server. */
-interface TestResult {
+export interface TestResult {
   readonly name: string
   readonly isOk: boolean
   readonly state: McpServer['state']
@@ -67,7 +67,12 @@ export async function testServers({ values, words }: ParsedArgs, io: Io): Promis
   }
 }
 
-async function connectAll(configs: readonly McpServerConfig[], { home }: Io, stop: AbortSignal): Promise<TestResult[]> {
+/** Connects to servers, and disconnects. */
+export async function connectAll(
+  configs: readonly McpServerConfig[],
+  { home }: Pick<Io, 'home'>,
+  stop: AbortSignal,
+): Promise<TestResult[]> {
   const hooks = new Hooks<HookContexts>(hookNames, () => {})
   const durations = new Map<string, number>()
   hooks.hook('mcp:bootstrap:end', ({ name, durationMs }) => void durations.set(name, durationMs))

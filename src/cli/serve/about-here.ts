@@ -1,3 +1,7 @@
+import { hostname } from 'node:os'
+import { isAbsolute, join, relative } from 'node:path'
+import { CredentialsError } from '../../auth/credentials.ts'
+import { OAuthError } from '../../auth/token-endpoint.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { createRedactor } from '../../platform/redact.ts'
 import { Problem } from '../../server/problem.ts'
@@ -6,16 +10,25 @@ import { CliError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import { loadConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
+import type { ServedLogins } from '../mcp/served-logins.ts'
+import type { KnownProvider } from '../models/providers.ts'
+
+interface AboutOptions {
+  readonly io: Io
+  readonly cwd: string
+  readonly logins: ServedLogins
+  readonly closing: AbortSignal
+}
 
 /** Facts about this machine for clients, as the commands of the same names print them. Secrets are in none of them. */
-export function aboutHere(
-  flags: RunValues,
-  { io: whole, cwd }: { readonly io: Io; readonly cwd: string },
-): ServerAbout {
+export function aboutHere(flags: RunValues, { io: whole, cwd, logins, closing }: AboutOptions): ServerAbout {
   const io: Io = Object.create(whole, { cwd: { value: cwd } })
   const { preset, profile, mcp } = flags
+  const query = mcp ? { mcp } : {}
   /** The last net: what looks like a secret, and the values of variables that are named like one. */
   const redacted = <T>(value: T): T => createRedactor({ env: io.env }).json(value)
+
+  const policy = async () => (await import('./policy-here.ts')).policyHere(flags, io)
 
   async function settings(): Promise<unknown> {
     const { listSettings } = await import('../config/show.ts')
@@ -41,12 +54,31 @@ export function aboutHere(
     },
     async mcp() {
       const { listServers } = await import('../mcp/list.ts')
-      const { servers } = await listServers(mcp ? { mcp } : {}, io)
-      return redacted(servers.map((one) => ({ ...one, ...('entry' in one && { entry: shownServer(one.entry) }) })))
+      const { servers } = await listServers(query, io)
+      const shown = servers.map((one) => {
+        const login = one.name === undefined ? undefined : logins.stateOf(one.name)
+        return { ...one, ...('entry' in one && { entry: shownServer(one.entry) }), ...(login && { loginState: login }) }
+      })
+      return redacted(shown)
+    },
+    mcpLogin: (name) => asProblem(() => logins.begin(name)),
+    async mcpLogout(name) {
+      const { deleteLogins, requireLogin } = await import('../mcp/login.ts')
+      return asProblem(async () => {
+        await requireLogin(name, {}, io)
+        return deleteLogins(name, io)
+      })
+    },
+    async mcpTest(name) {
+      const { findServers, requireServer } = await import('../mcp/find-servers.ts')
+      const { connectAll } = await import('../mcp/test-servers.ts')
+      const config = await asProblem(async () => requireServer(name, await findServers(query, io)))
+      const [result] = await connectAll([config], io, closing)
+      return redacted(result)
     },
     async skills() {
-      const { findSkills } = await import('../skills/skills.ts')
-      return (await findSkills({}, io)).skills
+      const { listSkills } = await import('../skills/list-skills.ts')
+      return redacted(await listSkills(io))
     },
     settings,
     async changeSettings(changes) {
@@ -59,25 +91,60 @@ export function aboutHere(
       })
       return settings()
     },
-    async explain({ tool, input: { command } }) {
-      if (tool !== 'shell' || typeof command !== 'string')
-        throw new Problem(422, 'not_explained', 'Only calls of the tool "shell" with a command are explained')
-      const { explainHere } = await import('../policy/explain-here.ts')
-      return asProblem(async () => (await explainHere(command, io, rulesOf(flags))).explanation)
+    explain: (call, caller) => asProblem(async () => (await policy()).explain(call, caller)),
+    testPolicy: (test, caller) => asProblem(async () => (await policy()).testPolicy(test, caller)),
+    rules: (caller) => asProblem(async () => (await policy()).rules(caller)),
+    async grants() {
+      const { keptGrants } = await import('../grants/grants.ts')
+      const { grantId } = await import('../../authority/grants/grant.ts')
+      const { placeWords } = await import('../../authority/interaction/approval-options.ts')
+      const grants = (await asProblem(() => keptGrants(io))).toSorted((a, b) => b.grantedAt - a.grantedAt)
+      const shown = grants.map((grant) => {
+        const { key: _, origin: __, bound, within, ...facts } = grant
+        const files = bound && { bound: Object.keys(bound) }
+        return { id: grantId(grant), ...facts, ...files, ...(within && { within, where: placeWords(within) }) }
+      })
+      return redacted(shown)
     },
-    async audit({ limit, session }) {
-      const { readAudit } = await import('../audit/audit.ts')
-      const { auditFolder } = await import('../audit/open-audit.ts')
-      const records = await asProblem(() => readAudit(auditFolder(io), { session }))
-      return redacted(records.slice(-limit).reverse())
+    async revokeGrant(id) {
+      const { revokeGrant } = await import('../grants/grants.ts')
+      return asProblem(() => revokeGrant(id, io))
     },
+    async audit(wanted) {
+      const { auditPage } = await import('../audit/audit-page.ts')
+      return asProblem(() => auditPage(wanted, io, redacted))
+    },
+    async providers() {
+      const { listProviders } = await import('../models/list-providers.ts')
+      return asProblem(() => listProviders(io))
+    },
+    async setKey({ provider: name, ...given }) {
+      const { refuseKeyless, storeKey } = await import('../login/log-in.ts')
+      await asProblem(async () => {
+        const provider = await namedProvider(name, io)
+        refuseKeyless(provider)
+        await storeKey(provider, given, io)
+      })
+    },
+    async deleteKey(name) {
+      const { openCredentials } = await import('../models/credentials.ts')
+      return (await openCredentials(io)).remove(name)
+    },
+    place: async () => ({ host: hostname(), folder: homeRelative(cwd, io.userHome) }),
   }
 }
 
-/** What the flags say about decisions, as for an agent. */
-function rulesOf({ yolo, mode, profile, preset = profile, allow, deny }: RunValues) {
-  const launch = yolo ? 'yolo' : (mode ?? (preset === 'plan' ? preset : undefined))
-  return { ...(launch && { mode: launch }), ...(allow && { allow }), ...(deny && { deny }) }
+async function namedProvider(name: string, io: Io): Promise<KnownProvider> {
+  const { requireKnown } = await import('../models/choose-model.ts')
+  const { knownProviders } = await import('../models/providers.ts')
+  return requireKnown(name, knownProviders((await loadConfig({ home: io.home })).config))
+}
+
+/** A path below the home as `~/…`. */
+function homeRelative(path: string, home: string): string {
+  const inside = relative(home, path)
+  if (inside === '') return '~'
+  return inside.startsWith('..') || isAbsolute(inside) ? path : join('~', inside)
 }
 
 /** The sentences of the command line are for clients too. */
@@ -85,7 +152,8 @@ export async function asProblem<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof CliError) throw new Problem(422, 'refused', error.message)
+    if (error instanceof CliError || error instanceof OAuthError || error instanceof CredentialsError)
+      throw new Problem(422, 'refused', error.message)
     throw error
   }
 }

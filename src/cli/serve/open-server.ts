@@ -8,11 +8,13 @@ import { createServer, type LiberoServer } from '../../server/create-server.ts'
 import type { ServedAgent } from '../../server/session-work.ts'
 import { eachEntryBackwards } from '../../sessions/history.ts'
 import { inboxOf } from '../../sessions/pending.ts'
+import type { Workflow, WorkflowSettings } from '../../workflow/workflow-contract.ts'
 import { type OpenedWorkflow, openWorkflow } from '../agents/open-workflow.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { ServeValues } from '../commands/serve.ts'
 import { loadConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
+import { createServedLogins } from '../mcp/served-logins.ts'
 import { openAgent } from '../run/open-agent.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import { isAgentId, isOwnSession } from '../sessions/session-id.ts'
@@ -67,6 +69,9 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
     }
   }
 
+  const here: Io = Object.create(io, { cwd: { value: cwd } })
+  const logins = createServedLogins(here, flags.mcp ? { mcp: flags.mcp } : {})
+  const closing = new AbortController()
   const server = createServer({
     store,
     auth: { token },
@@ -75,8 +80,8 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
         ? workflowAgent(agents)
         : servedSession(request, { values: flags, io, cwd, store, notify }),
     authorityFor: async () => authority,
-    workflowFor: () => asProblem(agents),
-    about: aboutHere(flags, { io, cwd }),
+    workflowFor: async () => keepingSettings(await asProblem(agents), io),
+    about: aboutHere(flags, { io, cwd, logins, closing: closing.signal }),
     drafts: textDrafts(join(io.home, 'drafts')),
     allowedHosts: [...loopback, ...hosts],
     allowedOrigins,
@@ -97,6 +102,8 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
         .catch((cause) => onError(new Error('the agents of libero agents cannot be served', { cause })))
     },
     async close() {
+      closing.abort()
+      logins.close()
       await Promise.all([server.close(), opening?.then((opened) => opened.close()).catch(() => {})])
       await authority.close()
       await store.close?.()
@@ -133,6 +140,20 @@ async function openAgents(work: RunValues, options: OpenAgentsOptions): Promise<
   for (const notice of [...opened.notices, ...opened.definitions.problems]) notify(notice)
   return opened
 }
+
+/** The workflow, whose settings are written to the config when they change. */
+const keepingSettings = (workflow: Workflow, io: Io): Workflow =>
+  Object.create(workflow, {
+    updateSettings: {
+      async value(changed: WorkflowSettings) {
+        const { changeSettings } = await import('../config/change.ts')
+        await workflow.updateSettings(changed)
+        const { approval, retry } = workflow.settings
+        const value = { ...(approval && { approval }), ...(retry && { retry }) }
+        await asProblem(() => changeSettings([{ setting: { key: 'agents' }, value }], io))
+      },
+    },
+  })
 
 /** A message or an answer that was sent to the session of an agent: the workflow works on it, with the agent's own prompts and tools. */
 const workflowAgent = (agents: () => Promise<OpenedWorkflow['workflow']>): ServedAgent => ({

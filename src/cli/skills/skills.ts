@@ -22,7 +22,9 @@ export interface SkillsQuery {
 export async function findSkills(
   { cwd: named, claude: wanted = false }: SkillsQuery,
   io: Io,
-): Promise<Awaited<ReturnType<typeof resolveSkills>> & { readonly notices: readonly string[] }> {
+): Promise<
+  Awaited<ReturnType<typeof resolveSkills>> & { readonly notices: readonly string[]; readonly isTrusted: boolean }
+> {
   const cwd = await resolveCwd(named, io)
   const { project, loaded } = await openWorkspace(cwd, { io })
   try {
@@ -34,7 +36,7 @@ export async function findSkills(
       )
     const trustProjectSkills = project.isTrusted() && ((folder: string) => project.mayRead(folder))
     const found = await resolveSkills({ cwd, claude, home: io.userHome, liberoHome: io.home, trustProjectSkills })
-    return { ...found, notices }
+    return { ...found, notices, isTrusted: project.isTrusted() }
   } finally {
     project.dispose()
   }

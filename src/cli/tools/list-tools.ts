@@ -2,7 +2,7 @@ import { basename, extname } from 'node:path'
 import { projectNames } from '../../authority/trust/project-names.ts'
 import type { Effect } from '../../core/authority.ts'
 import type { Provider } from '../../core/provider.ts'
-import type { ToolDef } from '../../core/tool.ts'
+import { defaultTimeoutMs, type JsonSchema, type ReplayClass, type ToolDef } from '../../core/tool.ts'
 import { createAgent } from '../../create-agent.ts'
 import { layeredTools } from '../../layers/layered-tools.ts'
 import type { ToolListing, ToolState } from '../../layers/tool-collector.ts'
@@ -11,6 +11,7 @@ import { excludedTools } from '../assembly/assemble.ts'
 import { loadPreset, presetName } from '../assembly/preset.ts'
 import { openWorkspace, type Workspace } from '../assembly/workspace.ts'
 import type { RunValues } from '../commands/run.ts'
+import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
 import { resolveCwd } from '../run/flag-files.ts'
 import { table } from '../table.ts'
@@ -21,6 +22,15 @@ export interface ListedTool {
   readonly layer: ToolListing['layer'] | 'program'
   /** `active`: the agent has it. */
   readonly state: ToolState
+  /** What the model reads of it; absent if it was not opened. */
+  readonly description?: string
+  readonly inputSchema?: JsonSchema
+  /** Whether it has a key of its own, which rules can name; else an approval covers the same arguments only. */
+  readonly isKeyed?: boolean
+  /** Whether a call may run again after a crash. */
+  readonly replay?: ReplayClass
+  /** In milliseconds; 0 means none. */
+  readonly timeoutMs?: number
   /** Absent if they depend on the input or are unknown. */
   readonly effects?: readonly Effect[]
   readonly path?: string
@@ -40,7 +50,7 @@ export async function listTools(
   const workspace = await openWorkspace(await resolveCwd(query.cwd, io), { io })
   const { project, loaded } = workspace
   try {
-    const own = await programTools(query, workspace)
+    const own = await programTools(query, loaded.config)
     const files = await toolsInFiles(own, workspace, io)
     const waiting = project.isTrusted() ? [] : await untrusted(workspace)
     const tools = [
@@ -55,7 +65,8 @@ export async function listTools(
   }
 }
 
-async function programTools(query: ToolsQuery, { loaded: { config } }: Workspace): Promise<readonly ToolDef[]> {
+/** The tools of the preset, without those that the settings leave out. */
+export async function programTools(query: ToolsQuery, config: Config): Promise<readonly ToolDef[]> {
   const { tools = {} } = await loadPreset(presetName(query, config))
   const left = new Set(excludedTools(config))
   return Object.values(tools).filter(({ spec }) => !left.has(spec.name))
@@ -88,7 +99,9 @@ const noProvider: Provider = {
   },
 }
 
-function listed({ spec: { name }, effects }: ToolDef, files: readonly ToolListing[]): ListedTool {
+function listed(tool: ToolDef, files: readonly ToolListing[]): ListedTool {
+  const { spec, effects, replay = 'opaque', timeoutMs = defaultTimeoutMs } = tool
+  const { name, description, inputSchema } = spec
   const others = files.filter((file) => file.name === name)
   const isTaken = others.some(({ state }) => state === 'active')
   const off = others.find(({ state }) => state === 'off' || state === 'disabled')
@@ -96,12 +109,13 @@ function listed({ spec: { name }, effects }: ToolDef, files: readonly ToolListin
     name,
     layer: 'program',
     state: isTaken ? 'shadowed' : (off?.state ?? 'active'),
+    ...{ description, inputSchema, replay, timeoutMs, isKeyed: tool.deriveApprovalKey !== undefined },
     ...(Array.isArray(effects) && { effects }),
   }
 }
 
 function withProgram(
-  { name, layer, state, effects, path, shadows = [], diagnostic }: ToolListing,
+  { name, layer, state, description, inputSchema, effects, path, shadows = [], diagnostic }: ToolListing,
   own: readonly ToolDef[],
 ): ListedTool {
   const isOverOurs = state === 'active' && own.some(({ spec }) => spec.name === name)
@@ -110,6 +124,8 @@ function withProgram(
     name,
     layer,
     state,
+    ...(description !== undefined && { description }),
+    ...(inputSchema && { inputSchema }),
     ...(effects && { effects }),
     ...(path !== undefined && { path }),
     ...(hidden.length > 0 && { shadows: hidden }),

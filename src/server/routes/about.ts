@@ -1,7 +1,7 @@
-import { notOffered } from '../problem.ts'
+import { version } from '../../core/version.ts'
+import { anything, offered } from '../about.ts'
+import { allScopes, hasScope } from '../caller.ts'
 import { json, type Route } from '../route.ts'
-
-const anything = { description: 'As the host tells it' }
 
 const summaries = {
   models: 'The models that can be chosen',
@@ -10,8 +10,46 @@ const summaries = {
   skills: 'Skills',
 } as const
 
-/** Facts about the host: models, tools, servers, skills, settings, rules and the audit. */
+/** Facts about the host: what it offers, models, tools, servers, skills and settings. */
 export const aboutRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/v1/about',
+    scope: 'read',
+    summary: 'The caller, the version and place of this server, and what it offers',
+    answers: {
+      200: {
+        description: '`offers` names what routes without it answer with 501',
+        schema: {
+          type: 'object',
+          required: ['version', 'user', 'scopes', 'offers'],
+          properties: {
+            version: { type: 'string' },
+            user: { type: 'string' },
+            tenant: { type: 'string' },
+            scopes: { type: 'array', items: { type: 'string', enum: allScopes } },
+            host: { type: 'string', description: 'The name of the machine' },
+            folder: { type: 'string', description: 'Where sessions without a folder work' },
+            offers: { type: 'array', items: { type: 'string' } },
+          },
+        },
+        example: {
+          ...{ version: '0.1.0', user: 'ann', scopes: ['read', 'send'], host: 'desk', folder: '~/work' },
+          offers: ['agents', 'models', 'tools'],
+        },
+      },
+    },
+    async handle({ caller, names, server: { options } }) {
+      const { place, ...about } = options.about ?? {}
+      const functions = Object.keys(about)
+      return json({
+        ...{ version, user: caller.user, ...(names.tenant !== undefined && { tenant: names.tenant }) },
+        scopes: allScopes.filter((scope) => hasScope(caller, scope)),
+        ...(await place?.(caller)),
+        offers: [...functions, ...(options.workflowFor ? ['agents'] : [])].sort(),
+      })
+    },
+  },
   ...(['models', 'tools', 'mcp', 'skills'] as const).map(
     (name): Route => ({
       method: 'GET',
@@ -19,11 +57,7 @@ export const aboutRoutes: readonly Route[] = [
       scope: 'read',
       summary: summaries[name],
       answers: { 200: { description: 'A list', schema: anything } },
-      handle: async ({ caller, server: { options } }) => {
-        const tell = options.about?.[name]
-        if (!tell) throw notOffered(name)
-        return json({ [name]: await tell(caller) })
-      },
+      handle: async (call) => json({ [name]: await offered(call, name, name)(call.caller) }),
     }),
   ),
   {
@@ -32,10 +66,7 @@ export const aboutRoutes: readonly Route[] = [
     scope: 'read',
     summary: 'The settings, without secrets',
     answers: { 200: { description: 'The settings', schema: anything } },
-    async handle({ caller, server: { options } }) {
-      if (!options.about?.settings) throw notOffered('settings')
-      return json(await options.about.settings(caller))
-    },
+    handle: async (call) => json(await offered(call, 'settings', 'settings')(call.caller)),
   },
   {
     method: 'PATCH',
@@ -44,39 +75,6 @@ export const aboutRoutes: readonly Route[] = [
     summary: 'Changes settings; they count from the next run on',
     body: { type: 'object', minProperties: 1 },
     answers: { 200: { description: 'The settings', schema: anything } },
-    async handle({ body, caller, server: { options } }) {
-      if (!options.about?.changeSettings) throw notOffered('settings to change')
-      return json(await options.about.changeSettings(body, caller))
-    },
-  },
-  {
-    method: 'POST',
-    path: '/v1/policy/explain',
-    scope: 'read',
-    summary: 'What the rules say about a call, and why. Nothing runs',
-    body: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['tool', 'input'],
-      properties: { tool: { type: 'string', minLength: 1, maxLength: 200 }, input: { type: 'object' } },
-    },
-    answers: { 200: { description: 'The decision', schema: anything } },
-    async handle({ body, caller, server: { options } }) {
-      if (!options.about?.explain) throw notOffered('rules')
-      return json(await options.about.explain(body as Parameters<NonNullable<typeof options.about.explain>>[0], caller))
-    },
-  },
-  {
-    method: 'GET',
-    path: '/v1/audit',
-    scope: 'admin',
-    summary: 'The latest decisions about calls, newest first',
-    query: { limit: { type: 'integer', minimum: 1, maximum: 1000 }, session: { type: 'string' } },
-    answers: { 200: { description: 'Records of the audit', schema: anything } },
-    async handle({ query, caller, names, server: { options } }) {
-      if (!options.about?.audit) throw notOffered('audit')
-      const session = query.session === undefined ? {} : { session: names.stored(String(query.session)) }
-      return json({ records: await options.about.audit({ limit: Number(query.limit ?? 100), ...session }, caller) })
-    },
+    handle: async (call) => json(await offered(call, 'changeSettings', 'settings to change')(call.body, call.caller)),
   },
 ]

@@ -1,5 +1,6 @@
 import type { UserContent } from '../../plugins/message.ts'
 import type { AgentInstance } from '../../workflow/definitions/definition.ts'
+import { hasScope } from '../caller.ts'
 import { badRequest, Problem } from '../problem.ts'
 import { type Call, type JsonSchema, json, type Route } from '../route.ts'
 import { noAgent, openAgent, ownAgent, refusable, untilStored, withAgent, workflowOf } from '../served-workflow.ts'
@@ -68,6 +69,7 @@ export const agentWorkRoutes: readonly Route[] = [
         example: { clientKey: 'k1' },
       },
       409: { description: 'The agent is closed' },
+      429: { description: 'Too many messages, or too many agents at work' },
       ...noAgent,
     },
     async handle(call) {
@@ -91,7 +93,14 @@ export const agentWorkRoutes: readonly Route[] = [
         scope: { type: 'string', enum: ['once', 'session', 'project'] },
       },
     },
-    answers: { 202: { description: 'The answer is stored, and the agent goes on' }, ...noAgent },
+    answers: {
+      202: {
+        description: 'The answer is stored, and the agent goes on',
+        schema: { type: 'object', required: ['approvalId'], properties: { approvalId: text } },
+        example: { approvalId: 'agent-keeper/c1' },
+      },
+      ...noAgent,
+    },
     handle: answerAgent,
   },
   {
@@ -117,8 +126,8 @@ export const agentWorkRoutes: readonly Route[] = [
     body: { ...aMessage, properties: { message: aMessage.properties.message } },
     answers: {
       200: {
-        description: 'The content of the message, to be changed and sent again',
-        schema: { type: 'object', required: ['content'] },
+        description: 'The content of the message, to be changed and sent again; absent without the scope "read"',
+        schema: { type: 'object', properties: { content: { type: 'object' } } },
         example: { content: { text: 'Tidy the drawer' } },
       },
       ...noAgent,
@@ -126,7 +135,29 @@ export const agentWorkRoutes: readonly Route[] = [
     async handle(call) {
       const workflow = await workflowOf(call)
       const { id } = await openAgent(call, workflow, call.params.id!)
-      return json({ content: await refusable(workflow.rewind(id, String(call.body.message))) })
+      const content = await refusable(workflow.rewind(id, String(call.body.message)))
+      return json(hasScope(call.caller, 'read') ? { content } : {})
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/agents/{id}/rollback',
+    scope: 'read',
+    summary: 'What a rollback to before a message would do',
+    query: { message: { ...text, description: 'The id of a message of a person' } },
+    answers: {
+      200: {
+        description: 'Files that it would restore and delete, and those that others changed since',
+        schema: { type: 'object', required: ['restore', 'delete', 'conflicts'] },
+        example: { restore: ['plan.txt'], delete: [], conflicts: [] },
+      },
+      ...noAgent,
+    },
+    async handle(call) {
+      if (call.query.message === undefined) throw badRequest('Name the message: ?message=')
+      const workflow = await workflowOf(call)
+      const { id } = await ownAgent(call, workflow, call.params.id!)
+      return json(await refusable(workflow.planRollback(id, String(call.query.message))))
     },
   },
   ...(['rollback', 'undo-rollback'] as const).map(
@@ -159,10 +190,16 @@ export async function sendToAgent(call: Call, { id }: AgentInstance, content: un
   server.rates.countMessage(`${names.tenant ?? ''}/${caller.user}`)
   const workflow = await workflowOf(call)
   const meta = { user: caller.user, via: 'http' }
-  await untilStored(workflow, id, {
-    isStored: (entry) => 'clientKey' in entry && entry.clientKey === clientKey,
-    begin: () => workflow.sendMsgToAgent(id, content as string | UserContent, { clientKey, meta }),
-  })
+  const end = server.rates.beginWork(names.tenant ?? '', id)
+  let work: Promise<unknown> | undefined
+  try {
+    await untilStored(workflow, id, {
+      isStored: (entry) => 'clientKey' in entry && entry.clientKey === clientKey,
+      begin: () => (work = workflow.sendMsgToAgent(id, content as string | UserContent, { clientKey, meta })),
+    })
+  } finally {
+    Promise.resolve(work).then(end, end)
+  }
   return clientKey
 }
 

@@ -99,7 +99,10 @@ export const agentRoutes: readonly Route[] = [
     answers: {
       200: {
         description: 'The agent',
-        schema: { allOf: [agentSchema], properties: { status: { type: 'object' }, pending: { type: 'array' } } },
+        schema: {
+          allOf: [agentSchema],
+          properties: { status: { type: 'object' }, pending: { type: 'array' }, tokens: { type: 'object' } },
+        },
         example: { ...exampleAgent, status: { state: 'completed', modified: 1_790_000_060_000 }, pending: [] },
       },
       ...noAgent,
@@ -109,7 +112,8 @@ export const agentRoutes: readonly Route[] = [
       const agent = await ownAgent(call, workflow, call.params.id!)
       const status = await workflow.getStatus(agent.id)
       const pending = agent.isSubAgent ? [] : await workflow.pending(agent.id)
-      return json({ ...shownAgent(agent), status, pending })
+      const tokens = await workflow.getTokens(agent.id)
+      return json({ ...shownAgent(agent), status, pending, ...(tokens && { tokens }) })
     },
   },
   {
@@ -154,6 +158,7 @@ async function makeAgent(call: Call): Promise<Response> {
   // Ids are shared by all tenants: one that is taken would tell about another tenant.
   if (tenant !== undefined && options.id !== undefined) throw badRequest('The server chooses the ids of agents here')
   const workflow = await workflowOf(call)
+  if (message !== undefined) call.server.rates.checkWork(tenant ?? '')
   const own = tenant === undefined ? {} : { tenant }
   const agent = await refusable(workflow.createAgent(definition, { ...options, ...own }))
   if (message !== undefined) await sendToAgent(call, agent, message)

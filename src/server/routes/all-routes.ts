@@ -1,14 +1,18 @@
 import type { Route } from '../route.ts'
 import { aboutRoutes } from './about.ts'
+import { agentSettingsRoutes } from './agent-settings.ts'
 import { agentWorkRoutes } from './agent-work.ts'
 import { agentRoutes } from './agents.ts'
 import { chatRoutes } from './chat.ts'
+import { credentialRoutes } from './credentials.ts'
 import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
 import { loginRoutes } from './login.ts'
+import { mcpRoutes } from './mcp.ts'
 import { messageRoutes } from './messages.ts'
 import { openAIRoutes } from './openai.ts'
 import { pendingRoutes } from './pending.ts'
+import { policyRoutes } from './policy.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionContentRoutes } from './session-content.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -25,9 +29,13 @@ export const allRoutes: readonly Route[] = [
   ...eventRoutes,
   ...pendingRoutes,
   ...agentRoutes,
+  ...agentSettingsRoutes,
   ...agentWorkRoutes,
   ...scheduleRoutes,
   ...aboutRoutes,
+  ...mcpRoutes,
+  ...policyRoutes,
+  ...credentialRoutes,
   ...usageRoutes,
   ...webhookRoutes,
   ...chatRoutes,

@@ -24,11 +24,23 @@ const fields = {
   deleteAfterRun: { type: 'boolean' },
 } as const satisfies Record<string, JsonSchema>
 
+/** Null removes a field. */
+const changes = {
+  ...fields,
+  name: { type: ['string', 'null'] },
+  activeHours: { ...fields.activeHours, type: ['object', 'null'] },
+  maxRuns: { type: ['integer', 'null'], minimum: 1 },
+} as const
+
 const scheduleSchema: JsonSchema = {
   title: 'Schedule',
   type: 'object',
   required: ['id', 'agentId', 'when', 'message', 'runs', 'createdAt'],
-  properties: { id: text, agentId: text, ...fields, runs: { type: 'integer' }, nextRunAt: { type: 'integer' } },
+  properties: {
+    ...{ id: text, agentId: text, ...fields },
+    kind: { type: 'string', enum: ['task', 'alarm', 'heartbeat'] },
+    ...{ runs: { type: 'integer' }, lastRunAt: { type: 'integer' }, nextRunAt: { type: 'integer' } },
+  },
 }
 
 const exampleSchedule = {
@@ -95,7 +107,7 @@ export const scheduleRoutes: readonly Route[] = [
     path: '/v1/schedules/{id}',
     scope: 'send',
     summary: 'Changes a schedule',
-    body: { type: 'object', additionalProperties: false, minProperties: 1, properties: fields },
+    body: { type: 'object', additionalProperties: false, minProperties: 1, properties: changes },
     answers: {
       200: { description: 'The schedule', schema: scheduleSchema, example: exampleSchedule },
       404: { description: 'There is no such schedule' },

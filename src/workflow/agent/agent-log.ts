@@ -15,6 +15,8 @@ interface AgentLogOptions {
   readonly onMessage: (message: AgentInstanceMessage) => void
   /** The agent was closed, perhaps by another process. */
   readonly onClosed: (reason: string) => void
+  /** Its name or settings were changed, perhaps by another process. */
+  readonly onChanged: () => void
 }
 
 /** The state that the log of one agent describes, entry by entry, from any process; listeners receive the changes. */
@@ -94,7 +96,9 @@ export class AgentLog {
       this.endReason ??= closedMessage(id)
       this.#options.onClosed(closedMessage(id))
     }
-    if (before.closed === note.closed && before.name === note.name) return
+    const isChanged = before.name !== note.name || JSON.stringify(before.config) !== JSON.stringify(note.config)
+    if (isChanged) this.#options.onChanged()
+    if (before.closed === note.closed && !isChanged) return
     this.#options.updates.emit({ type: 'agent', agentId: id, agent: this.instance })
   }
 }

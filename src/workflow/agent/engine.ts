@@ -13,11 +13,12 @@ import { AgentClosedError } from '../../mcp/agent-closed-error.ts'
 import { pluginExtension } from '../../plugins/extension.ts'
 import type { LogViews } from '../../plugins/log-views.ts'
 import type { PluginServices, SubAgentPreset } from '../../plugins/plugin.ts'
-import { approvalsOf, joinApprovals, type SetUpPlugin, setUpPlugins } from '../../plugins/plugin-set.ts'
+import { approvalsOf, joinApprovals, type SetUpPlugin, setUpPlugins, toolNamesOf } from '../../plugins/plugin-set.ts'
 import { withTextTools } from '../../plugins/text-tools/with-text-tools.ts'
 import { marksOf } from '../../plugins/tool-marks.ts'
 import { withRetry } from '../../providers/retry.ts'
 import { instanceEntry } from '../agent-instance.ts'
+import { type AgentSettings, settingsOf } from '../agent-settings.ts'
 import { checkRules } from '../check-options.ts'
 import { type AgentDefinition, type AgentInstance, configOf, resultDurationOf } from '../definitions/definition.ts'
 import { mayBeWoken } from '../schedules/agent-schedules.ts'
@@ -95,6 +96,18 @@ export async function checkAgent(dependencies: WorkflowDependencies, instance: A
   if (lost !== undefined && mcpServers.length === 0)
     throw new TypeError(`definition "${id}".approval: it has no tool "${lost}"${didYouMean(lost, known)}`)
   await checkRules(rulesFor(approvals, definition, dependencies))
+}
+
+/** The settings of an agent, with the rules that count for its tools. */
+export function agentSettings(dependencies: WorkflowDependencies, instance: AgentInstance): AgentSettings {
+  const definition = dependencies.definition(instance.definitionId)
+  const plugins = pluginsOf(dependencies, definition, instance)
+  const rules = rulesFor(approvalsOf(plugins), definition, dependencies)
+  return settingsOf(definition, instance, (entryId) => {
+    const found = plugins.find(({ setup }) => setup.entry.id === entryId)
+    const names = found ? toolNamesOf(found) : []
+    return names.map((name) => ({ name, ...(rules[name] && { rule: rules[name] }) }))
+  })
 }
 
 interface PluginParts {
@@ -269,8 +282,9 @@ export class LazyEngine {
 
   /** Closes the engine with its servers and threads. */
   async release(): Promise<void> {
-    const engine = await this.#engine?.catch(() => undefined)
+    const loading = this.#engine
     this.#engine = undefined
+    const engine = await loading?.catch(() => undefined)
     await engine?.agent.destroy()
     await engine?.authority.close()
   }

@@ -77,6 +77,11 @@ export class LiveAgent {
       },
       onMessage: (message) => this.runs.emitMessage(message),
       onClosed: (reason) => this.#stop.abort(new Error(reason)), // another process closed it during a run of ours
+      onChanged: () => {
+        const failed = (cause: unknown) =>
+          onError(new Error(`the engine of agent ${this.id} could not be released`, { cause }))
+        this.engine.release().catch(failed) // the next run makes it with the new settings
+      },
     })
     const { views } = this.log
     this.#files = new MessageFiles({ agentId: this.id, files, recorded: views.messages.files, onError })

@@ -48,9 +48,11 @@ export function ApprovalCardView({ call: pending, onSeen, isChosen, onChoose }: 
     if (event.key === 'n') answer('deny')
   }
   const toggle = (part: NonNullable<typeof open>) => () => setOpen(open === part ? undefined : part)
-  const wider = card.choices.filter((choice) => choice !== 'allow' && choice !== 'deny')
+  const wider = card.choices.filter(
+    (choice) => choice !== 'allow' && choice !== 'deny' && !(pending.agent && choice === 'allow-outside'),
+  )
   const edits = call.preview?.files[0]?.edits ?? []
-  const hasEdits = edits.length > 1 && edits.length === call.edits
+  const hasEdits = !pending.agent && edits.length > 1 && edits.length === call.edits
   const tool = fullyVisible(call.tool)
   const subject = callSubject(call)
 

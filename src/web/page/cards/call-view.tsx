@@ -1,6 +1,6 @@
 import { type ApprovalCard, type FilePreview, fullyVisible } from '../libero.ts'
-import { DiffView } from '../parts/diff-view.tsx'
 import { type CallText, readCallText } from './call-text.ts'
+import { WholeDiff } from './whole-diff.tsx'
 
 type ApprovalCall = ApprovalCard['calls'][number]
 
@@ -57,7 +57,7 @@ function FileChange({ file, isAlone }: { readonly file: FilePreview; readonly is
         {verb} <code>{fullyVisible(path)}</code>
         <span class="facts">{changeCounts(file)}</span>
       </figcaption>
-      {diff === undefined ? <p class="facts">Too large to compare, or no text.</p> : <DiffView diff={diff} />}
+      {diff === undefined ? <p class="facts">Too large to compare, or no text.</p> : <WholeDiff diff={diff} />}
       {moreLines > 0 && (
         <p class="call-note">{`${moreLines} more lines of this diff are not shown; the arguments below are whole.`}</p>
       )}

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { EditDecision, EditPreview } from '../libero.ts'
-import { DiffView } from '../parts/diff-view.tsx'
+import { WholeDiff } from './whole-diff.tsx'
 
 interface EditChoicesProps {
   readonly edits: readonly EditPreview[]
@@ -26,7 +26,7 @@ export function EditChoices({ edits, isActive, onDecide }: EditChoicesProps) {
       {edits.map(({ diff = '', added = 0, removed = 0, moreLines = 0 }, i) => (
         <fieldset key={i}>
           <legend>{`Edit ${i + 1} of ${edits.length}  +${added} −${removed}`}</legend>
-          <DiffView diff={diff} />
+          <WholeDiff diff={diff} />
           {moreLines > 0 && <p class="call-note">{`${moreLines} more lines of this edit are not shown.`}</p>}
           <label class="check">
             <input

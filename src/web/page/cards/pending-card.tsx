@@ -4,13 +4,18 @@ import { PlanCardView } from './plan-card.tsx'
 import { QuestionCardView } from './question-card.tsx'
 import './cards.css'
 
+/** A call that waits; that of a workflow agent, if it was read from there, is answered through its agent. */
+export interface WaitingCall extends RemotePendingCall {
+  readonly agent?: { readonly id: string; readonly approvalId: string; readonly onAnswered: () => void }
+}
+
 export interface PendingCardProps {
-  readonly call: RemotePendingCall
+  readonly call: WaitingCall
   /** Tells when the person has had the card in sight, so that it may be answered together with others. */
-  readonly onSeen?: (call: RemotePendingCall, isSeen: boolean) => void
+  readonly onSeen?: (call: WaitingCall, isSeen: boolean) => void
   /** Whether it is among those that are answered together. */
   readonly isChosen?: boolean
-  readonly onChoose?: (call: RemotePendingCall, isChosen: boolean) => void
+  readonly onChoose?: (call: WaitingCall, isChosen: boolean) => void
 }
 
 /** A call that waits for a person: an approval, a question or a plan. It closes when the call waits no more. */

@@ -1,12 +1,21 @@
+import { Fragment } from 'preact'
 import { useRef, useState } from 'preact/hooks'
+import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
-import type { RemotePendingCall } from '../libero.ts'
+import { visibleName } from '../libero.ts'
+import type { WaitingCall } from './pending-card.tsx'
 import { PendingCard } from './pending-card.tsx'
 import { sendAnswer } from './use-answering.ts'
 import { useArmed } from './use-armed.ts'
 
+interface PendingCardsProps {
+  readonly calls: readonly WaitingCall[]
+  /** They are of several sessions, whose names are shown. */
+  readonly isOverSessions?: boolean
+}
+
 /** Several calls that wait. Approvals can be answered together: all of them, or all except those without a mark. */
-export function PendingCards({ calls }: { readonly calls: readonly RemotePendingCall[] }) {
+export function PendingCards({ calls, isOverSessions = false }: PendingCardsProps) {
   const page = usePage()
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
   const [seen, setSeen] = useState<ReadonlySet<string>>(new Set())
@@ -29,17 +38,25 @@ export function PendingCards({ calls }: { readonly calls: readonly RemotePending
       {isTogether && (
         <Together marked={chosen.length} all={approvals.length} unseen={unseen} report={report} onAnswer={answerAll} />
       )}
-      {calls.map((call) => (
-        <PendingCard
-          key={keyOf(call)}
-          call={call}
-          onSeen={(one, isSeen) => isSeen && setSeen((before) => new Set(before).add(keyOf(one)))}
-          {...(isTogether && {
-            isChosen: !left.has(keyOf(call)),
-            onChoose: (one: RemotePendingCall, isChosen: boolean) =>
-              setLeft((before) => toggled(before, keyOf(one), !isChosen)),
-          })}
-        />
+      {calls.map((call, i) => (
+        <Fragment key={keyOf(call)}>
+          {isOverSessions && calls[i - 1]?.root !== call.root && (
+            <h2 class="card-session">
+              <Link to={{ screen: 'session', id: call.root, part: 'chat' }}>
+                {visibleName(call.title ?? call.root)}
+              </Link>
+            </h2>
+          )}
+          <PendingCard
+            call={call}
+            onSeen={(one, isSeen) => isSeen && setSeen((before) => new Set(before).add(keyOf(one)))}
+            {...(isTogether && {
+              isChosen: !left.has(keyOf(call)),
+              onChoose: (one: WaitingCall, isChosen: boolean) =>
+                setLeft((before) => toggled(before, keyOf(one), !isChosen)),
+            })}
+          />
+        </Fragment>
       ))}
     </div>
   )
@@ -80,7 +97,7 @@ function Together({ marked, all, unseen, report, onAnswer }: TogetherProps) {
 }
 
 /** A call is another one if what would run is another. */
-const keyOf = ({ session, callId, digest }: RemotePendingCall): string => `${session}\n${callId}\n${digest}`
+const keyOf = ({ session, callId, digest }: WaitingCall): string => `${session}\n${callId}\n${digest}`
 
 function toggled(before: ReadonlySet<string>, key: string, isIn: boolean): ReadonlySet<string> {
   const next = new Set(before)

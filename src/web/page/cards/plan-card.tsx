@@ -1,13 +1,13 @@
 import { useRef, useState } from 'preact/hooks'
-import type { RemotePendingCall } from '../libero.ts'
 import { Markdown } from '../parts/markdown.tsx'
 import { CardFrame } from './card-frame.tsx'
+import type { WaitingCall } from './pending-card.tsx'
 import { ReasonForm } from './reason-form.tsx'
 import { useAnswering } from './use-answering.ts'
 import { useArmed } from './use-armed.ts'
 
 /** A plan of the agent: shown, changed, approved or refused. */
-export function PlanCardView({ call, plan }: { readonly call: RemotePendingCall; readonly plan: string }) {
+export function PlanCardView({ call, plan }: { readonly call: WaitingCall; readonly plan: string }) {
   const [text, setText] = useState(plan)
   const [open, setOpen] = useState<'edit' | 'reason'>()
   const actions = useRef<HTMLDivElement>(null)

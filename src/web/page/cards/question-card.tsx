@@ -2,7 +2,6 @@ import { useRef, useState } from 'preact/hooks'
 import {
   questionOfPending,
   questionPendingAnswer,
-  type RemotePendingCall,
   submitQuestion,
   toggleOption,
   visibleText,
@@ -10,11 +9,12 @@ import {
 } from '../libero.ts'
 import { Markdown } from '../parts/markdown.tsx'
 import { CardFrame } from './card-frame.tsx'
+import type { WaitingCall } from './pending-card.tsx'
 import { useAnswering } from './use-answering.ts'
 import { useArmed } from './use-armed.ts'
 
 /** A question of the agent: its options, and the person's own words. */
-export function QuestionCardView({ call }: { readonly call: RemotePendingCall }) {
+export function QuestionCardView({ call }: { readonly call: WaitingCall }) {
   const [card, setCard] = useState(() => questionOfPending(call))
   const actions = useRef<HTMLDivElement>(null)
   const isArmed = useArmed(actions)

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
-import type { RemoteClient, RemotePendingCall } from '../libero.ts'
+import { why } from '../model/session-routes.ts'
 import { useAnswer } from '../parts/use-answer.ts'
+import type { WaitingCall } from './pending-card.tsx'
 
 /** Why a person is asked about a call: the sentences of `/why`, read when they are wanted. */
-export function WhyAsked({ call }: { readonly call: RemotePendingCall }) {
+export function WhyAsked({ call }: { readonly call: WaitingCall }) {
   const [isOpen, setOpen] = useState(false)
   return (
     <details class="why-asked" onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -14,17 +15,9 @@ export function WhyAsked({ call }: { readonly call: RemotePendingCall }) {
   )
 }
 
-function Why({ call }: { readonly call: RemotePendingCall }) {
+function Why({ call }: { readonly call: WaitingCall }) {
   const { client } = usePage()
-  const { value, error } = useAnswer(() => readWhy(client, call), [call.digest])
+  const { value, error } = useAnswer(() => why(client, call.session, call.callId), [call.digest])
   if (error) return <p class="facts">This server does not say why.</p>
   return <p class="facts">{value ? value.lines.join('\n') : '…'}</p>
 }
-
-const readWhy = (client: RemoteClient, { session, callId }: RemotePendingCall) =>
-  client.request(
-    'GET',
-    `/v1/sessions/${encodeURIComponent(session)}/calls/${encodeURIComponent(callId)}/why`,
-  ) as Promise<{
-    readonly lines: readonly string[]
-  }>

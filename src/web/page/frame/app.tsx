@@ -1,17 +1,23 @@
 import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import { useModel } from '../model/model.ts'
 import type { PageModel } from '../model/page-model.ts'
+import { showWaitingSigns } from '../model/waiting-signs.ts'
 import { ConnectionLine } from './connection-line.tsx'
 import { LazyScreen } from './lazy-screen.tsx'
 import { LoginScreen } from './login-screen.tsx'
 import { Navigation } from './navigation.tsx'
+import { listenForKeys, type Overlay, Overlays } from './overlays.tsx'
 import { PageContext } from './page-context.ts'
-import { type Route, useRoute } from './router.ts'
+import { navigate, type Route, useRoute } from './router.ts'
 
 /** The whole page: navigation at the left, the screen of the address beside it. */
 export function App({ page }: { readonly page: PageModel }) {
   const access = useModel(page, (state) => state.access)
   const route = useRoute(page.base)
+  const [open, setOpen] = useState<Overlay>()
+  useEffect(() => listenForKeys(setOpen), [])
+  useEffect(() => showWaitingSigns(page.sessions, { onOpen: () => navigate(page.base, { screen: 'waiting' }) }), [page])
   if (access === 'refused') return <LoginScreen page={page} />
   return (
     <PageContext.Provider value={page}>
@@ -19,12 +25,13 @@ export function App({ page }: { readonly page: PageModel }) {
         Skip to the content
       </a>
       <div class="frame">
-        <Navigation route={route} />
+        <Navigation route={route} onPalette={() => setOpen('palette')} />
         <main id="screen" class="screen" tabIndex={-1}>
           <ConnectionLine />
           {access === 'granted' && <LazyScreen load={screens[route.screen]} route={route} />}
         </main>
       </div>
+      <Overlays open={open} onClose={() => setOpen(undefined)} />
     </PageContext.Provider>
   )
 }

@@ -15,7 +15,7 @@ const places: readonly (readonly [SimpleScreen, string])[] = [
 ]
 
 /** The left column: what waits, the latest sessions, and the other screens. On a phone it is a drawer. */
-export function Navigation({ route }: { readonly route: Route }) {
+export function Navigation({ route, onPalette }: { readonly route: Route; readonly onPalette: () => void }) {
   const { sessions: list } = usePage()
   const { sessions = [], pending } = useModel(list)
   const [isOpen, setOpen] = useState(false)
@@ -35,6 +35,10 @@ export function Navigation({ route }: { readonly route: Route }) {
         </Link>
       </header>
       <div class="navigation-body">
+        <button type="button" class="palette-button" onClick={onPalette}>
+          <span>Search and go to</span>
+          <kbd>Ctrl K</kbd>
+        </button>
         <Link to={{ screen: 'waiting' }} class="place" {...current(route.screen === 'waiting')}>
           Waiting
           {pending.length > 0 && <span class="count">{pending.length}</span>}

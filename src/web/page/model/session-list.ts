@@ -9,6 +9,8 @@ export interface SessionList extends Model<SessionListState> {
   loadMore(): Promise<void>
   /** Reads again which calls wait. */
   refreshPending(): Promise<void>
+  /** Takes a session out that was deleted. */
+  forget(id: string): void
 }
 
 export interface SessionListState {
@@ -28,9 +30,16 @@ export function createSessionList(client: RemoteClient, { onConnection }: Sessio
   let cursor: string | undefined
 
   async function readAll(): Promise<void> {
-    const [page, pending] = await Promise.all([client.sessions.list({ limit: pageSize }), client.pending()])
+    const [page, active, pending] = await Promise.all([
+      client.sessions.list({ limit: pageSize }),
+      // However old they are: what waits, works or failed is never behind "Older sessions".
+      client.sessions.list({ limit: 200, state: ['working', 'waiting', 'failed', 'interrupted', 'parked'] }),
+      client.pending(),
+    ])
     cursor = page.next
-    cell.set({ sessions: page.sessions, hasMore: page.next !== undefined, pending })
+    const latest = new Set(page.sessions.map(({ id }) => id))
+    const older = active.sessions.filter(({ id }) => !latest.has(id))
+    cell.set({ sessions: [...page.sessions, ...older], hasMore: page.next !== undefined, pending })
   }
 
   async function refreshPending(): Promise<void> {
@@ -73,9 +82,11 @@ export function createSessionList(client: RemoteClient, { onConnection }: Sessio
       cursor = page.next
       const known = new Set(cell.state.sessions?.map(({ id }) => id))
       const older = page.sessions.filter(({ id }) => !known.has(id))
-      cell.change({ sessions: [...(cell.state.sessions ?? []), ...older], hasMore: page.next !== undefined })
+      const all = [...(cell.state.sessions ?? []), ...older].sort((a, b) => b.updatedAt - a.updatedAt)
+      cell.change({ sessions: all, hasMore: page.next !== undefined })
     },
     refreshPending,
+    forget: (id) => cell.change({ sessions: cell.state.sessions?.filter((one) => one.id !== id) }),
   }
 }
 

@@ -1,4 +1,11 @@
-/** Comes with the next commits. */
+import { ScheduleList } from '../schedules/schedule-list.tsx'
+
+/** When agents are woken, and with which messages; heartbeats too. */
 export function SchedulesScreen() {
-  return <h1>Schedules</h1>
+  return (
+    <section class="sheet">
+      <h1>Schedules</h1>
+      <ScheduleList />
+    </section>
+  )
 }

@@ -1,0 +1,122 @@
+import { useState } from 'preact/hooks'
+import { Link } from '../frame/link.tsx'
+import { usePage } from '../frame/page-context.ts'
+import { type RemoteSchedule, visibleName, visibleText } from '../libero.ts'
+import { useModel } from '../model/model.ts'
+import { ConfirmButton } from '../parts/confirm-button.tsx'
+import { Empty } from '../parts/empty.tsx'
+import { ProblemLine } from '../parts/problem-line.tsx'
+import { Shown } from '../parts/shown.tsx'
+import { useAction } from '../parts/use-action.ts'
+import { useAnswer } from '../parts/use-answer.ts'
+import { ScheduleForm } from './schedule-form.tsx'
+import { nextWords, scheduleWords } from './schedule-words.ts'
+
+/** When agents are woken: of all agents, or of one. */
+export function ScheduleList({ agent }: { readonly agent?: string }) {
+  const { client, sessions } = usePage()
+  const changes = useModel(sessions, (state) => state.sessions)
+  const answer = useAnswer(() => client.schedules.list(agent === undefined ? {} : { agent }), [agent, changes])
+  const [isMaking, setMaking] = useState(false)
+  return (
+    <Shown answer={answer} what="schedules">
+      {(schedules) => (
+        <>
+          <p>
+            <button type="button" class="primary" aria-expanded={isMaking} onClick={() => setMaking(!isMaking)}>
+              New schedule
+            </button>
+          </p>
+          {isMaking && (
+            <ScheduleForm
+              {...(agent !== undefined && { agent })}
+              onDone={() => {
+                setMaking(false)
+                answer.again()
+              }}
+            />
+          )}
+          {schedules.length === 0 && !isMaking && (
+            <Empty title="No schedules">
+              <p>A schedule wakes an agent: every so often, at a time, or like a calendar, with a message of yours.</p>
+            </Empty>
+          )}
+          <ul class="item-list">
+            {schedules.map((schedule) => (
+              <Schedule
+                key={schedule.id}
+                schedule={schedule}
+                showsAgent={agent === undefined}
+                onChanged={answer.again}
+              />
+            ))}
+          </ul>
+        </>
+      )}
+    </Shown>
+  )
+}
+
+interface ScheduleProps {
+  readonly schedule: RemoteSchedule
+  readonly showsAgent: boolean
+  readonly onChanged: () => void
+}
+
+function Schedule({ schedule, showsAgent, onChanged }: ScheduleProps) {
+  const { client } = usePage()
+  const { id, agentId, name, when, message, enabled = true, kind, runs, maxRuns, activeHours, lastRunAt } = schedule
+  const [isChanging, setChanging] = useState(false)
+  const { isBusy, problem, run } = useAction()
+  const act = async (work: () => Promise<unknown>): Promise<void> => {
+    if (await run(work)) onChanged()
+  }
+  const facts = [
+    scheduleWords(when),
+    activeHours && `between ${activeHours.from} and ${activeHours.to}`,
+    `${runs}${maxRuns === undefined ? '' : ` of ${maxRuns}`} runs`,
+    lastRunAt !== undefined && `last ${new Date(lastRunAt).toLocaleString()}`,
+  ]
+  return (
+    <li>
+      <div class="item-head">
+        <strong>{visibleName(name ?? message.split('\n', 1)[0]!.slice(0, 80))}</strong>
+        {kind !== undefined && kind !== 'task' && <span class="tag">{kind}</span>}
+        <span class="tag" data-kind={enabled ? 'good' : 'waits'}>
+          {nextWords(schedule, Date.now())}
+        </span>
+        {showsAgent && <Link to={{ screen: 'agent', id: agentId }}>{visibleName(agentId)}</Link>}
+        <span class="row-buttons">
+          <button
+            type="button"
+            disabled={isBusy}
+            onClick={() => act(() => client.schedules.update(id, { enabled: !enabled }))}
+          >
+            {enabled ? 'Pause' : 'Go on'}
+          </button>
+          <button type="button" aria-expanded={isChanging} onClick={() => setChanging(!isChanging)}>
+            Change
+          </button>
+          <ConfirmButton
+            label="Delete"
+            sure="Delete for good"
+            disabled={isBusy}
+            onConfirm={() => act(() => client.schedules.delete(id))}
+          />
+        </span>
+      </div>
+      <p class="item-text">{facts.filter(Boolean).join(' · ')}</p>
+      <p class="item-text lines">{visibleText(message)}</p>
+      <ProblemLine problem={problem} />
+      {isChanging && (
+        <ScheduleForm
+          schedule={schedule}
+          onDone={() => {
+            setChanging(false)
+            onChanged()
+          }}
+        />
+      )}
+    </li>
+  )
+}
