@@ -124,6 +124,7 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     'entry: input',
     'entry: run_ended',
   ],
+  '19-web-page.ts': ['page 200', 'sessions, a stranger 401', 'sessions, ada 200'],
   'wiki-agent.ts': [
     '← 1 page of "garden"',
     'input-required',
