@@ -62,6 +62,7 @@ export function RowActions({ row, copy, children }: RowActionsProps) {
   const items = (): readonly MenuItem[] => {
     const isAtWork = session.state.view.run !== undefined
     const all: MenuItem[] = [
+      { label: 'Copy', onChoose: () => void copyText(copy) },
       { label: 'Copy all of this turn', onChoose: () => void copyText(turnText(session.state.view.rows, row.id)) },
       { label: 'Copy link', detail: `#${row.seq}`, onChoose: () => void copyText(location.origin + link) },
       { label: 'Fork from here', onChoose: () => void fork(row.seq) },
@@ -85,7 +86,12 @@ export function RowActions({ row, copy, children }: RowActionsProps) {
         ⋯
       </Menu>
       {isRollingBack && row.kind === 'message' && (
-        <RollbackDialog to={row.from - 1} onClose={() => setRollingBack(false)} />
+        <RollbackDialog
+          api={api}
+          to={row.from - 1}
+          onClose={() => setRollingBack(false)}
+          onSaid={(now) => said.set(now)}
+        />
       )}
     </div>
   )
