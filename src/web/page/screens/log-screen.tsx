@@ -46,7 +46,7 @@ export function LogScreen({ route }: ScreenProps) {
       }}
     >
       <header class="screen-head">
-        <h1>{`Log: ${visibleName(file?.name ?? summary.value?.title ?? id)}`}</h1>
+        <h1 class="one-line">{`Log: ${visibleName(file?.name ?? summary.value?.title ?? id)}`}</h1>
         <label class="button">
           Open an export
           <input

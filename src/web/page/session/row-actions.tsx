@@ -15,11 +15,14 @@ interface RowActionsProps {
   readonly row: MessageRow | AnswerRow
   /** The text that is copied, as its author wrote it. */
   readonly copy: string
-  readonly children: ComponentChildren
+  /** Facts, shown beside the buttons. */
+  readonly facts: () => ComponentChildren
+  /** The row is pointed at: only then all of it is drawn, because rows come and go quickly while a person scrolls. */
+  readonly isNear: boolean
 }
 
 /** What can be done with a row, at its right. It shows when the row is pointed at or has the focus, and takes no room. */
-export function RowActions({ row, copy, children }: RowActionsProps) {
+export function RowActions({ row, copy, facts, isNear }: RowActionsProps) {
   const page = usePage()
   const { session, api, compose, said } = useSessionScreen()
   const [isRollingBack, setRollingBack] = useState(false)
@@ -80,8 +83,8 @@ export function RowActions({ row, copy, children }: RowActionsProps) {
   }
   return (
     <div class="row-actions">
-      {children}
-      <CopyButton text={copy} what={row.kind === 'answer' ? 'answer' : 'message'} />
+      {isNear && facts()}
+      {isNear && <CopyButton text={copy} what={row.kind === 'answer' ? 'answer' : 'message'} />}
       <Menu label="More about this" class="quiet" items={items}>
         ⋯
       </Menu>
