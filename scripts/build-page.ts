@@ -23,7 +23,13 @@ export async function buildPage(): Promise<BuiltPage> {
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     resolve: { alias: { react: 'preact/compat', 'react-dom': 'preact/compat' } }, // virtua is written for React
     worker: { format: 'es' },
-    build: { write: false, target: 'es2023', modulePreload: { polyfill: false }, assetsInlineLimit: 0 },
+    build: {
+      ...{ write: false, target: 'es2023', modulePreload: { polyfill: false }, assetsInlineLimit: 0 },
+      rollupOptions: {
+        // virtua marks itself as code for browsers, which is all that is built here.
+        onwarn: (warning, tell) => void (warning.code !== 'MODULE_LEVEL_DIRECTIVE' && tell(warning)),
+      },
+    },
   })
   const results = Array.isArray(built) ? built : [built]
   const output = results.flatMap((one) => ('output' in one ? one.output : []))
