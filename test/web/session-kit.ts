@@ -1,8 +1,8 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { EntryBody, LogEntry } from '../../src/core/log.ts'
 import type { ModelEvent, Provider } from '../../src/core/provider.ts'
+import type { ToolCallBlock } from '../../src/core/turn.ts'
 import { createSession, type SessionStore } from '../../src/index.ts'
-import type { ScriptedReply } from '../../src/testing/index.ts'
 import { type OpenedPage, openTab, type ServedPage, servePage } from './browser-kit.ts'
 
 /** A model that says what a test tells it to say, when it tells it. */
@@ -12,9 +12,9 @@ export interface LedModel {
   say(text: string): void
   think(text: string): void
   /** Ends the reply, with calls if there are some. */
-  end(calls?: ScriptedReply['calls']): void
+  end(calls?: readonly ToolCallBlock[]): void
   /** A whole reply at once. */
-  reply(text: string, calls?: ScriptedReply['calls']): void
+  reply(text: string, calls?: readonly ToolCallBlock[]): void
 }
 
 export function ledModel(): LedModel {
