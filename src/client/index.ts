@@ -53,6 +53,7 @@ export type {
   RemoteRules,
   RemoteSkill,
   RemoteTool,
+  RemoteWikiNode,
 } from './remote-host-types.ts'
 export { RemoteProblem } from './remote-problem.ts'
 export type { RemoteSchedules } from './remote-schedules.ts'
