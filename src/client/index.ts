@@ -22,6 +22,7 @@ export type {
   RemoteAgentState,
   RemoteAgentSummary,
   RemoteDefinition,
+  RemoteMessageMetadata,
   RemotePluginSettings,
   RemoteRollback,
   RemoteRollbackPlan,

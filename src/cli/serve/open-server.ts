@@ -149,10 +149,10 @@ const keepingSettings = (workflow: Workflow, io: Io): Workflow =>
     updateSettings: {
       async value(changed: WorkflowSettings) {
         const { changeSettings } = await import('../config/change.ts')
-        await workflow.updateSettings(changed)
-        const { approval, retry } = workflow.settings
+        const { approval, retry } = { ...workflow.settings, ...changed }
         const value = { ...(approval && { approval }), ...(retry && { retry }) }
         await asProblem(() => changeSettings([{ setting: { key: 'agents' }, value }], io))
+        await workflow.updateSettings(changed)
       },
     },
   })
