@@ -28,8 +28,8 @@ export function aboutHere(flags: RunValues, { io: whole, cwd, logins, wikitext, 
   const { preset, profile, mcp } = flags
   const query = mcp ? { mcp } : {}
   /** The last net: what looks like a secret, and the values of variables that are named like one. */
-  const redacted = <T>(value: T): T => createRedactor({ env: io.env }).json(value)
-
+  const redactor = createRedactor({ env: io.env })
+  const redacted = <T>(value: T): T => redactor.json(value)
   const policy = async () => (await import('./policy-here.ts')).policyHere(flags, io)
 
   async function settings(): Promise<unknown> {
