@@ -19,6 +19,7 @@ import { sessions } from './sessions.ts'
 import { tools } from './tools.ts'
 import { tui, tuiGoals } from './tui.ts'
 import { view } from './view.ts'
+import { web } from './web.ts'
 import { wire } from './wire.ts'
 import { workflow } from './workflow.ts'
 
@@ -45,6 +46,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   edits: { goals: Object.keys(editsGoals).length, run: edits },
   sandbox: { goals: 5, run: sandbox },
   browser: { goals: 4, run: browser },
+  web: { goals: 10, run: web },
 }
 
 console.log(

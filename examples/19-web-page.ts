@@ -9,17 +9,16 @@ import { scripted } from 'libero/testing'
 import { createWebPage } from 'libero/web'
 
 const people: Record<string, string> = { 'ticket-of-ada': 'ada' } // your own logins
-const ticketOf = (request: Request) => /(?:^|; )ticket=([\w-]+)/.exec(request.headers.get('cookie') ?? '')?.[1] ?? ''
+const userOf = ({ headers }: Request) => people[/\bticket=([\w-]+)/.exec(headers.get('cookie') ?? '')?.[1] ?? '']
 
+const basePath = '/libero'
 const server = createServer({
   store: createMemoryStore(), // for sessions that outlive the process: createSqliteStore({ path })
-  basePath: '/libero',
-  // Your own check. A page of another site can send neither JSON nor this header without a question of the browser.
+  basePath,
   auth: {
     async verify(request) {
-      const user = people[ticketOf(request)]
-      const isSafe = request.method === 'GET' || request.headers.has('x-libero')
-      return user !== undefined && isSafe ? { user } : undefined
+      const user = userOf(request) // pages of other sites cannot set x-libero, and so cannot use the cookie
+      return user && (request.method === 'GET' || request.headers.has('x-libero')) ? { user } : undefined
     },
   },
   async agentFor({ session }) {
@@ -27,18 +26,15 @@ const server = createServer({
     return { agent, close: () => agent.destroy() }
   },
 })
-const page = createWebPage({ server, basePath: '/libero' })
-const app = new Hono().get('/', (context) => context.text('My app'))
-app.all('/libero/*', (context) => page.fetch(context.req.raw))
+const page = createWebPage({ server, basePath })
+const app = new Hono().all(`${basePath}/*`, (context) => page.fetch(context.req.raw)) // and your own routes
 const http = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' })
 await once(http, 'listening')
 const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
 
-console.log(await (await fetch(url)).text())
-const html = await fetch(`${url}/libero/`)
-console.log(html.status, html.headers.get('content-type'))
-console.log((await fetch(`${url}/libero/v1/sessions`)).status, 'for a stranger')
-const ada = { headers: { cookie: 'ticket=ticket-of-ada' } }
-console.log((await fetch(`${url}/libero/v1/sessions`, ada)).status, 'for ada')
+const statusOf = async (path: string, headers = {}) => (await fetch(url + basePath + path, { headers })).status
+console.log('page', await statusOf('/'))
+console.log('sessions, a stranger', await statusOf('/v1/sessions'))
+console.log('sessions, ada', await statusOf('/v1/sessions', { cookie: 'ticket=ticket-of-ada' }))
 http.close()
 await server.close()

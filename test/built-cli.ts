@@ -40,7 +40,11 @@ export async function builtCli(): Promise<string> {
 }
 
 function stateOfSource(): string {
-  const files = [...globSync('src/**/*.ts', { cwd: root }), 'scripts/build.ts', 'package.json'].sort()
+  const files = [
+    ...globSync('src/**/*.{ts,tsx,css,html,svg}', { cwd: root }),
+    ...globSync('scripts/*.ts', { cwd: root }),
+    'package.json',
+  ].sort()
   const states = files.map((file) => {
     const { mtimeMs, size } = statSync(join(root, file))
     return `${file} ${mtimeMs} ${size}`

@@ -124,7 +124,7 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     'entry: input',
     'entry: run_ended',
   ],
-  '19-web-page.ts': ['My app', '200 text/html; charset=utf-8', '401 for a stranger', '200 for ada'],
+  '19-web-page.ts': ['page 200', 'sessions, a stranger 401', 'sessions, ada 200'],
   'wiki-agent.ts': [
     '← 1 page of "garden"',
     'input-required',

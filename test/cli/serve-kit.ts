@@ -20,11 +20,15 @@ export interface Serving extends Running {
   entries(sessionId: string): Promise<Answered['body'][]>
 }
 
-/** Starts `libero serve` on any port, and waits until it answers. */
-export async function startServing(desk: Desk, flags: readonly string[] = []): Promise<Serving> {
-  const running = desk.start(['serve', '--port', '0', ...flags])
-  await running.until(/^listening on http:\S+\n/)
-  const [, url = ''] = /^listening on (\S+)\n/.exec(running.said.out)!
+/** Starts `libero serve`, or `libero web`, on any port, and waits until it answers. */
+export async function startServing(
+  desk: Desk,
+  flags: readonly string[] = [],
+  command: 'serve' | 'web' = 'serve',
+): Promise<Serving> {
+  const running = desk.start([command, '--port', '0', ...(command === 'web' ? ['--no-open'] : []), ...flags])
+  await running.until(/^(?:listening on|open) http:\S+\n/)
+  const [, url = ''] = /^(?:listening on|open) (http:\/\/[^/\s]+)/.exec(running.said.out)!
   const token = readFileSync(join(desk.home, 'server-token'), 'utf8').trim()
 
   async function send(path: string, body?: object, more: RequestInit = {}): Promise<Answered> {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import type { Server, WebStandardStreamableHTTPServerTransport as Transport } from '@modelcontextprotocol/server'
 import { admitBody, checkHttpOptions, type McpHttpOptions, problem, refuse } from './http-guard.ts'
 import type { ServerSdk } from './load-server-sdk.ts'
@@ -130,7 +131,8 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
     method,
     headers: sent,
     signal,
-    ...(hasBody && { body: incoming, duplex: 'half' }),
+    // The standard takes web streams only.
+    ...(hasBody && { body: Readable.toWeb(incoming) as ReadableStream<Uint8Array<ArrayBuffer>>, duplex: 'half' }),
   })
 }
 
