@@ -34,7 +34,7 @@ export async function copyText(text: string): Promise<boolean> {
   } catch {
     const field = document.createElement('textarea')
     field.value = text
-    field.className = 'unseen'
+    field.className = 'visually-hidden'
     document.body.append(field)
     field.select()
     const isCopied = document.execCommand('copy')

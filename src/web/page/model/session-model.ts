@@ -1,0 +1,285 @@
+import {
+  createViewHistory,
+  type LogEntry,
+  type RemoteClient,
+  type RemoteContent,
+  RemoteProblem,
+  type RemoteSession,
+  type SessionView,
+  type ViewHistory,
+} from '../libero.ts'
+import { cutEntry } from './cut-entry.ts'
+import { Cell, type Model } from './model.ts'
+import type { Outbox, OutboxMessage } from './outbox.ts'
+import { itemsOf, type RowItem } from './row-items.ts'
+import { createSessionFold, type SessionFold } from './session-fold.ts'
+
+/** One session, as its log tells it, read from its end and followed from then on. */
+export interface SessionModel extends Model<SessionState> {
+  readonly id: string
+  start(): void
+  stop(): void
+  /** Connects anew at once, as after sleep. */
+  wake(): void
+  /** Sends a message. It is shown at once, and stays shown as failed if the server refuses it. */
+  send(content: RemoteContent, options?: { readonly mode?: 'steer' | 'followUp' }): Promise<void>
+  /** Forgets a message that could not be sent. */
+  dismiss(key: string): void
+  /** Shows the session as it was after an entry, or as it is now. */
+  lookAt(seq: number | undefined): Promise<void>
+  /** An entry as the log has it. */
+  entry(seq: number): Promise<LogEntry>
+  readonly isCut: SessionFold['isCut']
+  readonly endOf: SessionFold['endOf']
+}
+
+export interface SessionState {
+  readonly view: SessionView
+  readonly items: readonly RowItem[]
+  /** Undefined until it was read. */
+  readonly summary: RemoteSession | undefined
+  /** Nothing was read yet. */
+  readonly isLoading: boolean
+  /** All entries are in the view. */
+  readonly isWhole: boolean
+  /** Rows up to this entry are no longer sent to the model; 0 if all are. */
+  readonly sentFrom: number
+  /** The number of the last entry of the log. */
+  readonly head: number
+  /** The entry that the view ends with, if it shows the past. */
+  readonly pastSeq?: number | undefined
+  /** A run is at work in a process that does not pass on what it streams. */
+  readonly isWithoutDeltas: boolean
+  readonly sending: readonly SendingMessage[]
+  /** Why the session cannot be shown. */
+  readonly problem?: unknown
+}
+
+/** A message that the log does not have yet. */
+export interface SendingMessage {
+  readonly key: string
+  readonly content: RemoteContent
+  readonly problem?: string
+}
+
+interface SessionModelOptions {
+  /** Calls back before the next picture is drawn. */
+  readonly nextFrame: (callback: () => void) => void
+  /** Lets the browser do what it has to do. */
+  readonly pause: () => Promise<void>
+  readonly outbox: Outbox
+}
+
+export function createSessionModel(
+  client: RemoteClient,
+  id: string,
+  { nextFrame, pause, outbox }: SessionModelOptions,
+): SessionModel {
+  let fold = createSessionFold()
+  let following: AbortController | undefined
+  let past: SessionView | undefined
+  let history: ViewHistory | undefined
+  let isPublishing = false
+  /** Something was streamed since the last reply. */
+  let hasHeard = false
+  let isWithoutDeltas = false
+  const cell = new Cell<SessionState>({
+    view: fold.view,
+    items: [],
+    summary: undefined,
+    isLoading: true,
+    isWhole: false,
+    head: 0,
+    sentFrom: 0,
+    isWithoutDeltas: false,
+    sending: [],
+  })
+
+  /** Once a frame, however much comes. */
+  const publish = (): void => {
+    if (isPublishing) return
+    isPublishing = true
+    nextFrame(() => {
+      isPublishing = false
+      publishNow()
+    })
+  }
+
+  const publishNow = (): void => {
+    const { isWhole } = fold
+    const view = past ?? fold.view
+    const { state } = cell
+    const items = itemsOf(view.rows, state.items.length > 0 ? { rows: state.view.rows, items: state.items } : undefined)
+    const sending = withoutArrived(state.sending, view)
+    const sentFrom = items === state.items ? state.sentFrom : summarisedTo(view)
+    cell.set({
+      ...state,
+      view,
+      items,
+      sentFrom,
+      isWhole,
+      isWithoutDeltas,
+      sending,
+      pastSeq: past?.head,
+      head: fold.view.head,
+      isLoading: false,
+    })
+  }
+
+  async function follow(signal: AbortSignal): Promise<void> {
+    for await (const event of client.events(id, { after: fold.view.head, children: true, signal })) {
+      if (event.durable) hearEntry(event.entry)
+      else if (event.type !== 'child') {
+        hasHeard = true
+        isWithoutDeltas = false
+      }
+      fold.apply(event)
+      publish()
+    }
+  }
+
+  function hearEntry(entry: LogEntry): void {
+    if (entry.type === 'turn' && entry.turn.role === 'assistant') {
+      isWithoutDeltas ||= !hasHeard
+      hasHeard = false
+    }
+    if (entry.type === 'run_ended') isWithoutDeltas = false
+    if (entry.type === 'details' || entry.type === 'run_ended') void readSummary()
+  }
+
+  async function readSummary(): Promise<void> {
+    cell.change({ summary: await client.sessions.get(id) })
+  }
+
+  /** What is before the end, page by page, and without keeping the browser from drawing. */
+  async function readWhole(signal: AbortSignal): Promise<void> {
+    while (!fold.isWhole && !signal.aborted) {
+      const { entries } = await client.sessions.entries(id, { after: fold.readTo, limit: pageSize })
+      if (signal.aborted || entries.length === 0) return
+      for (let at = 0; at < entries.length; at += portion) {
+        if (fold.addRead(entries.slice(at, at + portion))) publishNow()
+        await pause()
+      }
+    }
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    try {
+      if (cell.state.isLoading) {
+        const [{ entries }] = await Promise.all([
+          client.sessions.entries(id, { limit: endSize, fromEnd: true }),
+          readSummary(),
+        ])
+        if (signal.aborted) return
+        fold.begin(entries)
+        publishNow()
+      }
+      await Promise.all([follow(signal), readWhole(signal)])
+    } catch (problem) {
+      if (signal.aborted) return
+      if (problem instanceof RemoteProblem && problem.code === 'beyond_head') return restart()
+      cell.change({ problem, isLoading: false })
+    }
+  }
+
+  /** The log is shorter than what was read, as after a copy of the store was put back: it is read anew. */
+  function restart(): void {
+    stop()
+    fold = createSessionFold()
+    cell.change({ isLoading: true, items: [], view: fold.view })
+    start()
+  }
+
+  const isSending = (key: string): boolean => cell.state.sending.some((one) => one.key === key)
+  const othersThan = (key: string): readonly SendingMessage[] => cell.state.sending.filter((one) => one.key !== key)
+
+  async function deliver(message: OutboxMessage): Promise<void> {
+    const { key, content } = message
+    outbox.add(message)
+    cell.change({ sending: [...othersThan(key), { key, content }] })
+    try {
+      await client.send(id, message)
+      publish() // the log may have had it before the answer came
+    } catch (error) {
+      const problem = error instanceof RemoteProblem ? error.detail : String(error)
+      cell.change({ sending: [...othersThan(key), { key, content, problem }] })
+      throw error
+    } finally {
+      outbox.remove(key)
+    }
+  }
+
+  function start(): void {
+    if (following) return
+    for (const message of outbox.all()) if (!isSending(message.key)) void deliver(message).catch(() => {})
+    following = new AbortController()
+    void run(following.signal)
+  }
+
+  function stop(): void {
+    following?.abort()
+    following = undefined
+  }
+
+  return {
+    id,
+    get state() {
+      return cell.state
+    },
+    subscribe: (listener) => cell.subscribe(listener),
+    start,
+    stop,
+    wake() {
+      stop()
+      start()
+    },
+    send: (content, { mode } = {}) => deliver({ key: crypto.randomUUID(), content, ...(mode && { mode }) }),
+    dismiss(key) {
+      outbox.remove(key)
+      cell.change({ sending: othersThan(key) })
+    },
+    async lookAt(seq) {
+      history ??= createViewHistory((after, to) => readCut(client, id, after, to))
+      past = seq === undefined ? undefined : await history.at(seq)
+      publishNow()
+    },
+    async entry(seq) {
+      const { entries } = await client.sessions.entries(id, { after: seq - 1, limit: 1 })
+      const [entry] = entries
+      if (entry?.seq !== seq) throw new RangeError(`The session has no entry ${seq}; reload the page`)
+      return entry
+    },
+    isCut: (seq) => fold.isCut(seq),
+    endOf: (result) => fold.endOf(result),
+  }
+}
+
+async function readCut(client: RemoteClient, id: string, after: number, to: number): Promise<readonly LogEntry[]> {
+  const { entries } = await client.sessions.entries(id, { after, before: to + 1, limit: 1000 })
+  return entries.map((entry) => cutEntry(entry).entry)
+}
+
+/** Entries of the end that are read first: some screens full. */
+const endSize = 200
+const pageSize = 500
+/** Entries folded at once: some milliseconds. */
+const portion = 250
+
+/** The last entry that a summary stands for. */
+function summarisedTo({ rows }: SessionView): number {
+  for (let at = rows.length - 1; at >= 0; at--) {
+    const row = rows.at(at)!
+    if (row.kind === 'compaction') return row.toSeq
+  }
+  return 0
+}
+
+function withoutArrived(sending: readonly SendingMessage[], { queue, rows }: SessionView): readonly SendingMessage[] {
+  if (sending.length === 0) return sending
+  const arrived = new Set(queue.map(({ clientKey }) => clientKey))
+  for (let at = rows.length - 1; at >= Math.max(0, rows.length - 200); at--) {
+    const row = rows.at(at)!
+    if (row.kind === 'message' && row.clientKey !== undefined) arrived.add(row.clientKey)
+  }
+  return sending.some(({ key }) => arrived.has(key)) ? sending.filter(({ key }) => !arrived.has(key)) : sending
+}

@@ -1,0 +1,41 @@
+import { useEffect, useMemo } from 'preact/hooks'
+import { usePage } from '../frame/page-context.ts'
+import { createOutbox } from './outbox.ts'
+import { createSessionModel, type SessionModel } from './session-model.ts'
+
+/** The model of a session while a screen shows it. It comes back at once when the tab or the network does. */
+export function useSession(id: string): SessionModel {
+  const { client } = usePage()
+  const session = useMemo(
+    () => createSessionModel(client, id, { nextFrame, pause, outbox: createOutbox(id, localStorage) }),
+    [client, id],
+  )
+  useEffect(() => {
+    session.start()
+    let hiddenSince = 0
+    const look = (): void => {
+      if (document.hidden) hiddenSince = Date.now()
+      else if (Date.now() - hiddenSince > sleepMs) session.wake()
+    }
+    const wake = (): void => session.wake()
+    document.addEventListener('visibilitychange', look)
+    addEventListener('online', wake)
+    return () => {
+      document.removeEventListener('visibilitychange', look)
+      removeEventListener('online', wake)
+      session.stop()
+    }
+  }, [session])
+  return session
+}
+
+/** A tab that was hidden for longer may have slept. */
+const sleepMs = 15_000
+
+/** A hidden tab draws nothing, and still keeps up. */
+const nextFrame = (callback: () => void): void => {
+  if (document.hidden) setTimeout(callback, 200)
+  else requestAnimationFrame(callback)
+}
+
+const pause = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve))

@@ -1,0 +1,29 @@
+import { useState } from 'preact/hooks'
+import { visibleText } from '../libero.ts'
+import { wordsOf } from '../parts/use-action.ts'
+import { useSessionScreen } from './session-context.ts'
+
+/** Says which rule, mode, grant or person decided about a call, when asked. */
+export function CallWhy({ callId }: { readonly callId: string }) {
+  const { api } = useSessionScreen()
+  const [lines, setLines] = useState<readonly string[]>()
+  const ask = async (): Promise<void> => {
+    setLines(
+      await api.why(callId).then(
+        ({ lines: told }) => told,
+        (error) => [wordsOf(error)],
+      ),
+    )
+  }
+  if (!lines)
+    return (
+      <button type="button" class="quiet" onClick={ask}>
+        Why?
+      </button>
+    )
+  return (
+    <p class="call-why" role="status">
+      {visibleText(lines.join('\n'))}
+    </p>
+  )
+}

@@ -1,0 +1,48 @@
+import { tokenRing } from '../libero.ts'
+import { useModel } from '../model/model.ts'
+import { dollars, shortCount } from '../parts/numbers.ts'
+import { Shown } from '../parts/shown.tsx'
+import { useAnswer } from '../parts/use-answer.ts'
+import { Ring } from './ring.tsx'
+import { useSessionScreen } from './session-context.ts'
+
+/** What fills the context of the model, and what the next message will cost. */
+export function ContextPanel() {
+  const { session, api } = useSessionScreen()
+  const calls = useModel(session, ({ view }) => view.usage.calls)
+  const usage = useModel(session, ({ view }) => view.usage)
+  const context = useAnswer(() => api.context(), [session.id, calls])
+  return (
+    <>
+      <Shown answer={context} what="context">
+        {({ total, limit, parts, counts, forecast }) => {
+          const ring = tokenRing({ ...counts, total, ...(limit !== undefined && { limit }) } as Parameters<
+            typeof tokenRing
+          >[0])
+          return (
+            <>
+              <Ring ring={ring} />
+              <table class="context-parts">
+                <tbody>
+                  {parts.map(({ name, tokens }) => (
+                    <tr key={name}>
+                      <th scope="row">{name}</th>
+                      <td>{shortCount(tokens)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+              {forecast && (
+                <p class="facts">{`The next message costs about ${dollars(forecast.likely)}, at most ${dollars(forecast.most)}.`}</p>
+              )}
+            </>
+          )
+        }}
+      </Shown>
+      <p class="facts">
+        {`So far: ${shortCount(usage.input + usage.cacheRead + usage.cacheCreation)} tokens read (${shortCount(usage.cacheRead)} from the cache), ${shortCount(usage.output)} written`}
+        {usage.cost !== undefined && `, ${dollars(usage.cost)}`}
+      </p>
+    </>
+  )
+}

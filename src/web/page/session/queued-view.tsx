@@ -1,0 +1,74 @@
+import type { QueuedMessage } from '../libero.ts'
+import type { SendingMessage } from '../model/session-model.ts'
+import { useAction } from '../parts/use-action.ts'
+import { MessageContent, textOf } from './message-view.tsx'
+import { useSessionScreen } from './session-context.ts'
+
+/** A message that the log has and the model does not: it can be taken back, or edited. */
+export function QueuedView({ message }: { readonly message: QueuedMessage }) {
+  const { api, compose } = useSessionScreen()
+  const { isBusy, problem, run } = useAction()
+  const { clientKey, content, mode, id } = message
+  const takeBack = (): Promise<boolean> => run(() => api.takeBack(clientKey))
+  const edit = async (): Promise<void> => {
+    if (await takeBack()) compose(textOf(content))
+  }
+  return (
+    <div class="message is-queued">
+      <span class="mark" aria-hidden="true">
+        ›
+      </span>
+      <MessageContent id={id} content={content} />
+      <div class="queued-actions">
+        <span class="facts">{mode === 'steer' ? 'comes before the next step' : 'queued'}</span>
+        <button type="button" class="quiet" disabled={isBusy} onClick={edit}>
+          Edit
+        </button>
+        <button type="button" class="quiet" disabled={isBusy} onClick={takeBack}>
+          Take back
+        </button>
+        {problem !== undefined && <span role="alert">{problem}</span>}
+      </div>
+    </div>
+  )
+}
+
+/** A message that the log does not have yet. One that could not be sent keeps its text. */
+export function SendingView({ message: { key, content, problem } }: { readonly message: SendingMessage }) {
+  const { session, compose } = useSessionScreen()
+  const blocks = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+  const again = (): void => {
+    session.dismiss(key)
+    void session.send(content).catch(() => {})
+  }
+  return (
+    <div class="message is-queued">
+      <span class="mark" aria-hidden="true">
+        ›
+      </span>
+      <MessageContent id={key} content={blocks} />
+      <div class="queued-actions">
+        {problem === undefined ? (
+          <span class="facts">sending</span>
+        ) : (
+          <>
+            <span class="bad" role="alert">{`Not sent: ${problem}`}</span>
+            <button type="button" class="quiet" onClick={again}>
+              Send again
+            </button>
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => {
+                session.dismiss(key)
+                compose(textOf(blocks))
+              }}
+            >
+              Edit
+            </button>
+          </>
+        )}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,33 @@
+import type { ComponentChildren } from 'preact'
+import { type AgentInstanceMessage, createRendererRegistry, messageKinds, visibleText } from '../libero.ts'
+import { DiffView } from '../parts/diff-view.tsx'
+import { Markdown } from '../parts/markdown.tsx'
+import { Wikitext } from './wikitext.tsx'
+
+/** What draws the content of answers and results, by its media type and its details. Others may be added to it. */
+export const renderers = createRendererRegistry<ComponentChildren>({
+  text: ({ content }) => <pre class="output">{visibleText(content)}</pre>,
+  onError: (error, { renderer }) => console.warn(`libero: the renderer ${renderer} failed:`, error),
+})
+
+renderers.register({
+  ...messageKinds.markdown,
+  render: ({ content, metadata }) => <Markdown text={content} isOpen={metadata?.isComplete === false} />,
+})
+renderers.register({ ...messageKinds.wikitext, render: ({ content }) => <Wikitext text={content} /> })
+renderers.register({
+  ...messageKinds.diff,
+  render: ({ content, metadata }) => {
+    const { diff } = (metadata?.details ?? {}) as { readonly diff?: unknown }
+    return <DiffView diff={typeof diff === 'string' ? diff : content} />
+  },
+})
+
+interface ShownContent extends Pick<AgentInstanceMessage, 'id' | 'role' | 'content' | 'contentType' | 'metadata'> {
+  readonly isOpen?: boolean
+}
+
+/** Draws a content with the renderer that fits it. */
+export function renderContent({ isOpen = false, metadata, ...content }: ShownContent): ComponentChildren {
+  return renderers.render({ agentId: 'session', ...content, metadata: { ...metadata, isComplete: !isOpen } })
+}

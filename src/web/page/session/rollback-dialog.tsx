@@ -1,0 +1,103 @@
+import { useState } from 'preact/hooks'
+import { pluralize, visibleName } from '../libero.ts'
+import type { RollbackScope } from '../model/session-api.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { ProblemLine } from '../parts/problem-line.tsx'
+import { Shown } from '../parts/shown.tsx'
+import { useAction } from '../parts/use-action.ts'
+import { useAnswer } from '../parts/use-answer.ts'
+import { useSessionScreen } from './session-context.ts'
+
+interface RollbackDialogProps {
+  /** The last entry that stays. */
+  readonly to: number
+  readonly onClose: () => void
+}
+
+const scopes: readonly (readonly [RollbackScope, string])[] = [
+  ['both', 'Conversation and files'],
+  ['conversation', 'Conversation only'],
+  ['files', 'Files only'],
+]
+
+/** Shows what a rollback would change before it does it, conflicts first. */
+export function RollbackDialog({ to, onClose }: RollbackDialogProps) {
+  const { api, said } = useSessionScreen()
+  const [what, setWhat] = useState<RollbackScope>('both')
+  const plan = useAnswer(() => api.planRollback(to, what), [to, what])
+  const { isBusy, problem, run } = useAction()
+  const undo = (): void =>
+    void api.undoRollback().then(
+      () => said.set({ text: 'The rollback is undone.' }),
+      (error: unknown) => said.set({ text: String(error), isBad: true }),
+    )
+  const roll = async (force: boolean): Promise<void> => {
+    if (!(await run(() => api.rollback(to, what, force)))) return
+    said.set({ text: 'Rolled back.', action: { label: 'Undo', run: undo } })
+    onClose()
+  }
+  const conflicts = plan.value?.files?.conflicts ?? []
+  return (
+    <Dialog label="Roll back" onClose={onClose}>
+      <h2>Roll back to before this message</h2>
+      <fieldset class="choices">
+        <legend class="visually-hidden">What is rolled back</legend>
+        {scopes.map(([scope, label]) => (
+          <label key={scope}>
+            <input type="radio" name="scope" checked={what === scope} onChange={() => setWhat(scope)} />
+            {label}
+          </label>
+        ))}
+      </fieldset>
+      <Shown answer={plan} what="rollback">
+        {({ turns, files, whyNoFiles }) => (
+          <div class="rollback-plan">
+            {what !== 'files' && <p>{`${pluralize(turns, 'turn')} leave the conversation. The log keeps them.`}</p>}
+            {what !== 'conversation' && whyNoFiles !== undefined && <p class="bad">{`Files stay: ${whyNoFiles}`}</p>}
+            <Paths title="Does not fit any more" paths={conflicts.map(({ path, why }) => `${path}: ${why}`)} isBad />
+            <Paths title="Restored" paths={files?.restore ?? []} />
+            <Paths title="Deleted, because they were new" paths={files?.delete ?? []} />
+          </div>
+        )}
+      </Shown>
+      <ProblemLine problem={problem} />
+      <div class="dialog-buttons">
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        {conflicts.length > 0 && what !== 'conversation' ? (
+          <button type="button" class="deny" disabled={isBusy} onClick={() => roll(true)}>
+            Roll back and overwrite
+          </button>
+        ) : (
+          <button type="button" class="primary" disabled={isBusy || !plan.value} onClick={() => roll(false)}>
+            Roll back
+          </button>
+        )}
+      </div>
+    </Dialog>
+  )
+}
+
+interface PathsProps {
+  readonly title: string
+  readonly paths: readonly string[]
+  readonly isBad?: boolean
+}
+
+function Paths({ title, paths, isBad = false }: PathsProps) {
+  if (paths.length === 0) return null
+  return (
+    <>
+      <p class={isBad ? 'bad' : ''}>{`${title} (${paths.length})`}</p>
+      <ul class="paths">
+        {paths.slice(0, 100).map((path) => (
+          <li key={path}>
+            <code>{visibleName(path)}</code>
+          </li>
+        ))}
+        {paths.length > 100 && <li class="facts">{`and ${paths.length - 100} more`}</li>}
+      </ul>
+    </>
+  )
+}

@@ -1,0 +1,92 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { usePage } from '../frame/page-context.ts'
+import { navigate, pathOf } from '../frame/router.ts'
+import { type AnswerRow, type MessageRow, type RemoteContent, RemoteProblem } from '../libero.ts'
+import { CopyButton, copyText } from '../parts/copy-button.tsx'
+import { Menu, type MenuItem } from '../parts/menu.tsx'
+import { wordsOf } from '../parts/use-action.ts'
+import { textOf } from './message-view.tsx'
+import { RollbackDialog } from './rollback-dialog.tsx'
+import { useSessionScreen } from './session-context.ts'
+import { turnText } from './turn-text.ts'
+
+interface RowActionsProps {
+  readonly row: MessageRow | AnswerRow
+  /** The text that is copied, as its author wrote it. */
+  readonly copy: string
+  readonly children: ComponentChildren
+}
+
+/** What can be done with a row, at its right. It shows when the row is pointed at or has the focus, and takes no room. */
+export function RowActions({ row, copy, children }: RowActionsProps) {
+  const page = usePage()
+  const { session, api, compose, said } = useSessionScreen()
+  const [isRollingBack, setRollingBack] = useState(false)
+  const { id } = session
+  const link = `${page.base}${pathOf({ screen: 'session', id, part: 'chat', seq: row.seq })}`
+
+  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+    await work().catch((error: unknown) => said.set({ text: wordsOf(error), isBad: true }))
+  }
+  const fork = (at: number, text?: string): Promise<void> =>
+    attempt(async () => {
+      const copied = await page.client.sessions.fork(id, { at })
+      if (text !== undefined) await page.client.sessions.saveDraft(copied.id, text)
+      navigate(page.base, { screen: 'session', id: copied.id, part: 'chat' })
+    })
+  const remove = ({ from, content }: MessageRow): Promise<void> =>
+    attempt(async () => {
+      const undo = await takeOut(from - 1)
+      compose(textOf(content))
+      said.set({ text: 'Deleted; its text is in the message field.', ...(undo && { action: undo }) })
+    })
+  /** A rollback of the conversation can be undone; a server without workspaces has only the rewind. */
+  const takeOut = async (to: number) => {
+    try {
+      await api.rollback(to, 'conversation')
+      const undo = (): void => void attempt(() => api.undoRollback().then(() => said.set(undefined)))
+      return { label: 'Undo', run: undo }
+    } catch (error) {
+      if (!(error instanceof RemoteProblem) || (error.status !== 501 && error.status !== 404)) throw error
+      await page.client.sessions.rewind(id, to)
+      return undefined
+    }
+  }
+  const retry = (message: MessageRow): Promise<void> =>
+    attempt(async () => {
+      await takeOut(message.from - 1)
+      await session.send(message.content as RemoteContent)
+    })
+
+  const items = (): readonly MenuItem[] => {
+    const isAtWork = session.state.view.run !== undefined
+    const all: MenuItem[] = [
+      { label: 'Copy all of this turn', onChoose: () => void copyText(turnText(session.state.view.rows, row.id)) },
+      { label: 'Copy link', detail: `#${row.seq}`, onChoose: () => void copyText(location.origin + link) },
+      { label: 'Fork from here', onChoose: () => void fork(row.seq) },
+    ]
+    if (row.kind === 'message' && row.isNote !== true) {
+      all.push({ label: 'Edit and resend as a fork', onChoose: () => void fork(row.from - 1, textOf(row.content)) })
+      if (!isAtWork)
+        all.push(
+          { label: 'Retry', detail: 'takes back what came after', onChoose: () => void retry(row) },
+          { label: 'Roll back …', detail: 'conversation or files', onChoose: () => setRollingBack(true) },
+          { label: 'Delete', isBad: true, detail: 'and what came after', onChoose: () => void remove(row) },
+        )
+    }
+    return all
+  }
+  return (
+    <div class="row-actions">
+      {children}
+      <CopyButton text={copy} what={row.kind === 'answer' ? 'answer' : 'message'} />
+      <Menu label="More about this" class="quiet" items={items}>
+        ⋯
+      </Menu>
+      {isRollingBack && row.kind === 'message' && (
+        <RollbackDialog to={row.from - 1} onClose={() => setRollingBack(false)} />
+      )}
+    </div>
+  )
+}

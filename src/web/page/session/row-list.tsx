@@ -1,0 +1,168 @@
+import { memo } from 'preact/compat'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Virtualizer, type VirtualizerHandle } from 'virtua'
+import { useModel } from '../model/model.ts'
+import { itemAt, type RowItem } from '../model/row-items.ts'
+import type { SessionModel } from '../model/session-model.ts'
+import { ItemView } from './item-view.tsx'
+import { useSessionScreen } from './session-context.ts'
+import { type TailItem, tailOf } from './tail-items.ts'
+
+type Item = RowItem | TailItem
+
+/** The conversation: all of its rows, of which only those in sight are in the document. It follows its end only at its end. */
+export function RowList({ seq }: { readonly seq: number | undefined }) {
+  const { session, find } = useSessionScreen()
+  const rows = useModel(session, ({ items }) => items)
+  const queue = useModel(session, ({ view }) => view.queue)
+  const sending = useModel(session, ({ sending }) => sending)
+  const isWhole = useModel(session, (state) => state.isWhole)
+  const hit = useModel(find, ({ hits, at }) => hits[at])
+  const items: readonly Item[] = queue.length + sending.length === 0 ? rows : [...rows, ...tailOf(queue, sending)]
+  const scroller = useRef<HTMLDivElement>(null)
+  const content = useRef<HTMLDivElement>(null)
+  const list = useRef<VirtualizerHandle>(null)
+  const [isAtEnd, setAtEnd] = useState(true)
+  const follows = useFollowing(scroller, content, setAtEnd)
+  const isPrepended = useWasPrepended(items)
+  const marked = useMarkedRow(session, seq, isWhole)
+
+  const show = (row: number): void => {
+    follows.current = false
+    list.current?.scrollToIndex(itemAt(session.state.items, row), { align: 'center' })
+  }
+  useEffect(() => {
+    if (hit !== undefined) show(hit)
+  }, [hit])
+  useEffect(() => {
+    if (marked !== undefined) show(marked)
+  }, [marked])
+
+  const toEnd = (): void => {
+    follows.current = true
+    setAtEnd(true)
+    scroller.current?.scrollTo({ top: scroller.current.scrollHeight })
+  }
+  const count = items.length
+  const draw = useCallback(
+    (item: Item, index: number) => (
+      <Slot
+        key={item.key}
+        item={item}
+        index={index}
+        count={count}
+        isMarked={'rows' in item && (item.rows.includes(marked ?? -1) || item.rows.includes(hit ?? -1))}
+      />
+    ),
+    [count, marked, hit],
+  )
+  return (
+    <div class="conversation-frame">
+      <div
+        ref={scroller}
+        class="conversation"
+        role="feed"
+        aria-label="Conversation"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard
+        tabIndex={0}
+      >
+        <div ref={content} class="conversation-content">
+          <Virtualizer ref={list} scrollRef={scroller} data={items} shift={isPrepended} bufferSize={400}>
+            {draw as never /* virtua names the elements of React, which these stand for */}
+          </Virtualizer>
+        </div>
+      </div>
+      {!isAtEnd && (
+        <button type="button" class="to-end" onClick={toEnd}>
+          ↓ Latest
+        </button>
+      )}
+    </div>
+  )
+}
+
+interface SlotProps {
+  readonly item: Item
+  readonly index: number
+  readonly count: number
+  readonly isMarked: boolean
+}
+
+const Slot = memo(function Slot({ item, index, count, isMarked }: SlotProps) {
+  return (
+    <article class="slot" aria-posinset={index + 1} aria-setsize={count} data-key={item.key} data-marked={isMarked}>
+      <ItemView item={item} />
+    </article>
+  )
+})
+
+/**
+ * Keeps the end in sight while it is in sight: a person who scrolls up is left alone. What grows, or a list that gets less
+ * room, is followed before the picture is drawn.
+ */
+function useFollowing(
+  scroller: { readonly current: HTMLElement | null },
+  content: { readonly current: HTMLElement | null },
+  onChange: (isAtEnd: boolean) => void,
+): { current: boolean } {
+  const follows = useRef(true)
+  useLayoutEffect(() => {
+    const view = scroller.current!
+    let top = view.scrollTop
+    const look = (): void => {
+      const isNear = view.scrollHeight - view.clientHeight - view.scrollTop <= nearEnd
+      if (isNear) follows.current = true
+      else if (view.scrollTop < top - 1) follows.current = false
+      top = view.scrollTop
+      onChange(isNear || follows.current)
+    }
+    const grown = new ResizeObserver(() => {
+      if (follows.current) view.scrollTop = view.scrollHeight
+      else look()
+    })
+    view.addEventListener('scroll', look, { passive: true })
+    grown.observe(view)
+    grown.observe(content.current!)
+    return () => {
+      view.removeEventListener('scroll', look)
+      grown.disconnect()
+    }
+  }, [])
+  return follows
+}
+
+const nearEnd = 24
+
+/** Whether rows were added before those that were there, and none behind them: the rows in sight then stay in their place. */
+function useWasPrepended(items: readonly Item[]): boolean {
+  const before = useRef(items)
+  const old = before.current
+  before.current = items
+  if (old === items || old.length === 0 || items.length <= old.length) return false
+  return old[0]!.key !== items[0]!.key && old.at(-1)!.key === items.at(-1)!.key
+}
+
+/** The index of the row that an address names by an entry, once it was read. */
+function useMarkedRow(session: SessionModel, seq: number | undefined, isWhole: boolean): number | undefined {
+  const [marked, setMarked] = useState<number>()
+  useEffect(() => {
+    if (seq === undefined) return setMarked(undefined)
+    const { rows } = session.state.view
+    const first = rows.at(0)
+    if (isWhole || (first && first.seq <= seq)) setMarked(rowOfEntry(session, seq))
+  }, [seq, isWhole, session])
+  return marked
+}
+
+/** The row that an entry is shown in: that of the call whose result it is, else the last that begins with it or before it. */
+function rowOfEntry(session: SessionModel, seq: number): number {
+  const { rows } = session.state.view
+  let at = rows.length - 1
+  while (at > 0 && rows.at(at)!.seq > seq) at--
+  for (let i = at; i >= 0 && i > at - 50; i--) {
+    const row = rows.at(i)!
+    if (row.kind === 'call' && (row.result?.seq === seq || row.started?.seq === seq)) return i
+  }
+  while (at > 0 && rows.at(at)!.seq === seq && rows.at(at - 1)!.seq === seq) at--
+  return at
+}

@@ -1,0 +1,43 @@
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { FindModel } from '../model/find-model.ts'
+import { type Cell, useModel } from '../model/model.ts'
+import type { SessionApi } from '../model/session-api.ts'
+import type { SessionModel } from '../model/session-model.ts'
+
+/** What the parts of the session screen share. */
+export interface SessionScreenContext {
+  readonly session: SessionModel
+  readonly api: SessionApi
+  /** The rows that the person opened or closed. It outlives a row that is scrolled out of sight. */
+  readonly opened: Cell<ReadonlyMap<string, boolean>>
+  readonly find: FindModel
+  /** How long the model thought, of answers that were streamed to this page. */
+  readonly thoughtFor: Map<string, { from: number; to?: number }>
+  /** Puts a text into the message field and gives it the focus. */
+  readonly compose: (text: string) => void
+  /** What the page said last, above the message field. */
+  readonly said: Cell<Said | undefined>
+}
+
+/** A sentence, and what can be done about it. */
+export interface Said {
+  readonly text: string
+  readonly isBad?: boolean
+  readonly action?: { readonly label: string; readonly run: () => void }
+}
+
+export const SessionContext = createContext<SessionScreenContext | undefined>(undefined)
+
+export function useSessionScreen(): SessionScreenContext {
+  const context = useContext(SessionContext)
+  if (!context) throw new Error('useSessionScreen is for components inside SessionScreen')
+  return context
+}
+
+/** Whether a row is open, and a function that changes it. */
+export function useOpened(id: string, isOpenAtFirst = false): readonly [boolean, () => void] {
+  const { opened } = useSessionScreen()
+  const isOpen = useModel(opened, (all) => all.get(id)) ?? isOpenAtFirst
+  return [isOpen, () => opened.set(new Map(opened.state).set(id, !isOpen))]
+}

@@ -1,0 +1,175 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Link } from '../frame/link.tsx'
+import { usePage } from '../frame/page-context.ts'
+import { navigate, pathOf } from '../frame/router.ts'
+import { visibleName } from '../libero.ts'
+import { useModel } from '../model/model.ts'
+import { copyText } from '../parts/copy-button.tsx'
+import { Menu, type MenuItem } from '../parts/menu.tsx'
+import { dollars } from '../parts/numbers.ts'
+import { wordsOf } from '../parts/use-action.ts'
+import { SessionChoices } from './session-choices.tsx'
+import { useSessionScreen } from './session-context.ts'
+import { DeleteDialog, LabelDialog } from './session-dialogs.tsx'
+
+interface SessionHeaderProps {
+  readonly isSideOpen: boolean
+  readonly onSide: () => void
+}
+
+/** The title, the mode and the model, and facts about the session. */
+export function SessionHeader({ isSideOpen, onSide }: SessionHeaderProps) {
+  const { session, find } = useSessionScreen()
+  const summary = useModel(session, (state) => state.summary)
+  const cost = useModel(session, ({ view, isWhole }) => (isWhole ? view.usage.cost : undefined))
+  const isStreaming = useModel(session, ({ view }) => view.run !== undefined && view.status === 'working')
+  const facts = [
+    summary?.folder && visibleName(shortFolder(summary.folder)),
+    summary && `${summary.turns} turns`,
+    (cost ?? summary?.cost ?? 0) > 0 && dollars(cost ?? summary!.cost),
+    summary?.tags.map((tag) => `#${visibleName(tag)}`).join(' '),
+  ].filter(Boolean)
+  return (
+    <header class="session-header" data-streaming={isStreaming}>
+      <div class="session-title">
+        <Title />
+        <p class="facts one-line" title={summary?.folder}>
+          {summary?.parent !== undefined && (
+            <Link to={{ screen: 'session', id: summary.parent, part: 'chat' }}>sub-agent of another session</Link>
+          )}
+          {summary?.parent !== undefined && ' · '}
+          {facts.join(' · ')}
+        </p>
+      </div>
+      <div class="session-tools">
+        <SessionChoices />
+        <button
+          type="button"
+          class="quiet find-button"
+          onClick={() => find.open()}
+          title="Find in this session (Ctrl+F)"
+        >
+          Find
+        </button>
+        <button type="button" class="quiet side-button" aria-expanded={isSideOpen} onClick={onSide}>
+          Details
+        </button>
+        <MoreMenu />
+      </div>
+    </header>
+  )
+}
+
+const shortFolder = (folder: string): string => folder.replace(/^\/(?:home|Users)\/[^/]+/, '~')
+
+/** Pressed, it becomes a field; Enter keeps the new title, Esc the old one. */
+function Title() {
+  const { client } = usePage()
+  const { session, said } = useSessionScreen()
+  const summary = useModel(session, (state) => state.summary)
+  const details = useModel(session, ({ view }) => view.details.title)
+  const [isEditing, setEditing] = useState(false)
+  const field = useRef<HTMLInputElement>(null)
+  const title = details ?? summary?.title ?? session.id
+  useEffect(() => {
+    document.title = `${visibleName(title)} · Libero`
+    return () => {
+      document.title = 'Libero'
+    }
+  }, [title])
+  useEffect(() => field.current?.select(), [isEditing])
+  const save = async (): Promise<void> => {
+    const text = field.current!.value.trim()
+    setEditing(false)
+    if (text === '' || text === title) return
+    await client.sessions
+      .update(session.id, { title: text })
+      .catch((error: unknown) => said.set({ text: wordsOf(error), isBad: true }))
+  }
+  if (isEditing)
+    return (
+      <input
+        ref={field}
+        class="title-field"
+        aria-label="Title"
+        defaultValue={title}
+        maxLength={200}
+        onBlur={save}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') void save()
+          if (event.key === 'Escape') setEditing(false)
+        }}
+      />
+    )
+  return (
+    <h1>
+      <button type="button" class="title-button one-line" title="Rename" onClick={() => setEditing(true)}>
+        {visibleName(title)}
+      </button>
+    </h1>
+  )
+}
+
+function MoreMenu() {
+  const { client, base } = usePage()
+  const { session, said, api } = useSessionScreen()
+  const [dialog, setDialog] = useState<'delete' | 'label'>()
+  const { id } = session
+  const act = (work: () => Promise<unknown>) => (): void =>
+    void work().catch((error: unknown) => said.set({ text: wordsOf(error), isBad: true }))
+  const copied = async (text: string): Promise<void> => {
+    said.set((await copyText(text)) ? { text: `Copied: ${text}` } : { text: `Copy this: ${text}` })
+  }
+  const items = (): readonly MenuItem[] => [
+    { label: 'Log', onChoose: () => navigate(base, { screen: 'session', id, part: 'log' }) },
+    { label: 'Files', onChoose: () => navigate(base, { screen: 'session', id, part: 'files' }) },
+    {
+      label: 'Fork',
+      detail: 'a copy that goes on its own',
+      onChoose: act(async () => {
+        const fork = await client.sessions.fork(id)
+        navigate(base, { screen: 'session', id: fork.id, part: 'chat' })
+      }),
+    },
+    { label: 'Label this point …', onChoose: () => setDialog('label') },
+    {
+      label: 'Compact',
+      detail: 'replace what is old by a summary',
+      onChoose: act(async () => said.set({ text: (await api.runCommand('/compact')).text || 'Compacting.' })),
+    },
+    {
+      label: 'Export',
+      detail: 'JSON Lines',
+      onChoose: act(async () => download(`${id}.jsonl`, await client.sessions.export(id))),
+    },
+    {
+      label: 'Copy link',
+      onChoose: () => void copied(`${location.origin}${base}${pathOf({ screen: 'session', id, part: 'chat' })}`),
+    },
+    {
+      label: 'Open in the terminal',
+      detail: 'copies the command',
+      onChoose: () => void copied(`libero --resume ${id}`),
+    },
+    { label: 'Print', onChoose: () => print() },
+    { label: 'Delete …', isBad: true, onChoose: () => setDialog('delete') },
+  ]
+  return (
+    <>
+      <Menu label="More" class="quiet" items={items}>
+        ⋯
+      </Menu>
+      {dialog === 'delete' && <DeleteDialog onClose={() => setDialog(undefined)} />}
+      {dialog === 'label' && <LabelDialog onClose={() => setDialog(undefined)} />}
+    </>
+  )
+}
+
+function download(name: string, text: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: 'application/jsonl' }))
+  const link = document.createElement('a')
+  link.href = address
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(address), 10_000)
+}

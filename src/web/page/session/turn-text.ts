@@ -1,0 +1,28 @@
+import type { PersistentList, Row } from '../libero.ts'
+import { outputText } from '../model/find-model.ts'
+import { textOf } from './message-view.tsx'
+
+/** A message of the person and all that came after it, each with its speaker. */
+export function turnText(rows: PersistentList<Row>, id: string): string {
+  let at = rows.length - 1
+  while (at > 0 && rows.at(at)!.id !== id) at--
+  while (at > 0 && !isPrompt(rows.at(at)!)) at--
+  const texts: string[] = []
+  for (let i = at; i < rows.length && (i === at || !isPrompt(rows.at(i)!)); i++) texts.push(spoken(rows.at(i)!))
+  return texts.filter((text) => text !== '').join('\n\n')
+}
+
+const isPrompt = (row: Row): boolean => row.kind === 'message' && row.isNote !== true
+
+function spoken(row: Row): string {
+  switch (row.kind) {
+    case 'message':
+      return `User:\n${textOf(row.content)}`
+    case 'answer':
+      return row.text === '' ? '' : `Assistant:\n${row.text}`
+    case 'call':
+      return `Tool ${row.name}: ${JSON.stringify(row.input)}\n${row.result ? outputText(row.result.output) : ''}`.trim()
+    default:
+      return ''
+  }
+}
