@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
 import { fullyVisible, type RemoteAuditQuery, type RemoteAuditRecord, visibleName } from '../libero.ts'
 import { Empty } from '../parts/empty.tsx'
@@ -105,7 +106,7 @@ function Record({ record }: { readonly record: RemoteAuditRecord }) {
       <div class="item-head">
         {decision && <VerdictTag verdict={decision.verdict} />}
         <strong>{fullyVisible(tool ?? record.class)}</strong>
-        <span class="facts">{visibleName(event)}</span>
+        <span class="facts">{eventWords(event)}</span>
         <RelativeTime at={Date.parse(at)} />
       </div>
       {key !== undefined && (
@@ -113,7 +114,10 @@ function Record({ record }: { readonly record: RemoteAuditRecord }) {
           <code>{fullyVisible(key)}</code>
         </p>
       )}
-      <p class="item-text">{facts.flatMap((one) => (one ? [fullyVisible(one)] : [])).join(' · ')}</p>
+      <p class="item-text">
+        {facts.map((one) => one && `${fullyVisible(one)} · `)}
+        {sessionId !== undefined && <Link to={{ screen: 'session', id: sessionId, part: 'chat' }}>session</Link>}
+      </p>
       {record.details && (
         <details>
           <summary class="facts">Details</summary>
@@ -123,3 +127,9 @@ function Record({ record }: { readonly record: RemoteAuditRecord }) {
     </li>
   )
 }
+
+/** `ToolInvocationStarted` as `tool invocation started`. */
+const eventWords = (event: string): string =>
+  visibleName(event)
+    .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .toLowerCase()

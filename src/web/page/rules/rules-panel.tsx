@@ -39,6 +39,12 @@ export function RulesPanel() {
               {fullyVisible(warning)}
             </p>
           ))}
+          {rules.length === 0 && (
+            <p class="facts">
+              There are no rules of your own: the mode and what Libero knows of tools and commands decide.{' '}
+              <code>libero policy</code> and the settings allow, ask, deny add some.
+            </p>
+          )}
           {lists.map(([list, words]) => {
             const some = rules.filter((one) => one.list === list)
             if (some.length === 0) return null

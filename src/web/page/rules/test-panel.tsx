@@ -36,7 +36,7 @@ export function TestPanel() {
             rows={5}
             required
             spellcheck={false}
-            defaultValue={'allow git status\nask npm publish\ndeny write_file {"path": ".git/config", "content": "x"}'}
+            defaultValue={'allow git status\nask npm publish\nask write_file {"path": ".git/config", "content": "x"}'}
           />
         </label>
         <label class="field wide">
