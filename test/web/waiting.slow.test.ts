@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { call, scripted } from '../../src/testing/index.ts'
 import { type MockService, startMockService } from '../rpc/mock-service.ts'
-import { inBrowser, openTab } from './browser-kit.ts'
+import { tool } from '../server/server-kit.ts'
+import { inBrowser, openTab, servePage } from './browser-kit.ts'
 import { furnish } from './furnished.ts'
 
 let service: MockService
@@ -142,12 +144,27 @@ inBrowser('what waits', (browser) => {
     expect(heard()).toContain('The user answered: Postgres')
   })
 
-  test('WB95 two browsers answer one call: one answer counts, and the other person is told', async () => {
-    const { url, link, send } = await furnish(service)
-    const first = await openTab(browser(), link, { mayReport: /404|409/ })
-    const second = await openTab(browser(), link, { mayReport: /404|409/ })
-    for (const page of [first, second]) await page.goto(`${url}/waiting`)
-    const [one, other] = [card(first, 'node --test'), card(second, 'node --test')]
+  test('WB95 WB96 a hidden page tells that something waits; of two answers one counts, and the other person is told', async () => {
+    const script = scripted([call('1', 'deploy', { to: 'production' })], 'Deployed.')
+    const { url, link, send } = await servePage({
+      provider: () => script,
+      tools: { deploy: tool('deploy', { gated: true }) },
+    })
+    const first = await openTab(browser(), link, { mayReport: /501|404|409/ })
+    const second = await openTab(browser(), link, { mayReport: /501|404|409/ })
+    await first.addInitScript(hideAndRecord)
+    await first.goto(`${url}/rules`)
+    await second.goto(`${url}/waiting`)
+    await second.getByText('Nothing waits for you').waitFor()
+    await vi.waitFor(async () => expect(await first.title()).toBe('Libero'))
+    await send('POST', '/v1/sessions', { id: 's', title: 'Publish it', message: 'Publish' })
+    await vi.waitFor(async () => expect(await first.title()).toBe('(1) Libero'), { timeout: 10_000 })
+    expect(await first.evaluate('told')).toEqual(['Waiting for you: Publish it'])
+    expect(await first.locator('link[rel=icon]').getAttribute('href')).toMatch(/^data:image\/svg/)
+
+    await first.evaluate('isHidden = false')
+    await first.getByRole('link', { name: 'Waiting' }).click()
+    const [one, other] = [card(first, 'deploy'), card(second, 'deploy')]
     await other.waitFor()
     const letPending = await hold(second, /\/v1\/pending/)
     const letAnswer = await hold(second, /\/answers\//)
@@ -159,31 +176,21 @@ inBrowser('what waits', (browser) => {
     expect(await other.getByRole('button', { name: 'Deny', exact: true }).isDisabled()).toBe(true)
     letPending()
     await other.waitFor({ state: 'detached' })
-    const { body } = await send('/v1/sessions/fix/entries?limit=1000')
+    const { body } = await send('GET', '/v1/sessions/s/entries?limit=1000')
     const answers = body.entries.filter(({ type }: { type: string }) => type === 'approval_answered')
     expect(answers).toMatchObject([{ decision: 'allow' }])
   })
-
-  test('WB96 a hidden page tells by title, icon and notification that something begins to wait', async () => {
-    const { url, link, send, desk } = await furnish(service)
-    const page = await openTab(browser(), link)
-    await page.addInitScript(() => {
-      const told: string[] = []
-      class Told {
-        static permission = 'granted'
-        constructor(title: string, { body }: { body: string }) {
-          told.push(`${title}: ${body}`)
-        }
-      }
-      Object.assign(globalThis, { Notification: Told, told })
-      Object.defineProperty(document, 'hidden', { get: () => true })
-    })
-    await page.goto(`${url}/rules`)
-    await vi.waitFor(async () => expect(await page.title()).toBe('(3) Libero'))
-    expect(await page.locator('link[rel=icon]').getAttribute('href')).toMatch(/^data:image\/svg/)
-    service.play([{ call: 'shell', args: { command: 'npm publish' } }])
-    await send('/v1/sessions', { id: 'more', title: 'Publish it', message: 'Publish', folder: desk.cwd })
-    await vi.waitFor(async () => expect(await page.title()).toBe('(4) Libero'), { timeout: 10_000 })
-    expect(await page.evaluate('told')).toEqual(['Waiting for you: Publish it'])
-  })
 })
+
+/** In the page: it is hidden until `isHidden` is false, and notifications are written down. */
+function hideAndRecord(): void {
+  const told: string[] = []
+  class Told {
+    static permission = 'granted'
+    constructor(title: string, { body }: { body: string }) {
+      told.push(`${title}: ${body}`)
+    }
+  }
+  Object.assign(globalThis, { Notification: Told, told, isHidden: true })
+  Object.defineProperty(document, 'hidden', { get: () => (globalThis as unknown as { isHidden: boolean }).isHidden })
+}
