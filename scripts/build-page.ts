@@ -56,7 +56,15 @@ async function buildFiles(leftOut: readonly string[], options: BuildOptions): Pr
   const output = results.flatMap((one) => ('output' in one ? one.output : []))
   const texts = output.map((file) => [`/${file.fileName}`, file.type === 'chunk' ? file.code : textOf(file.source)])
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
-  return { files: Object.fromEntries(texts), modules }
+  return { files: withIconInManifest(Object.fromEntries(texts)), modules }
+}
+
+/** Vite does not look into the manifest, which lies beside the icon that it names. */
+function withIconInManifest(files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const find = (pattern: RegExp): string => Object.keys(files).find((path) => pattern.test(path))!
+  const manifest = find(/\.webmanifest$/)
+  const icon = find(/\/icon-[^/]+\.svg$/).replace(/.*\//, '')
+  return { ...files, [manifest]: files[manifest]!.replace('"icon.svg"', `"${icon}"`) }
 }
 
 /** Of marked the page uses the lexer alone. What a bundler cannot leave out by itself is its end: an instance with all of it. */
