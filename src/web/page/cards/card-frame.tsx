@@ -24,12 +24,12 @@ export function CardFrame({ kind, title, label, answering, children, onKeyDown }
       tabIndex={0}
       onKeyDown={onKeyDown}
     >
-      <h3>
+      <h2 class="card-title">
         <span class="mark mark-waiting" aria-hidden="true">
           ?
         </span>
         {title}
-      </h3>
+      </h2>
       {children}
       <p class="card-outcome" role="status">
         {said}

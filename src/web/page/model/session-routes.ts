@@ -15,8 +15,7 @@ export interface RemoteSearch {
 }
 
 export interface SessionChoices {
-  readonly provider?: string
-  readonly model?: string
+  readonly model?: { readonly provider: string; readonly model: string }
   readonly mode?: string
   readonly profile?: string
 }

@@ -134,7 +134,7 @@ export function NewSessionScreen() {
 function choicesOf({ model = '', mode = '', profile = '' }: Omit<NewSessionDraft, 'text' | 'folder'>): SessionChoices {
   const at = model.indexOf('/')
   return {
-    ...(at > 0 && { provider: model.slice(0, at), model: model.slice(at + 1) }),
+    ...(at > 0 && { model: { provider: model.slice(0, at), model: model.slice(at + 1) } }),
     ...(mode !== '' && { mode }),
     ...(profile !== '' && { profile }),
   }

@@ -24,7 +24,7 @@ interface RowActionsProps {
 /** What can be done with a row, at its right. It shows when the row is pointed at or has the focus, and takes no room. */
 export function RowActions({ row, copy, facts, isNear }: RowActionsProps) {
   const page = usePage()
-  const { session, api, compose, said } = useSessionScreen()
+  const { session, api, compose, said, isReplay } = useSessionScreen()
   const [isRollingBack, setRollingBack] = useState(false)
   const { id } = session
   const link = `${page.base}${pathOf({ screen: 'session', id, part: 'chat', seq: row.seq })}`
@@ -67,9 +67,12 @@ export function RowActions({ row, copy, facts, isNear }: RowActionsProps) {
     const all: MenuItem[] = [
       { label: 'Copy', onChoose: () => void copyText(copy) },
       { label: 'Copy all of this turn', onChoose: () => void copyText(turnText(session.state.view.rows, row.id)) },
+    ]
+    if (isReplay) return all
+    all.push(
       { label: 'Copy link', detail: `#${row.seq}`, onChoose: () => void copyText(location.origin + link) },
       { label: 'Fork from here', onChoose: () => void fork(row.seq) },
-    ]
+    )
     if (row.kind === 'message' && row.isNote !== true) {
       all.push({ label: 'Edit and resend as a fork', onChoose: () => void fork(row.from - 1, textOf(row.content)) })
       if (!isAtWork)

@@ -1,0 +1,196 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { call, scripted } from '../../src/testing/index.ts'
+import { type MockService, startMockService } from '../rpc/mock-service.ts'
+import { tool } from '../server/server-kit.ts'
+import { inBrowser, openTab, servePage } from './browser-kit.ts'
+import { furnish } from './furnished.ts'
+
+let service: MockService
+beforeAll(async () => {
+  service = await startMockService()
+})
+afterAll(() => service.close())
+
+/** The card that waits with this text in it. */
+const card = (page: Page, text: string): Locator => page.locator('.card', { hasText: text })
+
+/** Presses a button of a card, whose buttons work only in sight. */
+async function press(where: Locator, name: string): Promise<void> {
+  await where.locator('.card-actions').scrollIntoViewIfNeeded()
+  await where.getByRole('button', { name, exact: true }).click()
+}
+
+/** Requests that are held back until they are let go. */
+async function hold(page: Page, address: RegExp): Promise<() => void> {
+  const gate = Promise.withResolvers<void>()
+  await page.route(address, async (route) => {
+    await gate.promise
+    await route.continue()
+  })
+  return gate.resolve
+}
+
+/** In the page: what is to happen after half a second happens when the test lets it. */
+function holdHalfSeconds(): void {
+  const { setTimeout: start } = globalThis
+  const heldTimers: (() => void)[] = []
+  let isHolding = true
+  const held = (work: () => void, ms?: number): unknown =>
+    ms === 500 && isHolding ? heldTimers.push(work) : start(work, ms)
+  const letTimersGo = (): void => {
+    isHolding = false
+    for (const work of heldTimers) work()
+  }
+  Object.assign(globalThis, { setTimeout: held, heldTimers, letTimersGo })
+}
+
+inBrowser('what waits', (browser) => {
+  test('WB90 WB91 WB92 WB93 WB94 approvals, questions and plans of all sessions are answered in place', async () => {
+    const { url, link, send, desk, untilOver } = await furnish(service)
+    const pending = async (): Promise<string[]> =>
+      (await send('/v1/pending')).body.pending.map(({ name, input }: { name: string; input: { command?: string } }) =>
+        input.command === undefined ? name : `${name} ${input.command}`,
+      )
+    const edits = [
+      { old_string: 'const whole', new_string: 'const all' },
+      { old_string: 'const rebate', new_string: 'const discount' },
+    ]
+    service.play([{ call: 'multi_edit', args: { path: 'src/cart.js', edits } }])
+    await send('/v1/sessions', { id: 'edits', title: 'Better names', message: 'Rename', folder: desk.cwd })
+    await untilOver('edits')
+    for (const command of ['npm publish', 'rm -rf build', 'curl -s https://example.com']) {
+      service.play([{ call: 'shell', args: { command } }])
+      const [id] = command.split(' ')
+      await send('/v1/sessions', { id, title: `Run ${id}`, message: `Run ${id}`, folder: desk.cwd })
+      await untilOver(id!)
+    }
+
+    const page = await openTab(browser(), link, { mayReport: /404|409/ })
+    await page.addInitScript(holdHalfSeconds)
+    await page.goto(`${url}/waiting`)
+    const shell = card(page, 'node --test')
+    await shell.waitFor()
+    expect(await page.title()).toBe('(7) Libero')
+
+    // The whole call, where it runs, and why it is asked about; inactive for the first half second in sight.
+    expect(await shell.innerText()).toMatch(/asked because[^]*the mode is ask[^]*commands run[^]*sandbox/)
+    const allow = shell.getByRole('button', { name: 'Allow once' })
+    await shell.scrollIntoViewIfNeeded()
+    await page.waitForFunction('heldTimers.length > 0')
+    await shell.focus()
+    await page.keyboard.press('y')
+    expect(await allow.isDisabled()).toBe(true)
+    expect(await pending()).toContain('shell node --test')
+    await page.evaluate('letTimersGo()')
+    await vi.waitFor(async () => expect(await allow.isEnabled()).toBe(true))
+
+    // Enter decides nothing; the letter does, on the card itself.
+    await shell.focus()
+    await page.keyboard.press('Enter')
+    await press(shell, 'Deny, because …')
+    await shell.getByLabel('Why not?').fill('y n')
+    expect(await pending()).toContain('shell node --test')
+    await shell.focus()
+    await page.keyboard.press('y')
+    await shell.waitFor({ state: 'detached' })
+    await page.getByRole('region', { name: 'Answered' }).getByText('Fix the failing test').waitFor()
+
+    // What a wider choice covers is written on it.
+    const publish = card(page, 'npm publish')
+    await press(publish, 'More')
+    expect(await publish.locator('.card-choices').innerText()).toMatch(
+      /outside any sandbox, with all your rights[^]*in this session: exactly[^]*npm publish/,
+    )
+
+    // Several together, except those without a mark.
+    const together = page.getByRole('group', { name: 'Answer several together' })
+    for (const text of ['npm publish', 'multi_edit'])
+      await card(page, text).getByRole('checkbox', { name: 'with others' }).uncheck()
+    await together.scrollIntoViewIfNeeded()
+    await together.getByRole('button', { name: 'Deny 2' }).click()
+    await card(page, 'rm -rf build').waitFor({ state: 'detached' })
+    expect((await pending()).filter((one) => one.startsWith('shell'))).toEqual(['shell npm publish'])
+
+    // Each edit by its own; the file has the allowed one only.
+    const names = card(page, 'multi_edit')
+    await press(names, 'Each of 2 edits')
+    await names.getByRole('checkbox', { name: 'Make this edit' }).first().check()
+    await press(names, 'Allow 1 of 2 edits')
+    await names.waitFor({ state: 'detached' })
+    const file = () => readFileSync(join(desk.cwd, 'src/cart.js'), 'utf8')
+    await vi.waitFor(() => expect(file()).toContain('const all'))
+    expect(file()).toContain('const rebate')
+
+    // A question by an option, a plan with changes.
+    const question = card(page, 'Which database')
+    await question.getByLabel('Postgres').check()
+    await question.getByLabel('In your own words').fill('Postgres 17')
+    expect(await question.getByLabel('Postgres').isChecked()).toBe(false)
+    await question.getByLabel('Postgres').check()
+    await press(question, 'Answer')
+    await question.waitFor({ state: 'detached' })
+    const plan = card(page, 'The agent presents a plan')
+    await press(plan, 'Change')
+    await plan.getByLabel('The plan').fill('1. Test an empty cart')
+    await press(plan, 'Approve with changes')
+    await plan.waitFor({ state: 'detached' })
+    const heard = (): unknown[] =>
+      service.requests.flatMap(({ messages }) => messages.map(({ content }: { content: unknown }) => content))
+    const changed = expect.stringContaining('Carry out this version:\n\n1. Test an empty cart')
+    await vi.waitFor(() => expect(heard()).toContainEqual(changed), { timeout: 10_000 })
+    expect(heard()).toContain('The user answered: Postgres')
+  })
+
+  test('WB95 WB96 a hidden page tells that something waits; of two answers one counts, and the other person is told', async () => {
+    const script = scripted([call('1', 'deploy', { to: 'production' })], 'Deployed.')
+    const { url, link, send } = await servePage({
+      provider: () => script,
+      tools: { deploy: tool('deploy', { gated: true }) },
+    })
+    const first = await openTab(browser(), link, { mayReport: /501|404|409/ })
+    const second = await openTab(browser(), link, { mayReport: /501|404|409/ })
+    await first.addInitScript(hideAndRecord)
+    await first.goto(`${url}/rules`)
+    await second.goto(`${url}/waiting`)
+    await second.getByText('Nothing waits for you').waitFor()
+    await vi.waitFor(async () => expect(await first.title()).toBe('Libero'))
+    await send('POST', '/v1/sessions', { id: 's', title: 'Publish it', message: 'Publish' })
+    await vi.waitFor(async () => expect(await first.title()).toBe('(1) Libero'), { timeout: 10_000 })
+    expect(await first.evaluate('told')).toEqual(['Waiting for you: Publish it'])
+    expect(await first.locator('link[rel=icon]').getAttribute('href')).toMatch(/^data:image\/svg/)
+
+    await first.evaluate('isHidden = false')
+    await first.getByRole('link', { name: 'Waiting' }).click()
+    const [one, other] = [card(first, 'deploy'), card(second, 'deploy')]
+    await other.waitFor()
+    const letPending = await hold(second, /\/v1\/pending/)
+    const letAnswer = await hold(second, /\/answers\//)
+    await press(other, 'Deny')
+    await press(one, 'Allow once')
+    await one.waitFor({ state: 'detached' })
+    letAnswer()
+    await other.getByText('before; the first answer counts').waitFor()
+    expect(await other.getByRole('button', { name: 'Deny', exact: true }).isDisabled()).toBe(true)
+    letPending()
+    await other.waitFor({ state: 'detached' })
+    const { body } = await send('GET', '/v1/sessions/s/entries?limit=1000')
+    const answers = body.entries.filter(({ type }: { type: string }) => type === 'approval_answered')
+    expect(answers).toMatchObject([{ decision: 'allow' }])
+  })
+})
+
+/** In the page: it is hidden until `isHidden` is false, and notifications are written down. */
+function hideAndRecord(): void {
+  const told: string[] = []
+  class Told {
+    static permission = 'granted'
+    constructor(title: string, { body }: { body: string }) {
+      told.push(`${title}: ${body}`)
+    }
+  }
+  Object.assign(globalThis, { Notification: Told, told, isHidden: true })
+  Object.defineProperty(document, 'hidden', { get: () => (globalThis as unknown as { isHidden: boolean }).isHidden })
+}
