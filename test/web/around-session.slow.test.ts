@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { loadSession } from '../../src/index.ts'
 import { call } from '../../src/testing/index.ts'
 import { writeLongSession } from '../long-session.ts'
 import { tool, until } from '../server/server-kit.ts'
@@ -19,7 +20,7 @@ inBrowser('around a session', (browser) => {
     await page.keyboard.press('Control+f')
     const find = page.getByRole('searchbox', { name: 'Find in this session' })
     await find.fill('42 WORD')
-    await page.getByText(/^\d+ of 20$/).waitFor() // 42, 142, …, each said by the model or the result of a call
+    await page.getByText('10 of 10').waitFor() // 42, 142, …, the last one in sight
     await find.fill('742 word')
     await page.locator('.slot[data-marked=true]').waitFor()
     await find.fill('no such words')
@@ -31,7 +32,7 @@ inBrowser('around a session', (browser) => {
     const early = all.find((one) => one.type === 'turn' && one.turn.id === 't11')!
     await slider.fill(String(early.seq))
     await page.getByText(`You see the session as it was after entry ${early.seq}`).waitFor()
-    await expect.poll(() => page.locator('.slot').first().getAttribute('aria-setsize')).toBe('12')
+    await expect.poll(() => page.locator('.slot').first().getAttribute('aria-setsize')).toBe('13')
     await page.getByRole('button', { name: 'Fork from here' }).click()
     await page.waitForURL((url) => !url.pathname.endsWith('/long'))
     await expect.poll(() => page.locator('.slot').last().textContent()).toContain('A copy of session long')
@@ -118,21 +119,24 @@ inBrowser('around a session', (browser) => {
       turn('t0', 'user', text('Go')),
       turn('t1', 'assistant', text('I ask another one.'), call('sub', 'task', { task: 'look around' })),
     ])
-    await served.send('POST', '/v1/sessions', { id: 's/sub' }).catch(() => {})
-    await writeSession(served.store, 'child', [
+    const parent = await loadSession(served.store, 's')
+    await parent.open()
+    const child = await parent.child('scout')
+    await child.log.appendAll([
       {
-        type: 'run_started',
-        runId: 'r2',
-        model: 'm',
-        agent: 'scout',
+        ...{ type: 'run_started', runId: 'r2', model: 'm', agent: 'scout' },
         parent: { session: 's', runId: 'r', callId: 'sub' },
       },
       turn('k1', 'user', text('look around')),
       turn('k2', 'assistant', text('There is a door.')),
-    ] as never)
+    ])
+    await parent.release()
     const page = await openSession(browser(), served, 's')
     await page.getByRole('button', { name: 'todo 1 of 2: two' }).click()
     await page.getByRole('listitem').filter({ hasText: 'one' }).waitFor()
+    await page.getByRole('button', { name: /scout There is a door\./ }).click()
+    await page.locator('.child .markdown', { hasText: 'There is a door.' }).waitFor()
+    expect(await page.getByRole('feed').getByRole('link', { name: 'Open' }).getAttribute('href')).toBe('/s/s%2Fscout')
     const log = page.getByRole('log')
     await write(page, 'Save it')
     model.say('A first paragraph.\n\nA second ')
@@ -168,6 +172,7 @@ inBrowser('around a session', (browser) => {
     await page.locator('body').press('Tab')
     await tabTo('More')
     await page.keyboard.press('Enter')
+    await page.getByRole('menu').waitFor()
     await page.keyboard.press('ArrowDown')
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Files')
     await page.keyboard.press('Escape')

@@ -69,7 +69,7 @@ inBrowser('the conversation', (browser) => {
     let letThrough = (): void => {}
     const isAllowed = new Promise<void>((resolve) => void (letThrough = resolve))
     const page = await openTab(browser(), served.link, { mayReport: notOffered })
-    await page.getByRole('heading', { level: 1 }).first().waitFor()
+    await page.getByRole('navigation').waitFor()
     await page.route(/entries\?after=/, async (route) => {
       await isAllowed
       await route.continue()

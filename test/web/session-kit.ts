@@ -99,7 +99,7 @@ export async function openSession(
   options: BrowserContextOptions & { readonly mayReport?: RegExp } = {},
 ): Promise<OpenedPage> {
   const page = await openTab(browser, link, { mayReport: notOffered, ...options })
-  await page.getByRole('heading', { level: 1 }).first().waitFor()
+  await page.getByRole('navigation').waitFor()
   await page.goto(`${url}/s/${path}`)
   await page.getByRole('feed').or(page.getByText('Nothing was said yet.')).first().waitFor()
   return page
