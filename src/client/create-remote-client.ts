@@ -1,7 +1,8 @@
 import { Connection, type RemoteOptions, type RemoteRequest } from './connection.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { readJson, readNothing, readText } from './read-answer.ts'
-import { type RemoteSessions, remoteSessions, sessionPath } from './remote-sessions.ts'
+import { sessionPath } from './remote-session-work.ts'
+import { type RemoteSessions, remoteSessions } from './remote-sessions.ts'
 import type {
   RemoteAnswer,
   RemoteChange,

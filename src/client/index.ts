@@ -6,6 +6,13 @@ export { createRemoteAgent, type RemoteAgent, type RemoteAgentOptions, type Remo
 export { createRemoteClient, type RemoteClient } from './create-remote-client.ts'
 export type { FollowOptions } from './follow.ts'
 export { RemoteProblem } from './remote-problem.ts'
+export type {
+  ChosenRemoteSettings,
+  RemoteModel,
+  RemoteSessionSettings,
+  RemoteSettingsChange,
+} from './remote-session-types.ts'
+export type { RemoteSessionWork } from './remote-session-work.ts'
 export type { RemoteSessions } from './remote-sessions.ts'
 export type {
   NewRemoteSession,

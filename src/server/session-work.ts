@@ -6,10 +6,13 @@ import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
 import { inboxOf } from '../sessions/pending.ts'
 import { loadSession } from '../sessions/session.ts'
 import { Problem, retryAfter } from './problem.ts'
+import type { SessionSettings } from './session-settings.ts'
 
 /** An agent for one session, with what belongs to it. */
 export interface ServedAgent {
   readonly agent: Pick<Agent, 'run' | 'abort' | 'leave' | 'execution'>
+  /** With it, a client may change the mode of the run under way. */
+  readonly authority?: Pick<Authority, 'mode' | 'setMode'>
   close(): Promise<void>
 }
 
@@ -18,11 +21,13 @@ export interface AgentForRequest {
   readonly session: Session
   readonly summary: SessionSummary
   readonly tenant: string | undefined
+  /** What clients chose for this session. The host decides what of it counts. */
+  readonly settings: SessionSettings
 }
 
 interface SessionWorkOptions {
   readonly store: SessionStore
-  readonly agentFor: (request: AgentForRequest) => Promise<ServedAgent>
+  readonly agentFor: (request: Omit<AgentForRequest, 'settings'>) => Promise<ServedAgent>
   /** Whether the server continues a session that needs attention and that no client has just sent something to. */
   readonly mayContinue: (summary: SessionSummary) => boolean | Promise<boolean>
   readonly limits: { readonly runs: number; readonly waitingRuns: number }
@@ -76,6 +81,11 @@ export class SessionWork {
   /** The session as the run here has it open, so that it can be written during the run. */
   session(id: string): Session | undefined {
     return this.#jobs.get(id)?.session
+  }
+
+  /** The agent that works on a session here, or is about to. */
+  async served(id: string): Promise<ServedAgent | undefined> {
+    return this.#jobs.get(id)?.opening?.catch(() => undefined)
   }
 
   /** Throws if the tenant has so many runs that no further message is taken. */
@@ -183,18 +193,12 @@ export class SessionWork {
   }
 
   async #workOn(job: Job): Promise<void> {
-    const { store, agentFor, onChange } = this.#options
     while (job.isAgain && !this.#isClosed) {
       job.isAgain = false
-      const summary = await store.find(job.id)
-      if (summary?.isHeld) return this.#recheck(job)
-      // Without a reason a run would only add entries. So it would while a call waits: the answer delivers messages too.
-      if (!summary?.attention || (summary.status === 'waiting' && summary.attention === 'mail')) return
-      const session = await loadSession(store, job.id)
-      const served = await agentFor({ session, summary, tenant: job.tenant })
-      job.served = served
-      job.session = session
-      onChange()
+      job.opening = this.#open(job)
+      const served = await job.opening
+      if (!served) return
+      this.#options.onChange()
       try {
         if (!this.#isClosed && !job.isStopped) await served.agent.run()
       } catch (error) {
@@ -204,9 +208,23 @@ export class SessionWork {
       } finally {
         delete job.served
         delete job.session
+        delete job.opening
         await served.close()
       }
     }
+  }
+
+  /** The agent for what waits in a session; undefined if there is nothing to do here. */
+  async #open(job: Job): Promise<ServedAgent | undefined> {
+    const { store, agentFor } = this.#options
+    const summary = await store.find(job.id)
+    if (summary?.isHeld) return void this.#recheck(job)
+    // Without a reason a run would only add entries. So it would while a call waits: the answer delivers messages too.
+    if (!summary?.attention || (summary.status === 'waiting' && summary.attention === 'mail')) return undefined
+    const session = await loadSession(store, job.id)
+    job.served = await agentFor({ session, summary, tenant: job.tenant })
+    job.session = session
+    return job.served
   }
 
   /**
@@ -269,6 +287,8 @@ interface Job {
   /** A client stopped it, perhaps while its agent was opened. */
   isStopped?: boolean
   readonly tries?: number
+  /** From before the session is read, so that a change of its settings reaches the agent in any case. */
+  opening?: Promise<ServedAgent | undefined>
   served?: ServedAgent
   session?: Session
   done?: Promise<void>

@@ -72,6 +72,8 @@ test('SV42 every route about sessions and the host has a method of the client, a
   await client.sessions.saveDraft('walk', 'And then')
   expect(await client.sessions.draft('walk')).toBe('And then')
 
+  await walkSession(client)
+
   expect((await client.usage({ by: 'kind' })).groups).toHaveProperty('tour')
   expect([await client.models(), await client.tools()]).toEqual([['m'], ['t']])
   expect([await client.mcp(), await client.skills()]).toEqual([[], ['s']])
@@ -97,6 +99,12 @@ test('SV42 every route about sessions and the host has a method of the client, a
   const missed = allRoutes.filter((route) => !taken.has(route) && !withoutMethod.test(route.path))
   expect(missed.map(({ method, path }) => `${method} ${path}`)).toEqual([])
 })
+
+/** What a person can do with a session beside messages. */
+async function walkSession({ sessions }: RemoteClient): Promise<void> {
+  expect(await sessions.changeSettings('walk', { thinking: 'low' })).toMatchObject({ chosen: { thinking: 'low' } })
+  expect(await sessions.settings('walk')).toMatchObject({ now: { thinking: 'low', mode: 'ask' }, profiles: ['build'] })
+}
 
 test('SV42 refusals are problems with a code and a sentence, as the document declares them', async () => {
   const { client, answers, url } = await walkedServer()
@@ -158,6 +166,11 @@ async function walkedServer() {
   const { server, store } = await startServer({
     provider: talker,
     tools: { publish: tool('publish', () => 'published') },
+    workspaceFor: async ({ settings }) => ({
+      profiles: ['build'],
+      settings: async () => ({ mode: 'ask', ...settings }),
+      async close() {},
+    }),
     about: {
       models: async () => ['m'],
       tools: async () => ['t'],

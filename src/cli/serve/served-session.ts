@@ -13,6 +13,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentForRequest, ServedAgent } from '../../server/session-work.ts'
 import { askUser } from '../../tools/ask-user.ts'
 import { presentPlan } from '../../tools/present-plan.ts'
+import { chosenValues } from '../chat/open-chat-agent.ts'
 import { CliError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
@@ -20,7 +21,7 @@ import { linesView } from '../mcp/servers.ts'
 import { type OpenedAgent, openAgent } from '../run/open-agent.ts'
 import { realFolder } from '../sessions/session-folder.ts'
 
-interface ServedSessionOptions {
+export interface ServedSessionOptions {
   /** The flags of an agent. */
   readonly values: RunValues
   readonly io: Io
@@ -33,15 +34,17 @@ interface ServedSessionOptions {
 
 /** The agent of the command line that works on a session. Throws if its folder is gone, or it cannot be put together. */
 export async function servedSession(
-  { session, summary }: AgentForRequest,
+  { session, summary, settings }: AgentForRequest,
   options: ServedSessionOptions,
 ): Promise<ServedAgent> {
   const { notify } = options
   // It stays there when the next server is started elsewhere, and libero finds it in its folder. If another process has the
   // session now, the run finds that out.
   if (summary.folder === undefined) await session.setDetails({ folder: realFolder(options.cwd) }).catch(() => {})
-  const opened = await openServed(await folderOf(summary, options.cwd), session, options)
-  const { agent, chosen, thinking, close } = opened
+  const values = chosenValues(options.values, {}, settings)
+  const opened = await openServed(await folderOf(summary, options.cwd), session, { ...options, values })
+  const { agent, authority, chosen, close } = opened
+  const { thinking = opened.thinking } = settings
   for (const notice of opened.notices) notify(notice)
   const run = { model: chosen.model, ...(thinking !== undefined && { thinking }) }
   let hasBegun = false
@@ -60,6 +63,7 @@ export async function servedSession(
           throw new Error(messageOf(error), { cause: error }) // its reason is not in the log yet
         }),
     },
+    authority,
     close,
   }
 }
@@ -86,7 +90,7 @@ export const questions: readonly ToolDef[] = [askUser, presentPlan].map((tool) =
 }))
 
 /** The folder in which a session works. Throws if it is gone: its tools would work elsewhere. */
-async function folderOf({ folder }: SessionSummary, cwd: string): Promise<string> {
+export async function folderOf({ folder }: SessionSummary, cwd: string): Promise<string> {
   if (folder === undefined) return cwd
   const shown = fullyVisible(folder)
   if (!isAbsolute(folder))

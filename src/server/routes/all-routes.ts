@@ -11,6 +11,7 @@ import { openAIRoutes } from './openai.ts'
 import { pendingRoutes } from './pending.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionContentRoutes } from './session-content.ts'
+import { sessionSettingsRoutes } from './session-settings.ts'
 import { sessionRoutes } from './sessions.ts'
 import { webhookRoutes } from './webhooks.ts'
 
@@ -20,6 +21,7 @@ export const allRoutes: readonly Route[] = [
   ...loginRoutes,
   ...sessionRoutes,
   ...sessionContentRoutes,
+  ...sessionSettingsRoutes,
   ...messageRoutes,
   ...eventRoutes,
   ...pendingRoutes,
