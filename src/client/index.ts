@@ -8,7 +8,12 @@ export type { FollowOptions } from './follow.ts'
 export { RemoteProblem } from './remote-problem.ts'
 export type {
   ChosenRemoteSettings,
+  RemoteDiff,
+  RemoteFiles,
   RemoteModel,
+  RemoteRollback,
+  RemoteRollbackPlan,
+  RemoteRollbackRequest,
   RemoteSessionSettings,
   RemoteSettingsChange,
 } from './remote-session-types.ts'

@@ -28,3 +28,59 @@ export interface RemoteSessionSettings {
   /** The profiles that can be chosen. */
   readonly profiles: readonly string[]
 }
+
+/** The files that a session changed, sorted by path. */
+export interface RemoteFiles {
+  /** `log`: from what tools logged about their changes; `whyNoSnapshots` says why. */
+  readonly from: 'snapshots' | 'log'
+  readonly whyNoSnapshots?: string
+  readonly files: readonly {
+    readonly path: string
+    readonly kind: 'added' | 'changed' | 'deleted'
+    /** Lines; absent if it is no text. */
+    readonly added?: number
+    readonly removed?: number
+  }[]
+}
+
+/** The change of one file, as a unified diff. */
+export interface RemoteDiff {
+  readonly path: string
+  readonly diff: string
+  /** The end is left out. */
+  readonly isCut: boolean
+}
+
+/** How far to go back. */
+export interface RemoteRollbackRequest {
+  /** The last entry that stays: for a message, the one before its `from`. */
+  readonly to: number
+  /** Default: both, or the conversation if the files were not kept. */
+  readonly what?: 'conversation' | 'files' | 'both'
+  /** Files that others changed since are restored too. */
+  readonly force?: boolean
+}
+
+/** What going back would do. */
+export interface RemoteRollbackPlan {
+  /** How many turns would leave the conversation. */
+  readonly turns: number
+  readonly files?: {
+    readonly restore: readonly string[]
+    readonly delete: readonly string[]
+    /** Files that are kept, and why. */
+    readonly conflicts: readonly { readonly path: string; readonly why: string }[]
+  }
+  readonly whyNoFiles?: string
+}
+
+/** What a rollback, or its undo, has done. */
+export interface RemoteRollback {
+  readonly turns: number
+  readonly files?: {
+    readonly restored: readonly string[]
+    readonly deleted: readonly string[]
+    readonly conflicts: readonly { readonly path: string; readonly why: string }[]
+    readonly failed: readonly string[]
+  }
+}

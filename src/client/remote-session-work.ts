@@ -1,6 +1,14 @@
 import type { Connection, RemoteRequest } from './connection.ts'
 import { readJson } from './read-answer.ts'
-import type { RemoteSessionSettings, RemoteSettingsChange } from './remote-session-types.ts'
+import type {
+  RemoteDiff,
+  RemoteFiles,
+  RemoteRollback,
+  RemoteRollbackPlan,
+  RemoteRollbackRequest,
+  RemoteSessionSettings,
+  RemoteSettingsChange,
+} from './remote-session-types.ts'
 
 /** What a person can do with a session beside sending messages. */
 export interface RemoteSessionWork {
@@ -8,6 +16,15 @@ export interface RemoteSessionWork {
   settings(id: string): Promise<RemoteSessionSettings>
   /** Chooses them: for the next run, the mode for the next call. */
   changeSettings(id: string, change: RemoteSettingsChange): Promise<RemoteSessionSettings>
+  /** The files that the session changed, all or those after an entry. */
+  files(id: string, range?: { readonly after?: number }): Promise<RemoteFiles>
+  fileDiff(id: string, path: string, range?: { readonly after?: number }): Promise<RemoteDiff>
+  /** What `rollback` would do. */
+  planRollback(id: string, request: RemoteRollbackRequest): Promise<RemoteRollbackPlan>
+  /** Takes turns back, restores files, or both. Tried once. */
+  rollback(id: string, request: RemoteRollbackRequest): Promise<RemoteRollback>
+  /** Undoes the last rollback; a second time it is made again. Tried once. */
+  undoRollback(id: string, options?: { readonly force?: boolean }): Promise<RemoteRollback>
 }
 
 export function remoteSessionWork(connection: Connection): RemoteSessionWork {
@@ -21,6 +38,11 @@ export function remoteSessionWork(connection: Connection): RemoteSessionWork {
   return {
     settings: (id) => call('GET', id, 'settings'),
     changeSettings: (id, body) => call('PATCH', id, 'settings', { body, isRepeatable: true }),
+    files: (id, query) => call('GET', id, 'files', { query }),
+    fileDiff: (id, path, range) => call('GET', id, 'files/diff', { query: { path, ...range } }),
+    planRollback: (id, query) => call('GET', id, 'rollback', { query }),
+    rollback: (id, body) => call('POST', id, 'rollback', { body }),
+    undoRollback: (id, body = {}) => call('POST', id, 'rollback/undo', { body }),
   }
 }
 

@@ -5,6 +5,7 @@ import { eventSchema } from '../../src/events/index.ts'
 import { createSchemaValidator } from '../../src/platform/json-schema.ts'
 import type { Route } from '../../src/server/route.ts'
 import { allRoutes } from '../../src/server/routes/all-routes.ts'
+import type { Snapshots } from '../../src/snapshots/index.ts'
 import { call, scripted, tool } from '../../src/testing/index.ts'
 import { listen, remote } from './http-kit.ts'
 import { answerProblems, routeOf } from './openapi-kit.ts'
@@ -104,6 +105,25 @@ test('SV42 every route about sessions and the host has a method of the client, a
 async function walkSession({ sessions }: RemoteClient): Promise<void> {
   expect(await sessions.changeSettings('walk', { thinking: 'low' })).toMatchObject({ chosen: { thinking: 'low' } })
   expect(await sessions.settings('walk')).toMatchObject({ now: { thinking: 'low', mode: 'ask' }, profiles: ['build'] })
+
+  const changed = { path: 'a.txt', kind: 'changed', added: 1, removed: 1 }
+  expect(await sessions.files('walk', { after: 0 })).toEqual({ from: 'snapshots', files: [changed] })
+  expect(await sessions.fileDiff('walk', 'a.txt')).toEqual({ path: 'a.txt', diff: '-one\n+two\n', isCut: false })
+  const { head: to } = await sessions.get('walk')
+  expect(await sessions.planRollback('walk', { to })).toEqual({ turns: 0, files: noFiles })
+  expect(await sessions.rollback('walk', { to, what: 'conversation' })).toEqual({ turns: 0 })
+  expect(await sessions.undoRollback('walk')).toEqual({ turns: 0 })
+}
+
+const noFiles = { restore: [], delete: [], conflicts: [] }
+
+/** As for a session that changed one file. */
+const snapshots: Partial<Snapshots> = {
+  changedFiles: async () => [{ path: 'a.txt', kind: 'changed', added: 1, removed: 1 }],
+  diffOfFile: async () => ({ diff: '-one\n+two\n', isCut: false }),
+  planRollback: async () => ({ turns: [], files: noFiles }),
+  rollback: async () => ({ turns: 0 }),
+  undoRollback: async () => ({ turns: 0 }),
 }
 
 test('SV42 refusals are problems with a code and a sentence, as the document declares them', async () => {
@@ -169,6 +189,7 @@ async function walkedServer() {
     workspaceFor: async ({ settings }) => ({
       profiles: ['build'],
       settings: async () => ({ mode: 'ask', ...settings }),
+      snapshots: snapshots as Snapshots,
       async close() {},
     }),
     about: {

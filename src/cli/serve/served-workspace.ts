@@ -1,8 +1,10 @@
 import type { Session } from '../../core/store.ts'
 import type { AgentForRequest } from '../../server/session-work.ts'
 import type { SessionWorkspace } from '../../server/session-workspace.ts'
+import { createSnapshots } from '../../snapshots/snapshots.ts'
 import { agentOptions } from '../assembly/agent-options.ts'
 import { assemble } from '../assembly/assemble.ts'
+import { snapshotOptions } from '../assembly/snapshot-options.ts'
 import { chosenValues, settingsOf } from '../chat/open-chat-agent.ts'
 import { linesView } from '../mcp/servers.ts'
 import { type ChosenModel, NoModelError } from '../models/choose-model.ts'
@@ -17,8 +19,10 @@ export async function servedWorkspace(
   const cwd = await folderOf(summary, begunIn)
   const values = chosenValues(flags, {}, settings)
   const assembly = await assemble(values, { command: 'serve', io, cwd, view: linesView(notify), isIdle: true })
-  const { authority, snapshots, close } = await agentOptions(assembly, {})
+  const { authority, close: closeAssembled } = await agentOptions(assembly, {})
   const { config, execution, thinking } = assembly
+  // What earlier runs kept is there even if the settings turn snapshots off now.
+  const snapshots = createSnapshots({ ...snapshotOptions(config, assembly), execution })
 
   /** Undefined if none is set up: a page works without. */
   const modelOf = (session: Session): Promise<ChosenModel | undefined> =>
@@ -30,7 +34,7 @@ export async function servedWorkspace(
       })
 
   return {
-    ...{ execution, authority, ...(snapshots && { snapshots }) },
+    ...{ execution, authority, snapshots },
     profiles: ['build', 'plan'],
     async settings(session) {
       const chosen = await modelOf(session)
@@ -39,6 +43,8 @@ export async function servedWorkspace(
       return { ...(level && { thinking: level }), profile: assembly.preset, mode: authority.mode, folder: cwd }
     },
     costOf: async (session) => (await modelOf(session))?.provider.costOf,
-    close,
+    async close() {
+      await Promise.all([snapshots.close(), closeAssembled()])
+    },
   }
 }

@@ -11,6 +11,7 @@ import { openAIRoutes } from './openai.ts'
 import { pendingRoutes } from './pending.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionContentRoutes } from './session-content.ts'
+import { sessionFilesRoutes } from './session-files.ts'
 import { sessionSettingsRoutes } from './session-settings.ts'
 import { sessionRoutes } from './sessions.ts'
 import { webhookRoutes } from './webhooks.ts'
@@ -22,6 +23,7 @@ export const allRoutes: readonly Route[] = [
   ...sessionRoutes,
   ...sessionContentRoutes,
   ...sessionSettingsRoutes,
+  ...sessionFilesRoutes,
   ...messageRoutes,
   ...eventRoutes,
   ...pendingRoutes,

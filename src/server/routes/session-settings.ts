@@ -1,6 +1,6 @@
 import { loadSession } from '../../sessions/session.ts'
 import { requireScope } from '../caller.ts'
-import { notOffered, Problem } from '../problem.ts'
+import { notOffered, refuseSubAgent } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
 import { whenFree } from '../send-once.ts'
 import { type SettingsChange, settingSchemas } from '../session-settings.ts'
@@ -92,13 +92,8 @@ export async function changeSettings(
   const { mode } = change
   if (mode !== undefined) requireScope(caller, mode === 'yolo' ? 'admin' : 'answer')
   const summary = await names.find(store, params.id!)
-  const { id, parent } = summary
-  if (parent !== undefined)
-    throw new Problem(
-      409,
-      'sub_agent',
-      'A sub-agent has the settings of its parent; change those of the parent session',
-    )
+  const { id } = summary
+  refuseSubAgent(summary)
   await whenFree(server, id, async () =>
     settings.change(work.session(id) ?? (await loadSession(store, id)), summary, change),
   )
