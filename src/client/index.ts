@@ -8,6 +8,9 @@ export type { FollowOptions } from './follow.ts'
 export { RemoteProblem } from './remote-problem.ts'
 export type {
   ChosenRemoteSettings,
+  RemoteCommand,
+  RemoteCommandResult,
+  RemoteCompletions,
   RemoteDiff,
   RemoteFiles,
   RemoteModel,

@@ -84,3 +84,27 @@ export interface RemoteRollback {
     readonly failed: readonly string[]
   }
 }
+
+/** What can replace a part of a text, best first. */
+export interface RemoteCompletions {
+  readonly from: number
+  readonly to: number
+  readonly items: readonly { readonly text: string; readonly label?: string; readonly detail?: string }[]
+}
+
+/** A command that can be run in a session. */
+export interface RemoteCommand {
+  /** Without the slash. */
+  readonly name: string
+  readonly summary: string
+  /** As a list shows it; absent if it takes none. */
+  readonly argument?: string
+}
+
+/** What a command has done. */
+export interface RemoteCommandResult {
+  /** For the person. */
+  readonly text: string
+  /** If it became a message. */
+  readonly sent?: { readonly clientKey: string; readonly head: number }
+}

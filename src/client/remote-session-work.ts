@@ -1,6 +1,9 @@
 import type { Connection, RemoteRequest } from './connection.ts'
 import { readJson } from './read-answer.ts'
 import type {
+  RemoteCommand,
+  RemoteCommandResult,
+  RemoteCompletions,
   RemoteDiff,
   RemoteFiles,
   RemoteRollback,
@@ -25,6 +28,11 @@ export interface RemoteSessionWork {
   rollback(id: string, request: RemoteRollbackRequest): Promise<RemoteRollback>
   /** Undoes the last rollback; a second time it is made again. Tried once. */
   undoRollback(id: string, options?: { readonly force?: boolean }): Promise<RemoteRollback>
+  /** What can be meant at the caret of a text: a file after `@`, a command after `/`, or its argument. */
+  completions(id: string, text: string, caret?: number): Promise<RemoteCompletions>
+  commands(id: string): Promise<readonly RemoteCommand[]>
+  /** Runs a line such as `/review src`. Tried once; with the same key a message is one. */
+  runCommand(id: string, line: string, options?: { readonly key?: string }): Promise<RemoteCommandResult>
 }
 
 export function remoteSessionWork(connection: Connection): RemoteSessionWork {
@@ -32,7 +40,7 @@ export function remoteSessionWork(connection: Connection): RemoteSessionWork {
     method: RemoteRequest<T>['method'],
     id: string,
     path: string,
-    more: Pick<RemoteRequest<T>, 'query' | 'body' | 'isRepeatable'> = {},
+    more: Pick<RemoteRequest<T>, 'query' | 'body' | 'headers' | 'isRepeatable'> = {},
   ): Promise<T> =>
     (await connection.request<T>({ method, path: `${sessionPath(id)}/${path}`, ...more, read: readJson }))!
   return {
@@ -43,7 +51,21 @@ export function remoteSessionWork(connection: Connection): RemoteSessionWork {
     planRollback: (id, query) => call('GET', id, 'rollback', { query }),
     rollback: (id, body) => call('POST', id, 'rollback', { body }),
     undoRollback: (id, body = {}) => call('POST', id, 'rollback/undo', { body }),
+    async completions(id, text, caret = text.length) {
+      // A long text has no place in an address: the end before the caret tells all, and a line break that it is not the beginning.
+      const cut = Math.max(0, caret - longestQuery)
+      const shown = (cut > 0 ? '\n' : '') + text.slice(cut, caret + longestQuery)
+      const offset = cut > 0 ? cut - 1 : 0
+      const query = { text: shown, caret: caret - offset }
+      const found = await call<RemoteCompletions>('GET', id, 'completions', { query })
+      return { ...found, from: found.from + offset, to: found.to + offset }
+    },
+    commands: async (id) => (await call<{ commands: readonly RemoteCommand[] }>('GET', id, 'commands')).commands,
+    runCommand: (id, line, { key = crypto.randomUUID() } = {}) =>
+      call('POST', id, 'commands', { body: { line }, headers: { 'idempotency-key': key } }),
   }
 }
+
+const longestQuery = 1000
 
 export const sessionPath = (id: string): string => `/v1/sessions/${encodeURIComponent(id)}`

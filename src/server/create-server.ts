@@ -10,6 +10,7 @@ import { allRoutes } from './routes/all-routes.ts'
 import type { ServerContext } from './server-context.ts'
 import type { ServerOptions } from './server-options.ts'
 import { SessionChanges } from './session-changes.ts'
+import { skillsWanted } from './session-commands.ts'
 import { SessionNames } from './session-names.ts'
 import { ChosenSettings } from './session-settings.ts'
 import { type ServedAgent, SessionWork } from './session-work.ts'
@@ -110,7 +111,8 @@ function contextOf(options: ServerOptions): Context {
     ...{ store, limits, clock, onError },
     agentFor: async (request) => {
       const { session, summary } = request
-      const served = await agentFor({ ...request, settings: settings.of(session, summary) })
+      const skills = await skillsWanted(store, session)
+      const served = await agentFor({ ...request, skills, settings: settings.of(session, summary) })
       if (request.tenant !== undefined && !trustsAllUsers) await refuseSharedMachine(served)
       return served
     },

@@ -13,6 +13,10 @@ export interface ServedAgent {
   readonly agent: Pick<Agent, 'run' | 'abort' | 'leave' | 'execution'>
   /** With it, a client may change the mode of the run under way. */
   readonly authority?: Pick<Authority, 'mode' | 'setMode'>
+  /** Activates a skill in the run under way. */
+  activateSkill?(name: string): Promise<void>
+  /** Replaces the older part of the conversation by a summary, and resolves with it. Called instead of `agent.run`. */
+  compact?(): Promise<string>
   close(): Promise<void>
 }
 
@@ -23,11 +27,13 @@ export interface AgentForRequest {
   readonly tenant: string | undefined
   /** What clients chose for this session. The host decides what of it counts. */
   readonly settings: SessionSettings
+  /** The skills that the messages which wait ask for. */
+  readonly skills: readonly string[]
 }
 
 interface SessionWorkOptions {
   readonly store: SessionStore
-  readonly agentFor: (request: Omit<AgentForRequest, 'settings'>) => Promise<ServedAgent>
+  readonly agentFor: (request: Omit<AgentForRequest, 'settings' | 'skills'>) => Promise<ServedAgent>
   /** Whether the server continues a session that needs attention and that no client has just sent something to. */
   readonly mayContinue: (summary: SessionSummary) => boolean | Promise<boolean>
   readonly limits: { readonly runs: number; readonly waitingRuns: number }
@@ -86,6 +92,30 @@ export class SessionWork {
   /** The agent that works on a session here, or is about to. */
   async served(id: string): Promise<ServedAgent | undefined> {
     return this.#jobs.get(id)?.opening?.catch(() => undefined)
+  }
+
+  /** Does something with the agent of a session on which nothing runs. Throws a problem if a run is under way. */
+  withAgent<Result>(
+    summary: SessionSummary,
+    tenant: string | undefined,
+    work: (served: ServedAgent) => Promise<Result>,
+  ) {
+    if (this.#isClosed || this.#jobs.has(summary.id) || summary.isHeld)
+      throw new Problem(423, 'session_busy', 'A run of this session is under way; wait for its end, or stop it')
+    const job: Job = { id: summary.id, tenant, isAgain: false }
+    this.#jobs.set(job.id, job)
+    const working = this.#openAgent(job, summary).then((served) =>
+      work(served).finally(() => {
+        delete job.served
+        delete job.session
+        return served.close()
+      }),
+    )
+    job.done = working.then(
+      () => this.#over(job),
+      () => this.#over(job),
+    )
+    return working
   }
 
   /** Throws if the tenant has so many runs that no further message is taken. */
@@ -181,15 +211,17 @@ export class SessionWork {
   #work(job: Job): Promise<void> {
     job.done = this.#workOn(job)
       .catch((error) => this.#fail(job, error))
-      .finally(() => {
-        this.#jobs.delete(job.id)
-        if (job.isAgain) this.wake(job.id, job.tenant) // something came when the work was just over
-        this.#options.onChange()
-        const next = this.#waiting.findIndex((one) => one.tenant === job.tenant)
-        const [waiting] = next < 0 ? [] : this.#waiting.splice(next, 1)
-        if (waiting && !this.#isClosed) void this.#work(waiting)
-      })
+      .finally(() => this.#over(job))
     return job.done
+  }
+
+  #over(job: Job): void {
+    this.#jobs.delete(job.id)
+    if (job.isAgain) this.wake(job.id, job.tenant) // something came when the work was just over
+    this.#options.onChange()
+    const next = this.#waiting.findIndex((one) => one.tenant === job.tenant)
+    const [waiting] = next < 0 ? [] : this.#waiting.splice(next, 1)
+    if (waiting && !this.#isClosed) void this.#work(waiting)
   }
 
   async #workOn(job: Job): Promise<void> {
@@ -216,15 +248,20 @@ export class SessionWork {
 
   /** The agent for what waits in a session; undefined if there is nothing to do here. */
   async #open(job: Job): Promise<ServedAgent | undefined> {
-    const { store, agentFor } = this.#options
-    const summary = await store.find(job.id)
+    const summary = await this.#options.store.find(job.id)
     if (summary?.isHeld) return void this.#recheck(job)
     // Without a reason a run would only add entries. So it would while a call waits: the answer delivers messages too.
     if (!summary?.attention || (summary.status === 'waiting' && summary.attention === 'mail')) return undefined
+    return this.#openAgent(job, summary)
+  }
+
+  async #openAgent(job: Job, summary: SessionSummary): Promise<ServedAgent> {
+    const { store, agentFor } = this.#options
     const session = await loadSession(store, job.id)
-    job.served = await agentFor({ session, summary, tenant: job.tenant })
+    const served = await agentFor({ session, summary, tenant: job.tenant })
+    job.served = served
     job.session = session
-    return job.served
+    return served
   }
 
   /**

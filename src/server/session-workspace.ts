@@ -1,5 +1,6 @@
 import type { Authority } from '../authority/authority.ts'
 import type { SecurityMode } from '../authority/rules/settings.ts'
+import type { ModelChoice } from '../chat/chat.ts'
 import type { ChatCommand } from '../chat/command.ts'
 import type { FindDecision } from '../chat/commands/why.ts'
 import type { ExecutionContext } from '../core/execution.ts'
@@ -22,6 +23,8 @@ export interface SessionWorkspace {
   /** Decides whether a file may be attached. */
   readonly authority?: Authority
   readonly snapshots?: Snapshots
+  /** The models that can be chosen, for commands that name one. */
+  models?(): Promise<readonly ModelChoice[]>
   /** Commands that become messages: of Markdown files, and of skills. */
   commands?(): Promise<readonly ChatCommand[]>
   /** Finds the decision about a call, in an audit. */

@@ -69,7 +69,7 @@ export class Workspaces {
   async #open(summary: SessionSummary, session: Session): Promise<Omit<OpenWorkspace, 'session'>> {
     const { store, settings, open } = this.#options
     const tenant = await tenantOf(store, summary.id)
-    const workspace = await open?.({ session, summary, tenant, settings: settings.of(session, summary) })
+    const workspace = await open?.({ session, summary, tenant, settings: settings.of(session, summary), skills: [] })
     if (!workspace) throw notOffered('workspaces of sessions')
     const { execution } = workspace
     return { workspace, ...(execution && { files: workspaceFiles({ execution }) }) }

@@ -113,6 +113,12 @@ async function walkSession({ sessions }: RemoteClient): Promise<void> {
   expect(await sessions.planRollback('walk', { to })).toEqual({ turns: 0, files: noFiles })
   expect(await sessions.rollback('walk', { to, what: 'conversation' })).toEqual({ turns: 0 })
   expect(await sessions.undoRollback('walk')).toEqual({ turns: 0 })
+
+  expect((await sessions.completions('walk', '/ren')).items).toMatchObject([{ text: '/rename ' }])
+  const long = `${'word '.repeat(500)}/ren`
+  expect(await sessions.completions('walk', long)).toEqual({ from: long.length, to: long.length, items: [] })
+  expect(await sessions.commands('walk')).toContainEqual(expect.objectContaining({ name: 'label', argument: '[text]' }))
+  expect((await sessions.runCommand('walk', '/rename A long walk')).text).toContain('A long walk')
 }
 
 const noFiles = { restore: [], delete: [], conflicts: [] }

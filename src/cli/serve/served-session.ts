@@ -9,6 +9,8 @@ import {
 } from '../../core/errors.ts'
 import type { Session, SessionStore, SessionSummary } from '../../core/store.ts'
 import type { ToolDef } from '../../core/tool.ts'
+import { compactWith } from '../../extensions/compact-now.ts'
+import { type WorkInRun, workInRun } from '../../extensions/work-in-run.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentForRequest, ServedAgent } from '../../server/session-work.ts'
 import { askUser } from '../../tools/ask-user.ts'
@@ -34,7 +36,7 @@ export interface ServedSessionOptions {
 
 /** The agent of the command line that works on a session. Throws if its folder is gone, or it cannot be put together. */
 export async function servedSession(
-  { session, summary, settings }: AgentForRequest,
+  { session, summary, settings, skills }: AgentForRequest,
   options: ServedSessionOptions,
 ): Promise<ServedAgent> {
   const { notify } = options
@@ -42,10 +44,13 @@ export async function servedSession(
   // session now, the run finds that out.
   if (summary.folder === undefined) await session.setDetails({ folder: realFolder(options.cwd) }).catch(() => {})
   const values = chosenValues(options.values, {}, settings)
-  const opened = await openServed(await folderOf(summary, options.cwd), session, { ...options, values })
+  const work = workInRun()
+  const opened = await openServed(await folderOf(summary, options.cwd), session, { ...options, values, work })
   const { agent, authority, chosen, close } = opened
   const { thinking = opened.thinking } = settings
   for (const notice of opened.notices) notify(notice)
+  for (const name of skills)
+    await agent.activateSkill(name).catch((error: unknown) => notify(`session ${session.id}: ${messageOf(error)}`))
   const run = { model: chosen.model, ...(thinking !== undefined && { thinking }) }
   let hasBegun = false
   agent.hooks.hook('session:start', () => {
@@ -64,6 +69,8 @@ export async function servedSession(
         }),
     },
     authority,
+    activateSkill: (name) => agent.activateSkill(name),
+    compact: () => compactWith(work, agent, { model: chosen.model }),
     close,
   }
 }
@@ -74,12 +81,12 @@ const isElsewhere = (error: unknown): boolean =>
 function openServed(
   cwd: string,
   session: Session,
-  { values: { skill, ...values }, io, store, notify }: ServedSessionOptions,
+  { values: { skill, ...values }, io, store, notify, work }: ServedSessionOptions & { readonly work: WorkInRun },
 ): Promise<OpenedAgent> {
   const isNew = session.turns.length === 0 && session.turnsBefore === 0
   return openAgent(
     { ...values, ...(skill && isNew && { skill }) },
-    { command: 'serve', io, cwd, store, session, tools: questions, servers: linesView(notify) },
+    { command: 'serve', io, cwd, store, session, tools: questions, servers: linesView(notify), extensions: [work] },
   )
 }
 

@@ -5,6 +5,7 @@ import { createSnapshots } from '../../snapshots/snapshots.ts'
 import { agentOptions } from '../assembly/agent-options.ts'
 import { assemble } from '../assembly/assemble.ts'
 import { snapshotOptions } from '../assembly/snapshot-options.ts'
+import { listChoices } from '../chat/cli-host.ts'
 import { chosenValues, settingsOf } from '../chat/open-chat-agent.ts'
 import { linesView } from '../mcp/servers.ts'
 import { type ChosenModel, NoModelError } from '../models/choose-model.ts'
@@ -41,6 +42,11 @@ export async function servedWorkspace(
       const { thinking: level = thinking } = settings
       if (chosen) return settingsOf(values, { chosen, thinking: level, authority, config }, cwd)
       return { ...(level && { thinking: level }), profile: assembly.preset, mode: authority.mode, folder: cwd }
+    },
+    models: () => listChoices(config, io),
+    async commands() {
+      const { loadMessageCommands } = await import('../chat-commands/load-commands.ts')
+      return (await loadMessageCommands(io, cwd)).commands
     },
     costOf: async (session) => (await modelOf(session))?.provider.costOf,
     async close() {

@@ -10,6 +10,7 @@ import { messageRoutes } from './messages.ts'
 import { openAIRoutes } from './openai.ts'
 import { pendingRoutes } from './pending.ts'
 import { scheduleRoutes } from './schedules.ts'
+import { sessionCommandRoutes } from './session-commands.ts'
 import { sessionContentRoutes } from './session-content.ts'
 import { sessionFilesRoutes } from './session-files.ts'
 import { sessionSettingsRoutes } from './session-settings.ts'
@@ -24,6 +25,7 @@ export const allRoutes: readonly Route[] = [
   ...sessionContentRoutes,
   ...sessionSettingsRoutes,
   ...sessionFilesRoutes,
+  ...sessionCommandRoutes,
   ...messageRoutes,
   ...eventRoutes,
   ...pendingRoutes,
