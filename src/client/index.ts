@@ -11,6 +11,7 @@ export type {
   RemoteCommand,
   RemoteCommandResult,
   RemoteCompletions,
+  RemoteContext,
   RemoteDiff,
   RemoteFiles,
   RemoteModel,
@@ -19,6 +20,7 @@ export type {
   RemoteRollbackRequest,
   RemoteSessionSettings,
   RemoteSettingsChange,
+  RemoteWhy,
 } from './remote-session-types.ts'
 export type { RemoteSessionWork } from './remote-session-work.ts'
 export type { RemoteSessions } from './remote-sessions.ts'

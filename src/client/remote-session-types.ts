@@ -1,3 +1,4 @@
+import type { Decision } from '../core/authority.ts'
 import type { ThinkingLevel } from '../core/thinking.ts'
 
 /** The name of a model with that of its provider. */
@@ -107,4 +108,36 @@ export interface RemoteCommandResult {
   readonly text: string
   /** If it became a message. */
   readonly sent?: { readonly clientKey: string; readonly head: number }
+}
+
+/** What fills the context of the next model call, in estimated tokens. */
+export interface RemoteContext {
+  readonly total: number
+  /** Of the model, if it is known. */
+  readonly limit?: number
+  readonly parts: readonly { readonly name: string; readonly kind: string; readonly tokens: number }[]
+  /** By kind; `system` has the tools too. */
+  readonly counts: {
+    readonly system: number
+    readonly user: number
+    readonly assistant: number
+    readonly toolResults: number
+  }
+  /** What the call will cost in dollars, if prices are known. */
+  readonly forecast?: { readonly likely: number; readonly most: number }
+}
+
+/** Why a call was allowed, asked about or refused. */
+export interface RemoteWhy {
+  readonly callId: string
+  readonly name: string
+  readonly input: Readonly<Record<string, unknown>>
+  /** As far as the audit of the host has it. */
+  readonly decision?: Decision
+  readonly approver?: string
+  /** Why a person was asked. */
+  readonly asked?: string
+  readonly answer?: { readonly decision: 'allow' | 'deny' | 'expired'; readonly by?: string; readonly scope?: string }
+  /** All of it in sentences. */
+  readonly lines: readonly string[]
 }

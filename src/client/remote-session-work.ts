@@ -4,6 +4,7 @@ import type {
   RemoteCommand,
   RemoteCommandResult,
   RemoteCompletions,
+  RemoteContext,
   RemoteDiff,
   RemoteFiles,
   RemoteRollback,
@@ -11,6 +12,7 @@ import type {
   RemoteRollbackRequest,
   RemoteSessionSettings,
   RemoteSettingsChange,
+  RemoteWhy,
 } from './remote-session-types.ts'
 
 /** What a person can do with a session beside sending messages. */
@@ -33,6 +35,10 @@ export interface RemoteSessionWork {
   commands(id: string): Promise<readonly RemoteCommand[]>
   /** Runs a line such as `/review src`. Tried once; with the same key a message is one. */
   runCommand(id: string, line: string, options?: { readonly key?: string }): Promise<RemoteCommandResult>
+  /** What fills the context of the next model call; with the draft, what that call will cost. */
+  context(id: string, query?: { readonly draft?: string }): Promise<RemoteContext>
+  /** Who or what decided about a call, and what would change that. */
+  why(id: string, callId: string): Promise<RemoteWhy>
 }
 
 export function remoteSessionWork(connection: Connection): RemoteSessionWork {
@@ -60,6 +66,8 @@ export function remoteSessionWork(connection: Connection): RemoteSessionWork {
       const found = await call<RemoteCompletions>('GET', id, 'completions', { query })
       return { ...found, from: found.from + offset, to: found.to + offset }
     },
+    context: (id, query) => call('GET', id, 'context', { query }),
+    why: (id, callId) => call('GET', id, `calls/${encodeURIComponent(callId)}/why`),
     commands: async (id) => (await call<{ commands: readonly RemoteCommand[] }>('GET', id, 'commands')).commands,
     runCommand: (id, line, { key = crypto.randomUUID() } = {}) =>
       call('POST', id, 'commands', { body: { line }, headers: { 'idempotency-key': key } }),

@@ -2,7 +2,6 @@ import { type WorkspaceFiles, workspaceFiles } from '../chat/workspace-files.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
 import { loadSession } from '../sessions/session.ts'
-import { notOffered } from './problem.ts'
 import type { ServerOptions } from './server-options.ts'
 import { tenantOf } from './session-names.ts'
 import type { ChosenSettings } from './session-settings.ts'
@@ -35,7 +34,7 @@ export class Workspaces {
     this.#options = options
   }
 
-  /** Does something with the workspace of a session. Throws a problem if it has none. */
+  /** Does something with the workspace of a session; with an empty one if the host has none for it. */
   async use<Result>(summary: SessionSummary, work: (open: OpenWorkspace) => Promise<Result>): Promise<Result> {
     const { store, settings } = this.#options
     const session = await loadSession(store, summary.id)
@@ -69,8 +68,8 @@ export class Workspaces {
   async #open(summary: SessionSummary, session: Session): Promise<Omit<OpenWorkspace, 'session'>> {
     const { store, settings, open } = this.#options
     const tenant = await tenantOf(store, summary.id)
-    const workspace = await open?.({ session, summary, tenant, settings: settings.of(session, summary), skills: [] })
-    if (!workspace) throw notOffered('workspaces of sessions')
+    const chosen = settings.of(session, summary)
+    const workspace = (await open?.({ session, summary, tenant, settings: chosen, skills: [] })) ?? emptyWorkspace
     const { execution } = workspace
     return { workspace, ...(execution && { files: workspaceFiles({ execution }) }) }
   }
@@ -89,6 +88,8 @@ export class Workspaces {
     await opened?.workspace.close()
   }
 }
+
+const emptyWorkspace: SessionWorkspace = { async close() {} }
 
 interface Kept {
   readonly id: string

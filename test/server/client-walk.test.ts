@@ -118,6 +118,10 @@ async function walkSession({ sessions }: RemoteClient): Promise<void> {
   const long = `${'word '.repeat(500)}/ren`
   expect(await sessions.completions('walk', long)).toEqual({ from: long.length, to: long.length, items: [] })
   expect(await sessions.commands('walk')).toContainEqual(expect.objectContaining({ name: 'label', argument: '[text]' }))
+  expect(await sessions.context('walk', { draft: 'x' })).toMatchObject({ counts: { system: expect.any(Number) } })
+  const published = (await sessions.entries('walk')).entries.find((entry) => entry.type === 'approval_requested')
+  const { callId } = published as { callId: string }
+  expect(await sessions.why('walk', callId)).toMatchObject({ name: 'publish', answer: { decision: 'allow' } })
   expect((await sessions.runCommand('walk', '/rename A long walk')).text).toContain('A long walk')
 }
 

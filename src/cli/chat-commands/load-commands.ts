@@ -71,16 +71,10 @@ async function commandsOfSkills(io: Io, folder: string): Promise<CustomCommands>
 /** The audit knows the decisions of earlier processes too. */
 function whyWithAudit({ name, summary, argument }: ChatCommand, io: Io): ChatCommand {
   return lazyCommand({ name, summary, ...(argument !== undefined && { argument }) }, async () => {
-    const [{ whyCommand }, { readAudit }, { auditFolder }] = await Promise.all([
+    const [{ whyCommand }, { findDecision }] = await Promise.all([
       import('../../chat/commands/why.ts'),
-      import('../audit/audit.ts'),
-      import('../audit/open-audit.ts'),
+      import('../audit/find-decision.ts'),
     ])
-    return whyCommand(async (session, callId) => {
-      const records = await readAudit(auditFolder(io), { session })
-      const found = records.findLast((one) => one.callId === callId && one.class === 'Approval' && one.decision)
-      if (!found?.decision) return undefined
-      return { decision: found.decision, ...(found.approver !== undefined && { approver: found.approver }) }
-    })
+    return whyCommand(findDecision(io))
   })
 }

@@ -5,6 +5,7 @@ import { createSnapshots } from '../../snapshots/snapshots.ts'
 import { agentOptions } from '../assembly/agent-options.ts'
 import { assemble } from '../assembly/assemble.ts'
 import { snapshotOptions } from '../assembly/snapshot-options.ts'
+import { findDecision } from '../audit/find-decision.ts'
 import { listChoices } from '../chat/cli-host.ts'
 import { chosenValues, settingsOf } from '../chat/open-chat-agent.ts'
 import { linesView } from '../mcp/servers.ts'
@@ -43,6 +44,7 @@ export async function servedWorkspace(
       if (chosen) return settingsOf(values, { chosen, thinking: level, authority, config }, cwd)
       return { ...(level && { thinking: level }), profile: assembly.preset, mode: authority.mode, folder: cwd }
     },
+    findDecision: findDecision(io),
     models: () => listChoices(config, io),
     async commands() {
       const { loadMessageCommands } = await import('../chat-commands/load-commands.ts')

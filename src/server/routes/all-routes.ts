@@ -12,6 +12,7 @@ import { pendingRoutes } from './pending.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionCommandRoutes } from './session-commands.ts'
 import { sessionContentRoutes } from './session-content.ts'
+import { sessionFactRoutes } from './session-facts.ts'
 import { sessionFilesRoutes } from './session-files.ts'
 import { sessionSettingsRoutes } from './session-settings.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -26,6 +27,7 @@ export const allRoutes: readonly Route[] = [
   ...sessionSettingsRoutes,
   ...sessionFilesRoutes,
   ...sessionCommandRoutes,
+  ...sessionFactRoutes,
   ...messageRoutes,
   ...eventRoutes,
   ...pendingRoutes,

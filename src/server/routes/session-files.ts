@@ -218,7 +218,6 @@ async function fromSnapshots<T>(
     })
   } catch (error) {
     if (error instanceof RollbackRefusedError) return { why: error.message }
-    if (error instanceof Problem && error.code === 'not_offered') return { why: 'no snapshots are taken here' }
     throw error
   }
 }

@@ -88,12 +88,15 @@ export async function changeSettings(
   { params, caller, names, server }: Pick<Call, 'params' | 'caller' | 'names' | 'server'>,
   change: SettingsChange,
 ): Promise<void> {
-  const { store, work, settings } = server
+  const { store, work, settings, workspaces } = server
   const { mode } = change
   if (mode !== undefined) requireScope(caller, mode === 'yolo' ? 'admin' : 'answer')
   const summary = await names.find(store, params.id!)
   const { id } = summary
   refuseSubAgent(summary)
+  await workspaces.use(summary, async ({ workspace }) => {
+    if (!workspace.settings) throw notOffered('settings of sessions')
+  })
   await whenFree(server, id, async () =>
     settings.change(work.session(id) ?? (await loadSession(store, id)), summary, change),
   )
