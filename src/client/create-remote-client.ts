@@ -1,6 +1,7 @@
 import { Connection, type RemoteOptions, type RemoteRequest } from './connection.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { readJson, readNothing, readText } from './read-answer.ts'
+import type { RemoteSearchHit } from './remote-session-types.ts'
 import { sessionPath } from './remote-session-work.ts'
 import { type RemoteSessions, remoteSessions } from './remote-sessions.ts'
 import type {
@@ -30,6 +31,14 @@ export interface RemoteClient {
   events(id: string, options?: RemoteEventsOptions): AsyncGenerator<RemoteEvent, void, undefined>
   /** Changes of all sessions. */
   allEvents(options?: FollowOptions): AsyncGenerator<RemoteChange, void, undefined>
+  /**
+   * Looks for a phrase in all sessions, first in titles. `next` is the `cursor` of the next page, which may be empty: it is
+   * there until all was looked at.
+   */
+  search(
+    phrase: string,
+    page?: { readonly cursor?: string; readonly limit?: number },
+  ): Promise<{ readonly hits: readonly RemoteSearchHit[]; readonly next?: string }>
   /** The calls that wait for a person, in all sessions or in one. */
   pending(query?: { readonly session?: string }): Promise<readonly RemotePendingCall[]>
   /** Answers a call as it was shown. Tried once: after a lost connection, `pending` tells whether it counted. */
@@ -96,6 +105,7 @@ export function createRemoteClient(options: RemoteOptions): RemoteClient {
         read: ({ event, data }) =>
           event === 'session' ? { type: 'session', session: JSON.parse(data) as RemoteSession } : undefined,
       }),
+    search: (q, page) => get('/v1/search', { q, ...page }),
     pending: async (query) => (await get<{ pending: readonly RemotePendingCall[] }>('/v1/pending', query)).pending,
     async answer({ session, callId, digest }, answer) {
       const path = `${sessionPath(session)}/answers/${encodeURIComponent(callId)}`

@@ -141,3 +141,21 @@ export interface RemoteWhy {
   /** All of it in sentences. */
   readonly lines: readonly string[]
 }
+
+/** A place at which a phrase was found. */
+export interface RemoteHit {
+  readonly seq: number
+  readonly where: 'user' | 'assistant' | 'thinking' | 'call' | 'result' | 'label'
+  /** One line around the place. */
+  readonly excerpt: string
+}
+
+/** A place in any session; `seq` is absent for a title. */
+export interface RemoteSearchHit {
+  readonly session: string
+  readonly title?: string
+  readonly updatedAt: number
+  readonly seq?: number
+  readonly where: RemoteHit['where'] | 'title'
+  readonly excerpt: string
+}

@@ -7,6 +7,7 @@ import type {
   RemoteContext,
   RemoteDiff,
   RemoteFiles,
+  RemoteHit,
   RemoteRollback,
   RemoteRollbackPlan,
   RemoteRollbackRequest,
@@ -39,6 +40,12 @@ export interface RemoteSessionWork {
   context(id: string, query?: { readonly draft?: string }): Promise<RemoteContext>
   /** Who or what decided about a call, and what would change that. */
   why(id: string, callId: string): Promise<RemoteWhy>
+  /** Looks for a phrase in a session. `next` is the `after` of the next page, there until all was looked at. */
+  find(
+    id: string,
+    phrase: string,
+    range?: { readonly after?: number; readonly limit?: number },
+  ): Promise<{ readonly hits: readonly RemoteHit[]; readonly next?: number }>
 }
 
 export function remoteSessionWork(connection: Connection): RemoteSessionWork {
@@ -68,6 +75,7 @@ export function remoteSessionWork(connection: Connection): RemoteSessionWork {
     },
     context: (id, query) => call('GET', id, 'context', { query }),
     why: (id, callId) => call('GET', id, `calls/${encodeURIComponent(callId)}/why`),
+    find: (id, q, range) => call('GET', id, 'find', { query: { q, ...range } }),
     commands: async (id) => (await call<{ commands: readonly RemoteCommand[] }>('GET', id, 'commands')).commands,
     runCommand: (id, line, { key = crypto.randomUUID() } = {}) =>
       call('POST', id, 'commands', { body: { line }, headers: { 'idempotency-key': key } }),

@@ -74,6 +74,7 @@ test('SV42 every route about sessions and the host has a method of the client, a
   expect(await client.sessions.draft('walk')).toBe('And then')
 
   await walkSession(client)
+  expect((await client.search('long walk')).hits).toMatchObject([{ session: 'walk', where: 'title' }])
 
   expect((await client.usage({ by: 'kind' })).groups).toHaveProperty('tour')
   expect([await client.models(), await client.tools()]).toEqual([['m'], ['t']])
@@ -118,6 +119,7 @@ async function walkSession({ sessions }: RemoteClient): Promise<void> {
   const long = `${'word '.repeat(500)}/ren`
   expect(await sessions.completions('walk', long)).toEqual({ from: long.length, to: long.length, items: [] })
   expect(await sessions.commands('walk')).toContainEqual(expect.objectContaining({ name: 'label', argument: '[text]' }))
+  expect((await sessions.find('walk', 'you said', { limit: 1 })).hits).toMatchObject([{ where: 'assistant' }])
   expect(await sessions.context('walk', { draft: 'x' })).toMatchObject({ counts: { system: expect.any(Number) } })
   const published = (await sessions.entries('walk')).entries.find((entry) => entry.type === 'approval_requested')
   const { callId } = published as { callId: string }

@@ -10,6 +10,7 @@ import { messageRoutes } from './messages.ts'
 import { openAIRoutes } from './openai.ts'
 import { pendingRoutes } from './pending.ts'
 import { scheduleRoutes } from './schedules.ts'
+import { searchRoutes } from './search.ts'
 import { sessionCommandRoutes } from './session-commands.ts'
 import { sessionContentRoutes } from './session-content.ts'
 import { sessionFactRoutes } from './session-facts.ts'
@@ -28,6 +29,7 @@ export const allRoutes: readonly Route[] = [
   ...sessionFilesRoutes,
   ...sessionCommandRoutes,
   ...sessionFactRoutes,
+  ...searchRoutes,
   ...messageRoutes,
   ...eventRoutes,
   ...pendingRoutes,
