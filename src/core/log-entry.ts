@@ -40,6 +40,8 @@ export type EntryBody =
       readonly callId?: string
       readonly meta?: Meta
     }
+  /** The sender took a message back: `input` is the id of its entry. It has no effect after the turn that delivers it. */
+  | { readonly type: 'withdrawn'; readonly input: string }
   | { readonly type: 'attempt'; readonly runId: string; readonly turnId: string; readonly attempt: number }
   | {
       readonly type: 'turn'

@@ -38,6 +38,7 @@ const entries: Samples<EntryBody> = {
   },
   details: { type: 'details', title: 't', tags: ['a'], tenant: 'x', kind: 'k', folder: '/f' },
   input: { type: 'input', mode: 'answer', clientKey: 'k', content: [text], callId: 'c', meta: { sender: 'ada' } },
+  withdrawn: { type: 'withdrawn', input: 'e' },
   attempt: { type: 'attempt', runId: 'r', turnId: 't', attempt: 1 },
   turn: { type: 'turn', turn, stop: 'end', consumed: ['e'], clientKey: 'k' },
   call_started: { type: 'call_started', callId: 'c', key: 'k', attempt: 1, replay: 'keyed', origin },

@@ -75,6 +75,9 @@ test('SV42 every route about sessions and the host has a method of the client, a
   expect(await client.sessions.draft('walk')).toBe('And then')
 
   await walkSession(client)
+  await client.sessions.make({ id: 'held' })
+  await store.send('held', { clientKey: 'k2', mode: 'followUp', content: [{ type: 'text', text: 'No.' }] })
+  expect((await client.sessions.takeBack('held', 'k2')).content).toEqual([{ type: 'text', text: 'No.' }])
   expect((await client.search('long walk')).hits).toMatchObject([{ session: 'walk', where: 'title' }])
 
   expect((await client.usage({ by: ['kind', 'day'], days: 2 })).rows).toMatchObject([{ kind: 'tour' }])
