@@ -40,7 +40,10 @@ inBrowser('a session in a folder', (browser) => {
     await page.getByRole('button', { name: /done edit src\/cart\.js/ }).click()
     await page.getByRole('button', { name: 'Why?' }).click()
     await page.locator('.call-why', { hasText: /ask/ }).waitFor()
-    await page.locator('.side').getByRole('button', { name: /src\/cart\.js/ }).click()
+    await page
+      .locator('.side')
+      .getByRole('button', { name: /src\/cart\.js/ })
+      .click()
     await page.locator('.side .diff-line.removed', { hasText: 'whole + rebate' }).waitFor()
     await page.getByRole('tab', { name: 'Context' }).click()
     await page.getByRole('img', { name: /^Context: .*tokens/ }).waitFor()
