@@ -46,7 +46,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog label="Search and go to" class="palette" onClose={onClose}>
       <input
-        type="search"
+        type="text"
         {...combobox}
         aria-controls="palette-list"
         aria-activedescendant={entries[at] ? `palette-${at}` : undefined}
