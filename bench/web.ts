@@ -89,13 +89,13 @@ async function longSession(browser: Browser, url: string): Promise<Result[]> {
     await page.getByRole('heading', { name: 'Sessions' }).waitFor()
     await page.goto(`${url}/s/long`)
     await page
-      .getByRole('log')
+      .getByRole('feed')
       .getByText(`${turns - 1} word`)
       .first()
       .waitFor()
     opens.push(await page.evaluate(() => performance.now()))
   }
-  await page.waitForFunction(() => document.querySelector('[role=log]')?.getAttribute('data-loaded') === 'all')
+  await page.waitForFunction(() => document.querySelector('[role=feed]')?.getAttribute('data-loaded') === 'all')
   const gaps = await scrollGaps(page)
   const streamed = await streaming(page)
   const heap = await page.evaluate(() => {
@@ -114,7 +114,7 @@ async function longSession(browser: Browser, url: string): Promise<Result[]> {
 /** 300 frames, 700 px each: upwards through the conversation. */
 const scrollGaps = (page: Page): Promise<number> =>
   page.evaluate(async () => {
-    const log = document.querySelector('[role=log]')!
+    const log = document.querySelector('[role=feed]')!
     const scroller = [log, ...log.querySelectorAll('*')].find(
       ({ scrollHeight, clientHeight }) => scrollHeight > clientHeight * 2,
     )!
@@ -150,7 +150,7 @@ async function streaming(page: Page): Promise<{ longestMs: number; perDeltaMs: n
       headers: { 'content-type': 'application/json', 'x-libero': '1', 'idempotency-key': 'go' },
     }),
   )
-  await page.getByRole('log').getByText('That was all.').waitFor({ timeout: 60_000 })
+  await page.getByRole('feed').getByText('That was all.').waitFor({ timeout: 60_000 })
   const busy = (await busySeconds()) - before
   const tasks = await page.evaluate(() => (globalThis as unknown as { tasks: number[] }).tasks)
   return { longestMs: Math.max(0, ...tasks), perDeltaMs: (busy * 1000) / deltas }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'vite'
+import { type BuildOptions, build, type Plugin } from 'vite'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+const source = join(root, 'src/web/page')
 
 interface BuiltPage {
   /** By their paths. All of them are text. */
@@ -13,17 +14,43 @@ interface BuiltPage {
   readonly modules: readonly string[]
 }
 
-/** Builds the page. */
+/** Builds the page, and the script and style of a replay file. */
 export async function buildPage(): Promise<BuiltPage> {
+  const [page, replay] = await Promise.all([
+    buildFiles([], { modulePreload: { polyfill: false } }),
+    buildFiles(onServer, {
+      lib: {
+        ...{ entry: join(source, 'replay/replay.tsx'), formats: ['iife'], name: 'replay' },
+        ...{ fileName: () => 'replay.js', cssFileName: 'replay' },
+      },
+    }),
+  ])
+  return { files: { ...page.files, ...replay.files }, modules: [...page.modules, ...replay.modules] }
+}
+
+/** Modules of the page that a copy of a session does without. */
+const onServer = [
+  ...['parts/highlight.ts', 'cards/pending-card.tsx', 'session/rollback-dialog.tsx'],
+  ...['session/queued-view.tsx', 'session/call-why.tsx', 'session/wikitext.tsx'],
+]
+
+async function buildFiles(leftOut: readonly string[], options: BuildOptions): Promise<BuiltPage> {
+  const replacementOf = async (id: string): Promise<string | null> =>
+    leftOut.includes(relative(source, id)) ? readFile(join(source, 'replay/without-server.ts'), 'utf8') : null
   const built = await build({
-    root: join(root, 'src/web/page'),
+    root: source,
     base: './',
     configFile: false,
-    logLevel: 'warn',
-    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-    resolve: { alias: { react: 'preact/compat', 'react-dom': 'preact/compat' } }, // virtua is written for React
+    logLevel: 'error',
+    plugins: [{ name: 'without-server', load: (id) => replacementOf(id) }, lexerOnly],
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact', development: false } },
+    resolve: {
+      alias: { react: 'preact/compat', 'react-dom': 'preact/compat' }, // virtua is written for React
+      conditions: ['module', 'browser', 'production'], // also where NODE_ENV is another, as in tests
+    },
     worker: { format: 'es' },
-    build: { write: false, target: 'es2023', modulePreload: { polyfill: false }, assetsInlineLimit: 0 },
+    define: { 'process.env.NODE_ENV': '"production"' },
+    build: { write: false, target: 'es2023', assetsInlineLimit: 0, ...options },
   })
   const results = Array.isArray(built) ? built : [built]
   const output = results.flatMap((one) => ('output' in one ? one.output : []))
@@ -38,6 +65,20 @@ function withIconInManifest(files: Readonly<Record<string, string>>): Readonly<R
   const manifest = find(/\.webmanifest$/)
   const icon = find(/\/icon-[^/]+\.svg$/).replace(/.*\//, '')
   return { ...files, [manifest]: files[manifest]!.replace('"icon.svg"', `"${icon}"`) }
+}
+
+/** Of marked the page uses the lexer alone. What a bundler cannot leave out by itself is its end: an instance with all of it. */
+const lexerOnly: Plugin = {
+  name: 'lexer-only',
+  transform: {
+    filter: { id: /\/marked\.esm\.js$/ },
+    handler(code) {
+      const [, lexer] = /[{,](\w+) as Lexer[,}]/.exec(code) ?? []
+      const end = [...code.matchAll(/var \w+=new \w+;function \w+\(/g)].at(-1)?.index
+      if (lexer === undefined || end === undefined) throw new Error('marked has another form now; look at lexerOnly')
+      return `${code.slice(0, end)}export{${lexer} as Lexer};`
+    },
+  },
 }
 
 const textOf = (source: string | Uint8Array): string =>

@@ -22,6 +22,7 @@ export type {
   RemoteAgentState,
   RemoteAgentSummary,
   RemoteDefinition,
+  RemoteMessageMetadata,
   RemotePluginSettings,
   RemoteRollback,
   RemoteRollbackPlan,
@@ -53,6 +54,7 @@ export type {
   RemoteRules,
   RemoteSkill,
   RemoteTool,
+  RemoteWikiNode,
 } from './remote-host-types.ts'
 export { RemoteProblem } from './remote-problem.ts'
 export type { RemoteSchedules } from './remote-schedules.ts'

@@ -1,4 +1,5 @@
 import type { ApprovalScope } from '../core/authority.ts'
+import type { Meta } from '../core/meta.ts'
 import type { Attention, SessionStatus } from '../core/store.ts'
 
 /** What agents can be made from. */
@@ -133,11 +134,40 @@ export interface RemoteAgentMessage {
   readonly contentType?: string
   readonly created?: number
   readonly modified?: number
-  readonly metadata?: Readonly<Record<string, unknown>>
+  readonly metadata?: RemoteMessageMetadata
   /** Not shown to people. */
   readonly hidden?: boolean
   /** With how many model calls it is sent: absent means all, 0 none. */
   readonly duration?: number
+}
+
+export interface RemoteMessageMetadata {
+  readonly isToolResult?: boolean
+  readonly isError?: boolean
+  /** The tool that was called. */
+  readonly toolId?: string
+  /** The call that a result answers, or the first one that a message made. */
+  readonly callId?: string
+  readonly toolParameters?: Readonly<Record<string, unknown>>
+  /** False while it is streamed. */
+  readonly isComplete?: boolean
+  readonly interrupted?: boolean
+  readonly calls?: readonly {
+    readonly callId: string
+    readonly toolId: string
+    readonly parameters: Readonly<Record<string, unknown>>
+    /** Absent until it has a result. */
+    readonly outcome?: string
+    readonly waitsFor?: 'permission' | 'answer'
+  }[]
+  readonly errorDetail?: { readonly name: string; readonly message: string; readonly code?: string }
+  /** Its files were restored. */
+  readonly rolledBack?: boolean
+  /** The sender, as given with the message. */
+  readonly meta?: Meta
+  readonly askQuestionAnswered?: boolean
+  /** The details of a tool result, for screens. */
+  readonly details?: unknown
 }
 
 /** The rule of a tool: patterns are regular expressions over the JSON of `{ tool, parameters }`. */

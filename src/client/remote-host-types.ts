@@ -242,3 +242,12 @@ export interface RemoteProvider {
   readonly keyPage?: string
   readonly isConfigured?: true
 }
+
+/** A text, or an element of an allow-list. */
+export type RemoteWikiNode =
+  | string
+  | {
+      readonly tag: string
+      readonly attributes?: Readonly<Record<string, string>>
+      readonly children?: readonly RemoteWikiNode[]
+    }

@@ -15,6 +15,7 @@ import type {
   RemoteRules,
   RemoteSkill,
   RemoteTool,
+  RemoteWikiNode,
 } from './remote-host-types.ts'
 import type { RemoteUsage, UsageDimension } from './remote-types.ts'
 
@@ -53,6 +54,8 @@ export interface RemoteHost {
   /** Stores the key of a provider, which no answer ever has. `check`: only if the provider accepts it. */
   setKey(provider: string, key: string, options?: { readonly check?: boolean }): Promise<void>
   deleteKey(provider: string): Promise<void>
+  /** Wikitext as texts and allowed elements, of which a page makes elements. */
+  wikitext(text: string): Promise<readonly RemoteWikiNode[]>
 }
 
 export function remoteHost({ get, post, put, patch, delete: remove }: JsonRequests): RemoteHost {
@@ -80,5 +83,7 @@ export function remoteHost({ get, post, put, patch, delete: remove }: JsonReques
     providers: () => list('providers'),
     setKey: (provider, key, options) => put(credential(provider), { key, ...options }),
     deleteKey: (provider) => remove(credential(provider), 'no_credential'),
+    wikitext: async (text) =>
+      (await post<{ nodes: readonly RemoteWikiNode[] }>('/v1/wikitext', { body: { text }, isRepeatable: true })).nodes,
   }
 }

@@ -43,4 +43,6 @@ export {
   type TiddlyWikiStoreOptions,
   type TiddlyWikiWorkspace,
 } from './wiki/tiddlywiki/tiddlywiki-store.ts'
+export type { WikiElement, WikiNode } from './wiki/tiddlywiki/wiki-nodes.ts'
+export { createWikitextRenderer, type WikitextRenderer } from './wiki/tiddlywiki/wikitext-renderer.ts'
 export { createVectorIndex, type Embed, type VectorIndex } from './wiki/vector-search.ts'

@@ -3,6 +3,7 @@ import type { Verdict } from '../core/authority.ts'
 import type { Clock } from '../core/clock.ts'
 import type { SessionStore, SessionSummary } from '../core/store.ts'
 import type { JoinRun } from '../events/runs-elsewhere.ts'
+import type { WikiNode } from '../plugins/wiki/tiddlywiki/wiki-nodes.ts'
 import type { Workflow } from '../workflow/workflow-contract.ts'
 import type { Caller, ServerAuth } from './caller.ts'
 import type { HostGuardOptions } from './host-guard.ts'
@@ -81,6 +82,8 @@ export interface ServerAbout {
   ) => Promise<void>
   /** False if nothing was stored. */
   readonly deleteKey?: (provider: string, caller: Caller) => Promise<boolean>
+  /** Renders wikitext: that of `createWikitextRenderer` of `libero/plugins`. */
+  readonly wikitext?: (text: string, caller: Caller) => Promise<readonly WikiNode[]>
   /** The name of the machine, and the folder of sessions without one, as far as the caller may know them. */
   readonly place?: (caller: Caller) => Promise<{ readonly host?: string; readonly folder?: string }>
 }

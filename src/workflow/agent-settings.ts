@@ -27,7 +27,10 @@ export interface PluginSettings extends Pick<PluginEntry, 'id' | 'toolId' | (typ
   readonly tools: readonly { readonly name: string; readonly rule?: ToolRule }[]
 }
 
-/** A change of an agent. A field that is absent stays as it is; with `null` that of the definition counts again. */
+/**
+ * A change of an agent. A field that is absent stays as it is; with `null` that of the definition counts again. Results that
+ * are sent with all model calls, which `null` means in a definition, can therefore be set only there.
+ */
 export type AgentChange = { readonly name?: string | null } & {
   readonly [Field in (typeof fields)[number]]?: AgentConfig[Field] | null
 } & {

@@ -8,7 +8,12 @@ import { createGrantFile } from '../../src/authority/grants/grant-file.ts'
 import type { Config } from '../../src/cli/config/config.ts'
 import { openServer } from '../../src/cli/serve/open-server.ts'
 import { createRemoteClient } from '../../src/client/index.ts'
+import { loopbackFetch } from '../authorization-server.ts'
+import { startOAuthAuthorizationServer } from '../mcp/fixtures/oauth-authorization-server.ts'
+import { startProtectedMcpServer } from '../mcp/fixtures/oauth-mcp-server.ts'
+import { browse } from '../mcp/fixtures/oauth-world.ts'
 import { answerProblems, routeOf } from '../server/openapi-kit.ts'
+import { until } from '../server/server-kit.ts'
 import { type FakeIo, fakeIo } from './fake-io.ts'
 import { write } from './prompt-commands.ts'
 
@@ -211,6 +216,49 @@ test('WB40 tools, skills and MCP servers are listed with what a person wants to 
     offers: expect.arrayContaining(['agents', 'explain', 'mcpLogin', 'models', 'setKey']),
   })
   expect(JSON.stringify(await client.about())).not.toContain(io.home)
+})
+
+test('WB44 a login to an MCP server is begun over HTTP, ended in a browser, and deleted; only its caller has the address', async () => {
+  const issuer = await startOAuthAuthorizationServer({})
+  const server = await startProtectedMcpServer(() => issuer, {})
+  onTestFinished(async () => void (await Promise.all([issuer.close(), server.close()])))
+  const { client, io, said } = await serving({ mcpServers: { tracker: { url: server.url, auth: 'oauth' } } })
+  const tracker = async () => (await client.mcp()).find(({ name }) => name === 'tracker')
+  expect(await tracker()).toMatchObject({ isLoggedIn: false })
+  const [one, two] = await Promise.all([client.mcpLogin('tracker'), client.mcpLogin('tracker')])
+  expect(one).toEqual(two)
+  expect((await tracker())?.loginState).toEqual({ state: 'open' })
+  const told = said.length
+  const state = new URL(one!.url).searchParams.get('state')!
+  expect((await browse(one!.url)).status).toBe(200)
+  await until(async () => (await tracker())?.isLoggedIn === true)
+  expect(await tracker()).not.toHaveProperty('loginState')
+  expect(await client.mcpTest('tracker')).toMatchObject({ isOk: true })
+  expect(said.slice(told).join()).not.toContain(state)
+  const stored = readFileSync(join(io.home, 'mcp', 'credentials.json'), 'utf8')
+  const tokens = [...stored.matchAll(/"(?:access|refresh)\w*": *"([^"]+)"/g)].map(([, value]) => value!)
+  expect(tokens.length).toBeGreaterThan(0)
+  for (const value of tokens) expect(said.join()).not.toContain(value)
+  expect(await client.mcpLogout('tracker')).toMatchObject({ removed: 1 })
+  expect(await tracker()).toMatchObject({ isLoggedIn: false })
+})
+
+test('WB44 a login that a person refuses is told as failed, and another can be begun', async () => {
+  const issuer = await startOAuthAuthorizationServer({})
+  const server = await startProtectedMcpServer(() => issuer, {})
+  onTestFinished(async () => void (await Promise.all([issuer.close(), server.close()])))
+  const { client } = await serving({ mcpServers: { tracker: { url: server.url, auth: 'oauth' } } })
+  const stateOf = async () => (await client.mcp()).find(({ name }) => name === 'tracker')?.loginState
+  const { url } = await client.mcpLogin('tracker')
+  const { searchParams } = new URL(url)
+  const back = new URL(searchParams.get('redirect_uri')!)
+  back.search = String(
+    new URLSearchParams({ error: 'access_denied', state: searchParams.get('state')!, iss: issuer.url }),
+  )
+  await loopbackFetch(back.href)
+  await until(async () => (await stateOf())?.state === 'failed')
+  expect(await stateOf()).toMatchObject({ state: 'failed', problem: expect.stringContaining('tracker') })
+  expect((await client.mcpLogin('tracker')).url).not.toBe(url)
 })
 
 test('WB32 what is set for all agents is kept in the settings, and counts for the next server', async () => {

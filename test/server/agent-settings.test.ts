@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Scope } from '../../src/server/caller.ts'
-import { call, type Step } from '../../src/testing/scripted.ts'
+import { call, type Step, scripted } from '../../src/testing/scripted.ts'
 import { definition, world } from '../workflow/kit.ts'
 import { gated, startServer, until } from './server-kit.ts'
 
@@ -99,6 +99,18 @@ test('WB31 an agent at work is not changed', async () => {
   open()
   await until(async () => (await stateOf('agent-a')) === 'completed')
   expect((await send('PATCH', '/v1/agents/agent-a', { name: 'x' })).status).toBe(200)
+})
+
+test('WB31 another process that has the agent loaded works with the changed settings', async () => {
+  const definitions = [definition('alarm-clock')]
+  const first = world([], { definitions })
+  const second = first.again({ provider: scripted(alarm('1'), alarm('2')) })
+  const { id } = await first.workflow.createAgent('helper')
+  expect((await second.workflow.sendMsgToAgent(id, 'go')).state).toBe('completed')
+  await first.workflow.updateAgent(id, { plugins: [{ id: 'alarm-clock', approval: { mode: 'confirm' } }] })
+  expect((await second.workflow.sendMsgToAgent(id, 'again')).state).toBe('input-required')
+  expect((await second.workflow.getAgentSettings(id)).plugins[0]?.approval).toEqual({ mode: 'confirm' })
+  expect([first.errors, second.errors]).toEqual([[], []])
 })
 
 test('WB32 rules and retries of all agents are read and changed, but not by a tenant', async () => {

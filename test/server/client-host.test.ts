@@ -125,6 +125,7 @@ test('WB41 every route about the host has a method of the client; what the host 
     ...{ audit: heard({ records: [], next: 'n' }), mcpLogin: heard({ url: 'https://a.example' }) },
     ...{ mcpLogout: heard({ removed: 1, revoked: 0 }), mcpTest: heard({ name: 'm', isOk: true, tools: [] }) },
     ...{ providers: heard([]), setKey: heard(undefined), deleteKey: async (name) => name === 'p' },
+    wikitext: async (text) => [text, { tag: 'b', children: ['x'] }],
     place: async ({ user }) => ({ host: `of ${user}` }),
   }
   const { client, taken } = await walked([], { about })
@@ -150,7 +151,8 @@ test('WB41 every route about the host has a method of the client; what the host 
   expect(told.at(-1)).toEqual({ provider: 'p', key: 'key', check: true })
   await client.deleteKey('p')
   await expect(client.deleteKey('q')).rejects.toMatchObject({ code: 'no_credential' })
-  expect(missedOf(taken, /^\/v1\/(about|policy|rules|grants|audit|mcp|providers|credentials)\b/)).toEqual([])
+  expect(await client.wikitext('a')).toEqual(['a', { tag: 'b', children: ['x'] }])
+  expect(missedOf(taken, /^\/v1\/(wikitext|about|policy|rules|grants|audit|mcp|providers|credentials)\b/)).toEqual([])
   await expect(client.models()).rejects.toMatchObject({ status: 501, code: 'not_offered' })
 })
 

@@ -1,11 +1,12 @@
 /**
- * A server in a process of its own, to be killed: `node server-process.ts <sqlite path> <port>`. Its model calls a tool,
+ * A server and its page in a process of its own, to be killed: `node server-process.ts <sqlite path> <port>`. Its model calls a tool,
  * then streams the words of the prompt back, slowly enough to be killed in between.
  */
 import { serve } from '@hono/node-server'
 import { createAgent, createSqliteStore } from '../../src/index.ts'
 import { createServer } from '../../src/server/index.ts'
 import { call, scripted } from '../../src/testing/index.ts'
+import { createWebPage } from '../../src/web/index.ts'
 
 const [path = '', port = '0'] = process.argv.slice(2)
 const store = createSqliteStore({ path })
@@ -49,6 +50,7 @@ const server = createServer({
 })
 await server.start()
 setInterval(() => globalThis.gc?.(), 500).unref() // so that the metrics tell what is held
-serve({ overrideGlobalObjects: false, fetch: server.fetch, port: Number(port), hostname: '127.0.0.1' }, (info) =>
-  console.log(`listening ${info.port}`),
+serve(
+  { overrideGlobalObjects: false, fetch: createWebPage({ server }).fetch, port: Number(port), hostname: '127.0.0.1' },
+  (info) => console.log(`listening ${info.port}`),
 )

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import type { EntryBody, LogEntry } from '../../src/core/log.ts'
 import { createMemoryStore, type SessionStore } from '../../src/index.ts'
+import { UsageBook } from '../../src/server/usage/usage-book.ts'
 import { loadSession } from '../../src/sessions/session.ts'
 import { startServer } from './server-kit.ts'
 
@@ -72,6 +73,21 @@ async function worked(): Promise<SessionStore> {
   return store
 }
 
+/** A store that counts what is read of it. */
+function countingStore(store: SessionStore) {
+  const counts = { reads: 0, entries: 0 }
+  const counting: SessionStore = {
+    ...store,
+    async read(id, range) {
+      const entries = await store.read(id, range)
+      counts.reads++
+      counts.entries += entries.length
+      return entries
+    },
+  }
+  return { store: counting, counts }
+}
+
 test('WB30 each entry of a log counts on its own day, by model, agent, folder and kind', async () => {
   const { send } = await startServer({ clock, store: await worked() })
   const rows = async (query: string) => (await send('GET', `/v1/usage?${query}`)).body.rows
@@ -129,24 +145,29 @@ test('WB30 a fork does not count the entries of its original again', async () =>
 
 test('WB30 a log is read once, and afterwards only its new entries, by two requests at once too', async () => {
   const store = await worked()
-  let read = 0
-  const counting: SessionStore = {
-    ...store,
-    async read(id, range) {
-      const entries = await store.read(id, range)
-      read += entries.length
-      return entries
-    },
-  }
+  const { store: counting, counts } = countingStore(store)
   const { send } = await startServer({ clock, store: counting })
   const input = async (): Promise<number> => (await send('GET', '/v1/usage')).body.total.input
   expect(await Promise.all([input(), input()])).toEqual([137, 137])
-  expect(read).toBe(11)
+  expect(counts.entries).toBe(11)
   await write(store, 'a', [[noon, reply('large', 1)]])
-  expect([await input(), await input(), read]).toEqual([138, 138, 12])
+  expect([await input(), await input(), counts.entries]).toEqual([138, 138, 12])
   await store.delete('a')
   await write(store, 'a', [[noon, reply('large', 2)]])
   expect(await input()).toBe(2)
+})
+
+test('WB30 what does not fit into memory is read again, and the sums stay right', async () => {
+  const store = await worked()
+  const { store: counting, counts } = countingStore(store)
+  const book = new UsageBook(counting, { mostCells: 3 })
+  const inputOf = async (id: string): Promise<number> => {
+    const { models } = await book.of((await store.find(id))!)
+    return [...models.values()].reduce((sum, { input }) => sum + input, 0)
+  }
+  const sums = [await inputOf('a'), await inputOf('a/sub'), await inputOf('a'), await inputOf('a/sub')]
+  expect(sums).toEqual([1117, 20, 1117, 20])
+  expect(counts.reads).toBe(4)
 })
 
 test('WB30 a tenant sees its own usage with that of its sub-agents', async () => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MockService, startMockService } from '../rpc/mock-service.ts'
 import { inBrowser, openTab } from './browser-kit.ts'
@@ -20,29 +21,41 @@ interface Finding {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
 }
 
+const looks = {
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  phone: { colorScheme: 'light', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+} as const
+
+/** With `LIBERO_SCREENSHOTS=1` the pictures of the documentation are made anew. */
+const pictures = process.env.LIBERO_SCREENSHOTS
+  ? fileURLToPath(new URL('../../docs/screens/web', import.meta.url))
+  : undefined
+
 inBrowser('accessibility', (browser) => {
-  test('WB128 axe finds nothing on any screen, in light and dark', async () => {
+  test('WB128 axe finds nothing on any screen, in light and dark and on a phone', { timeout: 120_000 }, async () => {
     const { url, link } = await furnish(service)
     const findings: string[] = []
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const page = await openTab(browser(), link, { colorScheme })
+    for (const [look, options] of Object.entries(looks)) {
+      const page = await openTab(browser(), link, { ...options, reducedMotion: 'reduce' })
       await untilShown(page)
       for (const path of screenPaths) {
         await page.goto(url + path)
         await untilShown(page)
+        if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${nameOf(path)}-${look}.png` })
         await page.evaluate(axe)
         const { violations } = await page.evaluate(() =>
           (globalThis as unknown as { axe: { run(): Promise<{ violations: Finding[] }> } }).axe.run(),
         )
         for (const { id, help, nodes } of violations)
           findings.push(
-            `${colorScheme} ${path} ${id}: ${help}\n  ${nodes
-              .map(({ html, failureSummary }) => `${html}\n    ${failureSummary}`)
-              .slice(0, 3)
-              .join('\n  ')}`,
+            `${look} ${path} ${id}: ${help}`,
+            ...nodes.slice(0, 3).map(({ html, failureSummary }) => `  ${html}\n    ${failureSummary}`),
           )
       }
     }
     expect(findings.join('\n')).toBe('')
   })
 })
+
+const nameOf = (path: string): string => path.replace('/s/', '').replaceAll('/', '-').replace(/^-/, '') || 'sessions'

@@ -8,7 +8,7 @@ export const screenPaths = [
 
 /** Waits until a screen shows what it has to show: nothing is being loaded any more. */
 export async function untilShown(page: Page): Promise<void> {
-  await page.getByRole('main').getByRole('heading').or(page.getByRole('log')).first().waitFor()
+  await page.getByRole('main').getByRole('heading').or(page.getByRole('feed')).first().waitFor()
   await page.waitForFunction(() => document.querySelector('.skeleton') === null)
   await page.evaluate(() => document.fonts.ready)
 }

@@ -4,6 +4,7 @@ import { CredentialsError } from '../../auth/credentials.ts'
 import { OAuthError } from '../../auth/token-endpoint.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { createRedactor } from '../../platform/redact.ts'
+import type { WikitextRenderer } from '../../plugins/wiki/tiddlywiki/wikitext-renderer.ts'
 import { Problem } from '../../server/problem.ts'
 import type { ServerAbout } from '../../server/server-options.ts'
 import { CliError } from '../cli-error.ts'
@@ -17,17 +18,18 @@ interface AboutOptions {
   readonly io: Io
   readonly cwd: string
   readonly logins: ServedLogins
+  readonly wikitext: WikitextRenderer
   readonly closing: AbortSignal
 }
 
 /** Facts about this machine for clients, as the commands of the same names print them. Secrets are in none of them. */
-export function aboutHere(flags: RunValues, { io: whole, cwd, logins, closing }: AboutOptions): ServerAbout {
+export function aboutHere(flags: RunValues, { io: whole, cwd, logins, wikitext, closing }: AboutOptions): ServerAbout {
   const io: Io = Object.create(whole, { cwd: { value: cwd } })
   const { preset, profile, mcp } = flags
   const query = mcp ? { mcp } : {}
   /** The last net: what looks like a secret, and the values of variables that are named like one. */
-  const redacted = <T>(value: T): T => createRedactor({ env: io.env }).json(value)
-
+  const redactor = createRedactor({ env: io.env })
+  const redacted = <T>(value: T): T => redactor.json(value)
   const policy = async () => (await import('./policy-here.ts')).policyHere(flags, io)
 
   async function settings(): Promise<unknown> {
@@ -130,6 +132,7 @@ export function aboutHere(flags: RunValues, { io: whole, cwd, logins, closing }:
       const { openCredentials } = await import('../models/credentials.ts')
       return (await openCredentials(io)).remove(name)
     },
+    ...(wikitext.isAvailable && { wikitext: (text: string) => wikitext.render(text) }),
     place: async () => ({ host: hostname(), folder: homeRelative(cwd, io.userHome) }),
   }
 }

@@ -3,6 +3,7 @@ import { createAuthority } from '../../authority/authority.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Meta } from '../../core/meta.ts'
 import type { SessionStore, SessionSummary } from '../../core/store.ts'
+import { createWikitextRenderer } from '../../plugins/wiki/tiddlywiki/wikitext-renderer.ts'
 import { joinLocalRuns } from '../../rpc/join-local-runs.ts'
 import { createServer, type LiberoServer } from '../../server/create-server.ts'
 import type { ServedAgent } from '../../server/session-work.ts'
@@ -71,6 +72,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
 
   const here: Io = Object.create(io, { cwd: { value: cwd } })
   const logins = createServedLogins(here, flags.mcp ? { mcp: flags.mcp } : {})
+  const wikitext = createWikitextRenderer()
   const closing = new AbortController()
   const server = createServer({
     store,
@@ -81,7 +83,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
         : servedSession(request, { values: flags, io, cwd, store, notify }),
     authorityFor: async () => authority,
     workflowFor: async () => keepingSettings(await asProblem(agents), io),
-    about: aboutHere(flags, { io, cwd, logins, closing: closing.signal }),
+    about: aboutHere(flags, { io, cwd, logins, wikitext, closing: closing.signal }),
     drafts: textDrafts(join(io.home, 'drafts')),
     allowedHosts: [...loopback, ...hosts],
     allowedOrigins,
@@ -105,7 +107,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
       closing.abort()
       logins.close()
       await Promise.all([server.close(), opening?.then((opened) => opened.close()).catch(() => {})])
-      await authority.close()
+      await Promise.all([authority.close(), wikitext.close()])
       await store.close?.()
     },
   }
@@ -147,10 +149,10 @@ const keepingSettings = (workflow: Workflow, io: Io): Workflow =>
     updateSettings: {
       async value(changed: WorkflowSettings) {
         const { changeSettings } = await import('../config/change.ts')
-        await workflow.updateSettings(changed)
-        const { approval, retry } = workflow.settings
+        const { approval, retry } = { ...workflow.settings, ...changed }
         const value = { ...(approval && { approval }), ...(retry && { retry }) }
         await asProblem(() => changeSettings([{ setting: { key: 'agents' }, value }], io))
+        await workflow.updateSettings(changed)
       },
     },
   })

@@ -84,11 +84,14 @@ async function* exportText(
   redactor?: Redactor,
 ): AsyncGenerator<string, void> {
   if (format === 'jsonl') return yield* exportLines(store, id, redactor)
-  const transcript = await readTranscriptView(store, id, redactor)
   if (format === 'html') {
-    const { transcriptPage } = await import('./page/transcript-page.ts')
-    yield await transcriptPage(transcript, { isRedacted: redactor !== undefined })
-  } else yield await (await import('./markdown/transcript-markdown.ts')).transcriptMarkdown(transcript)
+    const { replayPage } = await import('../../web/replay-page.ts')
+    const title = (await store.find(id))?.title ?? id
+    const lines = exportLines(store, id, redactor)
+    return yield* replayPage(lines, { title: redactor?.text(title) ?? title, isRedacted: redactor !== undefined })
+  }
+  const transcript = await readTranscriptView(store, id, redactor)
+  yield await (await import('./markdown/transcript-markdown.ts')).transcriptMarkdown(transcript)
 }
 
 type Line = Readonly<Record<string, unknown>>

@@ -18,6 +18,7 @@ import { sessionContentRoutes } from './session-content.ts'
 import { sessionRoutes } from './sessions.ts'
 import { usageRoutes } from './usage.ts'
 import { webhookRoutes } from './webhooks.ts'
+import { wikitextRoutes } from './wikitext.ts'
 
 /** All routes of a server: the router and the OpenAPI document are made from this list. */
 export const allRoutes: readonly Route[] = [
@@ -36,6 +37,7 @@ export const allRoutes: readonly Route[] = [
   ...mcpRoutes,
   ...policyRoutes,
   ...credentialRoutes,
+  ...wikitextRoutes,
   ...usageRoutes,
   ...webhookRoutes,
   ...chatRoutes,

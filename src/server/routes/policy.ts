@@ -165,7 +165,7 @@ export const policyRoutes: readonly Route[] = [
       session: text,
       tool: text,
       decision: { type: 'string', enum: verdicts },
-      text: { ...text, description: 'Only records that contain this, in whichever case' },
+      text: { ...text, description: 'Only records that contain this, in upper or lower case' },
       days: { type: 'integer', minimum: 1, maximum: 3660, description: 'Default 30' },
       cursor: { ...text, description: 'The `next` of the page before' },
     },

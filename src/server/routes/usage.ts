@@ -128,31 +128,43 @@ type Row = Record<string, string | number>
 /** Adds cells up by the names of their groups. */
 class Sums {
   readonly #by: readonly Dimension[]
-  readonly #rows = new Map<string, { readonly keys: Record<string, string>; readonly sums: Record<string, number> }>()
+  readonly #rows = new Map<string, { readonly keys: readonly string[]; readonly sums: Record<string, number> }>()
 
   constructor(by: readonly Dimension[]) {
     this.#by = by
   }
 
   add(summary: SessionSummary, cells: readonly Cell[]): void {
-    const counted = new Set<string>()
+    const counted = new Set<object>()
     for (const cell of cells) {
-      const facts: Record<string, unknown> = { kind: summary.kind, folder: summary.folder, ...cell }
-      const keys = Object.fromEntries(this.#by.map((name) => [name, String(facts[name] ?? '')]))
-      const id = JSON.stringify(keys)
-      const row = this.#rows.get(id) ?? { keys, sums: { sessions: 0 } }
-      this.#rows.set(id, row)
-      const tokens = 'input' in cell ? { tokens: cell.input + cell.output } : {}
-      const numbers = { ...cell, ...tokens, sessions: counted.has(id) ? 0 : 1 }
-      for (const [name, value] of Object.entries(numbers))
-        if (typeof value === 'number') row.sums[name] = (row.sums[name] ?? 0) + value
-      counted.add(id)
+      const { sums } = this.#rowOf(summary, cell)
+      if (!counted.has(sums)) sums.sessions!++
+      counted.add(sums)
+      for (const name in cell) {
+        const value = cell[name as keyof Cell] as string | number
+        if (typeof value === 'number') sums[name] = (sums[name] ?? 0) + value
+      }
     }
+  }
+
+  #rowOf({ kind = '', folder = '' }: SessionSummary, cell: Cell) {
+    const keys = this.#by.map((name) => {
+      if (name === 'kind') return kind
+      return name === 'folder' ? folder : String(cell[name as keyof Cell])
+    })
+    const id = keys.join('\0')
+    const row = this.#rows.get(id) ?? { keys, sums: { sessions: 0 } }
+    this.#rows.set(id, row)
+    return row
   }
 
   /** Sorted by their names. */
   rows(empty: Readonly<Record<string, number>>): Row[] {
     const sorted = [...this.#rows].sort(([a], [b]) => (a < b ? -1 : 1))
-    return sorted.map(([, { keys, sums }]) => ({ ...keys, ...empty, ...sums }))
+    return sorted.map(([, { keys, sums }]) => {
+      const { input, output } = sums
+      const tokens = input === undefined || output === undefined ? {} : { tokens: input + output }
+      return { ...Object.fromEntries(this.#by.map((name, i) => [name, keys[i]!])), ...empty, ...sums, ...tokens }
+    })
   }
 }

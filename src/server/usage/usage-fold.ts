@@ -41,6 +41,10 @@ export class UsageFold {
   /** The calls of the last reply: the name of each, and when it started. */
   readonly #open = new Map<string, { readonly tool: string; startedAt?: number }>()
 
+  get size(): number {
+    return this.models.size + this.tools.size + 1
+  }
+
   add(entry: LogEntry): void {
     this.head = entry.seq
     const add = this.#kinds[entry.type] as ((entry: LogEntry) => void) | undefined

@@ -1,7 +1,6 @@
 import type { SessionContentBlock } from '../../../core/turn.ts'
 import { fullyVisible, visibleText } from '../../../platform/visible-text.ts'
 import { formatDate } from '../../../tui/rows/format.ts'
-import { escapeHtml } from '../page/html.ts'
 import { callStatus, decisionText, describeCall } from '../transcript-view/call-text.ts'
 import { editDiff } from '../transcript-view/edit-diff.ts'
 import { headerRows } from '../transcript-view/header-rows.ts'
@@ -106,4 +105,16 @@ function longestTicks(text: string): number {
   let longest = 0
   for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length)
   return longest
+}
+
+/** Escapes text for use between tags. */
+const escapeHtml = (text: string): string => text.toWellFormed().replace(/[&<>"'`]/g, (sign) => entities[sign]!)
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+  '`': '&#96;',
 }

@@ -87,8 +87,8 @@ export function createWikiClient({ workspace, folder, loadPlugins, timeLimitMs }
 /** For loading the wiki or its changes. Far more than needed, so that a busy machine does not fail. */
 const bootMs = 60_000
 
-/** Found here, as the code of the thread is in no folder. */
-function findTiddlyWiki(): string | undefined {
+/** The folder of the package. Found here, as the code of the thread is in no folder. */
+export function findTiddlyWiki(): string | undefined {
   try {
     return dirname(peerPackages().resolve('tiddlywiki/package.json'))
   } catch {

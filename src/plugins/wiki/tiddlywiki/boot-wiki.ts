@@ -23,11 +23,7 @@ export interface WikiToBoot {
  * never run. With `loadPlugins` the folder is trusted: its plugins and modules run.
  */
 export function bootWiki({ program, folder, loadPlugins }: WikiToBoot): BootedWiki {
-  const $tw = loadTiddlyWiki(program)
-  // By default it prints, and ends the process.
-  $tw.utils.error = (problem) => {
-    throw new AgentError(`TiddlyWiki cannot start with the wiki ${folder}: ${String(problem).slice(0, 500)}`)
-  }
+  const $tw = loadTiddlyWiki(program, `the wiki ${folder}`)
   const info = readInfo(folder)
   const loadIncluded = $tw.loadWikiTiddlers
   let reader: FolderReader | undefined
@@ -39,20 +35,34 @@ export function bootWiki({ program, folder, loadPlugins }: WikiToBoot): BootedWi
     if (loadPlugins) reader.refresh()
     return info
   }
+  const isReady = startUp($tw, folder, (title) => reader?.filesOf(title).length === 0)
+  if (!isReady || !reader) throw new AgentError(`TiddlyWiki did not come up with the wiki ${folder}; check its plugins`)
+  $tw.boot.wikiPath = folder
+  $tw.boot.wikiTiddlersPath = join(folder, 'tiddlers')
+  return { $tw, reader }
+}
+
+/** Boots TiddlyWiki with only its core, for texts that are in no wiki. */
+export function bootEmptyWiki(program: string | undefined): TiddlyWikiCore {
+  const $tw = loadTiddlyWiki(program, 'no wiki')
+  $tw.loadWikiTiddlers = () => ({})
+  if (!startUp($tw, '.', () => true)) throw new AgentError('TiddlyWiki did not come up')
+  return $tw
+}
+
+/** False if it did not come up. */
+function startUp($tw: TiddlyWikiCore, folder: string, isOfProgram: (title: string) => boolean): boolean {
   $tw.boot.argv = [folder]
   $tw.boot.disabledStartupModules = [...notStarted]
   let isReady = false
   $tw.boot.boot(() => {
     isReady = true
   })
-  if (!isReady || !reader) throw new AgentError(`TiddlyWiki did not come up with the wiki ${folder}; check its plugins`)
   // Its program is among the tiddlers, where every search would find it.
-  for (const title of ofProgram) if (reader.filesOf(title).length === 0) $tw.wiki.deleteTiddler(title)
+  for (const title of ofProgram) if (isOfProgram(title)) $tw.wiki.deleteTiddler(title)
   // Changes of tiddlers would trigger background actions and unpack plugins.
   $tw.wiki.dispatchEvent = () => {}
-  $tw.boot.wikiPath = folder
-  $tw.boot.wikiTiddlersPath = join(folder, 'tiddlers')
-  return { $tw, reader }
+  return isReady
 }
 
 const ofProgram = [
@@ -82,13 +92,17 @@ const notStarted = [
 /** These plugins write files and call servers by themselves. */
 const notLoaded = ['tiddlywiki/filesystem', 'tiddlywiki/tiddlyweb']
 
-function loadTiddlyWiki(program: string | undefined): TiddlyWikiCore {
-  if (program === undefined)
-    throw new AgentError('createTiddlyWikiStore needs the package "tiddlywiki": npm install tiddlywiki')
+function loadTiddlyWiki(program: string | undefined, what: string): TiddlyWikiCore {
+  if (program === undefined) throw new AgentError('Wikis need the package "tiddlywiki": npm install tiddlywiki')
   const require = createRequire(join(program, 'package.json'))
   checkVersion((require('./package.json') as { version: string }).version)
   const { TiddlyWiki } = require(program) as { TiddlyWiki: () => TiddlyWikiCore }
-  return TiddlyWiki()
+  const $tw = TiddlyWiki()
+  // By default it prints, and ends the process.
+  $tw.utils.error = (problem) => {
+    throw new AgentError(`TiddlyWiki cannot start with ${what}: ${String(problem).slice(0, 500)}`)
+  }
+  return $tw
 }
 
 /** Earlier versions render nodes without their type, and follow cycles of pages without end. */

@@ -73,6 +73,8 @@ interface TwWiki {
   compileFilter(filter: string): (...args: unknown[]) => string[]
   filterTiddlers(filter: string): string[]
   makeTranscludeWidget(title: string, options: object): TwWidget
+  parseText(type: string, text: string): object
+  makeWidget(parser: object, options: object): TwWidget
   dispatchEvent(type: string, ...args: unknown[]): void
 }
 
@@ -98,6 +100,7 @@ export interface FakeNode {
   readonly nodeType: number
   readonly tag?: string
   readonly className?: string
+  readonly attributes?: Readonly<Record<string, string>>
   readonly textContent: string
   readonly children: readonly FakeNode[]
 }

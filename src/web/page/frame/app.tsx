@@ -15,6 +15,8 @@ import { navigate, type Route, useRoute } from './router.ts'
 export function App({ page }: { readonly page: PageModel }) {
   const access = useModel(page, (state) => state.access)
   const route = useRoute(page.base)
+  // The code of the screen comes while the server is asked.
+  useEffect(() => void screens[route.screen]().catch(() => {}), [])
   const [open, setOpen] = useState<Overlay>()
   useEffect(() => listenForKeys(setOpen), [])
   useEffect(() => showWaitingSigns(page.sessions, { onOpen: () => navigate(page.base, { screen: 'waiting' }) }), [page])

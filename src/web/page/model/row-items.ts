@@ -57,8 +57,9 @@ function build(rows: Rows, from: number): RowItem[] {
   return items
 }
 
-/** An answer that only makes calls shows nothing itself. */
+/** An answer that only makes calls shows nothing itself, nor does a run that ended to wait: its call says so. */
 function isEmpty(row: Row): boolean {
+  if (row.kind === 'notice') return row.run?.status === 'suspended'
   if (row.kind !== 'answer' || row.error !== undefined || row.isInterrupted) return false
   return row.text.trim() === '' && row.thinking.trim() === '' && row.content.every(({ type }) => type !== 'image')
 }

@@ -1,13 +1,13 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
-import { createOutbox } from './outbox.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
 import { createSessionModel, type SessionModel } from './session-model.ts'
 
 /** The model of a session while a screen shows it. It comes back at once when the tab or the network does. */
-export function useSession(id: string): SessionModel {
+export function useSession(id: string, outbox?: Outbox): SessionModel {
   const { client } = usePage()
   const session = useMemo(
-    () => createSessionModel(client, id, { nextFrame, pause, outbox: createOutbox(id, localStorage) }),
+    () => createSessionModel(client, id, { nextFrame, pause, outbox: outbox ?? createOutbox(id, localStorage) }),
     [client, id],
   )
   useEffect(() => {

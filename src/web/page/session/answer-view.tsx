@@ -5,12 +5,14 @@ import { RelativeTime } from '../parts/relative-time.tsx'
 import { renderContent } from './renderers.tsx'
 import { RowActions } from './row-actions.tsx'
 import { useOpened, useSessionScreen } from './session-context.ts'
+import { useNear } from './use-near.ts'
 
 /** A reply of the model: what it thought, folded, and what it said. */
 export function AnswerView({ row }: { readonly row: AnswerRow }) {
   const { id, text, thinking, isOpen = false, isInterrupted, error } = row
+  const [isNear, near] = useNear()
   return (
-    <div class="answer">
+    <div class="answer" {...near}>
       {thinking.trim() !== '' && <Thinking row={row} />}
       {text !== '' && renderContent({ id, role: 'assistant', content: text, contentType: 'text/markdown', isOpen })}
       {isInterrupted && <p class="note">· Interrupted here</p>}
@@ -21,9 +23,7 @@ export function AnswerView({ row }: { readonly row: AnswerRow }) {
         </p>
       )}
       {!isOpen && text !== '' && (
-        <RowActions row={row} copy={text}>
-          <AnswerFacts row={row} />
-        </RowActions>
+        <RowActions row={row} copy={text} isNear={isNear} facts={() => <AnswerFacts row={row} />} />
       )}
     </div>
   )

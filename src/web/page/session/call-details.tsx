@@ -18,7 +18,7 @@ import { useWholeEntry } from './use-whole-entry.ts'
 
 /** All of a call: its input, what the person was asked, its result. What the page had cut is read again from the log. */
 export function CallDetails({ row }: { readonly row: CallRow }) {
-  const { session } = useSessionScreen()
+  const { session, isReplay } = useSessionScreen()
   const { base } = usePage()
   const call = useWholeEntry(session.isCut(row.seq) ? row.seq : undefined)
   const resultSeq = row.result?.seq
@@ -34,13 +34,15 @@ export function CallDetails({ row }: { readonly row: CallRow }) {
       ))}
       {result && <Result row={row} result={result} />}
       <div class="details-actions">
-        <CallWhy callId={row.id} />
+        {!isReplay && <CallWhy callId={row.id} />}
         {result && <CopyButton text={() => outputText(result.output)} what="result" label="Copy result" />}
-        <CopyButton
-          text={() => `${location.origin}${base}/s/${encodeURIComponent(session.id)}#${row.seq}`}
-          what="link"
-          label="Copy link"
-        />
+        {!isReplay && (
+          <CopyButton
+            text={() => `${location.origin}${base}/s/${encodeURIComponent(session.id)}#${row.seq}`}
+            what="link"
+            label="Copy link"
+          />
+        )}
         <span class="facts">
           {`entry ${row.seq}`}
           {row.at > 0 && ` · ${new Date(row.at).toLocaleString()}`}

@@ -19,14 +19,16 @@ export function CallView({ row }: { readonly row: CallRow }) {
   const progress = row.state === 'running' ? lastLine(row.live?.progress) : ''
   return (
     <div class="call" data-state={row.state}>
-      <CallLine
-        mark={markOf(row, end)}
-        name={row.name}
-        what={whatOf(row, folder)}
-        facts={[end?.summary ?? wordsOf(row), durationOf(row)]}
-        isOpen={isOpen}
-        onToggle={toggle}
-      />
+      {(isNarrow || waits.length === 0) && (
+        <CallLine
+          mark={markOf(row, end)}
+          name={row.name}
+          what={whatOf(row, folder)}
+          facts={[end?.summary ?? wordsOf(row), durationOf(row)]}
+          isOpen={isOpen}
+          onToggle={toggle}
+        />
+      )}
       {/* On a phone it is pinned above the keyboard instead. */}
       {!isNarrow && waits.map((call) => <PendingCard key={`${call.session}/${call.callId}`} call={call} />)}
       {progress !== '' && <p class="call-progress one-line">{visibleText(progress)}</p>}

@@ -21,6 +21,7 @@ export function Children({ callId }: { readonly callId: string }) {
 }
 
 function Child({ child, number }: { readonly child: ChildView; readonly number: number }) {
+  const { isReplay } = useSessionScreen()
   const [isOpen, toggle] = useOpened(`child.${child.id}`)
   const { id, isOver, view } = child
   const name = view.run?.agent ?? `agent ${number}`
@@ -39,13 +40,15 @@ function Child({ child, number }: { readonly child: ChildView; readonly number: 
           <span class="call-what one-line">{activityOf(view.rows.slice(-12))}</span>
           <span class="facts">{pluralize(view.usage.calls, 'reply').replace('replys', 'replies')}</span>
         </button>
-        <Link to={{ screen: 'session', id, part: 'chat' }} class="quiet-link">
-          Open
-        </Link>
+        {!isReplay && (
+          <Link to={{ screen: 'session', id, part: 'chat' }} class="quiet-link">
+            Open
+          </Link>
+        )}
       </div>
       {isOpen && (
         <div class="nested">
-          {view.rows.slice(-30).map((row) => (
+          {view.rows.slice(isReplay ? 0 : -30).map((row) => (
             <ChildRow key={row.id} row={row} />
           ))}
         </div>

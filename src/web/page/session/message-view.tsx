@@ -3,22 +3,29 @@ import { RelativeTime } from '../parts/relative-time.tsx'
 import { Attachment } from './attachment.tsx'
 import { RowActions } from './row-actions.tsx'
 import { useOpened, useSessionScreen } from './session-context.ts'
+import { useNear } from './use-near.ts'
 import { useWholeEntry } from './use-whole-entry.ts'
 
 /** A message to the model: of the person, or a note of the program. */
 export function MessageView({ row }: { readonly row: MessageRow }) {
+  const [isNear, near] = useNear()
   return (
-    <div class={row.isNote ? 'message is-note' : 'message'}>
+    <div class={row.isNote ? 'message is-note' : 'message'} {...near}>
       <span class="mark" role="img" aria-label={row.isNote ? 'Note of the program' : 'You'}>
         {row.isNote ? '·' : '›'}
       </span>
       <MessageContent id={row.id} content={row.content} seq={row.seq} />
-      <RowActions row={row} copy={textOf(row.content)}>
-        <span class="facts">
-          {row.mode === 'steer' && 'steered · '}
-          {row.at > 0 && <RelativeTime at={row.at} />}
-        </span>
-      </RowActions>
+      <RowActions
+        row={row}
+        copy={textOf(row.content)}
+        isNear={isNear}
+        facts={() => (
+          <span class="facts">
+            {row.mode === 'steer' && 'steered · '}
+            {row.at > 0 && <RelativeTime at={row.at} />}
+          </span>
+        )}
+      />
     </div>
   )
 }

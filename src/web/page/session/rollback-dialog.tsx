@@ -1,17 +1,20 @@
 import { useState } from 'preact/hooks'
 import { pluralize, visibleName } from '../libero.ts'
-import type { RollbackScope } from '../model/session-api.ts'
+import type { RollbackScope, SessionApi } from '../model/session-api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { ProblemLine } from '../parts/problem-line.tsx'
 import { Shown } from '../parts/shown.tsx'
-import { useAction } from '../parts/use-action.ts'
+import { useAction, wordsOf } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
-import { useSessionScreen } from './session-context.ts'
+import type { Said } from './session-context.ts'
 
 interface RollbackDialogProps {
+  readonly api: SessionApi
   /** The last entry that stays. */
   readonly to: number
   readonly onClose: () => void
+  /** What became of it, for the person. */
+  readonly onSaid: (said: Said) => void
 }
 
 const scopes: readonly (readonly [RollbackScope, string])[] = [
@@ -21,25 +24,24 @@ const scopes: readonly (readonly [RollbackScope, string])[] = [
 ]
 
 /** Shows what a rollback would change before it does it, conflicts first. */
-export function RollbackDialog({ to, onClose }: RollbackDialogProps) {
-  const { api, said } = useSessionScreen()
+export function RollbackDialog({ api, to, onClose, onSaid }: RollbackDialogProps) {
   const [what, setWhat] = useState<RollbackScope>('both')
   const plan = useAnswer(() => api.planRollback(to, what), [to, what])
   const { isBusy, problem, run } = useAction()
   const undo = (): void =>
     void api.undoRollback().then(
-      () => said.set({ text: 'The rollback is undone.' }),
-      (error: unknown) => said.set({ text: String(error), isBad: true }),
+      () => onSaid({ text: 'The rollback is undone.' }),
+      (error: unknown) => onSaid({ text: wordsOf(error), isBad: true }),
     )
   const roll = async (force: boolean): Promise<void> => {
     if (!(await run(() => api.rollback(to, what, force)))) return
-    said.set({ text: 'Rolled back.', action: { label: 'Undo', run: undo } })
+    onSaid({ text: 'Rolled back.', action: { label: 'Undo', run: undo } })
     onClose()
   }
   const conflicts = plan.value?.files?.conflicts ?? []
   return (
     <Dialog label="Roll back" onClose={onClose}>
-      <h2>Roll back to before this message</h2>
+      <h2>{to === 0 ? 'Roll back to the beginning' : 'Roll back to before this message'}</h2>
       <fieldset class="choices">
         <legend class="visually-hidden">What is rolled back</legend>
         {scopes.map(([scope, label]) => (

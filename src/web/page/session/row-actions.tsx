@@ -15,13 +15,16 @@ interface RowActionsProps {
   readonly row: MessageRow | AnswerRow
   /** The text that is copied, as its author wrote it. */
   readonly copy: string
-  readonly children: ComponentChildren
+  /** Facts, shown beside the buttons. */
+  readonly facts: () => ComponentChildren
+  /** The row is pointed at: only then all of it is drawn, because rows come and go quickly while a person scrolls. */
+  readonly isNear: boolean
 }
 
 /** What can be done with a row, at its right. It shows when the row is pointed at or has the focus, and takes no room. */
-export function RowActions({ row, copy, children }: RowActionsProps) {
+export function RowActions({ row, copy, facts, isNear }: RowActionsProps) {
   const page = usePage()
-  const { session, api, compose, said } = useSessionScreen()
+  const { session, api, compose, said, isReplay } = useSessionScreen()
   const [isRollingBack, setRollingBack] = useState(false)
   const { id } = session
   const link = `${page.base}${pathOf({ screen: 'session', id, part: 'chat', seq: row.seq })}`
@@ -62,10 +65,14 @@ export function RowActions({ row, copy, children }: RowActionsProps) {
   const items = (): readonly MenuItem[] => {
     const isAtWork = session.state.view.run !== undefined
     const all: MenuItem[] = [
+      { label: 'Copy', onChoose: () => void copyText(copy) },
       { label: 'Copy all of this turn', onChoose: () => void copyText(turnText(session.state.view.rows, row.id)) },
+    ]
+    if (isReplay) return all
+    all.push(
       { label: 'Copy link', detail: `#${row.seq}`, onChoose: () => void copyText(location.origin + link) },
       { label: 'Fork from here', onChoose: () => void fork(row.seq) },
-    ]
+    )
     if (row.kind === 'message' && row.isNote !== true) {
       all.push({ label: 'Edit and resend as a fork', onChoose: () => void fork(row.from - 1, textOf(row.content)) })
       if (!isAtWork)
@@ -79,13 +86,18 @@ export function RowActions({ row, copy, children }: RowActionsProps) {
   }
   return (
     <div class="row-actions">
-      {children}
-      <CopyButton text={copy} what={row.kind === 'answer' ? 'answer' : 'message'} />
+      {isNear && facts()}
+      {isNear && <CopyButton text={copy} what={row.kind === 'answer' ? 'answer' : 'message'} />}
       <Menu label="More about this" class="quiet" items={items}>
         ⋯
       </Menu>
       {isRollingBack && row.kind === 'message' && (
-        <RollbackDialog to={row.from - 1} onClose={() => setRollingBack(false)} />
+        <RollbackDialog
+          api={api}
+          to={row.from - 1}
+          onClose={() => setRollingBack(false)}
+          onSaid={(now) => said.set(now)}
+        />
       )}
     </div>
   )

@@ -67,7 +67,7 @@ export function RowList({ seq }: { readonly seq: number | undefined }) {
         tabIndex={0}
       >
         <div ref={content} class="conversation-content">
-          <Virtualizer ref={list} scrollRef={scroller} data={items} shift={isPrepended} bufferSize={400}>
+          <Virtualizer ref={list} scrollRef={scroller} data={items} shift={isPrepended} onResize={follows.onResize}>
             {draw as never /* virtua names the elements of React, which these stand for */}
           </Virtualizer>
         </div>
@@ -104,8 +104,20 @@ function useFollowing(
   scroller: { readonly current: HTMLElement | null },
   content: { readonly current: HTMLElement | null },
   onChange: (isAtEnd: boolean) => void,
-): { current: boolean } {
-  const follows = useRef(true)
+): { current: boolean; readonly onResize: () => void } {
+  const follows = useRef({
+    current: true,
+    /** The rows were measured. The list gets its height in the next microtasks, still before the picture is drawn. */
+    onResize(): void {
+      if (!follows.current) return
+      void Promise.resolve()
+        .then(() => {})
+        .then(() => {
+          const view = scroller.current
+          if (view && follows.current) view.scrollTop = view.scrollHeight
+        })
+    },
+  }).current
   useLayoutEffect(() => {
     const view = scroller.current!
     let top = view.scrollTop

@@ -8,6 +8,8 @@ import type { SessionModel } from '../model/session-model.ts'
 /** What the parts of the session screen share. */
 export interface SessionScreenContext {
   readonly session: SessionModel
+  /** It is a copy without a server: it can be read, and nothing else. */
+  readonly isReplay?: true
   readonly api: SessionApi
   /** The rows that the person opened or closed. It outlives a row that is scrolled out of sight. */
   readonly opened: Cell<ReadonlyMap<string, boolean>>

@@ -8,7 +8,7 @@ import { useSessionScreen } from './session-context.ts'
 /** Shows the session as it was after any entry. A fork begins from there. */
 export function TimeSlider() {
   const { client, base } = usePage()
-  const { session, said } = useSessionScreen()
+  const { session, said, isReplay } = useSessionScreen()
   const head = useModel(session, (state) => state.head)
   const past = useModel(session, (state) => state.pastSeq)
   const [wanted, setWanted] = useState<number>()
@@ -46,7 +46,9 @@ export function TimeSlider() {
     <div class="time-slider">
       <label>
         <span class="facts">
-          {past === undefined ? `now · ${head} entries` : `as it was after entry ${past} of ${head}`}
+          {past === undefined
+            ? `${isReplay ? 'the end' : 'now'} · ${head} entries`
+            : `as it was after entry ${past} of ${head}`}
         </span>
         <input
           type="range"
@@ -59,11 +61,13 @@ export function TimeSlider() {
       </label>
       {past !== undefined && (
         <div class="time-actions">
-          <button type="button" onClick={fork}>
-            Fork from here
-          </button>
+          {!isReplay && (
+            <button type="button" onClick={fork}>
+              Fork from here
+            </button>
+          )}
           <button type="button" onClick={() => void look(head)}>
-            Back to now
+            {isReplay ? 'To the end' : 'Back to now'}
           </button>
         </div>
       )}

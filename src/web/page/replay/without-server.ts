@@ -1,0 +1,20 @@
+import { createElement } from 'preact'
+import { visibleText } from '../libero.ts'
+import type { CodeSpan } from '../parts/highlight.ts'
+
+/**
+ * What a copy of a session leaves out: whatever asks a server, and the worker that colours code. It takes the place of the
+ * modules that `scripts/build-page.ts` names, so that the file stays small.
+ */
+const nothing = (): null => null
+
+export const PendingCard = nothing
+export const RollbackDialog = nothing
+export const QueuedView = nothing
+export const SendingView = nothing
+export const CallWhy = nothing
+/** TiddlyWiki is on the server. */
+export const Wikitext = ({ text }: { readonly text: string }) =>
+  createElement('pre', { class: 'output' }, visibleText(text))
+export const canHighlight = (): boolean => false
+export const highlight = async (): Promise<readonly CodeSpan[] | undefined> => undefined
