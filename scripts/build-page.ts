@@ -25,7 +25,10 @@ export async function buildPage(): Promise<BuiltPage> {
       },
     }),
   ])
-  return { files: { ...page.files, ...replay.files }, modules: [...page.modules, ...replay.modules] }
+  return {
+    files: { ...withIconInManifest(page.files), ...replay.files },
+    modules: [...page.modules, ...replay.modules],
+  }
 }
 
 /** Modules of the page that a copy of a session does without. */
@@ -56,7 +59,7 @@ async function buildFiles(leftOut: readonly string[], options: BuildOptions): Pr
   const output = results.flatMap((one) => ('output' in one ? one.output : []))
   const texts = output.map((file) => [`/${file.fileName}`, file.type === 'chunk' ? file.code : textOf(file.source)])
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
-  return { files: withIconInManifest(Object.fromEntries(texts)), modules }
+  return { files: Object.fromEntries(texts), modules }
 }
 
 /** Vite does not look into the manifest, which lies beside the icon that it names. */
