@@ -73,7 +73,9 @@ const rules: Rules = {
   }),
 }
 
-const sources = readSources(`${root}/src`)
+// Of the page only the file that imports the library: the others are read by the compiler of the page.
+const isChecked = (file: string): boolean => !file.startsWith('web/page/') || file === 'web/page/libero.ts'
+const sources = new Map([...readSources(`${root}/src`)].filter(([file]) => isChecked(file)))
 
 test('imports follow the layers, go round in no circles, and core is runtime-neutral', () => {
   expect(breachesOf(sources, rules)).toEqual([])

@@ -33,14 +33,30 @@ interface BlockProps extends MarkdownProps {
 }
 
 const Block = memo(function Block({ text, isOpen = false, links }: BlockProps) {
-  if (text.length > mostInBlock && !/^[ \t]*(?:```|~~~)/.test(text)) return <p class="plain">{visibleText(text)}</p>
-  const lexer = new Lexer({ gfm: true })
-  Object.assign(lexer.tokens.links, links)
-  return <>{lexer.lex(text).map((token, i) => blockOf(token, i, isOpen))}</>
+  const tokens = useMemo(() => tokensOf(text, links), [text, links])
+  if (!tokens) return <p class="plain">{visibleText(text)}</p>
+  return <>{tokens.map((token, i) => blockOf(token, i, isOpen))}</>
 })
 
-/** A longer block is shown as it is: the time to read some texts grows with the square of their length. */
+/** What a block consists of; undefined if that would take too long to find out: the block is then shown as it was written. */
+function tokensOf(text: string, links: Links): readonly Token[] | undefined {
+  const isCode = /^[ \t]*(?:```|~~~)/.test(text)
+  if (!isCode && (text.length > mostInBlock || isDense(text))) return undefined
+  const lexer = new Lexer({ gfm: true })
+  Object.assign(lexer.tokens.links, links)
+  try {
+    return lexer.lex(text)
+  } catch {
+    return undefined // nested too deeply
+  }
+}
+
+/** The time to read some texts grows with the square of their length. */
 const mostInBlock = 16_384
+
+/** No prose has so many signs with a meaning; of those that do, some take the lexer seconds. */
+const isDense = (text: string): boolean =>
+  text.length > 2048 && (text.match(/[_*`<>[\]~|]/g)?.length ?? 0) > text.length / 4
 
 /** What `[name]` stands for, for all blocks of a text. */
 function linksIn(text: string): Links {
