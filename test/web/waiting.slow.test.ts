@@ -76,7 +76,7 @@ inBrowser('what waits', (browser) => {
     expect(await page.title()).toBe('(7) Libero')
 
     // The whole call, where it runs, and why it is asked about; inactive for the first half second in sight.
-    expect(await shell.innerText()).toMatch(/asked because[^]*the mode is ask[^]*commands run[^]*sandbox/)
+    expect(await shell.innerText()).toMatch(/asked because.*the mode is ask.*commands run.*sandbox/s)
     const allow = shell.getByRole('button', { name: 'Allow once' })
     await shell.scrollIntoViewIfNeeded()
     await page.waitForFunction('heldTimers.length > 0')
@@ -102,7 +102,7 @@ inBrowser('what waits', (browser) => {
     const publish = card(page, 'npm publish')
     await press(publish, 'More')
     expect(await publish.locator('.card-choices').innerText()).toMatch(
-      /outside any sandbox, with all your rights[^]*in this session: exactly[^]*npm publish/,
+      /outside any sandbox, with all your rights.*in this session: exactly.*npm publish/s,
     )
 
     // Several together, except those without a mark.
