@@ -25,6 +25,9 @@ const path = (id: string): string => `/v1/sessions/${encodeURIComponent(id)}`
 export const search = (client: RemoteClient, q: string, query: object) =>
   client.request('GET', '/v1/search', { query: { q, ...query } }) as Promise<RemoteSearch>
 
+export const sessionSettings = (client: RemoteClient, id: string) =>
+  client.request('GET', `${path(id)}/settings`) as Promise<{ readonly profiles: readonly string[] }>
+
 export const changeSessionSettings = (client: RemoteClient, id: string, body: SessionChoices) =>
   client.request('PATCH', `${path(id)}/settings`, { body })
 
