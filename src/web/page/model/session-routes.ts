@@ -49,3 +49,16 @@ export const sessionContext = (client: RemoteClient, id: string) =>
       readonly toolResults: number
     }
   }>
+
+/** A session of a family of copies. */
+export interface ForkBranch {
+  readonly id: string
+  readonly title?: string
+  readonly updatedAt: number
+  /** The session that it was copied from, and the last entry that both share. */
+  readonly origin?: { readonly session: string; readonly seq: number }
+  readonly labels: readonly { readonly seq: number; readonly at: number; readonly text: string }[]
+}
+
+export const forks = async (client: RemoteClient, id: string): Promise<readonly ForkBranch[]> =>
+  ((await client.request('GET', `${path(id)}/forks`)) as { readonly branches: readonly ForkBranch[] }).branches
