@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createMemoryStore } from '../../src/index.ts'
+import { createSession } from '../../src/sessions/session.ts'
 import { scripted } from '../../src/testing/index.ts'
 import { type MockService, startMockService } from '../rpc/mock-service.ts'
 import { inBrowser, openTab, servePage } from './browser-kit.ts'
@@ -110,7 +111,7 @@ inBrowser('lists and forms', (browser) => {
     await page.getByLabel('Token').waitFor()
   })
 
-  test('WB99 WB105 WB107 WB108 WB109 a new session keeps its draft; the palette and the keys work without a mouse; a phone has room', async () => {
+  test('WB99 WB105 WB107 WB108 WB109 WB110 a first visit, the keys, a login, many sessions, a phone', async () => {
     const store = createMemoryStore()
     const provider = scripted('First.', 'Second.')
     const login = { state: 'out' as 'out' | 'open' | 'in' }
@@ -186,6 +187,19 @@ inBrowser('lists and forms', (browser) => {
     await page.getByRole('button', { name: 'Log in' }).waitFor()
     await page.getByRole('button', { name: 'Skills' }).click()
     await page.getByText('It has no name').waitFor()
+
+    // Many sessions: older ones come when they are scrolled to, and only those in sight are in the document.
+    for (let i = 0; i < 700; i++) await createSession({ store, id: `many-${i}`, title: `Number ${i}` })
+    await page.goto(url)
+    await page.getByRole('main').getByText(/^Number/).first().waitFor()
+    await vi.waitFor(
+      async () => {
+        await page.evaluate(() => document.getElementById('screen')!.scrollTo({ top: 1e6 }))
+        expect(await page.getByRole('main').getByText('Tidy the drawer').count()).toBe(1)
+      },
+      { timeout: 20_000, interval: 50 },
+    )
+    expect(await page.locator('.session-row').count()).toBeLessThan(100)
 
     // It can be installed.
     const manifest = await page.locator('link[rel=manifest]').evaluate(async (element: HTMLLinkElement) => {
