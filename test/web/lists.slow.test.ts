@@ -189,9 +189,14 @@ inBrowser('lists and forms', (browser) => {
     await page.getByText('It has no name').waitFor()
 
     // Many sessions: older ones come when they are scrolled to, and only those in sight are in the document.
-    for (let i = 0; i < 700; i++) await createSession({ store, id: `many-${i}`, title: `Number ${i}` })
+    for (let i = 0; i < 700; i++)
+      await (await createSession({ store, id: `many-${i}` })).setDetails({ title: `Number ${i}` })
     await page.goto(url)
-    await page.getByRole('main').getByText(/^Number/).first().waitFor()
+    await page
+      .getByRole('main')
+      .getByText(/^Number/)
+      .first()
+      .waitFor()
     await vi.waitFor(
       async () => {
         await page.evaluate(() => document.getElementById('screen')!.scrollTo({ top: 1e6 }))
