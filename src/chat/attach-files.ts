@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { posix } from 'node:path'
 import type { Authority } from '../authority/authority.ts'
 import { linksOf, prepareCall } from '../authority/prepare-call.ts'
+import type { Agent } from '../core/agent.ts'
 import { codeOf } from '../core/errors.ts'
 import { effectsOf } from '../core/prepared-call.ts'
 import { byteLength } from '../core/text.ts'
@@ -10,12 +11,19 @@ import { type FileLocation, openFile, readAll } from '../platform/files-of.ts'
 import { visibleName } from '../platform/visible-text.ts'
 import { createReadFileTool } from '../tools/read-file.ts'
 import { attachedText } from './attached-text.ts'
-import type { ChatAgent, OutgoingMessage } from './chat.ts'
+import type { ChatSettings, OutgoingMessage } from './chat.ts'
 
 /** A message with the files that it names, and what was not attached, in words for the person. */
 export interface AttachedMessage {
   readonly message: OutgoingMessage
   readonly notices: readonly string[]
+}
+
+/** Where the files are, and the authority that decides about them. */
+export interface Attaching {
+  readonly agent: Pick<Agent, 'execution' | 'handle' | 'session'>
+  readonly authority?: Authority
+  readonly settings: Pick<ChatSettings, 'folder'>
 }
 
 /** Larger files are read by the model itself, as far as it needs them. */
@@ -26,7 +34,7 @@ const mostFiles = 20
  * Attaches the small text files that a message names with `@`. The model always gets the path. Of a file that it could not read
  * without a question it gets nothing else.
  */
-export async function attachFiles(message: OutgoingMessage, opened: ChatAgent): Promise<AttachedMessage> {
+export async function attachFiles(message: OutgoingMessage, opened: Attaching): Promise<AttachedMessage> {
   const paths = mentionsIn(message.text)
   const { execution, handle } = opened.agent
   if (paths.length === 0 || !execution) return { message, notices: [] }
@@ -52,7 +60,7 @@ export function mentionsIn(text: string): readonly string[] {
 
 interface Reading {
   readonly location: FileLocation
-  readonly opened: ChatAgent
+  readonly opened: Attaching
 }
 
 interface Mention {

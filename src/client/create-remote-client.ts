@@ -5,7 +5,9 @@ import { readJson, readNothing, readText } from './read-answer.ts'
 import { type RemoteAgents, remoteAgents } from './remote-agents.ts'
 import { type RemoteHost, remoteHost } from './remote-host.ts'
 import { type RemoteSchedules, remoteSchedules } from './remote-schedules.ts'
-import { type RemoteSessions, remoteSessions, sessionPath } from './remote-sessions.ts'
+import type { RemoteSearchHit } from './remote-session-types.ts'
+import { sessionPath } from './remote-session-work.ts'
+import { type RemoteSessions, remoteSessions } from './remote-sessions.ts'
 import type {
   RemoteAnswer,
   RemoteChange,
@@ -37,6 +39,14 @@ export interface RemoteClient extends RemoteHost {
   events(id: string, options?: RemoteEventsOptions): AsyncGenerator<RemoteEvent, void, undefined>
   /** Changes of all sessions. */
   allEvents(options?: FollowOptions): AsyncGenerator<RemoteChange, void, undefined>
+  /**
+   * Looks for a phrase in all sessions, first in titles. `next` is the `cursor` of the next page, which may be empty: it is
+   * there until all was looked at.
+   */
+  search(
+    phrase: string,
+    page?: { readonly cursor?: string; readonly limit?: number },
+  ): Promise<{ readonly hits: readonly RemoteSearchHit[]; readonly next?: string }>
   /** The calls that wait for a person, in all sessions or in one. */
   pending(query?: { readonly session?: string }): Promise<readonly RemotePendingCall[]>
   /** Answers a call as it was shown. Tried once: after a lost connection, `pending` tells whether it counted. */
@@ -95,6 +105,7 @@ export function createRemoteClient(options: RemoteOptions): RemoteClient {
         read: ({ event, data }) =>
           event === 'session' ? { type: 'session', session: JSON.parse(data) as RemoteSession } : undefined,
       }),
+    search: (q, page) => get('/v1/search', { q, ...page }),
     pending: async (query) => (await get<{ pending: readonly RemotePendingCall[] }>('/v1/pending', query)).pending,
     async answer({ session, callId, digest }, answer) {
       const path = `${sessionPath(session)}/answers/${encodeURIComponent(callId)}`

@@ -58,6 +58,25 @@ export type {
 } from './remote-host-types.ts'
 export { RemoteProblem } from './remote-problem.ts'
 export type { RemoteSchedules } from './remote-schedules.ts'
+export type {
+  ChosenRemoteSettings,
+  RemoteCommand,
+  RemoteCommandResult,
+  RemoteCompletions,
+  RemoteContext,
+  RemoteDiff,
+  RemoteFiles,
+  RemoteHit,
+  RemoteModelChoice,
+  RemoteRollbackRequest,
+  RemoteSearchHit,
+  RemoteSessionRollback,
+  RemoteSessionRollbackPlan,
+  RemoteSessionSettings,
+  RemoteSettingsChange,
+  RemoteWhy,
+} from './remote-session-types.ts'
+export type { RemoteSessionWork } from './remote-session-work.ts'
 export type { RemoteSessions } from './remote-sessions.ts'
 export type {
   NewRemoteSession,

@@ -1,5 +1,6 @@
 import type { Connection, RemoteRequest } from './connection.ts'
 import { readJson, readNothing, readText } from './read-answer.ts'
+import { type RemoteSessionWork, remoteSessionWork, sessionPath } from './remote-session-work.ts'
 import type {
   NewRemoteSession,
   RemoteEntries,
@@ -12,7 +13,7 @@ import type {
 } from './remote-types.ts'
 
 /** The sessions of a server. */
-export interface RemoteSessions {
+export interface RemoteSessions extends RemoteSessionWork {
   /** One page, the last changed first; `next` is the `cursor` of the next one. */
   list(query?: RemoteSessionQuery): Promise<RemoteSessionPage>
   make(session?: NewRemoteSession): Promise<RemoteSession>
@@ -66,6 +67,7 @@ export function remoteSessions(connection: Connection): RemoteSessions {
   }
 
   return {
+    ...remoteSessionWork(connection),
     list: (query) => get('/v1/sessions', query),
     make({ id: given, ...details } = {}) {
       const message = { headers: { 'idempotency-key': crypto.randomUUID() }, body: { content: details.message } }
@@ -113,5 +115,3 @@ export function remoteSessions(connection: Connection): RemoteSessions {
       void (await call({ method: 'PUT', path: `${sessionPath(id)}/draft`, body: { text } })),
   }
 }
-
-export const sessionPath = (id: string): string => `/v1/sessions/${encodeURIComponent(id)}`

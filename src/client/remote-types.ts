@@ -33,6 +33,8 @@ export interface RemoteMessage {
   readonly content: RemoteContent
   /** Default `prompt`, which is answered after the run that is under way. */
   readonly mode?: 'prompt' | 'steer' | 'followUp'
+  /** Attaches the small text files that the text names with `@`. */
+  readonly files?: boolean
   /** Messages with the same key are one. Default: a random one. */
   readonly key?: string
   /** How long the server may wait for the end of the run. Default: not at all. */
@@ -45,6 +47,8 @@ export interface SentMessage {
   readonly clientKey: string
   /** Of the session, before or after the message: what follows has higher numbers, unless the request was repeated. */
   readonly head: number
+  /** Which files are not attached, and why. */
+  readonly notices?: readonly string[]
   /** If the run ended while the server waited. */
   readonly run?: { readonly status: string; readonly stop: string; readonly text: string; readonly error?: string }
 }

@@ -34,6 +34,8 @@ export interface Session {
   addTurns(messages: readonly Message[]): Promise<void>
   /** Sets the title, tags and other details; `undefined` leaves a detail as it is. */
   setDetails(details: SessionDetails): Promise<void>
+  /** Writes a value of the host program, as plain data; the latest one of an owner counts (`log.transcript.states`). */
+  setState(owner: string, value: unknown): Promise<void>
   /** Resolves once everything is durable. Turns are written as they happen, so this only waits. */
   save(): Promise<void>
   /** Takes the lease, reads what other processes wrote, and repairs what a crash left. */

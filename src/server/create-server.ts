@@ -10,10 +10,13 @@ import { allRoutes } from './routes/all-routes.ts'
 import type { ServerContext } from './server-context.ts'
 import type { ServerOptions } from './server-options.ts'
 import { SessionChanges } from './session-changes.ts'
+import { skillsWanted } from './session-commands.ts'
 import { SessionNames } from './session-names.ts'
+import { ChosenSettings } from './session-settings.ts'
 import { type ServedAgent, SessionWork } from './session-work.ts'
 import { UsageBook } from './usage/usage-book.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
+import { Workspaces } from './workspaces.ts'
 
 /** Agents over HTTP: send, answer, stop, and follow by number. */
 export interface LiberoServer {
@@ -78,7 +81,7 @@ export function createServer(options: ServerOptions): LiberoServer {
     async close() {
       closing.abort()
       for (const end of context.server.openStreams) end()
-      await Promise.all([work.close(), context.server.webhooks.close()])
+      await Promise.all([work.close(), context.server.webhooks.close(), context.server.workspaces.close()])
     },
   }
 }
@@ -104,10 +107,13 @@ function contextOf(options: ServerOptions): Context {
   const closing = new AbortController()
   const changes = new SessionChanges(store, clock)
   const onError = options.onError ?? ((error) => console.error('libero server:', error.message))
+  const settings = new ChosenSettings()
   const work = new SessionWork({
     ...{ store, limits, clock, onError },
     agentFor: async (request) => {
-      const served = await agentFor(request)
+      const { session, summary } = request
+      const skills = await skillsWanted(store, session)
+      const served = await agentFor({ ...request, skills, settings: settings.of(session, summary) })
       if (request.tenant !== undefined && !trustsAllUsers) await refuseSharedMachine(served)
       return served
     },
@@ -115,7 +121,8 @@ function contextOf(options: ServerOptions): Context {
     onChange: () => changes.nudge(),
   })
   const server: ServerContext = {
-    ...{ options, store, work, changes, limits, clock },
+    ...{ options, store, work, changes, limits, clock, settings },
+    workspaces: new Workspaces({ store, settings, clock, open: options.workspaceFor }),
     webhooks: new Webhooks({ store, changes, clock, onError, options: options.webhooks ?? {} }),
     usage: new UsageBook(store),
     routes: allRoutes,

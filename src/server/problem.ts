@@ -6,6 +6,8 @@ import {
   SessionParkedError,
   StoreError,
 } from '../core/errors.ts'
+import type { SessionSummary } from '../core/store.ts'
+import { RollbackRefusedError } from '../snapshots/rollback-error.ts'
 
 /** Why a request was refused, as an RFC 9457 problem. The message is the `detail`, one sentence with what to do next. */
 export class Problem extends Error {
@@ -88,6 +90,12 @@ export const noSession = (name: string): Problem =>
 
 export const closingDown = (): Problem => new Problem(503, 'closing', 'This server is shutting down', retryAfter(2))
 
+/** Throws for a sub-agent: it works for a session of which it has what is asked for. */
+export function refuseSubAgent({ parent }: SessionSummary): void {
+  if (parent !== undefined)
+    throw new Problem(409, 'sub_agent', 'This is a sub-agent; name the session that it works for, its parent')
+}
+
 /** A part of the server that its host did not set up. */
 export const notOffered = (what: string): Problem =>
   new Problem(501, 'not_offered', `This server offers no ${what}: its host did not set that up`)
@@ -116,9 +124,12 @@ export function problemOf(error: unknown): Problem | undefined {
       error.code.replace(/[a-z](?=[A-Z])/g, '$&_').toLowerCase(),
       error.sentence,
     )
+  if (error instanceof RollbackRefusedError) return new Problem(409, error.code, sentenceOf(error.message))
   if (error instanceof StoreError) return storeProblem(error)
   return undefined
 }
+
+const sentenceOf = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 export const answeredBefore = (decision?: string): Problem =>
   new Problem(409, 'answered_before', 'This call was answered before; the first answer counts', {

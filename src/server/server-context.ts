@@ -4,9 +4,11 @@ import type { RateLimits, ServerLimits } from './rate-limits.ts'
 import type { Route } from './route.ts'
 import type { ServerDrafts, ServerOptions } from './server-options.ts'
 import type { SessionChanges } from './session-changes.ts'
+import type { ChosenSettings } from './session-settings.ts'
 import type { AuthorityFor, SessionWork } from './session-work.ts'
 import type { UsageBook } from './usage/usage-book.ts'
 import type { Webhooks } from './webhooks/webhooks.ts'
+import type { Workspaces } from './workspaces.ts'
 
 /** What the routes of one server share. */
 export interface ServerContext {
@@ -19,6 +21,8 @@ export interface ServerContext {
   readonly usage: UsageBook
   readonly authorityFor: AuthorityFor
   readonly drafts: ServerDrafts
+  readonly settings: ChosenSettings
+  readonly workspaces: Workspaces
   readonly limits: ServerLimits
   readonly rates: RateLimits
   readonly clock: Clock

@@ -9,6 +9,7 @@ import type { Caller, ServerAuth } from './caller.ts'
 import type { HostGuardOptions } from './host-guard.ts'
 import type { ServerLimits } from './rate-limits.ts'
 import type { AgentForRequest, AuthorityFor, ServedAgent } from './session-work.ts'
+import type { SessionWorkspace } from './session-workspace.ts'
 import type { WebhookOptions } from './webhooks/webhook.ts'
 
 /** The options of `createServer`. */
@@ -18,6 +19,11 @@ export interface ServerOptions extends HostGuardOptions {
   readonly agentFor: (request: AgentForRequest) => Promise<ServedAgent>
   /** There is no server without authentication. */
   readonly auth: ServerAuth
+  /**
+   * Opens what is known about the place in which a session works, without an agent: for settings, files, commands and the
+   * like. `undefined`: the session has none.
+   */
+  readonly workspaceFor?: (request: AgentForRequest) => Promise<SessionWorkspace | undefined>
   /** The authority that signs answers. Each tenant must have its own. Without it calls that wait can only be denied. */
   readonly authorityFor?: AuthorityFor
   /** Agents and schedules. For several tenants: one for each. */

@@ -6,10 +6,17 @@ import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
 import { inboxOf } from '../sessions/pending.ts'
 import { loadSession } from '../sessions/session.ts'
 import { Problem, retryAfter } from './problem.ts'
+import type { SessionSettings } from './session-settings.ts'
 
 /** An agent for one session, with what belongs to it. */
 export interface ServedAgent {
   readonly agent: Pick<Agent, 'run' | 'abort' | 'leave' | 'execution'>
+  /** With it, a client may change the mode of the run under way. */
+  readonly authority?: Pick<Authority, 'mode' | 'setMode'>
+  /** Activates a skill in the run under way. */
+  activateSkill?(name: string): Promise<void>
+  /** Replaces the older part of the conversation by a summary, and resolves with it. Called instead of `agent.run`. */
+  compact?(): Promise<string>
   close(): Promise<void>
 }
 
@@ -18,11 +25,15 @@ export interface AgentForRequest {
   readonly session: Session
   readonly summary: SessionSummary
   readonly tenant: string | undefined
+  /** What clients chose for this session. The host decides what of it counts. */
+  readonly settings: SessionSettings
+  /** The skills that the messages which wait ask for. */
+  readonly skills: readonly string[]
 }
 
 interface SessionWorkOptions {
   readonly store: SessionStore
-  readonly agentFor: (request: AgentForRequest) => Promise<ServedAgent>
+  readonly agentFor: (request: Omit<AgentForRequest, 'settings' | 'skills'>) => Promise<ServedAgent>
   /** Whether the server continues a session that needs attention and that no client has just sent something to. */
   readonly mayContinue: (summary: SessionSummary) => boolean | Promise<boolean>
   readonly limits: { readonly runs: number; readonly waitingRuns: number }
@@ -76,6 +87,35 @@ export class SessionWork {
   /** The session as the run here has it open, so that it can be written during the run. */
   session(id: string): Session | undefined {
     return this.#jobs.get(id)?.session
+  }
+
+  /** The agent that works on a session here, or is about to. */
+  async served(id: string): Promise<ServedAgent | undefined> {
+    return this.#jobs.get(id)?.opening?.catch(() => undefined)
+  }
+
+  /** Does something with the agent of a session on which nothing runs. Throws a problem if a run is under way. */
+  withAgent<Result>(
+    summary: SessionSummary,
+    tenant: string | undefined,
+    work: (served: ServedAgent) => Promise<Result>,
+  ) {
+    if (this.#isClosed || this.#jobs.has(summary.id) || summary.isHeld)
+      throw new Problem(423, 'session_busy', 'A run of this session is under way; wait for its end, or stop it')
+    const job: Job = { id: summary.id, tenant, isAgain: false }
+    this.#jobs.set(job.id, job)
+    const working = this.#openAgent(job, summary).then((served) =>
+      work(served).finally(() => {
+        delete job.served
+        delete job.session
+        return served.close()
+      }),
+    )
+    job.done = working.then(
+      () => this.#over(job),
+      () => this.#over(job),
+    )
+    return working
   }
 
   /** Throws if the tenant has so many runs that no further message is taken. */
@@ -171,30 +211,26 @@ export class SessionWork {
   #work(job: Job): Promise<void> {
     job.done = this.#workOn(job)
       .catch((error) => this.#fail(job, error))
-      .finally(() => {
-        this.#jobs.delete(job.id)
-        if (job.isAgain) this.wake(job.id, job.tenant) // something came when the work was just over
-        this.#options.onChange()
-        const next = this.#waiting.findIndex((one) => one.tenant === job.tenant)
-        const [waiting] = next < 0 ? [] : this.#waiting.splice(next, 1)
-        if (waiting && !this.#isClosed) void this.#work(waiting)
-      })
+      .finally(() => this.#over(job))
     return job.done
   }
 
+  #over(job: Job): void {
+    this.#jobs.delete(job.id)
+    if (job.isAgain) this.wake(job.id, job.tenant) // something came when the work was just over
+    this.#options.onChange()
+    const next = this.#waiting.findIndex((one) => one.tenant === job.tenant)
+    const [waiting] = next < 0 ? [] : this.#waiting.splice(next, 1)
+    if (waiting && !this.#isClosed) void this.#work(waiting)
+  }
+
   async #workOn(job: Job): Promise<void> {
-    const { store, agentFor, onChange } = this.#options
     while (job.isAgain && !this.#isClosed) {
       job.isAgain = false
-      const summary = await store.find(job.id)
-      if (summary?.isHeld) return this.#recheck(job)
-      // Without a reason a run would only add entries. So it would while a call waits: the answer delivers messages too.
-      if (!summary?.attention || (summary.status === 'waiting' && summary.attention === 'mail')) return
-      const session = await loadSession(store, job.id)
-      const served = await agentFor({ session, summary, tenant: job.tenant })
-      job.served = served
-      job.session = session
-      onChange()
+      job.opening = this.#open(job)
+      const served = await job.opening
+      if (!served) return
+      this.#options.onChange()
       try {
         if (!this.#isClosed && !job.isStopped) await served.agent.run()
       } catch (error) {
@@ -204,9 +240,28 @@ export class SessionWork {
       } finally {
         delete job.served
         delete job.session
+        delete job.opening
         await served.close()
       }
     }
+  }
+
+  /** The agent for what waits in a session; undefined if there is nothing to do here. */
+  async #open(job: Job): Promise<ServedAgent | undefined> {
+    const summary = await this.#options.store.find(job.id)
+    if (summary?.isHeld) return void this.#recheck(job)
+    // Without a reason a run would only add entries. So it would while a call waits: the answer delivers messages too.
+    if (!summary?.attention || (summary.status === 'waiting' && summary.attention === 'mail')) return undefined
+    return this.#openAgent(job, summary)
+  }
+
+  async #openAgent(job: Job, summary: SessionSummary): Promise<ServedAgent> {
+    const { store, agentFor } = this.#options
+    const session = await loadSession(store, job.id)
+    const served = await agentFor({ session, summary, tenant: job.tenant })
+    job.served = served
+    job.session = session
+    return served
   }
 
   /**
@@ -269,6 +324,8 @@ interface Job {
   /** A client stopped it, perhaps while its agent was opened. */
   isStopped?: boolean
   readonly tries?: number
+  /** From before the session is read, so that a change of its settings reaches the agent in any case. */
+  opening?: Promise<ServedAgent | undefined>
   served?: ServedAgent
   session?: Session
   done?: Promise<void>

@@ -125,6 +125,10 @@ class StoredSession extends LeasedLog implements Session {
     if (given) await this.whileOpen(() => this.log.append({ type: 'details', ...given }))
   }
 
+  setState(owner: string, value: unknown): Promise<void> {
+    return this.whileOpen(() => this.log.append({ type: 'state', owner, value }))
+  }
+
   async save(): Promise<void> {
     // An empty session must exist in the store too: it may be created here and loaded elsewhere.
     const created: EntryBody = { type: 'state', owner: 'session', value: { createdAt: this.clock.now() } }

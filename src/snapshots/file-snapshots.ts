@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { failpoint } from '../core/log.ts'
 import { applyRollback } from './apply-rollback.ts'
+import { type ChangedFile, countChanges, diffOf, type FileDiff } from './changed-files.ts'
 import { type ChangesOfWork, changesOf, type Work } from './changes-of-work.ts'
 import { composeChanges } from './compose-changes.ts'
 import {
@@ -44,6 +45,13 @@ export interface FileSnapshotsOptions extends GitRunnerOptions, SnapshotLimits {
 export interface FileSnapshots {
   /** Takes a snapshot for a session. With `tidy`, old ones are removed that are beyond the limits. */
   take(options: TakeRequest): Promise<Snapshot | { readonly unavailable: string }>
+  /** The files that pieces of work changed, given oldest first; with what others changed between two pieces. */
+  changes(work: readonly Work[]): Promise<readonly ChangedFile[]>
+  /** The change of one of them; undefined if there is none. */
+  diff(
+    work: readonly Work[],
+    options: { readonly path: string; readonly mostBytes: number },
+  ): Promise<FileDiff | undefined>
   /** What `rollback` would do. */
   plan(work: readonly Work[], options?: { readonly force?: boolean }): Promise<RollbackPlan>
   /**
@@ -257,6 +265,12 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
           throw error
         }),
       ),
+    changes: (work) => serially(async () => countChanges(git, (await composed(work, true)).changes, newToken())),
+    diff: (work, { path, mostBytes }) =>
+      serially(async () => {
+        const change = (await composed(work, true)).changes.find((one) => pathOf(one) === path)
+        return change && diffOf(git, change, { token: newToken(), mostBytes })
+      }),
     plan: (work, { force = false } = {}) =>
       serially(async () => {
         const { plan } = await planned(await composed(work, force), force ? { saved: 'any' } : {})

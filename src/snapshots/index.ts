@@ -1,9 +1,11 @@
 export type { Clock } from '../core/clock.ts'
 export type { AgentError } from '../core/errors.ts'
 export type { ExecutionContext } from '../core/execution.ts'
+export type { ChangedFile, FileDiff } from './changed-files.ts'
 export type { SnapshotOptions } from './file-history.ts'
 export type { LeftOut, RollbackConflict, RollbackPlan, RollbackResult, Snapshot, Work } from './file-snapshots.ts'
 export { RollbackRefusedError } from './rollback-error.ts'
+export type { ChangesOptions } from './session-files.ts'
 export type {
   InterruptedRollback,
   RollbackOptions,

@@ -2,8 +2,10 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import type { Extension } from '../core/run.ts'
 import type { Session } from '../core/store.ts'
+import type { ChangedFile, FileDiff } from './changed-files.ts'
 import { checkSnapshotOptions } from './check-options.ts'
 import { FileHistory, type SnapshotOptions } from './file-history.ts'
+import type { ChangesOptions } from './session-files.ts'
 import type {
   InterruptedRollback,
   RollbackOptions,
@@ -25,6 +27,16 @@ export interface SnapshotsOptions extends SnapshotOptions {
 export interface Snapshots {
   /** For `createAgent({ extensions })`: takes the snapshots. */
   readonly extension: Extension
+  /**
+   * The files that the work of a session changed, after an entry of its log or since its beginning. Rejects with
+   * `RollbackRefusedError` if the snapshots that it needs are not kept.
+   */
+  changedFiles(session: Session, options?: ChangesOptions): Promise<readonly ChangedFile[]>
+  /** The change of one of them as a unified diff, of at most `mostBytes` (default 256 KiB); undefined if there is none. */
+  diffOfFile(
+    session: Session,
+    options: ChangesOptions & { readonly path: string; readonly mostBytes?: number },
+  ): Promise<FileDiff | undefined>
   /** What `rollback` would do. */
   planRollback(session: Session, options: RollbackOptions): Promise<SessionRollbackPlan>
   /** Rewinds the conversation, restores files, or both. Rejects with `RollbackRefusedError` if it changes nothing. */
@@ -56,6 +68,10 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       },
       dispose: () => history.close(),
     },
+    changedFiles: async (session, request) =>
+      (await import('./session-files.ts')).changedFiles(session, await history.snapshots(), request),
+    diffOfFile: async (session, request) =>
+      (await import('./session-files.ts')).diffOfFile(session, await history.snapshots(), request),
     planRollback: async (session, request) => (await load()).planRollback(session, await history.snapshots(), request),
     rollback: async (session, request) =>
       (await load()).rollback(session, await history.snapshots(), { ...request, onInterrupted }),

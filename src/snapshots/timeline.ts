@@ -97,6 +97,13 @@ export class Timeline {
     return undefined
   }
 
+  /** The last snapshot that a run took. */
+  get latest(): Snapshot | undefined {
+    const notes = this.pieces.flatMap((piece) => piece.notes.map(({ note }) => note))
+    const last = notes.findLast((note) => 'snapshot' in note)
+    return last && 'snapshot' in last ? last.snapshot : undefined
+  }
+
   /** The last run has no end: it is under way, or its process died. */
   get isOpen(): boolean {
     const last = this.pieces.at(-1)

@@ -5,6 +5,7 @@ import { eventSchema } from '../../src/events/index.ts'
 import { createSchemaValidator } from '../../src/platform/json-schema.ts'
 import type { Route } from '../../src/server/route.ts'
 import { allRoutes } from '../../src/server/routes/all-routes.ts'
+import type { Snapshots } from '../../src/snapshots/index.ts'
 import { call, scripted, tool } from '../../src/testing/index.ts'
 import { listen, remote } from './http-kit.ts'
 import { answerProblems, routeOf } from './openapi-kit.ts'
@@ -73,6 +74,9 @@ test('SV42 every route about sessions and the host has a method of the client, a
   await client.sessions.saveDraft('walk', 'And then')
   expect(await client.sessions.draft('walk')).toBe('And then')
 
+  await walkSession(client)
+  expect((await client.search('long walk')).hits).toMatchObject([{ session: 'walk', where: 'title' }])
+
   expect((await client.usage({ by: ['kind', 'day'], days: 2 })).rows).toMatchObject([{ kind: 'tour' }])
   expect([await client.models(), await client.tools()]).toEqual([['m'], ['t']])
   expect([await client.mcp(), await client.skills()]).toEqual([[], ['s']])
@@ -96,6 +100,42 @@ test('SV42 every route about sessions and the host has a method of the client, a
   const missed = allRoutes.filter((route) => !taken.has(route) && !withoutMethod.test(route.path))
   expect(missed.map(({ method, path }) => `${method} ${path}`)).toEqual([])
 })
+
+/** What a person can do with a session beside messages. */
+async function walkSession({ sessions }: RemoteClient): Promise<void> {
+  expect(await sessions.changeSettings('walk', { thinking: 'low' })).toMatchObject({ chosen: { thinking: 'low' } })
+  expect(await sessions.settings('walk')).toMatchObject({ now: { thinking: 'low', mode: 'ask' }, profiles: ['build'] })
+
+  const changed = { path: 'a.txt', kind: 'changed', added: 1, removed: 1 }
+  expect(await sessions.files('walk', { after: 0 })).toEqual({ from: 'snapshots', files: [changed] })
+  expect(await sessions.fileDiff('walk', 'a.txt')).toEqual({ path: 'a.txt', diff: '-one\n+two\n', isCut: false })
+  const { head: to } = await sessions.get('walk')
+  expect(await sessions.planRollback('walk', { to })).toEqual({ turns: 0, files: noFiles })
+  expect(await sessions.rollback('walk', { to, what: 'conversation' })).toEqual({ turns: 0 })
+  expect(await sessions.undoRollback('walk')).toEqual({ turns: 0 })
+
+  expect((await sessions.completions('walk', '/ren')).items).toMatchObject([{ text: '/rename ' }])
+  const long = `${'word '.repeat(500)}/ren`
+  expect(await sessions.completions('walk', long)).toEqual({ from: long.length, to: long.length, items: [] })
+  expect(await sessions.commands('walk')).toContainEqual(expect.objectContaining({ name: 'label', argument: '[text]' }))
+  expect((await sessions.find('walk', 'you said', { limit: 1 })).hits).toMatchObject([{ where: 'assistant' }])
+  expect(await sessions.context('walk', { draft: 'x' })).toMatchObject({ counts: { system: expect.any(Number) } })
+  const published = (await sessions.entries('walk')).entries.find((entry) => entry.type === 'approval_requested')
+  const { callId } = published as { callId: string }
+  expect(await sessions.why('walk', callId)).toMatchObject({ name: 'publish', answer: { decision: 'allow' } })
+  expect((await sessions.runCommand('walk', '/rename A long walk')).text).toContain('A long walk')
+}
+
+const noFiles = { restore: [], delete: [], conflicts: [] }
+
+/** As for a session that changed one file. */
+const snapshots: Partial<Snapshots> = {
+  changedFiles: async () => [{ path: 'a.txt', kind: 'changed', added: 1, removed: 1 }],
+  diffOfFile: async () => ({ diff: '-one\n+two\n', isCut: false }),
+  planRollback: async () => ({ turns: [], files: noFiles }),
+  rollback: async () => ({ turns: 0 }),
+  undoRollback: async () => ({ turns: 0 }),
+}
 
 test('SV42 refusals are problems with a code and a sentence, as the document declares them', async () => {
   const { client, answers, url } = await walkedServer()
@@ -157,6 +197,12 @@ async function walkedServer() {
   const { server, store } = await startServer({
     provider: talker,
     tools: { publish: tool('publish', () => 'published') },
+    workspaceFor: async ({ settings }) => ({
+      profiles: ['build'],
+      settings: async () => ({ mode: 'ask', ...settings }),
+      snapshots: snapshots as Snapshots,
+      async close() {},
+    }),
     about: {
       models: async () => ['m'],
       tools: async () => ['t'],

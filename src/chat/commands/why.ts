@@ -27,7 +27,7 @@ export function whyCommand(findDecision: FindDecision): CommandWork {
       const { decision, approver } = row.live ?? {}
       const live = decision && { decision, ...(approver !== undefined && { approver }) }
       const found = live ?? (sessionId === undefined ? undefined : await findDecision(sessionId, row.id))
-      screen.print([summaryOf(row), ...linesAbout(row, found)].join('\n'))
+      screen.print([summaryOf(row), ...whyLines(row, found)].join('\n'))
     },
   }
 }
@@ -61,8 +61,12 @@ function summaryOf({ name, input }: CallRow): string {
   return oneLine(`${name} ${text ?? JSON.stringify(input)}`, 100)
 }
 
-function linesAbout(row: CallRow, found: RecordedDecision | undefined): string[] {
-  const asked = row.approvals?.at(-1)
+/** What is told about a decision, in sentences: by the authority, and by the person who was asked. */
+export function whyLines(
+  { approvals }: Pick<CallRow, 'approvals'>,
+  found: RecordedDecision | undefined,
+): readonly string[] {
+  const asked = approvals?.at(-1)
   const lines = found ? decisionLines(found) : []
   if (asked?.reason) lines.push(`asked because: ${asked.reason}`)
   if (asked?.answer)

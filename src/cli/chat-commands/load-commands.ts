@@ -22,6 +22,20 @@ export async function loadCommands(
   folder: string,
 ): Promise<{ readonly commands: readonly ChatCommand[]; readonly problems: readonly string[] }> {
   const builtIn = builtInCommands(io)
+  const { commands: found, problems } = await loadMessageCommands(io, folder, builtIn)
+  const help = builtIn[0]!
+  const withProblems = lazyCommand(help, async () =>
+    (await import('../../chat/commands/help.ts')).helpCommand(problems),
+  )
+  return { commands: [withProblems, ...builtIn.slice(1), ...found], problems }
+}
+
+/** The commands of a folder that become messages: Markdown files, and skills. */
+export async function loadMessageCommands(
+  io: Io,
+  folder: string,
+  builtIn: readonly ChatCommand[] = builtInCommands(io),
+): Promise<CustomCommands> {
   const leftOut = (what: string) => (error: unknown) => ({
     commands: [],
     problems: [`${what} are left out: ${messageOf(error)}`],
@@ -30,13 +44,7 @@ export async function loadCommands(
     ownCommands(io, folder, builtIn).catch(leftOut('Own commands')),
     commandsOfSkills(io, folder).catch(leftOut('Skills')),
   ])
-  const problems = found.flatMap((one) => one.problems)
-  const help = builtIn[0]!
-  const withProblems = lazyCommand(help, async () =>
-    (await import('../../chat/commands/help.ts')).helpCommand(problems),
-  )
-  const commands = [withProblems, ...builtIn.slice(1), ...found.flatMap((one) => one.commands)]
-  return { commands, problems }
+  return { commands: found.flatMap((one) => one.commands), problems: found.flatMap((one) => one.problems) }
 }
 
 /** As in a run, but without a question: a file that was not accepted is not used. */
@@ -63,16 +71,10 @@ async function commandsOfSkills(io: Io, folder: string): Promise<CustomCommands>
 /** The audit knows the decisions of earlier processes too. */
 function whyWithAudit({ name, summary, argument }: ChatCommand, io: Io): ChatCommand {
   return lazyCommand({ name, summary, ...(argument !== undefined && { argument }) }, async () => {
-    const [{ whyCommand }, { readAudit }, { auditFolder }] = await Promise.all([
+    const [{ whyCommand }, { findDecision }] = await Promise.all([
       import('../../chat/commands/why.ts'),
-      import('../audit/audit.ts'),
-      import('../audit/open-audit.ts'),
+      import('../audit/find-decision.ts'),
     ])
-    return whyCommand(async (session, callId) => {
-      const records = await readAudit(auditFolder(io), { session })
-      const found = records.findLast((one) => one.callId === callId && one.class === 'Approval' && one.decision)
-      if (!found?.decision) return undefined
-      return { decision: found.decision, ...(found.approver !== undefined && { approver: found.approver }) }
-    })
+    return whyCommand(findDecision(io))
   })
 }

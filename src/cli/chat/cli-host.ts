@@ -69,7 +69,7 @@ async function firstRequest(
 }
 
 /** The models of the providers that can be used. A provider that cannot be asked has none. */
-async function listChoices(config: Config, io: Io): Promise<readonly ModelChoice[]> {
+export async function listChoices(config: Config, io: Io): Promise<readonly ModelChoice[]> {
   const { listModels, usableProviders } = await import('../models/model-list.ts')
   const names = await usableProviders(config, io)
   const lists = await Promise.all(names.map((name) => listModels(name, config, io).catch(() => [])))

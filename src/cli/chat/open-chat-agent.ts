@@ -53,8 +53,8 @@ export async function openChatAgent(
   }
 }
 
-/** The flags of one agent. Those for the session are replaced by the request. */
-function chosenValues(
+/** The flags of one agent, with what a person chose. Those for the session are replaced by the request. */
+export function chosenValues(
   { resume: _, continue: __, fork: ___, ...flags }: RunValues,
   { resume, fork }: OpenRequest,
   { model, thinking, profile, mode }: Partial<ChatSettings>,
@@ -93,8 +93,12 @@ function warningOf({ provider, model }: RunValues, { chosen, sandbox }: OpenedAg
   ].join(' · ')
 }
 
-async function settingsOf(values: RunValues, opened: OpenedAgent, folder: string): Promise<ChatSettings> {
-  const { chosen, thinking, authority, config } = opened
+/** What a run uses, by flags and settings. */
+export async function settingsOf(
+  values: RunValues,
+  { chosen, thinking, authority, config }: Pick<OpenedAgent, 'chosen' | 'thinking' | 'authority' | 'config'>,
+  folder: string,
+): Promise<ChatSettings> {
   const { name, model, provider } = chosen
   const contextWindow = await provider.contextWindow?.(model)
   return {

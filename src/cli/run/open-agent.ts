@@ -144,7 +144,7 @@ interface ModelOptions {
 }
 
 /** The model that flags name; else that of the resumed session, if it is still available; else the default one. */
-async function chooseRunModel(
+export async function chooseRunModel(
   { provider, model }: RunValues,
   options: ModelOptions,
 ): Promise<{ readonly chosen: ChosenModel; readonly notice?: string }> {

@@ -21,6 +21,7 @@ import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import { isAgentId, isOwnSession } from '../sessions/session-id.ts'
 import { aboutHere, asProblem } from './about-here.ts'
 import { questions, servedSession } from './served-session.ts'
+import { servedWorkspace } from './served-workspace.ts'
 import { textDrafts } from './text-drafts.ts'
 
 /** The server of this user's sessions and agents. */
@@ -50,6 +51,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
     'webhook-host': allowPrivate = [],
   } = values
   const flags = agentFlags(values)
+  const served = { values: flags, io, cwd, notify }
   await tryOut(flags, options)
   const { config } = await loadConfig({ home: io.home })
   const store = await openStore(sessionsPath(config, io))
@@ -78,9 +80,9 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
     store,
     auth: { token },
     agentFor: async (request) =>
-      isAgentId(request.session.id)
-        ? workflowAgent(agents)
-        : servedSession(request, { values: flags, io, cwd, store, notify }),
+      isAgentId(request.session.id) ? workflowAgent(agents) : servedSession(request, { ...served, store }),
+    workspaceFor: async (request) =>
+      isAgentId(request.session.id) ? undefined : asProblem(() => servedWorkspace(request, { ...served, store })),
     authorityFor: async () => authority,
     workflowFor: async () => keepingSettings(await asProblem(agents), io),
     about: aboutHere(flags, { io, cwd, logins, wikitext, closing: closing.signal }),

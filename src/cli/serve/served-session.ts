@@ -9,10 +9,13 @@ import {
 } from '../../core/errors.ts'
 import type { Session, SessionStore, SessionSummary } from '../../core/store.ts'
 import type { ToolDef } from '../../core/tool.ts'
+import { compactWith } from '../../extensions/compact-now.ts'
+import { type WorkInRun, workInRun } from '../../extensions/work-in-run.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentForRequest, ServedAgent } from '../../server/session-work.ts'
 import { askUser } from '../../tools/ask-user.ts'
 import { presentPlan } from '../../tools/present-plan.ts'
+import { chosenValues } from '../chat/open-chat-agent.ts'
 import { CliError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
@@ -20,7 +23,7 @@ import { linesView } from '../mcp/servers.ts'
 import { type OpenedAgent, openAgent } from '../run/open-agent.ts'
 import { realFolder } from '../sessions/session-folder.ts'
 
-interface ServedSessionOptions {
+export interface ServedSessionOptions {
   /** The flags of an agent. */
   readonly values: RunValues
   readonly io: Io
@@ -33,16 +36,21 @@ interface ServedSessionOptions {
 
 /** The agent of the command line that works on a session. Throws if its folder is gone, or it cannot be put together. */
 export async function servedSession(
-  { session, summary }: AgentForRequest,
+  { session, summary, settings, skills }: AgentForRequest,
   options: ServedSessionOptions,
 ): Promise<ServedAgent> {
   const { notify } = options
   // It stays there when the next server is started elsewhere, and libero finds it in its folder. If another process has the
   // session now, the run finds that out.
   if (summary.folder === undefined) await session.setDetails({ folder: realFolder(options.cwd) }).catch(() => {})
-  const opened = await openServed(await folderOf(summary, options.cwd), session, options)
-  const { agent, chosen, thinking, close } = opened
+  const values = chosenValues(options.values, {}, settings)
+  const work = workInRun()
+  const opened = await openServed(await folderOf(summary, options.cwd), session, { ...options, values, work })
+  const { agent, authority, chosen, close } = opened
+  const { thinking = opened.thinking } = settings
   for (const notice of opened.notices) notify(notice)
+  for (const name of skills)
+    await agent.activateSkill(name).catch((error: unknown) => notify(`session ${session.id}: ${messageOf(error)}`))
   const run = { model: chosen.model, ...(thinking !== undefined && { thinking }) }
   let hasBegun = false
   agent.hooks.hook('session:start', () => {
@@ -60,6 +68,9 @@ export async function servedSession(
           throw new Error(messageOf(error), { cause: error }) // its reason is not in the log yet
         }),
     },
+    authority,
+    activateSkill: (name) => agent.activateSkill(name),
+    compact: () => compactWith(work, agent, { model: chosen.model }),
     close,
   }
 }
@@ -70,12 +81,12 @@ const isElsewhere = (error: unknown): boolean =>
 function openServed(
   cwd: string,
   session: Session,
-  { values: { skill, ...values }, io, store, notify }: ServedSessionOptions,
+  { values: { skill, ...values }, io, store, notify, work }: ServedSessionOptions & { readonly work: WorkInRun },
 ): Promise<OpenedAgent> {
   const isNew = session.turns.length === 0 && session.turnsBefore === 0
   return openAgent(
     { ...values, ...(skill && isNew && { skill }) },
-    { command: 'serve', io, cwd, store, session, tools: questions, servers: linesView(notify) },
+    { command: 'serve', io, cwd, store, session, tools: questions, servers: linesView(notify), extensions: [work] },
   )
 }
 
@@ -86,7 +97,7 @@ export const questions: readonly ToolDef[] = [askUser, presentPlan].map((tool) =
 }))
 
 /** The folder in which a session works. Throws if it is gone: its tools would work elsewhere. */
-async function folderOf({ folder }: SessionSummary, cwd: string): Promise<string> {
+export async function folderOf({ folder }: SessionSummary, cwd: string): Promise<string> {
   if (folder === undefined) return cwd
   const shown = fullyVisible(folder)
   if (!isAbsolute(folder))

@@ -14,7 +14,12 @@ import { openAIRoutes } from './openai.ts'
 import { pendingRoutes } from './pending.ts'
 import { policyRoutes } from './policy.ts'
 import { scheduleRoutes } from './schedules.ts'
+import { searchRoutes } from './search.ts'
+import { sessionCommandRoutes } from './session-commands.ts'
 import { sessionContentRoutes } from './session-content.ts'
+import { sessionFactRoutes } from './session-facts.ts'
+import { sessionFilesRoutes } from './session-files.ts'
+import { sessionSettingsRoutes } from './session-settings.ts'
 import { sessionRoutes } from './sessions.ts'
 import { usageRoutes } from './usage.ts'
 import { webhookRoutes } from './webhooks.ts'
@@ -26,6 +31,11 @@ export const allRoutes: readonly Route[] = [
   ...loginRoutes,
   ...sessionRoutes,
   ...sessionContentRoutes,
+  ...sessionSettingsRoutes,
+  ...sessionFilesRoutes,
+  ...sessionCommandRoutes,
+  ...sessionFactRoutes,
+  ...searchRoutes,
   ...messageRoutes,
   ...eventRoutes,
   ...pendingRoutes,

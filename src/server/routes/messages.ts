@@ -5,6 +5,7 @@ import { type Call, done, json, type Route } from '../route.ts'
 import { messageContent } from '../schemas.ts'
 import { tenantOf } from '../session-names.ts'
 import { sendMessage } from './send-message.ts'
+import { withFiles } from './with-files.ts'
 
 const accepted = {
   type: 'object',
@@ -12,6 +13,7 @@ const accepted = {
   properties: {
     clientKey: { type: 'string' },
     head: { type: 'integer', description: 'Follow the events after this number' },
+    notices: { type: 'array', items: { type: 'string' }, description: 'Which files are not attached, and why' },
     run: {
       type: 'object',
       description: 'With Prefer: wait, if the run ended in time',
@@ -39,6 +41,10 @@ export const messageRoutes: readonly Route[] = [
       required: ['content'],
       properties: {
         content: messageContent,
+        files: {
+          type: 'boolean',
+          description: 'Attaches the small text files that the text names with @, as far as the model may read them',
+        },
         mode: {
           type: 'string',
           enum: ['prompt', 'steer', 'followUp'],
@@ -99,18 +105,23 @@ export const messageRoutes: readonly Route[] = [
 
 async function postMessage(call: Call): Promise<Response> {
   const { params, body, request, names, server } = call
-  const { id, head, status } = await names.find(server.store, params.id!)
+  const summary = await names.find(server.store, params.id!)
+  const { id, head, status } = summary
   if (status === 'parked') throw new Problem(409, 'parked', parkedText)
   const mode = (body.mode ?? 'prompt') as 'prompt' | 'steer' | 'followUp'
-  const message = { content: body.content, mode }
+  const { content, notices = [] } = body.files === true ? await withFiles(call, summary, body.content) : body
+  const message = { content, mode }
+  const answer = { head, ...(Array.isArray(notices) && notices.length > 0 && { notices }) }
   const [, seconds] = /(?:^|[,;\s])wait=(\d{1,4})\b/.exec(request.headers.get('prefer') ?? '') ?? []
-  if (seconds === undefined) return json({ clientKey: await sendMessage(call, id, message), head }, 202)
+  if (seconds === undefined) return json({ clientKey: await sendMessage(call, id, message), ...answer }, 202)
   requireScope(call.caller, 'read') // it is told what the model says
   const release = server.rates.openStream(names.tenant ?? '')
   try {
     const clientKey = await sendMessage(call, id, message)
     const run = await untilAnswered(call, { id, head, clientKey, seconds: Math.min(600, Number(seconds)) })
-    return json({ clientKey, head, ...(run && { run }) }, run ? 200 : 202, { 'preference-applied': `wait=${seconds}` })
+    return json({ clientKey, ...answer, ...(run && { run }) }, run ? 200 : 202, {
+      'preference-applied': `wait=${seconds}`,
+    })
   } finally {
     release()
   }

@@ -1,4 +1,5 @@
 import type { InputMode } from '../../core/log.ts'
+import type { Meta } from '../../core/meta.ts'
 import { parsePrompt } from '../../core/run-options.ts'
 import type { SessionStore } from '../../core/store.ts'
 import type { SessionContentBlock } from '../../core/turn.ts'
@@ -13,6 +14,8 @@ export interface NewMessage {
   readonly mode: 'prompt' | 'steer' | 'followUp'
   /** A second message with the same key is ignored. Default: the Idempotency-Key of the request. */
   readonly clientKey?: string
+  /** Added to what the server notes about the sender. */
+  readonly meta?: Meta
 }
 
 /** Throws unless a message to this session would be taken now. Nothing is stored or counted. */
@@ -24,7 +27,11 @@ export function checkMessage({ request, caller, names, server }: Call, id: strin
 }
 
 /** Stores a message for a session and sees to it that a run answers it. Resolves with its key once it is durable. */
-export async function sendMessage(call: Call, id: string, { content, mode, clientKey }: NewMessage): Promise<string> {
+export async function sendMessage(
+  call: Call,
+  id: string,
+  { content, mode, clientKey, meta }: NewMessage,
+): Promise<string> {
   const { request, caller, names, server } = call
   const key = clientKey ?? keyOf(request)
   const blocks = blocksOf(content)
@@ -40,7 +47,7 @@ export async function sendMessage(call: Call, id: string, { content, mode, clien
     clientKey: key,
     mode: modeFor(mode),
     content: blocks,
-    meta: { user: caller.user, via: 'http' },
+    meta: { ...meta, user: caller.user, via: 'http' },
   })
   server.work.wake(id, tenant)
   return key

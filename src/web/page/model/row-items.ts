@@ -70,7 +70,9 @@ function groupOf(row: Row): string | undefined {
   return row.result.outcome === 'done' && lookingTools.has(row.name) ? row.name : undefined
 }
 
-const lookingTools: ReadonlySet<CallRow['name']> = new Set(['read', 'list', 'ls', 'glob', 'grep', 'search', 'find'])
+const lookingTools: ReadonlySet<CallRow['name']> = new Set([
+  ...['read', 'read_file', 'list', 'list_files', 'ls', 'glob', 'grep', 'search', 'find'],
+])
 
 const isSame = (a: RowItem, b: RowItem | undefined): boolean =>
   b !== undefined && a.key === b.key && a.rows.length === b.rows.length && a.rows.every((row, i) => row === b.rows[i])

@@ -45,6 +45,7 @@ function Conversation({ route }: { readonly route: Extract<Route, { screen: 'ses
       api: sessionApi(client, session.id),
       opened: new Cell<ReadonlyMap<string, boolean>>(new Map()),
       find: createFindModel(session),
+      draft,
       thoughtFor: new Map(),
       said: new Cell<Said | undefined>(undefined),
       compose(text) {

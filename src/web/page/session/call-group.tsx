@@ -17,7 +17,7 @@ export function CallGroup({ calls }: { readonly calls: readonly CallRow[] }) {
         mark="done"
         name={first!.name}
         what={about.join(', ').slice(0, 1000)}
-        facts={[first!.name === 'read' ? `${about.length} files` : `${calls.length} calls`]}
+        facts={[first!.name.startsWith('read') ? `${about.length} files` : `${calls.length} calls`]}
         isOpen={isOpen}
         onToggle={toggle}
       />

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { visibleName } from '../libero.ts'
-import type { Completions, SessionApi } from '../model/session-api.ts'
+import { type RemoteCompletions, visibleName } from '../libero.ts'
+import type { SessionApi } from '../model/session-api.ts'
 
 type Replace = (from: number, to: number, by: string) => void
 
 interface Completion {
-  readonly found: Completions | undefined
+  readonly found: RemoteCompletions | undefined
   readonly at: number
   /** Asks for what fits at the caret, in a moment. */
   ask(): void
@@ -17,7 +17,7 @@ interface Completion {
 
 /** What may follow at the caret: files after `@`, commands after `/`, as the server knows them. */
 export function useCompletion(api: SessionApi, text: string, caret: () => number): Completion {
-  const [found, setFound] = useState<Completions>()
+  const [found, setFound] = useState<RemoteCompletions>()
   const [at, setAt] = useState(0)
   const [asked, setAsked] = useState(0)
   const isOffered = useRef(true)

@@ -68,7 +68,7 @@ export function Composer({ draft }: { readonly draft: DraftModel }) {
   }
 
   const attach = async (files: Iterable<File>): Promise<void> => {
-    const { read, problems } = await readFiles(files)
+    const { read, problems } = await readFiles([...files]) // the list of a field is emptied below
     setAttached((before) => [...before, ...read])
     if (problems.length > 0) said.set({ text: problems.join(' '), isBad: true })
   }

@@ -1,4 +1,6 @@
+import { useEffect, useState } from 'preact/hooks'
 import { tokenRing } from '../libero.ts'
+import type { DraftModel } from '../model/draft-model.ts'
 import { useModel } from '../model/model.ts'
 import { dollars, shortCount } from '../parts/numbers.ts'
 import { Shown } from '../parts/shown.tsx'
@@ -8,10 +10,11 @@ import { useSessionScreen } from './session-context.ts'
 
 /** What fills the context of the model, and what the next message will cost. */
 export function ContextPanel() {
-  const { session, api } = useSessionScreen()
+  const { session, api, draft } = useSessionScreen()
   const calls = useModel(session, ({ view }) => view.usage.calls)
   const usage = useModel(session, ({ view }) => view.usage)
-  const context = useAnswer(() => api.context(), [session.id, calls])
+  const written = useSettledDraft(draft)
+  const context = useAnswer(() => api.context(written), [session.id, calls, written])
   return (
     <>
       <Shown answer={context} what="context">
@@ -32,7 +35,7 @@ export function ContextPanel() {
                   ))}
                 </tbody>
               </table>
-              {forecast && (
+              {forecast && forecast.most > 0 && (
                 <p class="facts">{`The next message costs about ${dollars(forecast.likely)}, at most ${dollars(forecast.most)}.`}</p>
               )}
             </>
@@ -41,8 +44,25 @@ export function ContextPanel() {
       </Shown>
       <p class="facts">
         {`So far: ${shortCount(usage.input + usage.cacheRead + usage.cacheCreation)} tokens read (${shortCount(usage.cacheRead)} from the cache), ${shortCount(usage.output)} written`}
-        {usage.cost !== undefined && `, ${dollars(usage.cost)}`}
+        {usage.cost !== undefined && usage.cost > 0 && `, ${dollars(usage.cost)}`}
       </p>
     </>
   )
+}
+
+/** The text that is being written, once the person pauses: what it costs is asked only then. */
+function useSettledDraft(draft: DraftModel | undefined): string {
+  const [text, setText] = useState(draft?.state.text ?? '')
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const unsubscribe = draft?.subscribe(() => {
+      clearTimeout(timer)
+      timer = setTimeout(() => setText(draft.state.text), 800)
+    })
+    return () => {
+      clearTimeout(timer)
+      unsubscribe?.()
+    }
+  }, [draft])
+  return text
 }

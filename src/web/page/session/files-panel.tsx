@@ -1,18 +1,18 @@
 import { useState } from 'preact/hooks'
 import { Link } from '../frame/link.tsx'
 import { visibleName } from '../libero.ts'
-import { useModel } from '../model/model.ts'
 import type { ChangedFile } from '../model/session-api.ts'
 import { DiffView } from '../parts/diff-view.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAnswer } from '../parts/use-answer.ts'
 import { useSessionScreen } from './session-context.ts'
+import { useSettledHead } from './use-settled-head.ts'
 
 /** The files that the session changed, each with its diff when it is opened. */
 export function FilesPanel() {
   const { session, api } = useSessionScreen()
-  const calls = useModel(session, ({ view }) => endedCalls(view.fold.open.size, view.head, view.run === undefined))
-  const files = useAnswer(() => api.files(), [session.id, calls])
+  const head = useSettledHead()
+  const files = useAnswer(() => api.files(), [session.id, head])
   return (
     <Shown answer={files} what="changed files">
       {({ files: all, whyNoSnapshots }) => (
@@ -34,10 +34,6 @@ export function FilesPanel() {
     </Shown>
   )
 }
-
-/** Changes when calls have ended, not with each word. */
-const endedCalls = (open: number, head: number, isOver: boolean): string =>
-  open === 0 || isOver ? `${Math.floor(head / 2)}` : 'open'
 
 function File({ file: { path, kind, added, removed } }: { readonly file: ChangedFile }) {
   const { api } = useSessionScreen()

@@ -25,9 +25,9 @@ export function Ring({ ring: { segments, label, level } }: { readonly ring: Toke
       <figcaption>
         <span>{label}</span>
         <ul class="ring-legend">
-          {segments.map(({ kind, tokens }) => (
+          {segments.map(({ kind }) => (
             <li key={kind} class={`legend-${kind}`}>
-              {`${kind === 'toolResults' ? 'results' : kind} ${Math.round(tokens / 100) / 10}k`}
+              {kind === 'toolResults' ? 'results' : kind}
             </li>
           ))}
         </ul>

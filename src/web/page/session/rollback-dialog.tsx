@@ -34,7 +34,7 @@ export function RollbackDialog({ api, to, onClose, onSaid }: RollbackDialogProps
       (error: unknown) => onSaid({ text: wordsOf(error), isBad: true }),
     )
   const roll = async (force: boolean): Promise<void> => {
-    if (!(await run(() => api.rollback(to, what, force)))) return
+    if (!(await run(() => api.rollback(to, what, { force })))) return
     onSaid({ text: 'Rolled back.', action: { label: 'Undo', run: undo } })
     onClose()
   }

@@ -1,15 +1,14 @@
 import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
-import { visibleName } from '../libero.ts'
+import { type RemoteMode, type RemoteModel, type RemoteSettingsChange, visibleName } from '../libero.ts'
 import { useModel } from '../model/model.ts'
-import type { Mode, SessionSettings } from '../model/session-api.ts'
 import { Menu, type MenuItem } from '../parts/menu.tsx'
 import { wordsOf } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
 import { useSessionScreen } from './session-context.ts'
 import { YoloDialog } from './session-dialogs.tsx'
 
-const modes: readonly (readonly [Mode, string])[] = [
+const modes: readonly (readonly [RemoteMode, string])[] = [
   ['plan', 'reads and plans, changes nothing'],
   ['ask', 'asks before it changes something'],
   ['allowlist', 'runs what is on the list, asks for the rest'],
@@ -28,7 +27,7 @@ export function SessionChoices() {
   const usedModel = useModel(session, ({ view }) => view.run?.model)
   const now = settings.value?.now
   if (!now && usedModel === undefined) return null
-  const change = (changes: Readonly<Record<string, string | null>>): void =>
+  const change = (changes: RemoteSettingsChange): void =>
     void api
       .changeSettings(changes)
       .then(settings.again, (error: unknown) => said.set({ text: wordsOf(error), isBad: true }))
@@ -41,12 +40,12 @@ export function SessionChoices() {
       onChoose: () => (mode === 'yolo' ? setAsking(true) : change({ mode })),
     }))
   const modelItems = async (): Promise<readonly MenuItem[]> => {
-    const models = (await client.models().catch(() => [])) as readonly ModelFacts[]
-    return models.slice(0, 200).map(({ id, provider, name }) => ({
-      label: visibleName(name ?? id),
-      ...(provider !== undefined && { detail: provider }),
-      isChosen: now?.model === id && (provider === undefined || now?.provider === provider),
-      onChoose: () => change({ model: id, ...(provider !== undefined && { provider }) }),
+    const models = await client.models().catch((): readonly RemoteModel[] => [])
+    return models.slice(0, 300).map(({ id: model, provider }) => ({
+      label: visibleName(model),
+      detail: visibleName(provider),
+      isChosen: now?.model?.model === model && now.model.provider === provider,
+      onChoose: () => change({ model: { provider, model } }),
     }))
   }
   const thinkingItems = (): readonly MenuItem[] =>
@@ -64,11 +63,11 @@ export function SessionChoices() {
       )}
       {now ? (
         <>
-          <Menu label={`Model: ${now.model ?? 'none'}`} class="quiet model-menu" items={modelItems}>
-            <span class="one-line">{visibleName(now.model ?? 'no model')}</span> ▾
+          <Menu label={`Model: ${now.model?.model ?? 'none'}`} class="quiet model-menu" items={modelItems}>
+            <span class="one-line">{visibleName(now.model?.model ?? 'no model')}</span> ▾
           </Menu>
           <Menu label={`Thinking: ${now.thinking ?? 'off'}`} class="quiet thinking-menu" items={thinkingItems}>
-            {`~ ${thinkingWords(now)} ▾`}
+            {`~ ${now.thinking ?? 'off'} ▾`}
           </Menu>
         </>
       ) : (
@@ -77,12 +76,4 @@ export function SessionChoices() {
       {isAsking && <YoloDialog onClose={() => setAsking(false)} onSure={() => change({ mode: 'yolo' })} />}
     </>
   )
-}
-
-const thinkingWords = ({ thinking = 'off' }: SessionSettings['now']): string => thinking
-
-interface ModelFacts {
-  readonly id: string
-  readonly provider?: string
-  readonly name?: string
 }

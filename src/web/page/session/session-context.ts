@@ -1,5 +1,6 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
+import type { DraftModel } from '../model/draft-model.ts'
 import type { FindModel } from '../model/find-model.ts'
 import { type Cell, useModel } from '../model/model.ts'
 import type { SessionApi } from '../model/session-api.ts'
@@ -14,6 +15,8 @@ export interface SessionScreenContext {
   /** The rows that the person opened or closed. It outlives a row that is scrolled out of sight. */
   readonly opened: Cell<ReadonlyMap<string, boolean>>
   readonly find: FindModel
+  /** Absent where nothing can be sent. */
+  readonly draft?: DraftModel
   /** How long the model thought, of answers that were streamed to this page. */
   readonly thoughtFor: Map<string, { from: number; to?: number }>
   /** Puts a text into the message field and gives it the focus. */

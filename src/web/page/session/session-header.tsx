@@ -79,7 +79,7 @@ function Title() {
   }, [title])
   useEffect(() => field.current?.select(), [isEditing])
   const save = async (): Promise<void> => {
-    const text = field.current!.value.trim()
+    const text = field.current?.value.trim() ?? '' // a field that goes loses the focus, and so comes here again
     setEditing(false)
     if (text === '' || text === title) return
     await client.sessions

@@ -1,0 +1,106 @@
+import { loadSession } from '../../sessions/session.ts'
+import { requireScope } from '../caller.ts'
+import { notOffered, refuseSubAgent } from '../problem.ts'
+import { type Call, json, type Route } from '../route.ts'
+import { whenFree } from '../send-once.ts'
+import { type SettingsChange, settingSchemas } from '../session-settings.ts'
+
+const { model: _, ...others } = settingSchemas
+
+const settingsAnswer = {
+  description: 'What was chosen, and what a run uses now',
+  schema: {
+    type: 'object',
+    required: ['chosen', 'now', 'profiles'],
+    properties: {
+      chosen: { type: 'object', properties: settingSchemas },
+      now: {
+        type: 'object',
+        properties: {
+          ...others,
+          model: {
+            type: 'object',
+            required: ['provider', 'model'],
+            properties: { provider: { type: 'string' }, model: { type: 'string' }, contextWindow: { type: 'integer' } },
+          },
+          folder: { type: 'string' },
+        },
+      },
+      profiles: { type: 'array', items: { type: 'string' } },
+    },
+  },
+  example: {
+    chosen: { mode: 'plan' },
+    now: { model: { provider: 'anthropic', model: 'claude-sonnet' }, mode: 'plan', profile: 'build', folder: '/work' },
+    profiles: ['build', 'plan'],
+  },
+}
+
+/** The settings of one session: model, thinking, mode, profile. */
+export const sessionSettingsRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/v1/sessions/{id}/settings',
+    scope: 'read',
+    summary: 'The model, thinking, mode and profile of a session: what was chosen, and what a run uses now',
+    answers: { 200: settingsAnswer },
+    handle: showSettings,
+  },
+  {
+    method: 'PATCH',
+    path: '/v1/sessions/{id}/settings',
+    scope: 'send',
+    summary:
+      'Chooses them: from the next run on, the mode from the next call on. `null` takes a choice back. The mode needs the scope answer, yolo admin, and lasts as long as the server',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      minProperties: 1,
+      properties: Object.fromEntries(
+        Object.entries(settingSchemas).map(([name, schema]) => [name, { anyOf: [schema, { type: 'null' }] }]),
+      ),
+    },
+    answers: { 200: settingsAnswer, 423: { description: 'Another program runs the session, with its own settings' } },
+    async handle(call) {
+      await changeSettings(call, call.body as SettingsChange)
+      return showSettings(call)
+    },
+  },
+]
+
+async function showSettings({ params, names, server }: Call): Promise<Response> {
+  const { store, settings, work, workspaces } = server
+  const summary = await names.find(store, params.id!)
+  return workspaces.use(summary, async ({ workspace, session }) => {
+    if (!workspace.settings) throw notOffered('settings of sessions')
+    const now = await workspace.settings(session)
+    const live = (await work.served(summary.id))?.authority?.mode
+    return json({
+      chosen: settings.of(session, summary),
+      now: { ...now, ...(live !== undefined && { mode: live }) },
+      profiles: workspace.profiles ?? [],
+    })
+  })
+}
+
+/** Keeps a choice, and tells the run under way here. */
+export async function changeSettings(
+  { params, caller, names, server }: Pick<Call, 'params' | 'caller' | 'names' | 'server'>,
+  change: SettingsChange,
+): Promise<void> {
+  const { store, work, settings, workspaces } = server
+  const { mode } = change
+  if (mode !== undefined) requireScope(caller, mode === 'yolo' ? 'admin' : 'answer')
+  const summary = await names.find(store, params.id!)
+  const { id } = summary
+  refuseSubAgent(summary)
+  await workspaces.use(summary, async ({ workspace }) => {
+    if (!workspace.settings) throw notOffered('settings of sessions')
+  })
+  await whenFree(server, id, async () =>
+    settings.change(work.session(id) ?? (await loadSession(store, id)), summary, change),
+  )
+  if (!mode) return
+  const about = { by: caller.user, sessionId: id, ...(mode === 'yolo' && { allowYolo: true as const }) }
+  await (await work.served(id))?.authority?.setMode(mode, about)
+}

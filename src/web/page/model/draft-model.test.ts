@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createDraftModel } from './draft-model.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+function kit({ server = '', kept }: { server?: string; kept?: string } = {}) {
+  const storage = new Map<string, string>(kept === undefined ? [] : [['k', kept]])
+  const saved: string[] = []
+  let isDown = false
+  const make = () =>
+    createDraftModel({
+      key: 'k',
+      load: async () => saved.at(-1) ?? server,
+      save: async (text) => {
+        if (isDown) throw new Error('no connection')
+        saved.push(text)
+      },
+      storage: {
+        getItem: (key) => storage.get(key) ?? null,
+        setItem: (key, value) => void storage.set(key, value),
+        removeItem: (key) => void storage.delete(key),
+      },
+    })
+  return { make, storage, saved, setDown: (down: boolean) => void (isDown = down) }
+}
+
+test('WB70 what is written is on the server within half a second, in one request however fast a person writes', async () => {
+  const { make, saved, storage } = kit()
+  const draft = make()
+  await draft.start()
+  for (const text of ['H', 'He', 'Hel', 'Hello']) draft.write(text)
+  expect(storage.get('k')).toBe('Hello')
+  await vi.advanceTimersByTimeAsync(500)
+  expect(saved).toEqual(['Hello'])
+  expect([storage.get('k'), draft.state.isSaved]).toEqual([undefined, true])
+})
+
+test('WB70 what the server could not take is kept by the browser, survives a reload and is sent when it can be', async () => {
+  const { make, saved, setDown } = kit({ server: 'old' })
+  setDown(true)
+  const draft = make()
+  draft.write('new')
+  await vi.advanceTimersByTimeAsync(1000)
+  expect([saved, draft.state.isSaved]).toEqual([[], false])
+  const again = make()
+  await again.start()
+  expect(again.state.text).toBe('new')
+  setDown(false)
+  await vi.advanceTimersByTimeAsync(5000)
+  expect([saved.at(-1), again.state.isSaved]).toEqual(['new', true])
+})
+
+test('WB70 what another tab wrote is shown, but never in the place of what is just being written', async () => {
+  const { make } = kit({ server: 'from before' })
+  const draft = make()
+  await draft.start()
+  expect(draft.state).toMatchObject({ text: 'from before', isFromElsewhere: true })
+  draft.hear('from the phone')
+  expect(draft.state.text).toBe('from the phone')
+  draft.write('mine')
+  draft.hear('theirs')
+  expect(draft.state.text).toBe('mine')
+})

@@ -1,0 +1,151 @@
+import { writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createAuthority } from '../../src/authority/authority.ts'
+import { skillCommands } from '../../src/chat/commands/skill.ts'
+import { customCommand } from '../../src/chat/custom-command.ts'
+import { createProcessContext } from '../../src/execution/process.ts'
+import { compactWith } from '../../src/extensions/compact-now.ts'
+import { workInRun } from '../../src/extensions/work-in-run.ts'
+import { createAgent } from '../../src/index.ts'
+import type { scripted } from '../../src/testing/index.ts'
+import { temporary } from '../temporary.ts'
+import { gated, startServer, until } from './server-kit.ts'
+
+const review = customCommand({
+  ...{ name: 'review', from: 'user', description: 'Review', argument: '[file]', mode: 'plan' },
+  text: 'Review $1 well.',
+})
+
+/** A server whose sessions work in a folder with some files. */
+async function desk(replies: Parameters<typeof scripted> = ['Done.']) {
+  const folder = await temporary('commands-')
+  await mkdir(join(folder, 'src'))
+  writeFileSync(join(folder, 'src', 'main.ts'), 'export const one = 1\n')
+  writeFileSync(join(folder, '.env'), 'KEY=secret\n')
+  const execution = createProcessContext({ cwd: folder })
+  const activated: string[][] = []
+  const script = gated(...replies)
+  script.open()
+  const server = await startServer({
+    async agentFor({ session, settings, skills }) {
+      activated.push([...skills])
+      const work = workInRun()
+      const authority = createAuthority({ mode: settings.mode ?? 'ask' })
+      const agent = createAgent({ provider: script.provider, session, authority, extensions: [work] })
+      return {
+        ...{ agent, authority, close: () => agent.destroy() },
+        activateSkill: async (name) => void activated.push([name]),
+        compact: () => compactWith(work, agent),
+      }
+    },
+    workspaceFor: async ({ settings }) => {
+      const authority = createAuthority({ mode: 'ask', deny: ['fs.read:.env'], workspace: { root: folder } })
+      return {
+        ...{ execution, authority, profiles: ['build'], close: () => authority.close() },
+        settings: async () => ({ mode: 'ask' as const, folder, ...settings }),
+        models: async () => [{ provider: 'p', model: 'large' }],
+        commands: async () => [review, ...skillCommands([{ name: 'draw', description: 'Draws' }])],
+      }
+    },
+  })
+  await server.send('POST', '/v1/sessions', { id: 'a' })
+  const complete = async (text: string) =>
+    (await server.send('GET', `/v1/sessions/a/completions?${new URLSearchParams({ text })}`)).body
+  const run = (line: string) => server.send('POST', '/v1/sessions/a/commands', { line })
+  const over = () => until(async () => (await server.store.find('a'))?.status === 'idle' && (await sent()).length > 0)
+  /** The texts that the model got as messages. */
+  const sent = async () =>
+    (await server.store.read('a')).flatMap((entry) =>
+      entry.type === 'turn' && entry.turn.role === 'user'
+        ? [entry.turn.content.map((part) => (part.type === 'text' ? part.text : '')).join('|')]
+        : [],
+    )
+  return { ...server, folder, complete, run, sent, over, activated }
+}
+
+test('WB05 files after @ and commands after / are completed, with the arguments of commands', async () => {
+  const { complete } = await desk()
+  expect(await complete('Look at @main')).toEqual({
+    ...{ from: 8, to: 13 },
+    items: [{ text: '@src/main.ts ', label: 'src/main.ts' }],
+  })
+  expect((await complete('/rev')).items).toEqual([
+    { text: '/review ', label: '/review [file]', detail: 'Review (yours)' },
+  ])
+  expect((await complete('/skill:d')).items[0].text).toBe('/skill:draw ')
+  expect((await complete('/model l')).items).toEqual([{ text: 'p/large' }])
+  expect(await complete('nothing here')).toEqual({ from: 12, to: 12, items: [] })
+})
+
+test('WB06 a command of a file becomes a message, once for each key, and may narrow the mode', async () => {
+  const { run, sent, send, over } = await desk()
+  const { status, body } = await run('/review src/main.ts')
+  expect([status, body.text, body.sent]).toEqual([
+    200,
+    '/review sets mode plan; it stays until you change it',
+    { clientKey: expect.any(String), head: expect.any(Number) },
+  ])
+  await over()
+  expect(await sent()).toEqual(['Review src/main.ts well.'])
+  expect((await send('GET', '/v1/sessions/a/settings')).body.chosen).toEqual({ mode: 'plan' })
+  for (let i = 0; i < 2; i++)
+    await send('POST', '/v1/sessions/a/commands', { line: '/review b' }, { 'idempotency-key': 'k' })
+  await until(async () => (await sent()).length === 2)
+})
+
+test('WB06 a skill is activated for the message behind its name', async () => {
+  const { run, sent, over, activated } = await desk()
+  expect((await run('/skill:draw')).body.code).toBe('command_failed')
+  await run('/skill:draw A house.')
+  await over()
+  expect(await sent()).toEqual(['A house.'])
+  expect(activated).toEqual([['draw']])
+})
+
+test('WB06 commands of the terminal that need no screen work, unknown ones are told with the list', async () => {
+  const { run, send, store } = await desk()
+  await run('/rename Sums')
+  await run('/label here')
+  await run('/model large')
+  await run('/thinking low')
+  expect((await store.find('a'))?.title).toBe('Sums')
+  expect((await store.read('a')).some((entry) => entry.type === 'label' && entry.text === 'here')).toBe(true)
+  expect((await send('GET', '/v1/sessions/a/settings')).body.chosen).toEqual({
+    model: { provider: 'p', model: 'large' },
+    thinking: 'low',
+  })
+  const unknown = await run('/fly away')
+  expect(unknown.body).toMatchObject({ status: 422, code: 'no_command' })
+  expect(unknown.body.commands.map(({ name }: { name: string }) => name)).toContain('review')
+  expect((await run('/mode yolo')).body.code).toBe('command_failed')
+  expect((await run('no command')).status).toBe(400)
+  expect((await run('/compact')).body).toMatchObject({ code: 'command_failed', detail: /nothing to compact/ })
+})
+
+test('WB06 /compact replaces the older part of a conversation, and messages that come meanwhile are answered', async () => {
+  const { run, send, store } = await desk(['One.', 'Two.', 'Three.', 'A summary.', 'Four.'])
+  for (const content of ['a', 'b', 'c'])
+    await send('POST', '/v1/sessions/a/messages', { content }, { prefer: 'wait=20' })
+  await until(async () => !(await store.find('a'))?.isHeld)
+  expect((await run('/compact')).body.text).toMatch(/summary of \d+ characters/)
+  expect((await store.read('a')).some(({ type }) => type === 'compaction')).toBe(true)
+  const next = await send('POST', '/v1/sessions/a/messages', { content: 'd' }, { prefer: 'wait=20' })
+  expect(next.body.run.text).toBe('Four.')
+})
+
+test('WB07 files that a message names are attached as the authority allows, and the rest is told', async () => {
+  const { send, sent, over } = await desk()
+  const content = 'Compare @src/main.ts, @.env and @none.ts'
+  const { body } = await send('POST', '/v1/sessions/a/messages', { content, files: true })
+  await over()
+  const [message = ''] = await sent()
+  expect(message).toContain('The file src/main.ts:\n```\nexport const one = 1')
+  expect(message).not.toContain('secret')
+  expect(body.notices).toEqual([expect.stringMatching(/^\.env is not attached: reading it/)])
+  const plain = await send('POST', '/v1/sessions/a/messages', { content: 'Mail me@src/main.ts @src/main.ts' })
+  expect(plain.body.notices).toBeUndefined()
+  await until(async () => (await sent()).length === 2)
+  expect((await sent())[1]).toBe('Mail me@src/main.ts @src/main.ts')
+})

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import type { ServerOptions } from '../../src/server/index.ts'
+import { call, scripted } from '../../src/testing/index.ts'
+import { startServer, tool, until } from './server-kit.ts'
+
+const workspace: ServerOptions['workspaceFor'] = async () => ({
+  settings: async () => ({ model: { provider: 'scripted', model: 'm', contextWindow: 1000 } }),
+  costOf: async () => async (_model, usage) => usage.input / 100 + usage.output / 10,
+  findDecision: async (_session, callId) =>
+    callId === 'c1'
+      ? { decision: { verdict: 'allow', by: 'allow-rule', rule: 'publish', why: 'a rule allows it', effects: [] } }
+      : undefined,
+  async close() {},
+})
+
+/** A session in which a tool was called after a person allowed it. */
+async function called(options: Partial<ServerOptions> = {}) {
+  const script = scripted([call('c1', 'publish', { to: 'npm' })], 'Published.')
+  const tools = { publish: tool('publish', { gated: true }) }
+  const server = await startServer({ provider: () => script, tools, ...options })
+  await server.send('POST', '/v1/sessions', { id: 'a', message: 'Publish it, please.' })
+  await until(async () => (await server.store.find('a'))?.status === 'waiting')
+  const { digest } = (await server.send('GET', '/v1/pending')).body.pending[0]
+  await server.send('POST', '/v1/sessions/a/answers/c1', { decision: 'allow', digest })
+  await until(async () => (await server.store.find('a'))?.status === 'idle')
+  return server
+}
+
+test('WB08 the context tells what fills it by kind, its limit, and what the next call will cost', async () => {
+  const { send } = await called({ workspaceFor: workspace })
+  const { body } = await send('GET', '/v1/sessions/a/context')
+  const { parts, counts, total, limit } = body
+  expect(limit).toBe(1000)
+  expect(parts.map(({ name }: { name: string }) => name)).toEqual([
+    'instructions and tools',
+    'your messages',
+    'tool calls',
+    'tool results',
+    'answers',
+  ])
+  expect(counts.user).toBeGreaterThan(0)
+  expect(counts.assistant).toBeGreaterThan(0)
+  expect(counts.toolResults).toBeGreaterThan(0)
+  expect(counts.system + counts.user + counts.assistant + counts.toolResults).toBe(total)
+  const longer = await send('GET', `/v1/sessions/a/context?draft=${'word%20'.repeat(100)}`)
+  expect(longer.body.forecast.likely).toBeGreaterThan(body.forecast.likely)
+  expect(body.forecast.most).toBeGreaterThanOrEqual(body.forecast.likely)
+})
+
+test('WB08 without prices and limits the context is told without them', async () => {
+  const { send } = await called()
+  const { body } = await send('GET', '/v1/sessions/a/context')
+  expect([body.limit, body.forecast, body.total > 0]).toEqual([undefined, undefined, true])
+})
+
+test('WB09 why a call was decided as it was: the rule, the question, the answer, and what would change it', async () => {
+  const { send } = await called({ workspaceFor: workspace })
+  const { body } = await send('GET', '/v1/sessions/a/calls/c1/why')
+  expect(body).toMatchObject({
+    ...{ callId: 'c1', name: 'publish', input: { to: 'npm' } },
+    decision: { verdict: 'allow', by: 'allow-rule', rule: 'publish' },
+    answer: { decision: 'allow', by: 'user' },
+  })
+  expect(body.lines).toEqual([
+    'allowed: a rule allows it',
+    'decided by: the allow rule publish',
+    'what would change it: an ask or deny rule, or removing that rule',
+    expect.stringMatching(/^asked because: /),
+    'answered: allow by user',
+  ])
+  expect((await send('GET', '/v1/sessions/a/calls/c2/why')).body.code).toBe('no_call')
+})
+
+test('WB09 without an audit the log tells what the person said', async () => {
+  const { send } = await called()
+  const { body } = await send('GET', '/v1/sessions/a/calls/c1/why')
+  expect(body.decision).toBeUndefined()
+  expect(body.lines.at(-1)).toBe('answered: allow by user')
+})

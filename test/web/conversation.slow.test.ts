@@ -1,0 +1,174 @@
+import { expect, test } from 'vitest'
+import { call } from '../../src/testing/index.ts'
+import { writeLongSession } from '../long-session.ts'
+import { tool, until } from '../server/server-kit.ts'
+import { inBrowser, openTab } from './browser-kit.ts'
+import { ended, notOffered, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
+
+const answer = [
+  'I look at it.\n\n## Findings\n\n1. One\n2. Two\n\n   with more\n\n',
+  '```ts\nconst a: number = 1\n\nexport function b() {}\n```\n\n',
+  '| a | b |\n|---|---|\n| 1 | 2 |\n\nThe **end** of `it`.',
+].join('')
+
+inBrowser('the conversation', (browser) => {
+  test('WB64 WB63 streaming: finished blocks stay the same elements, and the end is followed only at the end', async () => {
+    const { model, ...served } = await serveLed()
+    await writeSession(served.store, 's', [turn('t0', 'user', text('Before'))])
+    const page = await openSession(browser(), served, 's')
+    await write(page, 'Look at it')
+    model.think('What could it be?')
+    await page.getByRole('button', { name: 'thinking' }).waitFor()
+    for (const piece of answer.match(/.{1,7}/gs)!) model.say(piece)
+    await page.getByRole('feed').getByText('The end of it.').waitFor()
+    // What is finished is marked; the marks stay only on elements that were not drawn again.
+    await page.evaluate(() => {
+      for (const element of document.querySelectorAll('.answer .markdown > *')) element.setAttribute('data-kept', '')
+    })
+    model.say('\n\nOne more paragraph that ')
+    model.say('grows.')
+    await page.getByRole('feed').getByText('One more paragraph that grows.').waitFor()
+    expect(await page.locator('.answer .markdown > [data-kept]').count()).toBeGreaterThanOrEqual(5)
+    expect(await page.locator('.answer .markdown > p:not([data-kept])').count()).toBe(1)
+
+    const list = page.locator('.conversation')
+    const distance = () => list.evaluate((view) => view.scrollHeight - view.clientHeight - view.scrollTop)
+    model.say(`\n\n${'A long paragraph to scroll through. '.repeat(60)}\n\n`.repeat(6))
+    await page.waitForFunction(() => document.querySelector('.conversation')!.scrollHeight > 2000)
+    await expect.poll(distance).toBeLessThan(2)
+
+    // The person scrolls up: the paragraph in sight stays where it is, whatever comes.
+    await list.evaluate((view) => void (view.scrollTop -= 500))
+    await page.getByRole('button', { name: 'Latest' }).waitFor()
+    const sampled = page.evaluate(async () => {
+      const seen = [...document.querySelectorAll('.markdown > p')].find((one) => one.getBoundingClientRect().top > 120)!
+      const top = seen.getBoundingClientRect().top
+      let worst = 0
+      for (let frame = 0; frame < 60; frame++) {
+        await new Promise(requestAnimationFrame)
+        worst = Math.max(worst, Math.abs(seen.getBoundingClientRect().top - top))
+      }
+      return { worst, isThere: seen.isConnected }
+    })
+    for (let i = 0; i < 20; i++) model.say(`More text ${i}.\n\n`)
+    model.end()
+    expect(await sampled).toEqual({ worst: 0, isThere: true })
+    await page.getByRole('button', { name: 'Latest' }).click()
+    await page.getByRole('feed').getByText('More text 19.').waitFor()
+    await expect.poll(distance).toBeLessThan(2)
+    // Thinking is folded, with its duration.
+    await list.evaluate((view) => void (view.scrollTop = 0))
+    const thought = page.getByRole('button', { name: /thought for/ })
+    await thought.click()
+    await page.getByText('What could it be?').waitFor()
+  })
+
+  test('WB62 WB61 the end of a long session is there at once; then all of its rows, and the row in sight stays', async () => {
+    const served = await serveLed()
+    await writeLongSession(served.store, 'long', { turns: 3000, size: 200 })
+    let letThrough = (): void => {}
+    const isAllowed = new Promise<void>((resolve) => void (letThrough = resolve))
+    const page = await openTab(browser(), served.link, { mayReport: notOffered })
+    await page.getByRole('navigation').waitFor()
+    await page.route(/entries\?after=/, async (route) => {
+      await isAllowed
+      await route.continue()
+    })
+    await page.goto(`${served.url}/s/long`)
+    const feed = page.getByRole('feed')
+    await feed.getByText(/^2999 word/).waitFor()
+    await feed.evaluate((view) => void (view.scrollTop -= 300))
+    await page.getByRole('button', { name: 'Latest' }).waitFor()
+    const place = () =>
+      page.evaluate(() => {
+        const seen = [...document.querySelectorAll('.slot')].find((one) => one.getBoundingClientRect().top > 120)!
+        return { key: seen.getAttribute('data-key'), top: seen.getBoundingClientRect().top }
+      })
+    const before = await place()
+    expect(await page.locator('.slot').first().getAttribute('aria-setsize')).toMatch(/^1\d\d$/)
+    letThrough()
+    await expect.poll(() => page.locator('.slot').first().getAttribute('aria-setsize')).toBe('3030')
+    const after = await place()
+    expect(after.key).toBe(before.key)
+    expect(Math.abs(after.top - before.top)).toBeLessThanOrEqual(1)
+    expect(await page.locator('.slot').count()).toBeLessThan(40)
+    // What a summary stands for is faded; the first row is reached from the keyboard.
+    await feed.focus()
+    await page.keyboard.press('Home')
+    await feed.getByText(/^0 word/).waitFor()
+    expect(await page.locator('.row[data-faded=true]').count()).toBeGreaterThan(3)
+  })
+
+  test('WB66 calls: one line each, several reads together, a failed one with its reason; opened, all of it', async () => {
+    const served = await serveLed()
+    const output = Array.from({ length: 3000 }, (_, i) => `line ${i}`).join('\n')
+    const diff = '@@ -1,2 +1,2 @@\n same\n-old word\n+new word\n'
+    await writeSession(served.store, 's', [
+      turn('t0', 'user', text('Go')),
+      turn('t1', 'assistant', call('a', 'read', { path: 'x.ts' }), call('b', 'read', { path: 'y.ts' })),
+      ended('a', 'x'),
+      ended('b', 'y'),
+      turn('t2', 'assistant', call('c', 'shell', { command: 'make' }), call('d', 'edit', { path: 'z.ts' })),
+      ended('c', `${output}\nerror: broken\n`, { isError: true, details: { exitCode: 2 } }),
+      ended('d', 'edited', { details: { diff } }),
+    ])
+    const page = await openSession(browser(), served, 's')
+    await page.getByRole('button', { name: /read x\.ts, y\.ts/ }).waitFor()
+    await page.getByText('error: broken').waitFor()
+    const shell = page.getByRole('button', { name: /failed shell make exit 2/ })
+    await shell.click()
+    // The page had cut it; opened, it is read again by its number.
+    await expect.poll(() => page.locator('.call-details .output').first().textContent()).toContain('line 1500')
+    await page.getByRole('button', { name: /done edit z\.ts/ }).click()
+    await page.locator('.diff-line.added', { hasText: 'new word' }).waitFor()
+    expect(await page.locator('.diff-line.added mark').textContent()).toBe('new')
+    expect(await shell.getAttribute('aria-expanded')).toBe('true')
+  })
+
+  test('WB65 code gets its colours from a worker and is copied as it was written', async () => {
+    const { model, ...served } = await serveLed()
+    const page = await openSession(
+      browser(),
+      served,
+      (await served.send('POST', '/v1/sessions', { id: 's' })).body.id,
+      {
+        permissions: ['clipboard-read', 'clipboard-write'],
+      },
+    )
+    await write(page, 'Show code')
+    model.reply(
+      '```ts\nconst answer = 42 // yes\n```\n\n<img src=x onerror=alert(1)> ![x](https://evil.test/a.png) [l](javascript:alert(1))',
+    )
+    await page.locator('.hl-keyword', { hasText: 'const' }).waitFor()
+    await page.getByRole('button', { name: 'Copy code' }).click()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('const answer = 42 // yes')
+    // Raw HTML is text, a remote image is a link, and only web pages are linked.
+    await page.getByText('<img src=x onerror=alert(1)>').waitFor()
+    expect(await page.locator('.answer img').count()).toBe(0)
+    expect(await page.locator('.answer a').evaluateAll((all) => all.map((a) => a.getAttribute('href')))).toEqual([
+      'https://evil.test/a.png',
+    ])
+    await page.getByRole('button', { name: 'More about this' }).last().click()
+    await page.getByRole('menuitem', { name: 'Copy all of this turn' }).click()
+    await expect
+      .poll(() => page.evaluate(() => navigator.clipboard.readText()))
+      .toMatch(/^User:\nShow code\n\nAssistant:\n```ts/)
+  })
+
+  test('WB68 an approval stands in the conversation, whole, and is gone when the log has the answer', async () => {
+    const { model, ...served } = await serveLed({ tools: { save: tool('save', { gated: true }) } })
+    await served.send('POST', '/v1/sessions', { id: 's' })
+    const page = await openSession(browser(), served, 's')
+    await write(page, 'Save it')
+    model.reply('I save it.', [call('c1', 'save', { path: 'notes.txt', text: 'All of the text' })])
+    const card = page.getByRole('region', { name: /save/ })
+    await card.getByText('All of the text').waitFor()
+    model.reply('Saved.')
+    await card.getByRole('button', { name: 'Allow once' }).click()
+    await page.getByRole('feed').getByText('Saved.').waitFor()
+    await page.getByRole('button', { name: /done save/ }).click()
+    await page.getByText(/allowed by/).waitFor()
+    expect(await card.count()).toBe(0)
+    await until(async () => (await served.store.find('s'))?.status === 'idle')
+  })
+})
