@@ -1,7 +1,6 @@
 import { usePage } from '../frame/page-context.ts'
 import type { RemoteModel } from '../libero.ts'
 import { useModel } from '../model/model.ts'
-import { sessionSettings } from '../model/session-routes.ts'
 import { useAnswer } from '../parts/use-answer.ts'
 
 /** The models and profiles that can be chosen; none where the server does not tell. */
@@ -11,7 +10,7 @@ export function useOffers(): { readonly models: readonly RemoteModel[]; readonly
   // Profiles are told with the settings of a session; those of the latest one are offered.
   const latest = useModel(sessions, (state) => state.sessions?.[0]?.id)
   const { value: settings } = useAnswer(
-    async () => (latest === undefined ? undefined : sessionSettings(client, latest)),
+    async () => (latest === undefined ? undefined : client.sessions.settings(latest)),
     [latest],
   )
   return { models, profiles: settings?.profiles ?? [] }

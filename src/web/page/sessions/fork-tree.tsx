@@ -1,10 +1,10 @@
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
 import { visibleName } from '../libero.ts'
-import { type ForkBranch, forks } from '../model/session-routes.ts'
 import { RelativeTime } from '../parts/relative-time.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAnswer } from '../parts/use-answer.ts'
+import { type ForkBranch, forks } from './forks.ts'
 
 /** The copies of a session as a tree, each below the one it was copied from, with the labels of their logs. */
 export function ForkTree({ id }: { readonly id: string }) {

@@ -2,7 +2,6 @@ import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { tokenRing, visibleName } from '../libero.ts'
 import { useModel } from '../model/model.ts'
-import { sessionContext } from '../model/session-routes.ts'
 import { Shown } from '../parts/shown.tsx'
 import { useAnswer } from '../parts/use-answer.ts'
 import { Ring as TokenRing } from '../session/ring.tsx'
@@ -34,7 +33,7 @@ export function ContextRing() {
 
 function Ring({ id }: { readonly id: string }) {
   const { client } = usePage()
-  const answer = useAnswer(() => sessionContext(client, id), [id])
+  const answer = useAnswer(() => client.sessions.context(id), [id])
   return (
     <Shown answer={answer} what="context of a session">
       {({ counts, total, limit }) => (
