@@ -14,6 +14,7 @@ inBrowser('agents', (browser) => {
     const { url, link } = await servePage({ store, workflowFor: async () => workflow })
     const page = await openTab(browser(), link, { mayReport: /404|501/ })
     const main = page.getByRole('main')
+    await main.getByRole('heading', { name: 'Sessions' }).waitFor()
 
     // Made from a definition, with a first message; told another one.
     await page.goto(`${url}/agents`)
