@@ -96,7 +96,11 @@ async function attempt(git: GitRunner, options: TakeOptions, index: 'kept' | 'ne
     update = ''
   }
   const input = inputOf(meta, update === '' ? [] : names)
-  const written = await git.run(`${lockScript(options)}${update}${commitScript(options)}`, { input, signal })
+  const written = await git.run(
+    `${lockScript(options)}${update}${treeScript}writeTree
+${commitScript(options)}`,
+    { input, signal },
+  )
   failpoint('snapshot.committed')
   const [id = '', tree = ''] = written.trim().split(' ')
   return snapshotOf({ id, tree }, meta, { ...options, folder: scan.folder })
@@ -124,12 +128,9 @@ setup
 ${index === 'new' ? 'lock "$index" "$private"/sharedindex* "$private/tracked" "$private/last"; ours read-tree --empty' : ''}
 t=$private/tmp.${options.token}
 trap 'rm -f "$t".*; unlock' EXIT
-atTop diff-files --line-prefix=/ --relative --name-status -z -- . >"$t.status" &
-others >"$t.others"
-wait $!
-# After the lists were made: what another process has committed meanwhile has these files too.
-id= tree= is=
-[ ! -s "$private/last" ] || read -r id tree is <"$private/last" || :
+others >"$t.others" &
+listing=$!
+atTop diff-files --line-prefix=/ --relative --name-status -z -- . >"$t.status"
 : >"$t.files" >"$t.tracked" >"$t.big" >"$t.closed"
 # Files that the repository has although it ignores them.
 if [ -f "$tracked" ] && ! [ "$private/tracked" -nt "$tracked" ]; then
@@ -168,22 +169,21 @@ fi
 if [ -n "$id" ]; then
   if [ -f "$private/refs/snapshots/${options.owner}/$id" ]; then echo //own; fi
   echo //last
-  if [ "$is" = whole ]; then printf '%s %s\\n%s\\n' "$id" "$tree" '${JSON.stringify(nothingElse)}'; else cat "$private/last"; fi
+  if [ "$is" = whole ]; then printf '%s %s\\n%s\\n' "$id" "$lastTree" '${JSON.stringify(nothingElse)}'; else cat "$private/last"; fi
 fi
 echo "//folder
 $folder"
 `
 
 /**
+ * Known files that changed are put into the index while the folders are still being listed; with new ones they are committed.
  * Names are arguments here, because a shell reads no NUL. If one of them is a folder, large or unreadable, or if they are
- * many, they are looked at by the longer way, as after any failure. Files that are gone get their own list, because
- * `--remove` refuses what is behind a link.
+ * many, or after any failure, the longer way is taken, which does all of it again. Files that are gone get a list of their
+ * own, because `--remove` refuses what is behind a link.
  */
 const commitAtOnceScript = (options: TakeOptions): string => `
-judge() {
-  names=$t.status
-  [ ! -s "$t.others" ] || { names=$t.both; cat "$t.status" "$t.others" >"$names"; }
-  xargs -0 <"$names" sh -c 'set -e
+isSimple() {
+  [ "$(xargs -0 <"$1" sh -c 'set -e
 if [ $# -gt ${Math.min(options.maxFiles, 1000)} ] || [ -e "$0.gone" ]; then echo many; exit; fi
 : >"$0.gone"
 isGone=
@@ -199,15 +199,37 @@ if [ $# -gt 0 ]; then
   large=$(find "$@" -prune -type f -size +${options.maxFileBytes}c)
   [ -z "$large" ] || exit 0
 fi
-echo simple' "$t" 2>/dev/null || :
+echo simple' "$1" 2>/dev/null || :)" = simple ]
 }
-if [ "$is" = whole ] && [ ! -s "$t.tracked" ] && { [ -s "$t.status" ] || [ -s "$t.others" ]; } && [ "$(judge)" = simple ]; then
+readLast() {
+  id= lastTree= is=
+  [ ! -s "$private/last" ] || read -r id lastTree is <"$private/last" || :
+}
+${treeScript}
+updateIndex() {
+  if [ -z "$locked" ]; then
+    lock
+    trap 'unlock "$t".*' EXIT
+    : >"$private/last"
+  fi
+  [ ! -s "$1.gone" ] || atTop update-index --force-remove -z --stdin <"$1.gone"
+  [ ! -s "$1.given" ] || atTop update-index --add --remove --replace -z --stdin <"$1.given"
+  writeTree
+}
+tree=
+readLast
+[ ! -s "$t.tracked" ] || is=
+mayBeWhole=$is
+if [ -n "$mayBeWhole" ] && [ -s "$t.status" ] && isSimple "$t.status"; then updateIndex "$t.status"; fi
+wait $listing
+# What another process has committed before now has the files that the lists do not name.
+readLast
+if [ -s "$t.others" ] && { [ -n "$tree" ] || [ ! -s "$t.status" ]; }; then
+  tree=
+  if [ -n "$mayBeWhole" ] && isSimple "$t.others"; then updateIndex "$t.others"; fi
+fi
+if [ -n "$tree" ]; then
   meta='${JSON.stringify(nothingElse)}'
-  lock
-  trap 'unlock "$t".*' EXIT
-  : >"$private/last"
-  [ ! -s "$t.gone" ] || atTop update-index --force-remove -z --stdin <"$t.gone"
-  [ ! -s "$t.given" ] || atTop update-index --add --remove --replace -z --stdin <"$t.given"
   echo //committed
   ${commitScript(options)}
   echo "//folder
@@ -346,9 +368,14 @@ function namesToUpdate({ remove, update }: Pick<Scan, 'remove' | 'update'>): rea
   return [...remove.map(line('-')), ...update.map(line('+'))]
 }
 
+const treeScript = `
+writeTree() {
+  if [ -z "$prefix" ] || atTop ls-files -- . | grep -q .; then tree=$(atTop write-tree \${prefix:+--prefix="$prefix"})
+  else tree=$(ours mktree </dev/null); fi
+}
+`
+
 const commitScript = ({ now, owner }: TakeOptions): string => `
-if [ -z "$prefix" ] || atTop ls-files -- . | grep -q .; then tree=$(atTop write-tree \${prefix:+--prefix="$prefix"})
-else tree=$(ours mktree </dev/null); fi
 export GIT_AUTHOR_NAME=libero GIT_AUTHOR_EMAIL=libero@localhost GIT_AUTHOR_DATE='@${Math.floor(now / 1000)} +0000'
 export GIT_COMMITTER_NAME=libero GIT_COMMITTER_EMAIL=libero@localhost GIT_COMMITTER_DATE="$GIT_AUTHOR_DATE"
 commit=$(printf '%s\\n' "$meta" | ours commit-tree "$tree")
