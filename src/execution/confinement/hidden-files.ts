@@ -2,9 +2,9 @@ import { type BigIntStats, type Dirent, lstatSync, readdirSync, statSync } from 
 import { basename, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HiddenPath } from '../bubblewrap/args.ts'
-import { hasPlaceholderMark } from '../bubblewrap/placeholders.ts'
 import { isInside } from '../bubblewrap/protected-paths.ts'
 import { realPathOf } from '../files/confined-path.ts'
+import { hasPlaceholderMark } from '../files/placeholder-folders.ts'
 import { type NamePatterns, namePatterns } from './name-patterns.ts'
 import { packageSettings } from './token-files.ts'
 
