@@ -5,10 +5,11 @@ import { createAnnouncer } from './announcer.ts'
 import { createBranch } from './dock/branch.ts'
 import { type Completions, createComposer, type RecalledMessages } from './dock/composer.ts'
 import { createDock, type LiveLines } from './dock/dock.ts'
+import { createForeground } from './foreground.ts'
 import type { Draft } from './input/draft.ts'
 import { imageOfKey } from './input/images.ts'
 import type { Key } from './input/key.ts'
-import { createKeyRouter, type KeyRouter } from './input/key-router.ts'
+import { createKeyRouter } from './input/key-router.ts'
 import type { Keyboard } from './input/keyboard.ts'
 import { createKeyActions } from './key-actions.ts'
 import { createPrompts } from './prompts.ts'
@@ -26,7 +27,6 @@ import type { Theme, ThemeName } from './terminal/theme.ts'
 import { createThemeChoice, type ThemeChoice } from './terminal/theme-choice.ts'
 import { viewerScreen } from './terminal/viewer-screen.ts'
 import { createTranscript } from './transcript.ts'
-import type { ViewerTerminal } from './viewers/viewer.ts'
 
 export interface AppOptions {
   readonly chat: Chat
@@ -69,20 +69,21 @@ export interface App {
   readonly paint: Paint
   /** Plain mode has none to choose from. */
   readonly themes?: ThemeChoice
-  /** The whole screen, for viewers; plain mode has none. */
-  readonly screen?: ViewerTerminal
-  /** A terminal for dialogs: they are drawn in place of the input. */
+  /** Shows viewers on the whole screen; plain mode has none. */
+  readonly view?: Foreground['view']
+  /** Asks in place of the input, when what is open has closed. */
+  readonly dialog: Foreground['dialog']
+  /** Writes lines above the input. */
   readonly terminal: Terminal
-  readonly keyboard: KeyRouter
   print(text: string, kind?: ChatNotice['kind']): void
   setDraft(text: string): void
-  /** Leaves the screen to a viewer while `use` runs. The signal aborts when the app ends. */
-  away<T>(use: (signal: AbortSignal) => Promise<T>): Promise<T>
   /** Lets the person change a text in their editor; `undefined` if they left it unchanged. */
   editText(text: string): Promise<string | undefined>
   copy(text: string): Promise<string>
   quit(): void
 }
+
+type Foreground = ReturnType<typeof createForeground>
 
 /** Shows a chat at a terminal until the person leaves. */
 export async function runApp(options: AppOptions): Promise<void> {
@@ -109,8 +110,6 @@ export async function runApp(options: AppOptions): Promise<void> {
   })
   let dialog: LiveLines | undefined
   let hint: string | undefined
-  const leaving = new AbortController()
-  let isAway = false
   const screen = viewerScreen(output, paint)
   const announcer = createAnnouncer(output, { env, notify: options.notify })
 
@@ -123,11 +122,11 @@ export async function runApp(options: AppOptions): Promise<void> {
   })
   const draw = (): void => {
     transcript.update(chat.state.view)
-    if (isAway) return
+    if (foreground.isAway) return
     const { lines, caret } = dock.draw({ columns: columns(), most: surface.most, dialog })
     surface.frame(lines, caret)
   }
-  const isAnimated = (): boolean => !isAway && !dialog && ['running', 'stopping'].includes(chat.state.phase)
+  const isAnimated = (): boolean => !foreground.isAway && !dialog && ['running', 'stopping'].includes(chat.state.phase)
   const frames = createFrames({ draw, isAnimated, clock })
 
   const terminal = linesTerminal({
@@ -141,13 +140,22 @@ export async function runApp(options: AppOptions): Promise<void> {
       draw()
     },
   })
+  const foreground = createForeground({
+    ...{ surface, terminal, keyboard, clock, draw },
+    viewer: {
+      terminal: screen,
+      note: () => (chat.state.prompts.length > 0 ? 'A question waits for you: q closes this' : undefined),
+      onChange: chat.subscribe,
+    },
+  })
+  const { inTurn, outside } = foreground
+  const editor = options.editText && ((text: string) => outside(() => options.editText!(text)))
   const app: App = {
-    ...{ chat, cwd, paint, themes: choice, terminal, screen, keyboard },
+    ...{ chat, cwd, paint, themes: choice, terminal, view: foreground.view, dialog: foreground.dialog },
     copy: (text) => copyText(text, { output, env }),
     async editText(text) {
-      const { editText } = options
-      if (!editText) throw new Error('There is no editor here')
-      return outside(() => editText(text))
+      if (!editor) throw new Error('There is no editor here')
+      return inTurn(() => editor(text))
     },
     print(text, kind) {
       transcript.update(chat.state.view)
@@ -159,22 +167,7 @@ export async function runApp(options: AppOptions): Promise<void> {
       composer.set(text)
       frames.changed()
     },
-    away,
     quit: leave,
-  }
-
-  /** The terminal as it was before, for another program. */
-  async function away<T>(use: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { signal } = leaving
-    isAway = true
-    if (!signal.aborted) surface.clear()
-    try {
-      return await use(signal)
-    } finally {
-      isAway = signal.aborted
-      surface.invalidate()
-      draw()
-    }
   }
 
   function send(delivery: 'steer' | 'queue'): void {
@@ -199,10 +192,21 @@ export async function runApp(options: AppOptions): Promise<void> {
   }
   const fail = (error: unknown): void => app.print(messageOf(error), 'failure')
 
+  /** A key that opens something counts once: the code of viewers is loaded, and they read, before they take the keyboard. */
+  let isOpening = false
+  function openOnce(open: () => Promise<void>): void {
+    if (isOpening) return
+    isOpening = true
+    open()
+      .catch(fail)
+      .finally(() => {
+        isOpening = false
+      })
+  }
   const press = createKeyActions({
     ...{ chat, composer, now, send },
-    command: (line) => void options.submit({ text: line }, app, 'steer').catch(fail),
-    open: (view) => void options.openView(view, app).catch(fail),
+    command: (line) => openOnce(() => options.submit({ text: line }, app, 'steer')),
+    open: (view) => openOnce(() => options.openView(view, app)),
     keep: (text) => history.add(text, 'draft'),
     editExternally() {
       app
@@ -220,16 +224,6 @@ export async function runApp(options: AppOptions): Promise<void> {
       hint = text
     },
   })
-  /** As `away`, with the keyboard given back too. */
-  const outside = <T>(use: () => Promise<T>): Promise<T> =>
-    away(async (signal) => {
-      const again = keyboard.release()
-      try {
-        return await use()
-      } finally {
-        if (!signal.aborted) again()
-      }
-    })
   function attach(key: Key): boolean {
     const image = imageOfKey(key, cwd)
     if (!image) return false
@@ -256,7 +250,7 @@ export async function runApp(options: AppOptions): Promise<void> {
 
   const isSuspend = (key: Key): boolean => key.type === 'ctrl' && key.key === 'z' && options.suspend !== undefined
   const prompts = createPrompts(chat, {
-    ...{ terminal, clock },
+    ...{ terminal, clock, inTurn },
     // A dialog can be suspended as the input can.
     keyboard: {
       close: keyboard.close,
@@ -266,7 +260,7 @@ export async function runApp(options: AppOptions): Promise<void> {
     onInterrupt: () => chat.stop(),
     isTyping: () => !composer.isEmpty,
     onAsk: () => announcer.tell('Libero asks you something'),
-    ...(options.editText && { editText: (text: string) => app.editText(text) }),
+    ...(editor && { editText: editor }),
   })
 
   let seen = { notices: -1, phase: '', sessionId: chat.state.sessionId, jobs: 0 }
@@ -305,9 +299,7 @@ export async function runApp(options: AppOptions): Promise<void> {
     frames.stop()
     stopReading()
     output.off('resize', onResize)
-    leaving.abort()
-    await new Promise((resolve) => setImmediate(resolve)) // a viewer leaves its screen
-    isAway = true // what comes later draws nothing
+    await foreground.end()
     transcript.settle()
     screen.close()
     surface.clear()

@@ -12,19 +12,19 @@ export interface Views {
 }
 
 export function createViews(app: App): Views {
-  const { screen } = app
-  return screen ? screenViews({ ...app, screen }) : plainViews(app)
+  const { view } = app
+  return view ? screenViews({ ...app, view }) : plainViews(app)
 }
 
 /** An app that can leave its screen to viewers. */
-export type ScreenApp = App & Required<Pick<App, 'screen'>>
+export type ScreenApp = App & Required<Pick<App, 'view'>>
 
 function screenViews(app: ScreenApp): Views {
-  const { chat, paint, keyboard } = app
+  const { chat, paint } = app
 
   async function show<T>(view: View<T>): Promise<T | undefined> {
     const { runViewer } = await import('./viewers/viewer.ts')
-    return app.away((signal) => runViewer(view, { terminal: app.screen, keyboard, signal }))
+    return app.view((viewer) => runViewer(view, viewer))
   }
 
   /** A sub-agent as it works. It stays as it was seen last when a new run forgets it. */

@@ -44,7 +44,7 @@ async function play(steps: readonly Step[], columns: number, rows: number): Prom
       if (surface.isOver) break
       await act({ app, model, work, surface })
       await app.pass()
-      if (surface.isOver || app.screen.isSlow || app.screen.emulator.buffer.active.type === 'alternate') continue
+      if (surface.isOver || app.screen.isSlow || app.screen.isAlternate) continue
       surface.expectLiveLines()
       if (at % 20 === 0) surface.expectCommittedLines()
     }

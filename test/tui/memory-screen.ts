@@ -8,6 +8,8 @@ export interface MemoryScreen {
   /** Everything that was written, one string for each write. */
   readonly writes: string[]
   readonly emulator: InstanceType<typeof xterm.Terminal>
+  /** Whether a viewer has the screen. */
+  readonly isAlternate: boolean
   /** While true the terminal takes nothing: what is written waits. */
   isSlow: boolean
   resize(columns: number, rows: number): void
@@ -50,6 +52,9 @@ export function memoryScreen(columns = 80, rows = 24): MemoryScreen {
     output,
     writes,
     emulator,
+    get isAlternate() {
+      return emulator.buffer.active.type === 'alternate'
+    },
     get isSlow() {
       return isSlow
     },
