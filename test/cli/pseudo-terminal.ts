@@ -121,7 +121,7 @@ function isLike(text: string, wanted: string | RegExp | ((screen: string) => boo
 export function foreignIn(raw: string): string[] {
   // biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are what this is about
   const ours =
-    /\x1b\[(?:\?(?:2026|2004|1004|25|7)[hl]|[JK]|\d+[AB]|\d*G|[\d;]*m|>1u|<u|>4(?:;2)?m|2[23];2t)|\x1b\](?:9;4;\d|2;libero · [^\x07\x1b]*)\x07|\x1b\]8;(?:id=\w+;(?:https?|mailto|file):[\x21-\x7e]*|;)\x1b\\|\x1b\]133;[AC]\x1b\\|\r+\n|\r(?=\x1b\[)/g
+    /\x1b\[(?:\?(?:2026|2004|1004|25|7)[hl]|[JK]|\d+[AB]|\d*G|[\d;]*m|>1u|<u|>4(?:;2)?m|2[23];2t)|\x1b\](?:9;4;\d|2;libero · [^\x07\x1b]*)\x07|\x1b\]8;(?:id=\w+;(?:https?|mailto|file):[\x21-\x7e]*|;)\x1b\\|\x1b\]133;[AC]\x1b\\|\x1b[78]|\r+\n|\r(?=\x1b\[)/g
   return raw.replace(ours, '').match(/[\x00-\x1f\x7f-\x9f].{0,10}/gs) ?? []
   // biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
 }
