@@ -61,6 +61,7 @@ export const keyGroups: readonly KeyGroup[] = [
       { keys: 'y', does: 'yes, once' },
       { keys: 's', does: 'yes, in this session' },
       { keys: 'p', does: 'yes, always in this project' },
+      { keys: 'c', does: 'change what is always allowed, or the plan' },
       { keys: 'o', does: 'yes, once, outside the sandbox' },
       { keys: 'e', does: 'decide on each call or edit' },
       { keys: 'x', does: 'yes, once, all except those you mark' },
