@@ -5,10 +5,12 @@ import { createAnnouncer } from './announcer.ts'
 import { createBranch } from './dock/branch.ts'
 import { type Completions, createComposer, type RecalledMessages } from './dock/composer.ts'
 import { createDock, type LiveLines } from './dock/dock.ts'
+import type { StatusPart } from './dock/status-line.ts'
 import { createForeground } from './foreground.ts'
 import type { Draft } from './input/draft.ts'
 import { imageOfKey } from './input/images.ts'
 import type { Key } from './input/key.ts'
+import { createKeyMap, type KeyBindings } from './input/key-bindings.ts'
 import { createKeyRouter } from './input/key-router.ts'
 import type { Keyboard } from './input/keyboard.ts'
 import { createKeyActions } from './key-actions.ts'
@@ -51,6 +53,10 @@ export interface AppOptions {
   /** The colours to begin with. Default: those of the terminal. */
   readonly theme?: Theme | ThemeName
   readonly showThinking?: boolean
+  /** Keys of the input line; see `keyActions`. */
+  readonly keys?: KeyBindings
+  /** The parts of the status line, in their order. The mode is always there. */
+  readonly statusLine?: readonly StatusPart[]
   /** Whether to notify while the terminal has no focus. Default true. */
   readonly notify?: boolean
   /** Ends the app. */
@@ -69,6 +75,8 @@ export interface App {
   readonly paint: Paint
   /** Plain mode has none to choose from. */
   readonly themes?: ThemeChoice
+  /** The keys that the person chose; plain mode has none. */
+  readonly keys?: KeyBindings
   /** Shows viewers on the whole screen; plain mode has none. */
   readonly view?: Foreground['view']
   /** Asks in place of the input, when what is open has closed. */
@@ -117,6 +125,7 @@ export async function runApp(options: AppOptions): Promise<void> {
   const dock = createDock({
     ...{ chat, transcript, composer, paint, cwd, userHome, now },
     isStill: isSet(env.LIBERO_REDUCED_MOTION),
+    parts: options.statusLine,
     hint: () => hint ?? usualHint(chat),
     branch: () => branch.name,
   })
@@ -151,7 +160,16 @@ export async function runApp(options: AppOptions): Promise<void> {
   const { inTurn, outside } = foreground
   const editor = options.editText && ((text: string) => outside(() => options.editText!(text)))
   const app: App = {
-    ...{ chat, cwd, paint, themes: choice, terminal, view: foreground.view, dialog: foreground.dialog },
+    ...{
+      chat,
+      cwd,
+      paint,
+      themes: choice,
+      keys: options.keys ?? {},
+      terminal,
+      view: foreground.view,
+      dialog: foreground.dialog,
+    },
     copy: (text) => copyText(text, { output, env }),
     async editText(text) {
       if (!editor) throw new Error('There is no editor here')
@@ -236,7 +254,14 @@ export async function runApp(options: AppOptions): Promise<void> {
       .finally(draw)
     return true
   }
-  const onKey = (key: Key): void => {
+  const meaningOf = createKeyMap(options.keys ?? {})
+  const onKey = (pressed: Key): void => {
+    const key = meaningOf(pressed)
+    if (!key) return
+    if ('command' in key) {
+      openOnce(() => options.submit({ text: key.command }, app, 'steer'))
+      return
+    }
     if (key.type === 'focus') {
       announcer.isFocused = key.isFocused
       if (key.isFocused) chat.lookElsewhere()

@@ -66,7 +66,7 @@ function screenViews(app: ScreenApp): Views {
       if (view === 'transcript') return transcript(at === undefined ? undefined : rowAt(chat.state.view, at))
       if (view === 'call') return call(lastCall(chat.state.view))
       if (view === 'agent') return agent(at ?? 1)
-      if (view === 'keys') return void (await show((await import('./viewers/page.ts')).keysView(paint)))
+      if (view === 'keys') return void (await show((await import('./viewers/page.ts')).keysView(paint, app.keys)))
       const { openInspector, openSessions, openWaiting } = await import('./open-lists.ts')
       if (view === 'sessions') return openSessions(app)
       return view === 'inspector' ? openInspector(app, at) : openWaiting(app)

@@ -6,7 +6,7 @@ import type { createTranscript } from '../transcript.ts'
 import { createActivity } from './activity.ts'
 import type { Composer } from './composer.ts'
 import { notesLine } from './notes-line.ts'
-import { statusLine } from './status-line.ts'
+import { type StatusPart, statusLine } from './status-line.ts'
 
 interface DockOptions {
   readonly chat: Chat
@@ -18,6 +18,7 @@ interface DockOptions {
   readonly branch: () => string | undefined
   readonly now: () => number
   readonly isStill: boolean
+  readonly parts: readonly StatusPart[] | undefined
   /** What the keys do at the moment. */
   readonly hint: () => string
 }
@@ -37,7 +38,10 @@ export function createDock(options: DockOptions) {
   const activity = createActivity({ paint, cwd, now, calls: transcript.calls, isStill })
 
   function bottom(columns: number, most: number): LiveLines {
-    const status = most >= 2 ? [statusLine(chat.state, { paint, columns, home, branch: options.branch() })] : []
+    const status =
+      most >= 2
+        ? [statusLine(chat.state, { paint, columns, home, branch: options.branch(), parts: options.parts })]
+        : []
     const hints = most >= 6 && columns >= 40 ? [paint.dim(cutToWidth(`   ${hint()}`, columns - 1))] : []
     const notes = most >= 4 ? notesLine(chat.state, { paint, columns }) : []
     const input = composer.draw(columns, most - status.length - hints.length - notes.length)
