@@ -19,6 +19,7 @@ import { pluralize } from './rows/format.ts'
 import { copyText } from './terminal/copy-text.ts'
 import { createFrames } from './terminal/frames.ts'
 import { linesTerminal } from './terminal/lines-terminal.ts'
+import { askWidth, setAmbiguousWide, wideColumn } from './terminal/marks.ts'
 import type { Output, TerminalStreams } from './terminal/output.ts'
 import { createPaint, hasColours, type Paint } from './terminal/paint.ts'
 import { createSurface, reflowOf, type Surface } from './terminal/surface.ts'
@@ -126,7 +127,7 @@ export async function runApp(options: AppOptions): Promise<void> {
     ...{ chat, transcript, composer, paint, cwd, userHome, now },
     isStill: isSet(env.LIBERO_REDUCED_MOTION),
     parts: options.statusLine,
-    hint: () => hint ?? usualHint(chat),
+    hint: () => hint,
     branch: () => branch.name,
   })
   const draw = (): void => {
@@ -262,6 +263,13 @@ export async function runApp(options: AppOptions): Promise<void> {
       openOnce(() => options.submit({ text: key.command }, app, 'steer'))
       return
     }
+    if (key.type === 'report') {
+      if (key.column !== wideColumn) return
+      setAmbiguousWide(true)
+      surface.invalidate()
+      draw()
+      return
+    }
     if (key.type === 'focus') {
       announcer.isFocused = key.isFocused
       if (key.isFocused) chat.lookElsewhere()
@@ -310,6 +318,7 @@ export async function runApp(options: AppOptions): Promise<void> {
   if (options.welcome) transcript.lines(options.welcome.map((line) => cutToWidth(line, columns() - 1)))
   output.on('resize', onResize)
   const stopReading = keyboard.read(onKey)
+  output.write(askWidth)
   options.signal?.addEventListener('abort', () => leave(), { once: true })
   if (options.signal?.aborted) leave()
   const unsubscribe = chat.subscribe(onState)
@@ -338,10 +347,3 @@ export async function runApp(options: AppOptions): Promise<void> {
 const isExitWord = /^\s*[/:]?(?:exit|quit|q)\s*$/
 
 const isSet = (value: string | undefined): boolean => value !== undefined && value !== '' && value !== '0'
-
-function usualHint({ state }: Chat): string {
-  if (state.phase === 'running') return 'enter steers · alt+enter queues · esc stops · ? keys'
-  if (state.phase === 'stopping') return 'stopping'
-  if (state.isResumable) return 'enter continues what was interrupted · / commands · ? keys'
-  return 'enter sends · / commands · @ files · ! shell · ? keys'
-}

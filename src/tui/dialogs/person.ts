@@ -4,6 +4,7 @@ import type { InteractionKind, InteractionResponse } from '../../core/interactio
 import type { Keyboard } from '../input/keyboard.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
 import type { Screen } from '../one-shot/screen.ts'
+import { own } from '../terminal/marks.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { approve } from './approve.ts'
 import { DialogClosed, type DialogContext } from './dialog.ts'
@@ -40,7 +41,9 @@ export function createPerson(options: PersonOptions): Interactor {
     } catch (error) {
       if (!(error instanceof DialogClosed)) throw error
       const isLate = clock.now() >= expiresAt
-      terminal.line(terminal.paint.yellow(`– ${error.why === 'over' && isLate ? closings.late : closings[error.why]}`))
+      terminal.line(
+        terminal.paint.yellow(`${own('–')} ${error.why === 'over' && isLate ? closings.late : closings[error.why]}`),
+      )
       if (error.why === 'interrupted') onInterrupt()
       throw error
     } finally {

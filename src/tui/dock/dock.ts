@@ -1,4 +1,5 @@
 import type { Chat } from '../../chat/chat.ts'
+import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import type { Caret } from '../terminal/surface.ts'
 import { cutToWidth } from '../terminal/text-width.ts'
@@ -19,8 +20,8 @@ interface DockOptions {
   readonly now: () => number
   readonly isStill: boolean
   readonly parts: readonly StatusPart[] | undefined
-  /** What the keys do at the moment. */
-  readonly hint: () => string
+  /** What the last key leads to, in place of what keys usually do. */
+  readonly hint: () => string | undefined
 }
 
 /** Lines with the place of the cursor. */
@@ -42,7 +43,8 @@ export function createDock(options: DockOptions) {
       most >= 2
         ? [statusLine(chat.state, { paint, columns, home, branch: options.branch(), parts: options.parts })]
         : []
-    const hints = most >= 6 && columns >= 40 ? [paint.dim(cutToWidth(`   ${hint()}`, columns - 1))] : []
+    const hints =
+      most >= 6 && columns >= 40 ? [paint.dim(cutToWidth(own(`   ${hint() ?? usualHint(chat)}`), columns - 1))] : []
     const notes = most >= 4 ? notesLine(chat.state, { paint, columns }) : []
     const input = composer.draw(columns, most - status.length - hints.length - notes.length)
     return {
@@ -66,4 +68,12 @@ export function createDock(options: DockOptions) {
       return { lines, ...(own.caret && { caret: { ...own.caret, row: own.caret.row + before } }) }
     },
   }
+}
+
+/** What the keys do at the moment. */
+function usualHint({ state }: Chat): string {
+  if (state.phase === 'running') return 'enter steers · alt+enter queues · esc stops · ? keys'
+  if (state.phase === 'stopping') return 'stopping'
+  if (state.isResumable) return 'enter continues what was interrupted · / commands · ? keys'
+  return 'enter sends · / commands · @ files · ! shell · ? keys'
 }

@@ -1,6 +1,7 @@
 import type { ChatState } from '../../chat/chat.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { formatCost } from '../rows/format.ts'
+import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { cutToWidth, textWidth } from '../terminal/text-width.ts'
 
@@ -81,7 +82,7 @@ function fitting(parts: readonly Part[], room: number, paint: Paint): string {
     shown.push(style(cutToWidth(text, left - separator)))
     left -= wide
   }
-  return ` ${shown.join(paint.dim(' · '))}`
+  return ` ${shown.join(paint.dim(own(' · ')))}`
 }
 
 const leastCut = 20

@@ -4,6 +4,7 @@ import type { CallOutcome } from '../../core/log.ts'
 import type { ToolOutput } from '../../core/turn.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { CallResultView } from '../../view/rows.ts'
+import { own } from '../terminal/marks.ts'
 import { diffCounts } from './diff-lines.ts'
 import { pluralize } from './format.ts'
 
@@ -23,13 +24,15 @@ export function callOutcome({ output, outcome, isError, details, diff, edits }: 
   if (!isGood) {
     const isCommand = code !== undefined
     const lines = isCommand ? lineCount(text) : undefined
-    const summary = [outcomeLabels[outcome] ?? code ?? 'failed', ...(lines === undefined ? [] : [lines])].join(' · ')
+    const summary = [outcomeLabels[outcome] ?? code ?? 'failed', ...(lines === undefined ? [] : [lines])].join(
+      own(' · '),
+    )
     // Who stopped it knows why; the text is for the model.
     return { isGood, summary, problem: outcome === 'aborted' ? [] : problemOf(text, { isCommand }) }
   }
   if (diff !== undefined) {
     const { added, removed } = diffCounts(diff)
-    const summary = [...(edits ? [editCounts(edits)] : []), `+${added} −${removed}`].join(' · ')
+    const summary = [...(edits ? [editCounts(edits)] : []), `+${added} −${removed}`].join(own(' · '))
     return { isGood, summary, problem: [], diff }
   }
   return { isGood, summary: code ?? size(output, text, facts), problem: [] }
