@@ -30,7 +30,7 @@ export function memoryScreen(columns = 80, rows = 24): MemoryScreen {
     logLevel: 'off',
   })
   const writes: string[] = []
-  let [isSlow, isVisible] = [false, true]
+  let isSlow = false
   let held: (() => void) | undefined
   const stream = new Writable({
     decodeStrings: false,
@@ -38,7 +38,6 @@ export function memoryScreen(columns = 80, rows = 24): MemoryScreen {
     write(chunk: string, _, done) {
       writes.push(chunk)
       writeNow(emulator, chunk)
-      if (chunk.includes('\x1b[?25')) isVisible = chunk.lastIndexOf('\x1b[?25h') > chunk.lastIndexOf('\x1b[?25l')
       if (isSlow) held = done
       else done()
     },
@@ -88,13 +87,24 @@ export function memoryScreen(columns = 80, rows = 24): MemoryScreen {
     },
     cursor() {
       const { active } = emulator.buffer
-      return { row: active.baseY + active.cursorY, column: active.cursorX, isVisible }
+      return {
+        row: active.baseY + active.cursorY,
+        column: active.cursorX,
+        isVisible: !coreOf(emulator).coreService.isCursorHidden,
+      }
     },
   }
 }
 
 /** The emulator takes text later, by a timer; a frame must be on the screen before the next one. */
 function writeNow(emulator: MemoryScreen['emulator'], text: string): void {
-  const core: { writeSync(text: string): void } = Reflect.get(emulator, '_core')
-  core.writeSync(text)
+  coreOf(emulator).writeSync(text)
+}
+
+/** What the emulator does not tell by itself. */
+function coreOf(emulator: MemoryScreen['emulator']): {
+  writeSync(text: string): void
+  readonly coreService: { readonly isCursorHidden: boolean }
+} {
+  return Reflect.get(emulator, '_core')
 }
