@@ -94,6 +94,8 @@ export type EntryBody =
       readonly where?: 'outside'
       /** The decision about each edit of the call, if some were denied. */
       readonly edits?: readonly EditDecision[]
+      /** The rule that the person keeps for the project, instead of what the choice covers. */
+      readonly rule?: string
       readonly mac?: string
       /** The message that came with the answer. */
       readonly note?: readonly SessionContentBlock[]
@@ -172,6 +174,7 @@ export interface CallAnswer {
   readonly scope?: ApprovalScope
   readonly where?: 'outside'
   readonly edits?: readonly EditDecision[]
+  readonly rule?: string
   readonly mac?: string
 }
 

@@ -108,6 +108,7 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
       scope: oneOf<ApprovalScope>({ once: true, session: true, project: true }),
       where: only('outside'),
       edits: listOf(ref('edit')),
+      rule: text,
       mac: text,
       note: blocks,
       clientKey: text,
