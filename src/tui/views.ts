@@ -57,7 +57,7 @@ function screenViews(app: ScreenApp): Views {
     const diff = row?.result?.diff
     if (!row || diff === undefined) return transcript(row?.id)
     const { pageView } = await import('./viewers/page.ts')
-    const { callTitle } = await import('./rows/describe-call.ts')
+    const { callTitle } = await import('../chat/call-title.ts')
     await show(pageView({ title: `${row.name} ${callTitle(row.input, app.cwd)}`, text: diff, syntax: 'diff' }, paint))
   }
 

@@ -1,6 +1,6 @@
+import { callTitle } from '../../chat/call-title.ts'
 import { fullyVisible, visibleName, visibleText } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
-import { callTitle } from '../../tui/rows/describe-call.ts'
 import { formatDate } from '../../tui/rows/format.ts'
 import type { Paint } from '../../tui/terminal/paint.ts'
 import { cutToWidth } from '../../tui/terminal/text-width.ts'

@@ -1,8 +1,8 @@
+import { callTitle } from '../../chat/call-title.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { CallRow } from '../../view/rows.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { cutToWidth, textWidth } from '../terminal/text-width.ts'
-import { callTitle } from './describe-call.ts'
 import { formatDuration } from './format.ts'
 
 export interface CallLineStyle {

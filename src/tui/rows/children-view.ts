@@ -1,7 +1,7 @@
+import { callTitle } from '../../chat/call-title.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { ChildView } from '../../view/session-view.ts'
 import type { Paint } from '../terminal/paint.ts'
-import { callTitle } from './describe-call.ts'
 import { textTail } from './phase-view.ts'
 
 /** A live line for each sub-agent at work, with what it does. */

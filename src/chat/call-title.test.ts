@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { callTitle } from './describe-call.ts'
+import { callTitle } from './call-title.ts'
 
 test.each([
   [{ command: 'npm test' }, 'npm test'],
