@@ -40,7 +40,7 @@ function ask(prompt: ChatPrompt, context: AskContext): Promise<Answer> {
       return askYesOrNo(prompt, context)
     case 'Ask':
     case 'Select':
-      return context.capabilities.elicitation?.form ? askQuestion(prompt, context) : askByOptions(prompt, context)
+      return context.capabilities.elicitation?.form ? askQuestion(prompt, context) : refused(noText)
     case 'Auth.DeviceCode':
       return context.capabilities.elicitation?.url ? openAddress(prompt, context) : refused(noAddress)
     default:
@@ -94,26 +94,6 @@ async function askYesOrNo(prompt: ChatPrompt, context: AskContext): Promise<Answ
   })
   if (chosen === 'cancelled') return chosen
   return chosen === 'yes' ? { status: 'accepted', value: true } : { status: 'rejected', reason: '' }
-}
-
-/** For a client without forms: one option of a list can be chosen like a permission. */
-async function askByOptions(prompt: ChatPrompt, context: AskContext): Promise<Answer> {
-  const { options, prompt: question, multiSelect, questionId } = prompt.payload
-  const labels = (Array.isArray(options) ? options : []).map((one) => String(one?.label ?? one))
-  if (labels.length === 0 || multiSelect === true) return refused(noText)
-  const choices = labels.map((label, i): PermissionOption => {
-    return { optionId: String(i), name: oneLine(visibleText(label), 200), kind: 'allow_once' }
-  })
-  const none: PermissionOption = { optionId: 'none', name: 'None of these', kind: 'reject_once' }
-  const chosen = await request(prompt, context, [...choices, none], {
-    toolCallId: typeof questionId === 'string' ? questionId : prompt.correlationId,
-    title: oneLine(visibleText(String(question)), 200),
-    kind: 'other',
-    content: [textContent(visibleText(String(question)))],
-  })
-  if (chosen === 'cancelled') return chosen
-  const label = labels[Number(chosen)]
-  return label === undefined ? refused('declined') : { status: 'accepted', value: label }
 }
 
 /** Asks for a permission; resolves with the option that the person chose. */

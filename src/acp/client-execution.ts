@@ -24,11 +24,11 @@ export function clientExecution(base: ExecutionContext, services: ClientServices
   const exec: ExecutionContext['exec'] = async (handle, command, options = {}) => {
     if (!create || !isForTerminal(options)) return base.exec(handle, command, options)
     const { cwd = '.', env, signal } = options
-    if ((await base.stat?.(handle, cwd))?.kind === 'file') throw new Error(`${cwd} is a file; run it in a folder`)
     const stop = new AbortController()
     const own = running.get(handle.id) ?? new Set()
     running.set(handle.id, own.add(stop))
     try {
+      if ((await base.stat?.(handle, cwd))?.kind === 'file') throw new Error(`${cwd} is a file; run it in a folder`)
       return await runInTerminal(
         handle,
         command,

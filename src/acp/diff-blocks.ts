@@ -41,7 +41,7 @@ interface Hunk {
 const header = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/
 
 function take(hunk: Hunk, line: string): void {
-  const sign = line[0] ?? ' '
+  const sign = line[0]
   const isBefore = sign === '-' || sign === ' '
   const isAfter = sign === '+' || sign === ' '
   if (!isBefore && !isAfter) return // a note that lines were cut

@@ -38,7 +38,7 @@ export const drivers: Record<AgentCommand, Driver> = {
         for (const { id: asked, method } of said()) {
           if (method !== 'session/request_permission' || answered.has(asked)) continue
           answered.add(asked)
-          send({ id: asked, result: { outcome: { outcome: 'selected', optionId: 'deny' } } })
+          send({ id: asked, result: { outcome: { outcome: 'cancelled' } } })
         }
         const answer = said().find((message) => message.id === id && message.method === undefined)
         expect(answer).toBeDefined()

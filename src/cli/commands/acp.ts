@@ -34,7 +34,7 @@ export const command = defineCommand({
     { line: 'libero acp login', says: 'What an editor runs in a terminal when no model is set up' },
   ],
   async run({ values, words }, io) {
-    if (words.length > 0) return logIn(words, io)
+    if (words.length > 0) return logIn(words, values, io)
     check(values)
     // Before anything else is loaded: its output must not mix with the messages.
     const { reserveStdout } = await import('../rpc/reserve-stdout.ts')
@@ -49,10 +49,11 @@ export const command = defineCommand({
   },
 })
 
-async function logIn([word, ...more]: readonly string[], io: Io): Promise<number> {
+/** The editor adds the word to the command that it is set up with, so that its flags stand before it. */
+async function logIn([word, ...more]: readonly string[], { provider }: AcpValues, io: Io): Promise<number> {
   if (word !== 'login' || more.length > 1)
     throw new UsageError(`acp takes no task; the editor sends it. The only argument is login, got "${word}"`)
-  return (await import('../login/log-in.ts')).logIn(more[0], {}, io)
+  return (await import('../login/log-in.ts')).logIn(more[0] ?? provider, {}, io)
 }
 
 /** Rejects flags that cannot be combined, before anything starts. */
