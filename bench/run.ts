@@ -10,6 +10,7 @@ import { events } from './events.ts'
 import { loop } from './loop.ts'
 import { mcp } from './mcp.ts'
 import type { Result } from './measure.ts'
+import { otel } from './otel.ts'
 import { postgres } from './postgres.ts'
 import { redaction } from './redaction.ts'
 import { sandbox } from './sandbox.ts'
@@ -45,6 +46,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   edits: { goals: Object.keys(editsGoals).length, run: edits },
   sandbox: { goals: 5, run: sandbox },
   browser: { goals: 4, run: browser },
+  otel: { goals: 2, run: otel },
 }
 
 console.log(

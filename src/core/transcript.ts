@@ -324,10 +324,16 @@ export class Transcript {
 }
 
 function runRecordOf(
-  { runId: id, model, at, agent, parent, meta }: EntryOf<'run_started'>,
+  { runId: id, model, at, agent, parent, meta, processId, trace }: EntryOf<'run_started'>,
   firstTurn: number,
 ): RunRecord {
-  const labels = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
+  const labels = {
+    ...(agent !== undefined && { agent }),
+    ...(parent && { parent }),
+    ...(meta && { meta }),
+    ...(processId !== undefined && { processId }),
+    ...(trace !== undefined && { trace }),
+  }
   return { id, model, startedAt: at, firstTurn, ...labels }
 }
 

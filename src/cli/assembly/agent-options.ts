@@ -75,6 +75,7 @@ export async function agentOptions(assembly: Assembly, own: CommandOptions): Pro
       ...servers?.options,
       hooks: { 'hook:error': ({ hook, error }) => reportFailure(assembly, hook, error) },
       extensions: [
+        ...assembly.extensions,
         ...(snapshots ? [snapshots.extension] : []),
         ...(own.extensions ?? []),
         ...(own.withoutFiles ? [] : await toolsInFiles(assembly, authority)),

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { AuthorityOptions } from '../../authority/authority.ts'
 import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import type { ExecutionContext } from '../../core/execution.ts'
+import type { Extension } from '../../core/run.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
 import { createProcessContext } from '../../execution/process.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
@@ -20,6 +21,7 @@ import { checkRuleNames } from './check-rule-names.ts'
 import { type PresetName, presetName } from './preset.ts'
 import { sandboxPathsOf } from './sandbox-paths.ts'
 import { type SandboxStatus, sandboxStatus } from './sandbox-status.ts'
+import { telemetryExtensions } from './telemetry.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
 /** The flags that configure an agent. Each command has some of them; settings complete the rest. */
@@ -71,6 +73,8 @@ export interface Assembly {
   readonly thinking: ThinkingLevel | undefined
   readonly skills: SkillsConfig | undefined
   readonly servers: OpenedServers | undefined
+  /** Of every agent: what the environment and the settings add to it. */
+  readonly extensions: readonly Extension[]
   readonly sandbox: SandboxStatus
   /** Messages for a person at the start. */
   readonly notices: readonly string[]
@@ -106,6 +110,7 @@ export async function assemble(flags: AgentFlags, options: AssemblyOptions): Pro
       thinking: flags.thinking ?? config.thinking,
       skills: options.skills === 'none' ? undefined : skillsOption(workspace, io, flags.skill),
       servers: options.isIdle ? undefined : await openServersIfAny(named, { workspace, io, view, ...only }),
+      extensions: options.isIdle ? [] : await telemetryExtensions(io),
       close: options.isIdle ? async () => {} : offerEvents(io),
       sandbox,
       notices: options.isIdle ? [] : [...unmatched, ...(sandbox.notice === undefined ? [] : [sandbox.notice])],
