@@ -1,5 +1,6 @@
 import { messageOf } from '../core/errors.ts'
 import { version } from '../core/version.ts'
+import { peerPackages } from '../platform/peer-packages.ts'
 import { createRedactor } from '../platform/redact.ts'
 import type { ExportedSignals } from './exported-signals.ts'
 import type { TracingOptions } from './telemetry.ts'
@@ -15,6 +16,7 @@ export interface TelemetryExport {
 /** How long the end of the process may wait for a collector. */
 const closeMs = 2000
 
+/** `npm install` of all of them is what a person has to do. */
 const packages = [
   '@opentelemetry/api',
   '@opentelemetry/context-async-hooks',
@@ -37,8 +39,8 @@ export class MissingPackagesError extends Error {
  * Spans are sent in the background; a collector that cannot be reached costs a message at the end and nothing else.
  */
 export async function exportTelemetry({ traces, metrics }: ExportedSignals): Promise<TelemetryExport> {
-  const sdk = await loadSdk()
-  const { context, diag, DiagLogLevel, trace } = sdk.api
+  const sdk = loadSdk()
+  const { context, diag, DiagLogLevel, trace } = await import('./api.ts')
   let problem: string | undefined
   const note = (...said: unknown[]): void => void (problem ??= said.map(textOf).join(' '))
   const silent = (): void => {}
@@ -69,18 +71,20 @@ export async function exportTelemetry({ traces, metrics }: ExportedSignals): Pro
   }
 }
 
-async function loadSdk() {
+/** Required, as the API is: no bundler looks for them. */
+function loadSdk() {
   try {
-    const [api, hooks, metricExporter, traceExporter, resources, metrics, traces] = await Promise.all([
-      import('@opentelemetry/api'),
-      import('@opentelemetry/context-async-hooks'),
-      import('@opentelemetry/exporter-metrics-otlp-http'),
-      import('@opentelemetry/exporter-trace-otlp-http'),
-      import('@opentelemetry/resources'),
-      import('@opentelemetry/sdk-metrics'),
-      import('@opentelemetry/sdk-trace-base'),
-    ])
-    return { api, ...hooks, ...metricExporter, ...traceExporter, ...resources, ...metrics, ...traces }
+    const load = peerPackages()
+    return {
+      ...(load('@opentelemetry/context-async-hooks') as typeof import('@opentelemetry/context-async-hooks')),
+      ...(load(
+        '@opentelemetry/exporter-metrics-otlp-http',
+      ) as typeof import('@opentelemetry/exporter-metrics-otlp-http')),
+      ...(load('@opentelemetry/exporter-trace-otlp-http') as typeof import('@opentelemetry/exporter-trace-otlp-http')),
+      ...(load('@opentelemetry/resources') as typeof import('@opentelemetry/resources')),
+      ...(load('@opentelemetry/sdk-metrics') as typeof import('@opentelemetry/sdk-metrics')),
+      ...(load('@opentelemetry/sdk-trace-base') as typeof import('@opentelemetry/sdk-trace-base')),
+    }
   } catch (error) {
     throw new MissingPackagesError(error)
   }

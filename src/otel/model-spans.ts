@@ -1,6 +1,7 @@
-import { type Attributes, type Context, type Span, SpanKind } from '@opentelemetry/api'
+import type { Attributes, Context, Span } from '@opentelemetry/api'
 import type { AroundModel, AroundOutcomes } from '../core/around.ts'
 import type { HookContexts } from '../core/hook-map.ts'
+import { spanKind } from './api.ts'
 import { contentOf, messagesOf, partOf } from './content.ts'
 import * as names from './names.ts'
 import { type Failure, failureOf, markFailed, type Telemetry } from './telemetry.ts'
@@ -102,7 +103,7 @@ export class ModelSpans {
     return this.#telemetry.tracer.startSpan(
       `chat ${this.#call.model}`,
       {
-        kind: SpanKind.CLIENT,
+        kind: spanKind.client,
         attributes: { ...this.#attributes, ...attributes },
         ...(startTime !== undefined && { startTime }),
       },

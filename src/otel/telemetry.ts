@@ -1,19 +1,8 @@
-import {
-  type Attributes,
-  type Context,
-  createNoopMeter,
-  type Meter,
-  metrics,
-  type Span,
-  type SpanOptions,
-  SpanStatusCode,
-  type Tracer,
-  type TracerProvider,
-  trace,
-} from '@opentelemetry/api'
+import type { Attributes, Context, Meter, Span, SpanOptions, Tracer, TracerProvider } from '@opentelemetry/api'
 import { AgentProviderError, messageOf } from '../core/errors.ts'
 import { version } from '../core/version.ts'
 import { createRedactor, type Redactor, type RedactorOptions, redactedStart } from '../platform/redact.ts'
+import { createNoopMeter, metrics, spanError, trace } from './api.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import * as names from './names.ts'
 
@@ -96,5 +85,5 @@ export function markFailed({ redactor }: Telemetry, span: Span, { type, message 
   const masked = redactedStart(redactor, message, 1024)
   span.addEvent(names.exceptionEvent, { [names.exceptionType]: type, [names.exceptionMessage]: masked })
   span.setAttribute(names.errorType, type)
-  span.setStatus({ code: SpanStatusCode.ERROR, message: masked })
+  span.setStatus({ code: spanError, message: masked })
 }

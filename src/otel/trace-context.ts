@@ -1,5 +1,6 @@
-import { type Context, context, isSpanContextValid, propagation, type SpanContext, trace } from '@opentelemetry/api'
+import type { Context, SpanContext } from '@opentelemetry/api'
 import type { Meta } from '../core/meta.ts'
+import { context, isSpanContextValid, propagation, trace } from './api.ts'
 
 /**
  * The headers that lead other processes to the span that is active now: those of the program's propagator, and

@@ -1,19 +1,11 @@
-import {
-  type Attributes,
-  type Context,
-  context,
-  type Link,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api'
+import type { Attributes, Context, Link, Span } from '@opentelemetry/api'
 import type { Agent } from '../core/agent.ts'
 import type { AroundModel, AroundOutcomes, AroundTool } from '../core/around.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Hooks } from '../core/hooks.ts'
 import { useTraceContext } from '../core/meta.ts'
 import type { Extension, RunFacts } from '../core/run.ts'
+import { context, spanError, spanKind, trace } from './api.ts'
 import { contentOf } from './content.ts'
 import { ModelSpans } from './model-spans.ts'
 import * as names from './names.ts'
@@ -73,7 +65,7 @@ function install(hooks: AgentHooks, telemetry: Telemetry): () => void {
     }
     const parent = parentContext(facts.meta)
     const title = name === undefined ? 'invoke_agent' : `invoke_agent ${name}`
-    const started = startSpan(telemetry, title, { kind: SpanKind.INTERNAL, attributes, links: linksOf(facts) }, parent)
+    const started = startSpan(telemetry, title, { kind: spanKind.internal, attributes, links: linksOf(facts) }, parent)
     const { span } = started
     if (span.isRecording() || isMeasured) {
       runs.set(runId, span)
@@ -140,7 +132,7 @@ function install(hooks: AgentHooks, telemetry: Telemetry): () => void {
       ...(capturesContent && { [names.toolArguments]: contentOf(redactor, call.input) }),
     }
     const parent = context.active()
-    const started = startSpan(telemetry, `execute_tool ${name}`, { kind: SpanKind.INTERNAL, attributes }, parent)
+    const started = startSpan(telemetry, `execute_tool ${name}`, { kind: spanKind.internal, attributes }, parent)
     const { span } = started
     try {
       const { isError, suspended, output } = await inside(parent, span, next)
@@ -207,7 +199,7 @@ function install(hooks: AgentHooks, telemetry: Telemetry): () => void {
 /** What the tool said is content, so it is not the message of the error. */
 function markToolError(span: Span): void {
   span.setAttribute(names.errorType, toolError)
-  span.setStatus({ code: SpanStatusCode.ERROR })
+  span.setStatus({ code: spanError })
 }
 
 const toolError = 'tool_error'

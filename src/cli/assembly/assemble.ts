@@ -22,6 +22,7 @@ import { type PresetName, presetName } from './preset.ts'
 import { sandboxPathsOf } from './sandbox-paths.ts'
 import { type SandboxStatus, sandboxStatus } from './sandbox-status.ts'
 import { telemetryExtensions } from './telemetry.ts'
+import { hookExtensions } from './without-code.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
 /** The flags that configure an agent. Each command has some of them; settings complete the rest. */
@@ -110,7 +111,9 @@ export async function assemble(flags: AgentFlags, options: AssemblyOptions): Pro
       thinking: flags.thinking ?? config.thinking,
       skills: options.skills === 'none' ? undefined : skillsOption(workspace, io, flags.skill),
       servers: options.isIdle ? undefined : await openServersIfAny(named, { workspace, io, view, ...only }),
-      extensions: options.isIdle ? [] : await telemetryExtensions(io),
+      extensions: options.isIdle
+        ? []
+        : [...(await telemetryExtensions(io)), ...(await hookExtensions(workspace, { io, authority, view }))],
       close: options.isIdle ? async () => {} : offerEvents(io),
       sandbox,
       notices: options.isIdle ? [] : [...unmatched, ...(sandbox.notice === undefined ? [] : [sandbox.notice])],
