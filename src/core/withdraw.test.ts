@@ -11,7 +11,7 @@ async function slowLog() {
   const log = new Log({ commit: () => gate })
   await log.accept({ clientKey: 'k', mode: 'followUp', content: [{ type: 'text', text: 'Then.' }] })
   gate = new Promise((resolve) => void (letGo = resolve))
-  const [{ id }] = log.transcript.inbox as [{ id: string }]
+  const { id } = log.transcript.inbox[0]!
   const turn = { id: 't', runId: 'r', role: 'user', content: [], createdAt: 0 } as const
   return { log, letGo: () => letGo(), deliver: () => log.append({ type: 'turn', turn, consumed: [id] }) }
 }

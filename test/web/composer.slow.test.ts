@@ -87,6 +87,12 @@ inBrowser('the message field', (browser) => {
     await until(async () => (await served.send('GET', '/v1/sessions/s/draft')).body.text === 'Not sent yet')
     await page.reload()
     await expect.poll(() => field.inputValue()).toBe('Not sent yet')
+    // Another tab has it too, and what is written there comes here.
+    const other = await openSession(browser(), served, 's', { mayReport: /./ })
+    const theirs = other.getByRole('textbox', { name: 'Message' })
+    await expect.poll(() => theirs.inputValue()).toBe('Not sent yet')
+    await theirs.fill('Not sent yet, and more')
+    await expect.poll(() => field.inputValue()).toBe('Not sent yet, and more')
     await served.cut()
     await field.fill('Written without a server')
     await served.listen()
@@ -95,10 +101,10 @@ inBrowser('the message field', (browser) => {
     await served.cut()
     await write(page, 'Sent without a server')
     await page.getByRole('feed').getByText('Sent without a server').waitFor()
-    const { url } = page.context().pages()[0]!.url() === '' ? { url: '' } : { url: page.url() }
+    const address = page.url()
     await page.goto('about:blank')
     await served.listen()
-    await page.goto(url)
+    await page.goto(address)
     await until(async () =>
       (await entriesOf(served.store, 's')).some((one) => JSON.stringify(one).includes('Sent without a server')),
     )
