@@ -147,7 +147,8 @@ inBrowser('around a session', (browser) => {
     await log.getByText('A second paragraph.').waitFor()
     await log.getByText('save waits for you').waitFor()
     const places = await page.locator('.slot').evaluateAll((all) => all.map((one) => one.getAttribute('aria-posinset')))
-    expect(places).toEqual(places.map((_, i) => String(i + 1)))
+    expect(places).toEqual(places.map((_, i) => String(Number(places[0]) + i)))
+    expect(await page.locator('.slot').last().getAttribute('aria-setsize')).toBe(places.at(-1))
   })
 
   test('WB85 WB86 a run in another program is told, without its words; on paper all rows stand', async () => {
