@@ -21,8 +21,14 @@ inBrowser('around a session', (browser) => {
     const find = page.getByRole('searchbox', { name: 'Find in this session' })
     await find.fill('42 WORD')
     await page.getByText('10 of 10').waitFor() // 42, 142, …, the last one in sight
-    await find.fill('742 word')
-    await page.locator('.slot[data-marked=true]').waitFor()
+    await find.fill('741 word')
+    await page.locator('.slot[data-marked=true]', { hasText: '741 word' }).waitFor()
+    // The words themselves are marked, not only their row.
+    await expect
+      .poll(() => page.evaluate(() => [...(CSS.highlights.get('find-here') ?? [])].map(String)))
+      .toEqual(['741 word'])
+    await page.getByRole('button', { name: 'Hit before' }).click()
+    await page.getByText('1 of 1').waitFor()
     await find.fill('no such words')
     await page.getByText('none', { exact: true }).waitFor()
     await page.keyboard.press('Escape')
