@@ -27,6 +27,8 @@ export type EntryBody =
       readonly processId?: string
       /** Why commands ran without a question and without a sandbox. */
       readonly unconfined?: string
+      /** The span of the run, as a `traceparent`, if it was traced. */
+      readonly trace?: string
     }
   /** What embedders and people set about the session. A detail that is absent stays as it was. */
   | ({ readonly type: 'details' } & SessionDetails)
@@ -94,6 +96,8 @@ export type EntryBody =
       readonly where?: 'outside'
       /** The decision about each edit of the call, if some were denied. */
       readonly edits?: readonly EditDecision[]
+      /** The rule that the person keeps for the project, instead of what the choice covers. */
+      readonly rule?: string
       readonly mac?: string
       /** The message that came with the answer. */
       readonly note?: readonly SessionContentBlock[]
@@ -172,6 +176,7 @@ export interface CallAnswer {
   readonly scope?: ApprovalScope
   readonly where?: 'outside'
   readonly edits?: readonly EditDecision[]
+  readonly rule?: string
   readonly mac?: string
 }
 

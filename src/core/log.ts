@@ -245,10 +245,11 @@ export class Log {
 function entryOf({ clientKey, mode, content, answer, meta: given }: InboxItem): EntryBody {
   const meta = given && { meta: given }
   if (!answer) return { type: 'input', mode, clientKey, content, ...meta }
-  const { callId, decision, digest = callId, by = 'unknown', scope, where, edits, mac } = answer
+  const { callId, decision, digest = callId, by = 'unknown', scope, where, edits, rule, mac } = answer
   if (!decision) return { type: 'input', mode, clientKey, content, callId, ...meta }
   const note = content.length > 0 && { note: content }
-  const signed = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }), ...(mac && { mac }) }
+  const extent = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }), ...(rule && { rule }) }
+  const signed = { ...extent, ...(mac && { mac }) }
   return { type: 'approval_answered', callId, digest, decision, by, clientKey, ...note, ...signed, ...meta }
 }
 

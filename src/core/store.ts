@@ -228,6 +228,8 @@ export interface PendingAnswer {
   readonly where?: 'outside'
   /** For an approval: the decision about each edit of the call. Default: all are allowed. */
   readonly edits?: readonly EditDecision[]
+  /** For an approval with the scope `project`: the rule to keep; see `ApprovalExtent`. */
+  readonly rule?: string
   readonly mac?: string
   /** The sender, a trace, a reply address. At most 8 KiB of JSON. */
   readonly meta?: Meta

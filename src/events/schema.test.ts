@@ -35,6 +35,7 @@ const entries: Samples<EntryBody> = {
     meta: { sender: 'ada' },
     processId: 'p',
     unconfined: 'no sandbox',
+    trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   },
   details: { type: 'details', title: 't', tags: ['a'], tenant: 'x', kind: 'k', folder: '/f' },
   input: { type: 'input', mode: 'answer', clientKey: 'k', content: [text], callId: 'c', meta: { sender: 'ada' } },
@@ -62,6 +63,7 @@ const entries: Samples<EntryBody> = {
     scope: 'session',
     where: 'outside',
     edits: [{ decision: 'allow' }, { decision: 'deny', note: 'x' }],
+    rule: 'x',
     mac: 'm',
     note: [text],
     clientKey: 'k',
@@ -131,14 +133,14 @@ const blocks: Samples<SessionContentBlock> = {
 
 /** What a member of a union may lack. */
 const optional: Partial<Record<string, readonly string[]>> = {
-  entry_run_started: ['agent', 'parent', 'meta', 'processId', 'unconfined'],
+  entry_run_started: ['agent', 'parent', 'meta', 'processId', 'unconfined', 'trace'],
   entry_details: ['title', 'tags', 'tenant', 'kind', 'folder'],
   entry_turn: ['stop', 'consumed', 'clientKey'],
   entry_call_started: ['origin'],
   entry_call_result: ['isError', 'details'],
   entry_input: ['callId', 'meta'],
   entry_approval_requested: ['reason', 'request', 'signature', 'origin', 'call'],
-  entry_approval_answered: ['scope', 'where', 'edits', 'mac', 'note', 'clientKey', 'meta'],
+  entry_approval_answered: ['scope', 'where', 'edits', 'rule', 'mac', 'note', 'clientKey', 'meta'],
   entry_context_edit: ['replacement', 'provider'],
   entry_run_ended: ['stoppedAt', 'dropsTo', 'error', 'output', 'sharedCrash'],
   provisional_stream_void: ['delayMs'],

@@ -7,6 +7,7 @@ import { type MockService, startMockService } from '../rpc/mock-service.ts'
 import { tool } from '../server/server-kit.ts'
 import { inBrowser, openTab, servePage } from './browser-kit.ts'
 import { furnish } from './furnished.ts'
+import { untilShown } from './screens.ts'
 
 let service: MockService
 beforeAll(async () => {
@@ -68,7 +69,8 @@ inBrowser('what waits', (browser) => {
       await untilOver(id!)
     }
 
-    const page = await openTab(browser(), link, { mayReport: /404|409/ })
+    const page = await openTab(browser(), link, { mayReport: /409/ })
+    await untilShown(page)
     await page.addInitScript(holdHalfSeconds)
     await page.goto(`${url}/waiting`)
     const shell = card(page, 'node --test')
@@ -76,7 +78,7 @@ inBrowser('what waits', (browser) => {
     expect(await page.title()).toBe('(7) Libero')
 
     // The whole call, where it runs, and why it is asked about; inactive for the first half second in sight.
-    expect(await shell.innerText()).toMatch(/asked because[^]*the mode is ask[^]*commands run[^]*sandbox/)
+    expect(await shell.innerText()).toMatch(/asked because.*the mode is ask.*commands run.*sandbox/s)
     const allow = shell.getByRole('button', { name: 'Allow once' })
     await shell.scrollIntoViewIfNeeded()
     await page.waitForFunction('heldTimers.length > 0')
@@ -98,11 +100,15 @@ inBrowser('what waits', (browser) => {
     await shell.waitFor({ state: 'detached' })
     await page.getByRole('region', { name: 'Answered' }).getByText('Fix the failing test').waitFor()
 
+    // Why it is asked about, in sentences.
+    await card(page, 'npm publish').locator('.why-asked summary').click()
+    await card(page, 'npm publish').getByText('what would change it').waitFor()
+
     // What a wider choice covers is written on it.
     const publish = card(page, 'npm publish')
     await press(publish, 'More')
     expect(await publish.locator('.card-choices').innerText()).toMatch(
-      /outside any sandbox, with all your rights[^]*in this session: exactly[^]*npm publish/,
+      /outside any sandbox, with all your rights.*in this session: exactly.*npm publish/s,
     )
 
     // Several together, except those without a mark.
@@ -118,7 +124,9 @@ inBrowser('what waits', (browser) => {
     const names = card(page, 'multi_edit')
     await press(names, 'Each of 2 edits')
     await names.getByRole('checkbox', { name: 'Make this edit' }).first().check()
-    await press(names, 'Allow 1 of 2 edits')
+    const some = names.getByRole('button', { name: 'Allow 1 of 2 edits' })
+    await some.scrollIntoViewIfNeeded()
+    await some.click()
     await names.waitFor({ state: 'detached' })
     const file = () => readFileSync(join(desk.cwd, 'src/cart.js'), 'utf8')
     await vi.waitFor(() => expect(file()).toContain('const all'))
@@ -150,8 +158,9 @@ inBrowser('what waits', (browser) => {
       provider: () => script,
       tools: { deploy: tool('deploy', { gated: true }) },
     })
-    const first = await openTab(browser(), link, { mayReport: /501|404|409/ })
-    const second = await openTab(browser(), link, { mayReport: /501|404|409/ })
+    const first = await openTab(browser(), link, { mayReport: /501|409|404/ })
+    const second = await openTab(browser(), link, { mayReport: /501|409|404/ })
+    for (const page of [first, second]) await untilShown(page)
     await first.addInitScript(hideAndRecord)
     await first.goto(`${url}/rules`)
     await second.goto(`${url}/waiting`)
@@ -172,7 +181,7 @@ inBrowser('what waits', (browser) => {
     await press(one, 'Allow once')
     await one.waitFor({ state: 'detached' })
     letAnswer()
-    await other.getByText('before; the first answer counts').waitFor()
+    await other.getByText('It was allowed by user before; the first answer counts.').waitFor()
     expect(await other.getByRole('button', { name: 'Deny', exact: true }).isDisabled()).toBe(true)
     letPending()
     await other.waitFor({ state: 'detached' })

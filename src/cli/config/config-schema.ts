@@ -1,8 +1,12 @@
 import type { ToolRule } from '../../authority/rules/settings.ts'
 import type { JsonSchema } from '../../core/tool.ts'
+import type { StatusPart } from '../../tui/dock/status-line.ts'
 import type {
   Config,
   ConfiguredAgents,
+  ConfiguredHook,
+  ConfiguredHookGroup,
+  ConfiguredHooks,
   ConfiguredPrice,
   ConfiguredProvider,
   ConfiguredRetention,
@@ -134,6 +138,10 @@ const sandboxPathsFields: Fields<ConfiguredSandboxPaths> = {
   ),
 }
 
+const statusParts: Words<StatusPart> = {
+  ...{ mode: true, model: true, thinking: true, folder: true, branch: true, context: true, cost: true, title: true },
+}
+
 const terminalFields: Fields<ConfiguredTerminal> = {
   showThinking: { type: 'boolean', description: 'Print what the model thinks whole, not as one line; default false' },
   theme: {
@@ -144,6 +152,64 @@ const terminalFields: Fields<ConfiguredTerminal> = {
     type: 'boolean',
     description: 'Notify when a question waits or a run ends while the terminal has no focus; default true',
   },
+  keys: {
+    type: 'object',
+    additionalProperties: { type: 'string', minLength: 1 },
+    description:
+      'Keys of the input line: {"alt+e": "editor", "alt+w": "/waiting", "ctrl+z": "none"}; docs/terminal.md lists the actions',
+  },
+  statusLine: {
+    type: 'array',
+    items: { enum: Object.keys(statusParts) },
+    description: 'What the status line shows, in this order; the mode is always there',
+  },
+}
+
+const hookFields: Fields<ConfiguredHook> = {
+  type: { enum: ['command'], description: 'A program is the only kind' },
+  command: text('A line for the shell. It gets JSON on stdin'),
+  timeout: { type: 'integer', minimum: 1, description: 'In seconds; default 60' },
+  onFailure: {
+    enum: ['block', 'continue'],
+    description:
+      'If it fails otherwise than by exit code 2; default: block before something happens, continue after it',
+  },
+  sandbox: {
+    type: 'boolean',
+    description: 'false: it runs with all your rights; not for the hooks of a project; default true',
+  },
+}
+
+const hookGroupFields: Fields<ConfiguredHookGroup> = {
+  matcher: { type: 'string', description: 'A pattern of tool names, such as "shell|edit"; default: every tool' },
+  hooks: {
+    type: 'array',
+    items: {
+      type: 'object',
+      properties: hookFields,
+      required: ['type', 'command'] satisfies (keyof ConfiguredHook)[],
+      additionalProperties: false,
+    },
+    description: 'Run one after the other',
+  },
+}
+
+const hookGroups = (description: string): JsonSchema => ({
+  type: 'array',
+  items: {
+    type: 'object',
+    properties: hookGroupFields,
+    required: ['hooks'] satisfies (keyof ConfiguredHookGroup)[],
+    additionalProperties: false,
+  },
+  description,
+})
+
+const hooksFields: Fields<ConfiguredHooks> = {
+  PreToolUse: hookGroups('Before a tool call that is allowed; may block it'),
+  PostToolUse: hookGroups('After a tool call; may add words to its result'),
+  UserPromptSubmit: hookGroups('Before a message reaches the model; may block it or add words'),
+  Stop: hookGroups('When a run would end; may make it go on'),
 }
 
 /** Every key of `config.json`; the compiler reports missing ones. */
@@ -181,6 +247,18 @@ export const configFields: Fields<Config> = {
   },
   withoutTools: texts('Tools to leave out, by name; web_fetch also means web-fetch'),
   claudeSkills: { type: 'boolean', description: 'Also use the skills in .claude/skills' },
+  claudeFiles: {
+    type: 'boolean',
+    description:
+      'Also use the sub-agents in .claude/agents, which libero agents and libero schedules do not have, and the commands in .claude/commands',
+  },
+  hooks: {
+    type: 'object',
+    properties: hooksFields,
+    additionalProperties: false,
+    description:
+      'Programs that are run before and after tool calls, at a message, and at the end of a run (docs/without-code.md)',
+  },
   audit: { type: 'boolean', description: 'Record tool calls (libero audit); default true' },
   sessions: text(
     'Where sessions are stored: a file, or a folder of text files; default sessions.db in the user’s folder. libero rpc and libero mcp-serve store none',
@@ -285,7 +363,7 @@ export const configSchema: JsonSchema = {
   $id: 'urn:libero:config:1',
   title: 'Libero config.json',
   description:
-    'Settings of a user (~/.libero/config.json) or of a project (.libero/config.json), which can only make settings stricter: mode, ask, deny, "profile": "plan", "sandbox": "required", smaller limits, withoutTools.',
+    'Settings of a user (~/.libero/config.json) or of a project (.libero/config.json), which can only make settings stricter: mode, ask, deny, "profile": "plan", "sandbox": "required", smaller limits, withoutTools, more hooks.',
   type: 'object',
   properties: { $schema: { type: 'string' }, ...configFields },
   additionalProperties: false,

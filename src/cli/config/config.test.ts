@@ -20,7 +20,7 @@ afterEach(() => rmSync(scratch, { recursive: true }))
 
 describe('the user’s file', () => {
   test('without a file nothing is set', async () => {
-    expect(await load()).toEqual({ config: {}, origins: {}, layers: {}, warnings: [] })
+    expect(await load()).toEqual({ config: {}, origins: {}, hooks: {}, layers: {}, warnings: [] })
   })
 
   test('each value is returned with the file it comes from', async () => {
@@ -28,6 +28,7 @@ describe('the user’s file', () => {
     expect(await load()).toEqual({
       config: { model: 'm', maxTurns: 5, mode: 'plan' },
       origins: { model: path, maxTurns: path, mode: path },
+      hooks: {},
       layers: { global: { mode: 'plan' } },
       warnings: [],
     })
@@ -272,6 +273,20 @@ describe('authority.json beside it', () => {
     const { message } = await failure()
     expect(message).toContain(`${join(home, 'config.json')} sets the mode "yolo"`)
     expect(message).toContain(`${join(home, 'authority.json')} sets "plan"; remove one of them`)
+  })
+
+  test.each([
+    [
+      { keys: { 'alt+e': 'edtior' } },
+      'terminal.keys: "alt+e": "edtior" cannot be used: there is no such action, did you mean',
+    ],
+    [{ keys: { enter: 'queue' } }, 'terminal.keys: "enter": "queue" cannot be used: enter always means the same'],
+    [{ statusLine: ['costs'] }, 'terminal.statusLine[0] cannot be "costs", did you mean "cost"?'],
+  ])('UI109 UI110 a mistake in the keys or the status line of the terminal is named: %j', async (terminal, says) => {
+    user({ terminal })
+    const error = await failure()
+    expect(error).toMatchObject({ name: 'ConfigError', exitCode: exitCodes.usage })
+    expect(error.message).toContain(`config.json: ${says}`)
   })
 
   test('a mistake in authority.json is a settings error, too', async () => {

@@ -7,6 +7,7 @@ import { RelativeTime } from '../parts/relative-time.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAction } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
+import { Wikitext } from '../session/wikitext.tsx'
 import { RollbackOffer } from './rollback-offer.tsx'
 
 interface AgentMessagesProps {
@@ -108,13 +109,18 @@ function Message({ message, onRewound }: MessageProps) {
     )
   return (
     <li class="agent-message" data-role={role}>
-      {role === 'user' ? <p class="lines">{visibleText(content)}</p> : <Markdown text={content} />}
+      <Content message={message} />
       <span class="agent-message-foot">
         {created !== undefined && <RelativeTime at={created} />}
         {role === 'user' && <Rewind message={message} onRewound={onRewound} />}
       </span>
     </li>
   )
+}
+
+function Content({ message: { role, content, contentType } }: { readonly message: RemoteAgentMessage }) {
+  if (contentType === 'text/vnd.tiddlywiki') return <Wikitext text={content} />
+  return role === 'user' ? <p class="lines">{visibleText(content)}</p> : <Markdown text={content} />
 }
 
 /** Takes a message of the person and all after it back, and offers to restore the files from before it. */

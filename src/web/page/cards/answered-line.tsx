@@ -1,14 +1,13 @@
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
 import { fullyVisible, type RemotePendingCall, visibleName } from '../libero.ts'
-import { why } from '../model/session-routes.ts'
 import { useAnswer } from '../parts/use-answer.ts'
 
 /** A call that waits no more: what was decided, and by whom. */
 export function AnsweredLine({ call }: { readonly call: RemotePendingCall }) {
   const { client } = usePage()
   const { session, root, title, name, callId } = call
-  const { value } = useAnswer(() => why(client, session, callId), [session, callId])
+  const { value } = useAnswer(() => client.sessions.why(session, callId), [session, callId])
   return (
     <li class="answered-line">
       <span class={`mark mark-${markNames[value?.answer?.decision ?? ''] ?? 'idle'}`} aria-hidden="true">

@@ -28,7 +28,6 @@ export function ApprovalCardView({ call: pending, onSeen, isChosen, onChoose }: 
   const isActive = isArmed && answering.state === 'open'
 
   const answer = (choice: ApprovalChoice, given: { note?: string; edits?: readonly EditDecision[] } = {}): void => {
-    if (!isActive) return
     const { note, edits } = given
     const outcome = answerApproval(card, choice, {
       ...(note !== undefined && { note }),
@@ -43,7 +42,7 @@ export function ApprovalCardView({ call: pending, onSeen, isChosen, onChoose }: 
   }
   const onKeyDown = (event: KeyboardEvent): void => {
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat
-    if (event.target !== event.currentTarget || !isPlain) return
+    if (event.target !== event.currentTarget || !isPlain || !isActive) return
     if (event.key === 'y') answer('allow')
     if (event.key === 'n') answer('deny')
   }
@@ -79,7 +78,11 @@ export function ApprovalCardView({ call: pending, onSeen, isChosen, onChoose }: 
     >
       <CallView call={call} hidesDiffs={open === 'edits'} />
       {open === 'edits' && (
-        <EditChoices edits={edits} isActive={isActive} onDecide={(all) => answer('allow', { edits: all })} />
+        <EditChoices
+          edits={edits}
+          isOpen={answering.state === 'open'}
+          onDecide={(all) => answer('allow', { edits: all })}
+        />
       )}
       <WhyAsked call={pending} />
       <div ref={actions} class="card-actions">

@@ -1,18 +1,21 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { EditDecision, EditPreview } from '../libero.ts'
+import { useArmed } from './use-armed.ts'
 import { WholeDiff } from './whole-diff.tsx'
 
 interface EditChoicesProps {
   readonly edits: readonly EditPreview[]
-  readonly isActive: boolean
+  readonly isOpen: boolean
   readonly onDecide: (decisions: readonly EditDecision[]) => void
 }
 
 /** The edits of a call one by one. Only those with a yes of their own are made. */
-export function EditChoices({ edits, isActive, onDecide }: EditChoicesProps) {
+export function EditChoices({ edits, isOpen, onDecide }: EditChoicesProps) {
   const [allowed, setAllowed] = useState<readonly boolean[]>(edits.map(() => false))
   const [notes, setNotes] = useState<readonly string[]>(edits.map(() => ''))
   const count = allowed.filter(Boolean).length
+  const button = useRef<HTMLButtonElement>(null)
+  const isArmed = useArmed(button)
   const decide = (): void =>
     onDecide(
       allowed.map((isAllowed, i) => {
@@ -44,7 +47,7 @@ export function EditChoices({ edits, isActive, onDecide }: EditChoicesProps) {
           )}
         </fieldset>
       ))}
-      <button type="button" class="allow" disabled={!isActive} onClick={decide}>
+      <button ref={button} type="button" class="allow" disabled={!isArmed || !isOpen} onClick={decide}>
         {count === 0 ? `Deny all ${edits.length} edits` : `Allow ${count} of ${edits.length} edits`}
       </button>
     </div>

@@ -2,7 +2,6 @@ import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { type RemoteAnswer, type RemoteClient, RemoteProblem } from '../libero.ts'
 import type { PageModel } from '../model/page-model.ts'
-import { why } from '../model/session-routes.ts'
 import { outcomeWords } from './answered-line.tsx'
 import type { WaitingCall } from './pending-card.tsx'
 
@@ -58,7 +57,7 @@ const answerAgent = (
 
 /** An answer of another browser or a terminal counted: which one, and whose. */
 async function whoAnswered(client: RemoteClient, { session, callId, isQuestion }: WaitingCall): Promise<string> {
-  const { answer } = await why(client, session, callId).catch(() => ({ answer: undefined }))
+  const { answer } = await client.sessions.why(session, callId).catch(() => ({ answer: undefined }))
   const what = answer ? outcomeWords(answer, isQuestion) : 'answered elsewhere'
   return `It was ${what} before; the first answer counts.`
 }

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
-import { why } from '../model/session-routes.ts'
 import { useAnswer } from '../parts/use-answer.ts'
 import type { WaitingCall } from './pending-card.tsx'
 
@@ -17,7 +16,7 @@ export function WhyAsked({ call }: { readonly call: WaitingCall }) {
 
 function Why({ call }: { readonly call: WaitingCall }) {
   const { client } = usePage()
-  const { value, error } = useAnswer(() => why(client, call.session, call.callId), [call.digest])
+  const { value, error } = useAnswer(() => client.sessions.why(call.session, call.callId), [call.digest])
   if (error) return <p class="facts">This server does not say why.</p>
   return <p class="facts">{value ? value.lines.join('\n') : '…'}</p>
 }

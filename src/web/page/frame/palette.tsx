@@ -1,7 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { visibleName } from '../libero.ts'
 import type { PageModel } from '../model/page-model.ts'
-import { search } from '../model/session-routes.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { usePage } from './page-context.ts'
 import { navigate, type Route } from './router.ts'
@@ -46,7 +45,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog label="Search and go to" class="palette" onClose={onClose}>
       <input
-        type="search"
+        type="text"
         {...combobox}
         aria-controls="palette-list"
         aria-activedescendant={entries[at] ? `palette-${at}` : undefined}
@@ -124,7 +123,7 @@ function useFound({ client, base }: PageModel, text: string): readonly Entry[] {
     if (text.trim().length < 3) return
     let isCurrent = true
     const read = async (): Promise<void> => {
-      const { hits } = await search(client, text.trim(), { limit: 8 })
+      const { hits } = await client.search(text.trim(), { limit: 8 })
       const entries = hits.map(({ session, title, seq, excerpt }, i): Entry => {
         const route: Route = { screen: 'session', id: session, part: 'chat', ...(seq !== undefined && { seq }) }
         const words = visibleName(excerpt)

@@ -84,7 +84,7 @@ export function createSessionList(client: RemoteClient, { onConnection }: Sessio
     },
     async loadMore() {
       if (cursor === undefined) return
-      const page = await client.sessions.list({ limit: pageSize, cursor })
+      const page = await client.sessions.list({ limit: olderSize, cursor })
       cursor = page.next
       const known = new Set(cell.state.sessions?.map(({ id }) => id))
       const older = page.sessions.filter(({ id }) => !known.has(id))
@@ -98,3 +98,4 @@ export function createSessionList(client: RemoteClient, { onConnection }: Sessio
 }
 
 const pageSize = 50
+const olderSize = 500

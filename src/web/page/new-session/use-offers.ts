@@ -1,16 +1,17 @@
 import { usePage } from '../frame/page-context.ts'
 import type { RemoteModel } from '../libero.ts'
+import { useModel } from '../model/model.ts'
 import { useAnswer } from '../parts/use-answer.ts'
 
 /** The models and profiles that can be chosen; none where the server does not tell. */
 export function useOffers(): { readonly models: readonly RemoteModel[]; readonly profiles: readonly string[] } {
-  const { client } = usePage()
+  const { client, sessions } = usePage()
   const { value: models = [] } = useAnswer(() => client.models(), [])
-  const { value: settings } = useAnswer(() => client.settings() as Promise<SettingsAnswer>, [])
-  const profiles = settings?.settings?.profiles?.value ?? {}
-  return { models, profiles: Object.keys(profiles) }
-}
-
-interface SettingsAnswer {
-  readonly settings?: { readonly profiles?: { readonly value?: object | null } }
+  // Profiles are told with the settings of a session; those of the latest one are offered.
+  const latest = useModel(sessions, (state) => state.sessions?.[0]?.id)
+  const { value: settings } = useAnswer(
+    async () => (latest === undefined ? undefined : client.sessions.settings(latest)),
+    [latest],
+  )
+  return { models, profiles: settings?.profiles ?? [] }
 }

@@ -8,14 +8,13 @@ interface DialogProps {
   readonly children: ComponentChildren
 }
 
-/** A dialog over the page. Esc and a press beside it close it; the browser gives the focus back to where it was. */
+/** A dialog over the page. Esc and a press beside it close it; the focus goes back to where it was. */
 export function Dialog({ label, class: name = '', onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const before = document.activeElement
     dialog.current?.showModal()
     return () => {
-      dialog.current?.close()
       if (before instanceof HTMLElement) before.focus()
     }
   }, [])
@@ -25,6 +24,10 @@ export function Dialog({ label, class: name = '', onClose, children }: DialogPro
       ref={dialog}
       class={`dialog ${name}`}
       aria-label={label}
+      onCancel={(event) => {
+        event.preventDefault() // it closes by being taken away, at once: a late close event would close the next one
+        onClose()
+      }}
       onClose={onClose}
       onClick={(event) => event.target === event.currentTarget && onClose()}
     >

@@ -7,12 +7,12 @@ import { PendingCards } from '../cards/pending-cards.tsx'
 import type { ScreenProps } from '../frame/app.tsx'
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
-import { visibleName } from '../libero.ts'
+import { tokenRing, visibleName } from '../libero.ts'
 import { useModel } from '../model/model.ts'
 import { Segments } from '../parts/segments.tsx'
 import { Shown } from '../parts/shown.tsx'
-import { TokenRingView } from '../parts/token-ring.tsx'
 import { useAnswer } from '../parts/use-answer.ts'
+import { Ring } from '../session/ring.tsx'
 import '../agents/agents.css'
 
 const parts = [
@@ -46,7 +46,7 @@ export function AgentScreen({ route }: ScreenProps) {
               </div>
               <AgentActions agent={agent} onChanged={answer.again} />
             </div>
-            {agent.tokens && <TokenRingView counts={agent.tokens} />}
+            {agent.tokens && <Ring ring={tokenRing(agent.tokens)} />}
             <PendingCards
               calls={agent.pending.map(({ approvalId, sessionId, reason = '', ...call }) => ({
                 ...{ ...call, reason, session: sessionId, root: id },

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { navigate } from '../frame/router.ts'
+import type { RemoteSettingsChange } from '../libero.ts'
 import { useModel } from '../model/model.ts'
-import { changeSessionSettings, type SessionChoices } from '../model/session-routes.ts'
 import { type NewSessionDraft, newSessionDraft } from '../new-session/new-session-draft.ts'
 import { useOffers } from '../new-session/use-offers.ts'
 import { ProblemLine } from '../parts/problem-line.tsx'
@@ -39,7 +39,7 @@ export function NewSessionScreen() {
       const { id } = await client.sessions.make(folder.trim() === '' ? {} : { folder: folder.trim() })
       const choices = choicesOf(chosen)
       // Before the message, which is answered with them.
-      if (Object.keys(choices).length > 0) await changeSessionSettings(client, id, choices)
+      if (Object.keys(choices).length > 0) await client.sessions.changeSettings(id, choices)
       await client.send(id, text)
       newSessionDraft.clear()
       navigate(base, { screen: 'session', id, part: 'chat' })
@@ -131,11 +131,15 @@ export function NewSessionScreen() {
   )
 }
 
-function choicesOf({ model = '', mode = '', profile = '' }: Omit<NewSessionDraft, 'text' | 'folder'>): SessionChoices {
+function choicesOf({
+  model = '',
+  mode = '',
+  profile = '',
+}: Omit<NewSessionDraft, 'text' | 'folder'>): RemoteSettingsChange {
   const at = model.indexOf('/')
   return {
     ...(at > 0 && { model: { provider: model.slice(0, at), model: model.slice(at + 1) } }),
-    ...(mode !== '' && { mode }),
+    ...(mode !== '' && { mode: mode as 'ask' }),
     ...(profile !== '' && { profile }),
   }
 }

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
-import type { RemoteSession } from '../libero.ts'
 import { useModel } from '../model/model.ts'
 import { Empty } from '../parts/empty.tsx'
 import { Segments } from '../parts/segments.tsx'
@@ -9,8 +8,7 @@ import { Skeleton } from '../parts/skeleton.tsx'
 import { Examples } from '../sessions/examples.tsx'
 import { ImportButton } from '../sessions/import-button.tsx'
 import { SearchHits } from '../sessions/search-hits.tsx'
-import { groupSessions } from '../sessions/session-groups.ts'
-import { SessionRow } from '../sessions/session-row.tsx'
+import { SessionList } from '../sessions/session-list.tsx'
 import { type ListedSessions, type SessionFilter, useSessions } from '../sessions/use-sessions.ts'
 import '../sessions/sessions.css'
 
@@ -77,7 +75,7 @@ export function SessionsScreen() {
       {text.trim() !== '' ? (
         <SearchHits text={text.trim()} />
       ) : (
-        <SessionGroups {...listed} isAll={isAll} onTag={(tag) => change({ tag })} />
+        <Listed {...listed} isAll={isAll} onTag={(tag) => change({ tag })} />
       )}
     </section>
   )
@@ -107,12 +105,12 @@ function Choice({ name, all, values, value, onChange }: ChoiceProps) {
   )
 }
 
-interface SessionGroupsProps extends ListedSessions {
+interface ListedProps extends ListedSessions {
   readonly isAll: boolean
   readonly onTag: (tag: string) => void
 }
 
-function SessionGroups({ sessions, hasMore, loadMore, isAll, onTag }: SessionGroupsProps) {
+function Listed({ sessions, hasMore, loadMore, isAll, onTag }: ListedProps) {
   if (!sessions) return <Skeleton lines={8} />
   if (sessions.length === 0 && isAll) return <Examples />
   if (sessions.length === 0)
@@ -121,19 +119,9 @@ function SessionGroups({ sessions, hasMore, loadMore, isAll, onTag }: SessionGro
         <p>Choose another state, folder or tag above.</p>
       </Empty>
     )
-  const row = (session: RemoteSession) => <SessionRow key={session.id} session={session} onTag={onTag} />
   return (
     <>
-      {isAll ? (
-        groupSessions(sessions, Date.now()).map(({ name, sessions: some }) => (
-          <section key={name} class="session-group">
-            <h2>{name}</h2>
-            <ul>{some.map(row)}</ul>
-          </section>
-        ))
-      ) : (
-        <ul>{sessions.map(row)}</ul>
-      )}
+      <SessionList sessions={sessions} isGrouped={isAll} onTag={onTag} />
       {hasMore && <Older key={sessions.length} onMore={loadMore} />}
     </>
   )

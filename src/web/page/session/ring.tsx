@@ -1,4 +1,5 @@
 import type { TokenRing } from '../libero.ts'
+import '../styles/ring.css'
 
 const radius = 40
 const around = 2 * Math.PI * radius

@@ -1,14 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
-import { visibleName, visibleText } from '../libero.ts'
-import { type RemoteHit, type RemoteSearch, search } from '../model/session-routes.ts'
+import { type RemoteSearchHit, visibleName, visibleText } from '../libero.ts'
 import { RelativeTime } from '../parts/relative-time.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { wordsOf } from '../parts/use-action.ts'
 
 interface Found {
-  readonly hits: readonly RemoteHit[]
+  readonly hits: readonly RemoteSearchHit[]
   readonly next?: string
   readonly isDone: boolean
   readonly problem?: string
@@ -23,9 +22,9 @@ export function SearchHits({ text }: { readonly text: string }) {
   useEffect(() => {
     let isCurrent = true
     const read = async (): Promise<void> => {
-      const hits: RemoteHit[] = []
+      const hits: RemoteSearchHit[] = []
       for (let next: string | undefined; isCurrent; ) {
-        const page: RemoteSearch = await search(client, text, {
+        const page: Awaited<ReturnType<typeof client.search>> = await client.search(text, {
           limit: 30,
           ...(next !== undefined && { cursor: next }),
         })
@@ -80,12 +79,14 @@ export function SearchHits({ text }: { readonly text: string }) {
   )
 }
 
-const whereWords: Readonly<Record<RemoteHit['where'], string>> = {
+const whereWords: Readonly<Record<RemoteSearchHit['where'], string>> = {
   title: 'in the title',
   user: 'you',
   assistant: 'answer',
+  thinking: 'thinking',
   call: 'call',
   result: 'result',
+  label: 'label',
 }
 
 /** A text in which another one is marked. */

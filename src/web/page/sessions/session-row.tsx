@@ -1,5 +1,4 @@
 import { memo } from 'preact/compat'
-import { useState } from 'preact/hooks'
 import { Link } from '../frame/link.tsx'
 import { type RemoteSession, visibleName } from '../libero.ts'
 import { dollars } from '../parts/numbers.ts'
@@ -9,17 +8,18 @@ import { SessionActions } from './session-actions.tsx'
 
 interface SessionRowProps {
   readonly session: RemoteSession
+  readonly isOpen: boolean
+  readonly onOpen: (id: string | undefined) => void
   readonly onTag: (tag: string) => void
 }
 
 /** A session in the list, with what can be done with it behind one button. */
-export const SessionRow = memo(function SessionRow({ session, onTag }: SessionRowProps) {
+export const SessionRow = memo(function SessionRow({ session, isOpen, onOpen, onTag }: SessionRowProps) {
   const { id, title, status, folder, turns, cost, updatedAt, tags } = session
-  const [isOpen, setOpen] = useState(false)
   const name = visibleName(title ?? id)
   const facts = [folder && visibleName(folder), `${turns} turns`, cost > 0 && dollars(cost)]
   return (
-    <li class="session-row">
+    <div class="session-row">
       <div class="session-line">
         <Link to={{ screen: 'session', id, part: 'chat' }}>
           <SessionMark status={status} />
@@ -37,12 +37,12 @@ export const SessionRow = memo(function SessionRow({ session, onTag }: SessionRo
           class="quiet-button"
           aria-expanded={isOpen}
           aria-label={`Actions for ${name}`}
-          onClick={() => setOpen(!isOpen)}
+          onClick={() => onOpen(isOpen ? undefined : id)}
         >
           ⋯
         </button>
       </div>
       {isOpen && <SessionActions session={session} />}
-    </li>
+    </div>
   )
 })

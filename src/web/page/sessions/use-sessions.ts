@@ -54,7 +54,7 @@ export function useSessions(filter: SessionFilter): ListedSessions {
   }, [key, count, all.sessions])
   if (!isFiltered) return { ...all, loadMore: () => void list.loadMore().catch(() => {}) }
   const { sessions, hasMore = false } = found?.of === key ? found : {}
-  return { sessions, hasMore, loadMore: () => setCount(count + pageSize) }
+  return { sessions, hasMore, loadMore: () => setCount(count + 10 * pageSize) }
 }
 
 const pageSize = 50

@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
-import { visibleName } from '../libero.ts'
+import { tokenRing, visibleName } from '../libero.ts'
 import { useModel } from '../model/model.ts'
-import { sessionContext } from '../model/session-routes.ts'
 import { Shown } from '../parts/shown.tsx'
-import { TokenRingView } from '../parts/token-ring.tsx'
 import { useAnswer } from '../parts/use-answer.ts'
+import { Ring as TokenRing } from '../session/ring.tsx'
 
 /** What fills the context of a session. */
 export function ContextRing() {
@@ -34,11 +33,11 @@ export function ContextRing() {
 
 function Ring({ id }: { readonly id: string }) {
   const { client } = usePage()
-  const answer = useAnswer(() => sessionContext(client, id), [id])
+  const answer = useAnswer(() => client.sessions.context(id), [id])
   return (
     <Shown answer={answer} what="context of a session">
       {({ counts, total, limit }) => (
-        <TokenRingView counts={{ tools: 0, ...counts, total, ...(limit !== undefined && { limit }) }} />
+        <TokenRing ring={tokenRing({ tools: 0, ...counts, total, ...(limit !== undefined && { limit }) })} />
       )}
     </Shown>
   )
