@@ -11,8 +11,9 @@ const rounds = 15
 
 /**
  * What a snapshot of 50,000 files costs over a `git status` of them, where nothing changed and where three files did. Time
- * by the clock, because it passes in other processes; the median of interleaved rounds. The first snapshot, which stores
- * every file, is printed beside `git add` of the same files.
+ * by the clock, because it passes in other processes; the median of interleaved rounds. The files are committed, as a
+ * status without a commit lists them all. The same context runs both, because a busy machine gives the commands of a new
+ * session other shares of its time. The first snapshot, which stores every file, is printed beside `git add` of the same files.
  */
 export async function checkpoints(): Promise<Result[]> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'libero-bench-')))
@@ -22,19 +23,22 @@ export async function checkpoints(): Promise<Result[]> {
     const execution = createProcessContext({ cwd: work })
     const handle = await execution.spawn()
     const snapshots = createFileSnapshots({ execution, handle, store })
-    const take = async (): Promise<void> => {
-      const taken = await snapshots.take({ owner: 'bench' })
+    const take = async ({ tidy = false } = {}): Promise<void> => {
+      const taken = await snapshots.take({ owner: 'bench', tidy })
       if ('unavailable' in taken) throw new Error(taken.unavailable)
     }
     const git = (...args: string[]): void => void execFileSync('git', args, { cwd: work, stdio: 'ignore' })
+    const status = async (): Promise<void> => void (await execution.exec(handle, 'git status --porcelain'))
     git('init', '--quiet')
     const added = await timed(async () => git('add', '-A'))
+    git('-c', 'user.name=bench', '-c', 'user.email=bench@example.org', 'commit', '--quiet', '-m', 'all')
     const first = await timed(take)
     console.log(`  first snapshot: ${(first / added).toFixed(2)}x git add (no goal)`)
+    await take({ tidy: true }) // as at the end of each run
     await new Promise((resolve) => setTimeout(resolve, 1100)) // past the second in which git cannot tell changes by time
     const times = { status: [] as number[], same: [] as number[], changed: [] as number[] }
     for (let round = 0; round < rounds; round++) {
-      times.status.push(await timed(async () => git('status', '--porcelain')))
+      times.status.push(await timed(status))
       times.same.push(await timed(take))
       for (const i of [1, 2, 3]) writeFileSync(join(work, nameOf(i * 1000)), `round ${round} ${i}\n`)
       times.changed.push(await timed(take))

@@ -35,10 +35,8 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
   [['testing'], ['core', 'platform', 'providers', 'sessions', 'execution']],
   [['otel'], ['core', 'platform']],
   [['workflow', 'chat'], 'everything above'],
-  [
-    ['rpc', 'acp'],
-    ['events', 'chat'],
-  ],
+  [['rpc'], ['events', 'chat']],
+  [['acp'], ['core', 'platform', 'events', 'view', 'chat', 'rpc']],
   [['server'], 'everything above'],
   [['client'], ['core', 'events', 'view']],
   [['tui'], ['core', 'platform', 'tools', 'authority', 'events', 'view', 'chat']],

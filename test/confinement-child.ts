@@ -10,9 +10,10 @@ const context = createProcessContext({ cwd })
 const handle = await context.spawn()
 
 const uses: Record<string, () => Promise<void>> = {
-  /** Runs a command while a spare waits. */
+  /** Runs a command while a spare waits, and the placeholders of another one are still there. */
   async hang() {
     await context.exec(handle, 'true', { confinement: readOnly })
+    await context.exec(handle, 'true', { confinement: { ...readOnly, profile: 'workspace-write' } })
     const said = (text: string): void => void process.stdout.write(text)
     await context.exec(handle, 'echo begun; sleep 1000', { confinement: readOnly, timeout: 0, onOutput: said })
   },

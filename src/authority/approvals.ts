@@ -23,7 +23,8 @@ import type { AuthorityOptions, AuthorityParts } from './authority.ts'
 import { boundFiles, digestsOf } from './bound-files.ts'
 import { grantedPlacement, type Placement } from './confinement.ts'
 import { coveredCalls } from './grants/covered-calls.ts'
-import { identityOf } from './grants/grant.ts'
+import { identityOf, ruleKey } from './grants/grant.ts'
+import { proposedRule, readGrantRule } from './grants/grant-rule.ts'
 import { type ApprovePayload, approvePayload, batchPayload, choicesFor } from './interaction/consent.ts'
 import { permissionRequired } from './interaction/interaction-kinds.ts'
 import { asReadOnlyCall, maskSecrets, type Previewed, previewCall, refusalByHooks } from './interaction/preview.ts'
@@ -198,14 +199,18 @@ export function createApprovals(given: ApprovalsOptions): AskForApproval {
   ): Promise<void> {
     if (answer?.decision !== 'allow' || answer.scope === 'once') return
     const { tool, origin } = call
-    const { scope, expiresAt } = answer
-    const { key, words } = coveredCalls(call)
+    const { scope, expiresAt, rule } = answer
+    const offered = proposedRule(call)
+    if (rule !== undefined && !offered) return
+    const { key, words } =
+      rule === undefined ? coveredCalls(call) : { key: ruleKey, words: readGrantRule(rule, offered!) }
     const place = placeOf(answer, decision) ?? 'outside'
     const within = runsCommands(call) ? grantedPlacement(place) : undefined
     const files = boundFiles(call)
     const grant = {
       ...{ tool, key, covers: maskSecrets(words, redactor), origin: identityOf(origin), scope, grantedBy: by },
       project: (await workspace.realRoot?.()) ?? root,
+      ...(rule !== undefined && { rule }),
       ...(scope === 'session' && { sessionId }),
       ...(expiresAt !== undefined && { expiresAt }),
       ...(files.length > 0 && { bound: await digestsOf(files, workspace) }),

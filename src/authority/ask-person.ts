@@ -4,6 +4,7 @@ import type { HookContexts } from '../core/hook-map.ts'
 import type { EntryOf, WantedSignature } from '../core/log.ts'
 import type { Run } from '../core/run.ts'
 import type { AnswerKey } from './grants/answer-key.ts'
+import { readGrantRule } from './grants/grant-rule.ts'
 import type { UsedAnswers } from './grants/used-answers.ts'
 import { type ApprovalOption, chosenOption } from './interaction/approval-options.ts'
 import type { InteractionOutcome, Interactions } from './interaction/interactions.ts'
@@ -49,6 +50,8 @@ export interface Answer {
   readonly where?: 'outside'
   /** The decision about each edit, if some are denied. */
   readonly edits?: readonly EditDecision[]
+  /** The rule to keep for the project. */
+  readonly rule?: string
 }
 
 interface AskContext {
@@ -162,16 +165,17 @@ export async function whyInvalid(
  * How far an answer reaches, as it is signed and logged: where it says nothing it is for once, as it was asked, and all
  * edits. An answer that denies an edit counts for its call only.
  */
-export function extentOf({ scope = 'once', where, edits }: ApprovalExtent): StoredExtent {
+export function extentOf({ scope = 'once', where, edits, rule }: ApprovalExtent): StoredExtent {
   const isPartial = edits?.some(isDenied) === true
   return {
     ...(scope !== 'once' && !isPartial && { scope }),
     ...(where === 'outside' && { where }),
     ...(isPartial && { edits }),
+    ...(scope === 'project' && !isPartial && rule !== undefined && { rule }),
   }
 }
 
-type StoredExtent = Pick<EntryOf<'approval_answered'>, 'scope' | 'where' | 'edits'>
+type StoredExtent = Pick<EntryOf<'approval_answered'>, 'scope' | 'where' | 'edits' | 'rule'>
 
 function fromLog({ calls }: Question, entry: EntryOf<'approval_answered'>): Verdicts {
   const { callId, by } = entry
@@ -193,8 +197,21 @@ function allowing(choices: readonly ApprovalOption[], wanted: ApprovalExtent): A
   if (edits?.every(isDenied)) return { decision: 'deny', scope: 'once', note: denialsText(edits) }
   const chosen = chosenOption(choices, edits ? { ...wanted, scope: 'once' } : wanted)
   if (!chosen) return { decision: 'deny', scope: 'once', note: 'it was allowed inside a sandbox, and there is none' }
-  const { scope, where } = chosen
-  return { decision: 'allow', scope, ...(where === 'outside' && { where }), ...(edits && { edits }) }
+  const { where } = chosen
+  const kept = keptFor(chosen, edits ? undefined : wanted.rule)
+  return { decision: 'allow', ...kept, ...(where === 'outside' && { where }), ...(edits && { edits }) }
+}
+
+/** How long an answer counts, and by which rule. One whose rule is not offered or not valid counts once: never for more. */
+function keptFor({ scope, rule: offered }: ApprovalOption, rule: string | undefined): Pick<Answer, 'scope' | 'rule'> {
+  if (rule === undefined) return { scope }
+  if (scope !== 'project' || !offered) return { scope: 'once' }
+  try {
+    readGrantRule(rule, offered)
+    return { scope, rule }
+  } catch {
+    return { scope: 'once' }
+  }
 }
 
 function fromPerson({ kind, calls }: Question, outcome: Answered): Verdicts & { status: 'answered' } {

@@ -8,10 +8,13 @@ export function withoutAttached<Part extends { readonly type: string; readonly t
   return parts.filter(({ text }, i) => i === 0 || text === undefined || !isAttached.test(text))
 }
 
-const isAttached = /^The file [^\n]+:\n`{3,}\n/
+/** The path of a part that `attachedText` made. */
+export const attachedPath = (text: string): string | undefined => isAttached.exec(text)?.[1]
 
-/** A fence that the text does not contain. */
-function fenced(text: string): string {
+const isAttached = /^The file ([^\n]+):\n`{3,}\n/
+
+/** A text in a fence that it does not contain. */
+export function fenced(text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([fence]) => fence.length))
   const fence = '`'.repeat(longest + 1)
   return `${fence}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`

@@ -52,6 +52,7 @@ export const commands: readonly CommandEntry[] = [
   entry('demo', 'Watch Libero fix a failing test, without a key or a network', () => import('./commands/demo.ts')),
   entry('rpc', 'Serve zot’s protocol to another program over stdin and stdout', () => import('./commands/rpc.ts')),
   entry('web', 'Open the page for all sessions in a browser', () => import('./commands/web.ts')),
+  entry('acp', 'Serve an editor over the Agent Client Protocol', () => import('./commands/acp.ts')),
   entry('serve', 'Serve sessions and agents to other programs over HTTP', () => import('./commands/serve.ts')),
   entry(
     'mcp-serve',

@@ -69,6 +69,8 @@ export interface RemoteClient extends RemoteHost {
   ): Promise<unknown>
 }
 
+type RemoteDraftChange = Extract<RemoteChange, { type: 'draft' }>
+
 /** A client for a server of `libero/server`, in a browser or anywhere else. Opens nothing until it is used. */
 export function createRemoteClient(options: RemoteOptions): RemoteClient {
   const connection = new Connection(options)
@@ -102,8 +104,10 @@ export function createRemoteClient(options: RemoteOptions): RemoteClient {
       follow<RemoteChange>(connection, {
         ...{ path: '/v1/events', query: () => ({}), ...given },
         begin: () => ({ type: 'connected' }),
-        read: ({ event, data }) =>
-          event === 'session' ? { type: 'session', session: JSON.parse(data) as RemoteSession } : undefined,
+        read({ event, data }) {
+          if (event === 'session') return { type: 'session', session: JSON.parse(data) as RemoteSession }
+          return event === 'draft' ? { ...(JSON.parse(data) as RemoteDraftChange), type: 'draft' } : undefined
+        },
       }),
     search: (q, page) => get('/v1/search', { q, ...page }),
     pending: async (query) => (await get<{ pending: readonly RemotePendingCall[] }>('/v1/pending', query)).pending,

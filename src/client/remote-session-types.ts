@@ -159,3 +159,13 @@ export interface RemoteSearchHit {
   readonly where: RemoteHit['where'] | 'title'
   readonly excerpt: string
 }
+
+/** A session of a family of copies. */
+export interface RemoteFork {
+  readonly id: string
+  readonly title: string
+  readonly updatedAt: number
+  /** The session that it was copied from, and the last entry that both share. */
+  readonly origin?: { readonly session: string; readonly seq: number }
+  readonly labels: readonly { readonly seq: number; readonly at: number; readonly text: string }[]
+}

@@ -1,3 +1,4 @@
+import type { SessionContentBlock } from '../core/turn.ts'
 import type { Connection, RemoteRequest } from './connection.ts'
 import { readJson } from './read-answer.ts'
 import type {
@@ -7,6 +8,7 @@ import type {
   RemoteContext,
   RemoteDiff,
   RemoteFiles,
+  RemoteFork,
   RemoteHit,
   RemoteRollbackRequest,
   RemoteSessionRollback,
@@ -40,6 +42,16 @@ export interface RemoteSessionWork {
   context(id: string, query?: { readonly draft?: string }): Promise<RemoteContext>
   /** Who or what decided about a call, and what would change that. */
   why(id: string, callId: string): Promise<RemoteWhy>
+  /** The session with those it was copied from and copies of these: of the 300 latest in its folder. */
+  forks(id: string): Promise<readonly RemoteFork[]>
+  /**
+   * Takes back a message that the model has not got yet, and resolves with what it said. Throws `delivered` if the model has
+   * it, `elsewhere` if another program runs the session.
+   */
+  takeBack(
+    id: string,
+    clientKey: string,
+  ): Promise<{ readonly clientKey: string; readonly content: readonly SessionContentBlock[] }>
   /** Looks for a phrase in a session. `next` is the `after` of the next page, there until all was looked at. */
   find(
     id: string,
@@ -75,6 +87,8 @@ export function remoteSessionWork(connection: Connection): RemoteSessionWork {
     },
     context: (id, query) => call('GET', id, 'context', { query }),
     why: (id, callId) => call('GET', id, `calls/${encodeURIComponent(callId)}/why`),
+    forks: async (id) => (await call<{ forks: readonly RemoteFork[] }>('GET', id, 'forks')).forks,
+    takeBack: (id, key) => call('DELETE', id, `messages/${encodeURIComponent(key)}`),
     find: (id, q, range) => call('GET', id, 'find', { query: { q, ...range } }),
     commands: async (id) => (await call<{ commands: readonly RemoteCommand[] }>('GET', id, 'commands')).commands,
     runCommand: (id, line, { key = crypto.randomUUID() } = {}) =>

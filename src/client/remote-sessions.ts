@@ -3,6 +3,7 @@ import { readJson, readNothing, readText } from './read-answer.ts'
 import { type RemoteSessionWork, remoteSessionWork, sessionPath } from './remote-session-work.ts'
 import type {
   NewRemoteSession,
+  RemoteDraft,
   RemoteEntries,
   RemoteEntryRange,
   RemoteIndex,
@@ -39,10 +40,10 @@ export interface RemoteSessions extends RemoteSessionWork {
   index(id: string, range?: { readonly after?: number }): Promise<RemoteIndex>
   /** The bytes of a large output, by the name that an entry has. */
   blob(id: string, name: string): Promise<Uint8Array<ArrayBuffer>>
-  /** The text that was not sent yet; empty if there is none. */
-  draft(id: string): Promise<string>
-  /** Keeps a text that is not sent yet; an empty one removes it. */
-  saveDraft(id: string, text: string): Promise<void>
+  /** The text that was not sent yet, empty if there is none, and its version. */
+  draft(id: string): Promise<RemoteDraft>
+  /** Keeps a text that is not sent yet, and resolves with its version; an empty text removes it. Of two writes the last counts. */
+  saveDraft(id: string, text: string): Promise<number>
 }
 
 export function remoteSessions(connection: Connection): RemoteSessions {
@@ -110,8 +111,8 @@ export function remoteSessions(connection: Connection): RemoteSessions {
       const path = `${sessionPath(id)}/blobs/${encodeURIComponent(name)}`
       return (await connection.request({ method: 'GET', path, read: (bytes) => bytes }))!
     },
-    draft: async (id) => (await get<{ text: string }>(`${sessionPath(id)}/draft`)).text,
+    draft: (id) => get(`${sessionPath(id)}/draft`),
     saveDraft: async (id, text) =>
-      void (await call({ method: 'PUT', path: `${sessionPath(id)}/draft`, body: { text } })),
+      (await call<RemoteDraft>({ method: 'PUT', path: `${sessionPath(id)}/draft`, body: { text } }))!.version,
   }
 }

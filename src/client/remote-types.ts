@@ -131,6 +131,15 @@ export interface ToolUsageSum {
 export type RemoteChange =
   | { readonly type: 'connected' }
   | { readonly type: 'session'; readonly session: RemoteSession }
+  /** A client has changed the draft of a session. The text is absent if it is long: read it then. */
+  | { readonly type: 'draft'; readonly session: string; readonly version: number; readonly text?: string }
+
+/** A text that a client has not sent yet. */
+export interface RemoteDraft {
+  readonly text: string
+  /** Rises with each write. */
+  readonly version: number
+}
 
 export type RemoteEntries = { readonly entries: readonly LogEntry[]; readonly head: number }
 

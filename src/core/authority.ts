@@ -87,6 +87,11 @@ export interface ApprovalExtent {
   readonly where?: ApprovalPlace
   /** The decision about each edit of the call. Default: all are allowed. If one is denied, the approval counts once. */
   readonly edits?: readonly EditDecision[]
+  /**
+   * With the scope `project`: keep this rule instead of what the choice covers, such as `shell:git commit *`. Offered where
+   * the choice has a `rule`; a rule that is not valid there keeps nothing.
+   */
+  readonly rule?: string
 }
 
 /** One line of the audit. */

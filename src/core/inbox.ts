@@ -35,28 +35,34 @@ export class Inbox {
   }
 
   get hasSteering(): boolean {
-    const waiting = this.#log.transcript.inbox
+    const waiting = this.#log.deliverable
     return (waiting.length > 0 && waiting.some((message) => message.mode === 'steer')) || this.#log.isAccepting('steer')
+  }
+
+  /** Those of the messages that were not taken back since. */
+  stillWaiting(messages: readonly InboxMessage[]): readonly InboxMessage[] {
+    const waiting = this.#log.deliverable
+    return messages.filter((message) => waiting.includes(message))
   }
 
   /** Messages that earlier runs accepted and did not deliver. */
   fromEarlierRuns(): readonly InboxMessage[] {
-    const { inbox, runs } = this.#log.transcript
-    if (inbox.length === 0) return inbox
-    const endSeq = runs.at(-1)?.endSeq ?? 0
-    return inbox.filter(({ mode, seq }) => seq < endSeq && (mode === 'steer' || mode === 'followUp'))
+    const waiting = this.#log.deliverable
+    if (waiting.length === 0) return waiting
+    const endSeq = this.#log.transcript.runs.at(-1)?.endSeq ?? 0
+    return waiting.filter(({ mode, seq }) => seq < endSeq && (mode === 'steer' || mode === 'followUp'))
   }
 
   /** All steering, and the oldest prompt that was sent to the session while no run was under way. */
   waitingAtStart(): readonly InboxMessage[] {
-    const waiting = this.#log.transcript.inbox
+    const waiting = this.#log.deliverable
     const prompt = waiting.find((message) => message.mode === 'prompt')
     return waiting.filter((message) => message === prompt || message.mode === 'steer')
   }
 
   /** What to deliver next, without removing it: all steering; if there is none and the model is done, the oldest follow-up or prompt. */
   peek(isModelDone: boolean): readonly InboxMessage[] {
-    const waiting = this.#log.transcript.inbox
+    const waiting = this.#log.deliverable
     if (waiting.length === 0) return waiting
     const steering = waiting.filter((message) => message.mode === 'steer')
     if (steering.length > 0 || !isModelDone) return steering
@@ -81,7 +87,7 @@ export function deliveryEntry(
   return { type: 'turn', turn, ...(consumed.length > 0 && { consumed }) }
 }
 
-/** Delivers messages of the inbox and notes of extensions, as one turn. */
+/** Delivers messages of the inbox and notes of extensions, as one turn. Called in the tick in which the messages were looked up. */
 export async function deliverInbox(
   run: Run,
   messages: readonly InboxMessage[],

@@ -40,6 +40,8 @@ export type EntryBody =
       readonly callId?: string
       readonly meta?: Meta
     }
+  /** The sender took a message back: `input` is the id of its entry. It has no effect after the turn that delivers it. */
+  | { readonly type: 'withdrawn'; readonly input: string }
   | { readonly type: 'attempt'; readonly runId: string; readonly turnId: string; readonly attempt: number }
   | {
       readonly type: 'turn'
@@ -92,6 +94,8 @@ export type EntryBody =
       readonly where?: 'outside'
       /** The decision about each edit of the call, if some were denied. */
       readonly edits?: readonly EditDecision[]
+      /** The rule that the person keeps for the project, instead of what the choice covers. */
+      readonly rule?: string
       readonly mac?: string
       /** The message that came with the answer. */
       readonly note?: readonly SessionContentBlock[]
@@ -170,6 +174,7 @@ export interface CallAnswer {
   readonly scope?: ApprovalScope
   readonly where?: 'outside'
   readonly edits?: readonly EditDecision[]
+  readonly rule?: string
   readonly mac?: string
 }
 

@@ -1,5 +1,5 @@
 import { type Clock, createIds, systemClock } from './clock.ts'
-import type { EntryBody, InboxItem, InputMode, LogEntry } from './log-entry.ts'
+import type { EntryBody, EntryOf, InboxItem, InputMode, LogEntry } from './log-entry.ts'
 import { Transcript } from './transcript.ts'
 import { deepFreeze } from './turn.ts'
 import type { MaybePromise } from './waiting.ts'
@@ -51,6 +51,8 @@ export class Log {
   #broken: { readonly error: unknown } | undefined
   readonly #listeners = new Set<(entry: LogEntry) => void>()
   readonly #inputsBeingWritten = new Map<string, { readonly mode: InputMode; readonly writing: Promise<void> }>()
+  /** The ids of messages that are being taken back. */
+  readonly #withdrawing = new Set<string>()
   readonly #commit: Commit | undefined
   readonly #isLogged: LogOptions['isLogged']
   readonly #entryAfter: LogOptions['entryAfter']
@@ -115,6 +117,32 @@ export class Log {
 
   async #acceptUnless(isKnown: PromiseLike<boolean>, item: InboxItem): Promise<void> {
     if (!(await isKnown)) await this.append(entryOf(item))
+  }
+
+  /** The messages that wait for a turn, without those that are being taken back. */
+  get deliverable(): readonly EntryOf<'input'>[] {
+    const { inbox } = this.transcript
+    return this.#withdrawing.size === 0 ? inbox : inbox.filter(({ id }) => !this.#withdrawing.has(id))
+  }
+
+  /** Takes back a message that no turn has delivered. False if there is none, or a turn that delivers it is being written. */
+  async withdraw(clientKey: string): Promise<boolean> {
+    const message = this.deliverable.find((one) => one.clientKey === clientKey)
+    if (!message) return false
+    const { id } = message
+    // From here on no turn takes it. A turn that has it stands in line already, and is written before.
+    this.#withdrawing.add(id)
+    let isDelivered = false
+    const unsubscribe = this.subscribe((entry) => {
+      if (entry.type === 'turn' && entry.consumed?.includes(id)) isDelivered = true
+    })
+    try {
+      await this.append({ type: 'withdrawn', input: id })
+      return !isDelivered
+    } finally {
+      unsubscribe()
+      this.#withdrawing.delete(id)
+    }
   }
 
   /** Whether the log has a message with this key. */
@@ -217,10 +245,11 @@ export class Log {
 function entryOf({ clientKey, mode, content, answer, meta: given }: InboxItem): EntryBody {
   const meta = given && { meta: given }
   if (!answer) return { type: 'input', mode, clientKey, content, ...meta }
-  const { callId, decision, digest = callId, by = 'unknown', scope, where, edits, mac } = answer
+  const { callId, decision, digest = callId, by = 'unknown', scope, where, edits, rule, mac } = answer
   if (!decision) return { type: 'input', mode, clientKey, content, callId, ...meta }
   const note = content.length > 0 && { note: content }
-  const signed = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }), ...(mac && { mac }) }
+  const extent = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }), ...(rule && { rule }) }
+  const signed = { ...extent, ...(mac && { mac }) }
   return { type: 'approval_answered', callId, digest, decision, by, clientKey, ...note, ...signed, ...meta }
 }
 

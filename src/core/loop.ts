@@ -83,7 +83,7 @@ async function deliverNext(run: Run, { turnId, isModelDone }: StepOutcome): Prom
   if (next.error !== undefined) throw next.error
   // Messages may have arrived while the extensions were asked.
   if (next.stop) await run.log.flushed()
-  if (next.stop) messages = run.inbox.peek(isModelDone)
+  messages = next.stop ? run.inbox.peek(isModelDone) : run.inbox.stillWaiting(messages)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
   if (messages.length === 0 && notes.length === 0) return !next.stop
 

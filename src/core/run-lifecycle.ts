@@ -187,13 +187,14 @@ async function logRunStart(run: Run, plan: RunPlan, start: RunStart): Promise<()
     ...(unconfined !== undefined && { unconfined }),
   }
   const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...labels }, ...states]
-  const waiting = prompt ? run.inbox.fromEarlierRuns() : []
+  let waiting: ReturnType<typeof run.inbox.fromEarlierRuns> = []
   const before = transcript.turns.length
   start.firstTurn = transcript.completeTurns.length
   if (prompt) {
     const open = transcript.openCalls.map(({ id }) => id)
     await closeChildCallsIfStarted(run, ...open)
     for (const id of open) entries.push(syntheticResult(id, 'skipped'))
+    waiting = run.inbox.fromEarlierRuns() // logged in this tick: a message may be taken back meanwhile
     if (waiting.length > 0) entries.push(deliveryEntry(run, waiting))
     entries.push({ type: 'turn', turn: userTurn(run, prompt, meta), ...(clientKey !== undefined && { clientKey }) })
   }

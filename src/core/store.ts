@@ -42,6 +42,8 @@ export interface Session {
   open(): Promise<void>
   /** Sends a message to the run that writes this session, in this process or another. Resolves once it is durable. */
   send(item: InboxItem): Promise<void>
+  /** Takes back a message that no turn has delivered. False if there is none, or the model gets it. */
+  takeBack(clientKey: string): Promise<boolean>
   /** Moves messages of other processes into the log, until `signal` aborts. */
   listen(signal: AbortSignal, onLost?: (error: LeaseLostError) => void): Promise<void>
   /** Gives the lease back. Calling it again does nothing. */
@@ -226,6 +228,8 @@ export interface PendingAnswer {
   readonly where?: 'outside'
   /** For an approval: the decision about each edit of the call. Default: all are allowed. */
   readonly edits?: readonly EditDecision[]
+  /** For an approval with the scope `project`: the rule to keep; see `ApprovalExtent`. */
+  readonly rule?: string
   readonly mac?: string
   /** The sender, a trace, a reply address. At most 8 KiB of JSON. */
   readonly meta?: Meta

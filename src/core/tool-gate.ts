@@ -76,8 +76,8 @@ function checkedEdits(
 function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
   const entry = log.transcript.approvals.get(id)
   if (entry?.type !== 'approval_answered') return undefined
-  const { decision, digest, by, scope, where, edits, mac, note } = entry
-  const extent = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }) }
+  const { decision, digest, by, scope, where, edits, rule, mac, note } = entry
+  const extent = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }), ...(rule && { rule }) }
   return { decision, digest, by, ...extent, ...(mac !== undefined && { mac }), ...(note && { note }) }
 }
 

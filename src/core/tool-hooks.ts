@@ -44,6 +44,7 @@ export interface Approval {
   readonly scope?: ApprovalScope
   readonly where?: 'outside'
   readonly edits?: readonly EditDecision[]
+  readonly rule?: string
   readonly mac?: string
   readonly note?: readonly SessionContentBlock[]
 }

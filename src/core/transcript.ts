@@ -199,6 +199,9 @@ export class Transcript {
         else if (entry.mode !== 'answer') this.inbox = [...this.inbox, entry]
         else if (entry.callId !== undefined) this.answers.set(entry.callId, entry.content)
         break
+      case 'withdrawn':
+        this.inbox = this.inbox.filter(({ id }) => id !== entry.input) // its key stays: a request made again changes nothing
+        break
       case 'turn':
         this.#addTurn(entry)
         break

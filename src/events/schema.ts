@@ -76,6 +76,7 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
     { mode: ref('mode'), clientKey: text, content: blocks },
     { callId: text, meta: record },
   ),
+  withdrawn: object<BodyOf<'withdrawn'>>({ input: text }),
   attempt: object<BodyOf<'attempt'>>({ runId: text, turnId: text, attempt: ordinal }),
   turn: object<BodyOf<'turn'>>({ turn: ref('turn') }, { stop: ref('stop'), consumed: listOf(text), clientKey: text }),
   call_started: object<BodyOf<'call_started'>>(
@@ -107,6 +108,7 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
       scope: oneOf<ApprovalScope>({ once: true, session: true, project: true }),
       where: only('outside'),
       edits: listOf(ref('edit')),
+      rule: text,
       mac: text,
       note: blocks,
       clientKey: text,

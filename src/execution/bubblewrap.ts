@@ -16,11 +16,12 @@ import { checkProcessLimit, findBubblewrap, setupProblem } from './bubblewrap/ch
 import type { EgressProxyOptions } from './bubblewrap/egress-proxy.ts'
 import { createSandboxHandle, type SandboxHandle } from './bubblewrap/handle.ts'
 import { type BubblewrapOptions, checkEnv, checkOptions, defaultProcesses } from './bubblewrap/options.ts'
-import { createPlaceholders, hasPlaceholderMark } from './bubblewrap/placeholders.ts'
+import { createPlaceholders } from './bubblewrap/placeholders.ts'
 import { isInside, mayBePlaceholder } from './bubblewrap/protected-paths.ts'
 import { createFactFinder, type FactFinder } from './confinement/facts.ts'
 import { commandScope } from './confinement/scoped-commands.ts'
 import { fileError, realPathOf, resolveRoots } from './files/confined-path.ts'
+import { hasPlaceholderMark } from './files/placeholder-folders.ts'
 import { type ShellFiles, shellFiles } from './files/shell-files.ts'
 
 export type { ExecutionContext } from '../core/execution.ts'

@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Socket } from 'node:net'
 
-/** A command that the keeper ends if this process is killed. */
+/** What the keeper ends and removes if this process is killed. */
 export interface KeeperRegistration {
   /** Adds the process group of the command once it has started. */
   add(group: number): void
+  /** Adds an empty folder that only this process has made, to be removed alone or, if that works, with its parent if that is empty. */
+  addFolder(path: string, how: 'alone' | 'with its parent'): void
   /** Must be called as soon as the group is gone, because its id may be reused. */
   end(): void
 }
@@ -14,13 +16,19 @@ export interface KeeperRegistration {
  * end its commands, so the keeper does. Call it before the command is started, so that no moment is uncovered.
  */
 export function registerWithKeeper(): KeeperRegistration {
-  const registration: { group?: number } = {}
+  const registration: Registration = { folders: new Set() }
   registrations.add(registration)
   if (!keeper) start()
   return {
     add(group) {
       registration.group = group
       tellKeeper(`+${group}`)
+    },
+    addFolder(path, how) {
+      const line = how === 'alone' ? `_${path}` : path
+      if (path.includes('\n') || registration.folders.has(line)) return // the keeper reads lines
+      registration.folders.add(line)
+      tellKeeper(line)
     },
     end() {
       if (!registrations.delete(registration)) return
@@ -36,8 +44,14 @@ export function registerWithKeeper(): KeeperRegistration {
 /** In the environment of every registered command, so that the keeper also finds processes that left their group. */
 export const keeperMark: string = crypto.randomUUID()
 
-/** Global, because there is one keeper for each process, while commands are registered. */
-const registrations = new Set<{ readonly group?: number }>()
+interface Registration {
+  group?: number
+  /** As the keeper reads them. */
+  readonly folders: Set<string>
+}
+
+/** Global, because there is one keeper for each process, while something is registered. */
+const registrations = new Set<Registration>()
 let keeper: { readonly child: ChildProcess; readonly since: number } | undefined
 
 function tellKeeper(line: string): void {
@@ -61,7 +75,10 @@ function start(): void {
   child.once('exit', () => replace(child))
   child.unref()
   if (child.stdin instanceof Socket) child.stdin.unref()
-  for (const { group } of registrations) if (group !== undefined) tellKeeper(`+${group}`)
+  for (const { group, folders } of registrations) {
+    if (group !== undefined) tellKeeper(`+${group}`)
+    for (const line of folders) tellKeeper(line)
+  }
 }
 
 /** A keeper that ended sooner is not replaced: the next one would end too. */
@@ -75,20 +92,32 @@ function replace(child: ChildProcess): void {
 }
 
 /**
- * Reads `+group`, `-group` and `.` (all commands have ended). If its input ends without a dot, this process was killed: the
- * groups, and all processes with the mark, get SIGTERM and two seconds later SIGKILL. Without `/proc` only the groups do.
+ * Reads `+group`, `-group`, `/folder`, `_/folder` and `.` (all is over). If its input ends without a dot, this process was
+ * killed: the groups, and all processes with the mark, get SIGTERM and two seconds later SIGKILL; then the folders are
+ * removed. Without `/proc` only the groups are ended.
  */
 const script = `trap '' INT HUP QUIT TERM
-groups=
-while read -r line; do
+groups= folders=
+while IFS= read -r line; do
   case $line in
     .) exit 0 ;;
     +*) groups="$groups \${line#+}" ;;
     -*) rest=
       for g in $groups; do [ "$g" = "\${line#-}" ] || rest="$rest $g"; done
       groups=$rest ;;
+    /* | _*) folders="$folders
+$line" ;;
   esac
 done
+clean() {
+  printf '%s\\n' "$folders" | while IFS= read -r f; do
+    case $f in
+      /*) rmdir -- "$f" && rmdir -- "\${f%/*}" ;;
+      _*) rmdir -- "\${f#_}" ;;
+    esac
+  done
+} 2>/dev/null
+trap clean EXIT
 look() {
   targets=
   for g in $groups; do kill -s 0 -- "-$g" && targets="$targets -$g"; done

@@ -1,28 +1,35 @@
 /** A line without its LF, or why it is no text. */
 export type InputLine = { readonly text: string } | { readonly problem: string }
 
-/** A line is too long. Reading ends with it, because the client is broken. */
+/** A line is too long. Reading ends with it, because the client is broken, unless long lines are skipped. */
 export class LineTooLongError extends Error {
   override readonly name = 'LineTooLongError'
 }
 
 /**
  * Splits bytes into lines at LF only. The last line needs no LF. Each byte is scanned once and copied at most twice.
- * `maxBytes` is the longest line, without its LF.
+ * `maxBytes` is the longest line, without its LF. With `longLines: 'skipped'` a longer one is a problem, and reading goes on.
  */
 export async function* readLines(
   input: AsyncIterable<Uint8Array>,
-  { maxBytes = 16 * 1024 * 1024 }: { readonly maxBytes?: number | undefined } = {},
+  {
+    maxBytes = 16 * 1024 * 1024,
+    longLines,
+  }: { readonly maxBytes?: number | undefined; readonly longLines?: 'skipped' } = {},
 ): AsyncGenerator<InputLine, void, void> {
   let parts: Uint8Array[] = []
   let size = 0
   const add = (part: Uint8Array): void => {
     size += part.length
-    if (size > maxBytes)
-      throw new LineTooLongError(`A line is longer than ${maxBytes} bytes; send shorter ones, or fewer images at once`)
-    if (part.length > 0) parts.push(part)
+    if (size > maxBytes && longLines !== 'skipped') throw new LineTooLongError(tooLong(maxBytes))
+    if (size > maxBytes) parts = []
+    else if (part.length > 0) parts.push(part)
   }
   const take = (): InputLine => {
+    if (size > maxBytes) {
+      size = 0
+      return { problem: tooLong(maxBytes) }
+    }
     const bytes = parts.length === 1 ? parts[0]! : joined(parts, size)
     parts = []
     size = 0
@@ -42,6 +49,9 @@ export async function* readLines(
 }
 
 const lf = 0x0a
+
+const tooLong = (maxBytes: number): string =>
+  `A line is longer than ${maxBytes} bytes; send shorter ones, or fewer images at once`
 
 function joined(parts: readonly Uint8Array[], size: number): Uint8Array {
   const bytes = new Uint8Array(size)

@@ -1,6 +1,7 @@
 import { systemClock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import { type Caller, callerOf, checkAuth, Guesses, requireScope } from './caller.ts'
+import { DraftChanges } from './draft-changes.ts'
 import { checkHostGuard, corsHeaders, guardHost } from './host-guard.ts'
 import { closingDown, Problem, problemOf } from './problem.ts'
 import { limitsOf, RateLimits } from './rate-limits.ts'
@@ -8,7 +9,7 @@ import { readBody, readQuery } from './read-request.ts'
 import type { Route } from './route.ts'
 import { allRoutes } from './routes/all-routes.ts'
 import type { ServerContext } from './server-context.ts'
-import type { ServerOptions } from './server-options.ts'
+import type { ServerDrafts, ServerOptions } from './server-options.ts'
 import { SessionChanges } from './session-changes.ts'
 import { skillsWanted } from './session-commands.ts'
 import { SessionNames } from './session-names.ts'
@@ -127,7 +128,7 @@ function contextOf(options: ServerOptions): Context {
     usage: new UsageBook(store),
     routes: allRoutes,
     authorityFor: options.authorityFor ?? noAuthority,
-    drafts: options.drafts ?? memoryDrafts(),
+    drafts: new DraftChanges(options.drafts ?? memoryDrafts(), clock),
     rates: new RateLimits(limits, clock.now),
     closing: closing.signal,
     openStreams: new Set(),
@@ -146,7 +147,7 @@ async function refuseSharedMachine({ agent, close }: ServedAgent): Promise<void>
   )
 }
 
-function memoryDrafts(): ServerContext['drafts'] {
+function memoryDrafts(): ServerDrafts {
   const texts = new Map<string, string>()
   return {
     load: async (id) => texts.get(id) ?? '',

@@ -1,8 +1,9 @@
 import type { Clock } from '../core/clock.ts'
 import type { SessionStore } from '../core/store.ts'
+import type { DraftChanges } from './draft-changes.ts'
 import type { RateLimits, ServerLimits } from './rate-limits.ts'
 import type { Route } from './route.ts'
-import type { ServerDrafts, ServerOptions } from './server-options.ts'
+import type { ServerOptions } from './server-options.ts'
 import type { SessionChanges } from './session-changes.ts'
 import type { ChosenSettings } from './session-settings.ts'
 import type { AuthorityFor, SessionWork } from './session-work.ts'
@@ -20,7 +21,7 @@ export interface ServerContext {
   readonly webhooks: Webhooks
   readonly usage: UsageBook
   readonly authorityFor: AuthorityFor
-  readonly drafts: ServerDrafts
+  readonly drafts: DraftChanges
   readonly settings: ChosenSettings
   readonly workspaces: Workspaces
   readonly limits: ServerLimits

@@ -9,8 +9,10 @@ export class SessionChanges {
   readonly #clock: Clock
   readonly #everyMs: number
   readonly #listeners = new Set<Listener>()
-  /** By id, of the sessions that changed last. */
-  #known = new Map<string, string>()
+  /** What was last told of each session, of the latest ones; the last changed at the end. */
+  readonly #known = new Map<string, string>()
+  /** When the newest of them was written. */
+  #since = 0
   #cancelTimer: (() => void) | undefined
   #isLooking = false
 
@@ -22,7 +24,8 @@ export class SessionChanges {
 
   /** Calls the listener with each session that changes from now on. Returns a function that stops it. */
   async follow(listener: Listener): Promise<() => void> {
-    if (this.#listeners.size === 0) this.#known = new Map((await this.#newest()).map((one) => [one.id, stateOf(one)]))
+    if (this.#listeners.size === 0)
+      this.#begin((await this.#store.list({ order: 'updated', limit: pageSize })).sessions)
     this.#listeners.add(listener)
     if (!this.#cancelTimer) this.#schedule(this.#everyMs)
     return () => {
@@ -48,10 +51,8 @@ export class SessionChanges {
     this.#isLooking = true
     this.#cancelTimer = undefined
     try {
-      const now = await this.#newest()
-      const changed = now.filter((one) => this.#known.get(one.id) !== stateOf(one))
-      this.#known = new Map(now.map((one) => [one.id, stateOf(one)]))
-      for (const summary of changed.reverse()) for (const listener of this.#listeners) listener(summary)
+      for (const summary of (await this.#changed()).toReversed())
+        for (const listener of this.#listeners) listener(summary)
     } catch {
       // The next look may find the store again.
     } finally {
@@ -60,10 +61,49 @@ export class SessionChanges {
     }
   }
 
-  async #newest(): Promise<readonly SessionSummary[]> {
-    return (await this.#store.list({ order: 'updated', limit: 200 })).sessions
+  #begin(sessions: readonly SessionSummary[]): void {
+    this.#known.clear()
+    this.#since = sessions[0]?.updatedAt ?? 0
+    for (const one of sessions.toReversed()) this.#known.set(one.id, stateOf(one))
+  }
+
+  /** The sessions that differ from what was told, newest first: all that were written since the last look, and others of the newest. */
+  async #changed(): Promise<readonly SessionSummary[]> {
+    const since = this.#since
+    const changed: SessionSummary[] = []
+    let newest = since
+    for (let cursor: string | undefined, pages = 0; pages < mostPages; pages++) {
+      const page = await this.#store.list({
+        order: 'updated',
+        limit: pageSize,
+        ...(cursor !== undefined && { cursor }),
+      })
+      for (const one of page.sessions) {
+        const known = this.#known.get(one.id)
+        // An old session may come into sight because others were deleted.
+        if (known === undefined ? one.updatedAt >= since : known !== stateOf(one)) changed.push(one)
+        else if (known === undefined) this.#known.set(one.id, stateOf(one))
+      }
+      newest = Math.max(newest, page.sessions[0]?.updatedAt ?? 0)
+      cursor = page.next
+      if (cursor === undefined || (page.sessions.at(-1)?.updatedAt ?? 0) < since) break
+    }
+    this.#since = newest
+    for (const one of changed.toReversed()) {
+      this.#known.delete(one.id)
+      this.#known.set(one.id, stateOf(one))
+    }
+    for (const id of this.#known.keys()) {
+      if (this.#known.size <= mostKnown) break
+      this.#known.delete(id)
+    }
+    return changed
   }
 }
+
+const pageSize = 200
+const mostPages = 50
+const mostKnown = 10_000
 
 const stateOf = ({ head, status, attention, isHeld, title }: SessionSummary): string =>
   JSON.stringify([head, status, attention, isHeld, title])

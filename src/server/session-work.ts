@@ -99,18 +99,30 @@ export class SessionWork {
     summary: SessionSummary,
     tenant: string | undefined,
     work: (served: ServedAgent) => Promise<Result>,
-  ) {
-    if (this.#isClosed || this.#jobs.has(summary.id) || summary.isHeld)
+  ): Promise<Result> {
+    if (this.has(summary.id) || summary.isHeld)
       throw new Problem(423, 'session_busy', 'A run of this session is under way; wait for its end, or stop it')
-    const job: Job = { id: summary.id, tenant, isAgain: false }
-    this.#jobs.set(job.id, job)
-    const working = this.#openAgent(job, summary).then((served) =>
-      work(served).finally(() => {
+    return this.whileIdle(summary.id, tenant, async (job) => {
+      const served = await this.#openAgent(job, summary)
+      try {
+        return await work(served)
+      } finally {
         delete job.served
         delete job.session
-        return served.close()
-      }),
-    )
+        await served.close()
+      }
+    })
+  }
+
+  /** Does something with a session of which `has` is false. No run is begun here meanwhile; what comes is worked on after it. */
+  async whileIdle<Result>(
+    id: string,
+    tenant: string | undefined,
+    work: (job: Job) => Promise<Result>,
+  ): Promise<Result> {
+    const job: Job = { id, tenant, isAgain: false }
+    this.#jobs.set(id, job)
+    const working = work(job)
     job.done = working.then(
       () => this.#over(job),
       () => this.#over(job),
@@ -219,8 +231,9 @@ export class SessionWork {
     this.#jobs.delete(job.id)
     if (job.isAgain) this.wake(job.id, job.tenant) // something came when the work was just over
     this.#options.onChange()
+    const hasRoom = this.#runningOf(job.tenant) < this.#options.limits.runs
     const next = this.#waiting.findIndex((one) => one.tenant === job.tenant)
-    const [waiting] = next < 0 ? [] : this.#waiting.splice(next, 1)
+    const [waiting] = next < 0 || !hasRoom ? [] : this.#waiting.splice(next, 1)
     if (waiting && !this.#isClosed) void this.#work(waiting)
   }
 

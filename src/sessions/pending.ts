@@ -81,7 +81,7 @@ type AnswerItem = InboxItem & { readonly answer: CallAnswer }
 
 /** Converts a person's answer about a call to an inbox message; `undefined` if the same answer was given before. */
 export function createAnswerItem(log: Log, callId: string, answer: PendingAnswer): AnswerItem | undefined {
-  const { decision, content, by, scope, where, edits, mac, meta } = answer ?? {}
+  const { decision, content, by, scope, where, edits, rule, mac, meta } = answer ?? {}
   const isDecision = decision === 'allow' || decision === 'deny'
   if (!isDecision && decision !== undefined)
     throw new TypeError(`The decision about "${callId}" must be "allow" or "deny", got ${show(decision)}`)
@@ -113,7 +113,7 @@ export function createAnswerItem(log: Log, callId: string, answer: PendingAnswer
         'authority that asked',
     )
 
-  const extent = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }) }
+  const extent = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }), ...(rule && { rule }) }
   const choice = isApproval && isDecision && { decision, ...extent }
   return {
     mode: 'answer',

@@ -125,6 +125,14 @@ class StoredSession extends LeasedLog implements Session {
     if (given) await this.whileOpen(() => this.log.append({ type: 'details', ...given }))
   }
 
+  async takeBack(clientKey: string): Promise<boolean> {
+    let isTaken = false
+    await this.whileOpen(async () => {
+      isTaken = await this.log.withdraw(clientKey)
+    })
+    return isTaken
+  }
+
   setState(owner: string, value: unknown): Promise<void> {
     return this.whileOpen(() => this.log.append({ type: 'state', owner, value }))
   }

@@ -102,6 +102,9 @@ const changes: { readonly [Type in EntryBody['type']]?: (draft: Draft, entry: En
       draft.title ||= titleOf(content)
     }
   },
+  withdrawn(draft, { input }) {
+    draft.undelivered = draft.undelivered.filter(([id]) => id !== input)
+  },
   turn(draft, { turn, consumed }) {
     const { role, content, usage } = turn
     draft.turns++

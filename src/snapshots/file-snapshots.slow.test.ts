@@ -656,6 +656,44 @@ kill -9 0
     }
 })
 
+test('CK19 a few changed, new and removed files are in a snapshot after one command, whatever their names; what needs a second look gets it', async () => {
+  const odd = ['-delete', 'new\nline', 'quo"te', 'back\\slash', 'ümlaut', ' ', 'D']
+  const repo = repository({ ...Object.fromEntries(odd.map((name) => [name, '0'])), 'dir/a': '0', 'dir/b': '0' })
+  const { execution, handle } = await open(repo.root)
+  let commands = 0
+  const counted: Pick<ExecutionContext, 'exec'> = {
+    exec(...args) {
+      commands++
+      return execution.exec(...args)
+    },
+  }
+  const files = filesIn({ execution: counted, handle, maxFileBytes: 1000 })
+  await taken(files)
+  const cases: readonly (readonly [line: string, commands: number])[] = [
+    [':', 1],
+    ['for name in *; do [ -d "./$name" ] || echo 1 >"./$name"; done', 1],
+    [`echo 1 >-new; echo 1 >'dir/"'`, 1],
+    ['rm ./-delete D ./-new', 1],
+    ['rm new*; echo 2 >" "', 1],
+    ['ln -s nowhere link', 1],
+    ['mv dir .git/dir; ln -s .git/dir dir', 1], // the files that were in the folder are behind a link now
+    ['rm ümlaut; mkdir ümlaut; echo 1 >ümlaut/a', 3],
+    ['mkdir new; echo 1 >new/a', 3],
+    ['echo 3 >" "', 1],
+    ['yes large | head -c 2000 >" "', 2],
+    ['echo 4 >" "', 2],
+    ['echo 5 >" "', 1],
+  ]
+  for (const [line, count] of cases) {
+    execFileSync('sh', ['-c', line], { cwd: repo.root })
+    commands = 0
+    const { tree, leftOut } = await taken(files)
+    repo.git('add', '-A')
+    for (const { path } of leftOut) repo.git('update-index', '--force-remove', '--', path)
+    expect([line, commands, tree]).toEqual([line, count, repo.git('write-tree').trim()])
+  }
+})
+
 test('the index of a large folder is in two files; without one of them it is created again', async () => {
   const repo = repository({})
   repo.write(Object.fromEntries(Array.from({ length: 1100 }, (_, i) => [`d${i % 9}/f${i}`, `${i}`])))

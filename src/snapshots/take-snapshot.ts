@@ -65,6 +65,10 @@ export async function takeSnapshot(git: GitRunner, options: TakeOptions): Promis
 async function attempt(git: GitRunner, options: TakeOptions, index: 'kept' | 'new'): Promise<Snapshot> {
   const { signal, maxFiles } = options
   const scan = readScan(await git.run(scanScript(options, index), { signal }))
+  if (scan.committed) {
+    failpoint('snapshot.committed')
+    return snapshotOf(scan.committed, nothingElse, { ...options, folder: scan.folder })
+  }
   failpoint('snapshot.scanned')
   if (scan.update.length > maxFiles)
     throw new TooManyFilesError(
@@ -92,11 +96,14 @@ async function attempt(git: GitRunner, options: TakeOptions, index: 'kept' | 'ne
     update = ''
   }
   const input = inputOf(meta, update === '' ? [] : names)
-  const written = await git.run(`${lockScript(options)}${update}${commitScript(options)}`, { input, signal })
+  const written = await git.run(
+    `${lockScript(options)}${update}${treeScript}writeTree
+${commitScript(options)}`,
+    { input, signal },
+  )
   failpoint('snapshot.committed')
-  const [ids = '', folder = ''] = written.trim().split('\n')
-  const [id = '', tree = ''] = ids.split(' ')
-  return snapshotOf({ id, tree }, meta, { ...options, folder })
+  const [id = '', tree = ''] = written.trim().split(' ')
+  return snapshotOf({ id, tree }, meta, { ...options, folder: scan.folder })
 }
 
 class TooManyFilesError extends SnapshotsUnavailableError {}
@@ -111,19 +118,27 @@ function snapshotOf(
 }
 
 /**
- * Lists what differs from the index, in the time of a `git status`: two processes read the known files and the folders.
+ * Lists what differs from the index, in the time of a `git status`: two processes read the known files and the folders. A few
+ * files that need no second look are committed at once: another script would cost as much as their commit.
  * Folders that have no known file are looked into, as files may have been added there. No name begins with `/`: it marks the letters of
  * `diff-files`, and twice the names of the lists.
  */
-const scanScript = ({ token, maxFileBytes, owner }: TakeOptions, index: 'kept' | 'new'): string => `
+const scanScript = (options: TakeOptions, index: 'kept' | 'new'): string => `
 setup
 ${index === 'new' ? 'lock "$index" "$private"/sharedindex* "$private/tracked" "$private/last"; ours read-tree --empty' : ''}
-t=$private/tmp.${token}
+t=$private/tmp.${options.token}
 trap 'rm -f "$t".*; unlock' EXIT
-atTop diff-files --line-prefix=/ --relative --name-status -z -- . >"$t.status" &
-others >"$t.others"
-wait $!
+others >"$t.others" &
+listing=$!
+atTop diff-files --line-prefix=/ --relative --name-status -z -- . >"$t.status"
 : >"$t.files" >"$t.tracked" >"$t.big" >"$t.closed"
+# Files that the repository has although it ignores them.
+if [ -f "$tracked" ] && ! [ "$private/tracked" -nt "$tracked" ]; then
+  : >"$private/tracked.new"
+  user ls-files -z --cached --ignored --exclude-standard >"$t.tracked"
+  [ -s "$t.tracked" ] || mv -f "$private/tracked.new" "$private/tracked"
+fi
+${commitAtOnceScript(options)}
 # Large files, unreadable ones, and folders. find would take a name such as -delete as an option.
 check() {
   xargs -0 sh -c '
@@ -134,20 +149,14 @@ for p; do
   if [ -d "./$p" ]; then printf "%s/\\0" "$p" >&4
   elif [ -e "./$p" ] && [ ! -r "./$p" ]; then printf "%s\\0" "$p" >&3; fi
 done
-if [ -z "$isOdd" ]; then exec find "$@" -prune -type f -size +${maxFileBytes}c -print0; fi
-printf "./%s\\0" "$@" | xargs -0 sh -c "exec find \\"\\$@\\" -prune -type f -size +${maxFileBytes}c -print0" sh
+if [ -z "$isOdd" ]; then exec find "$@" -prune -type f -size +${options.maxFileBytes}c -print0; fi
+printf "./%s\\0" "$@" | xargs -0 sh -c "exec find \\"\\$@\\" -prune -type f -size +${options.maxFileBytes}c -print0" sh
 ' sh >>"$t.big" 2>/dev/null 3>>"$t.closed" 4>>"$1" || :
 }
 [ ! -s "$t.others" ] || { withoutPlaceholders <"$t.others" >"$t.kept"; mv -f "$t.kept" "$t.others"; }
 # Git does not list a folder in the place of a file that it knows.
 [ ! -s "$t.status" ] || check "$t.others" <"$t.status"
 [ ! -s "$t.others" ] || othersIn <"$t.others" >"$t.files"
-# Files that the repository has although it ignores them.
-if [ -f "$tracked" ] && ! [ "$private/tracked" -nt "$tracked" ]; then
-  : >"$private/tracked.new"
-  user ls-files -z --cached --ignored --exclude-standard >"$t.tracked"
-  [ -s "$t.tracked" ] || mv -f "$private/tracked.new" "$private/tracked"
-fi
 if [ -s "$t.files" ] || [ -s "$t.tracked" ]; then cat "$t.files" "$t.tracked" | check /dev/null; fi
 if [ -s "$t.others" ] || [ -s "$t.status" ] || [ -s "$t.tracked" ]; then
   set --
@@ -157,13 +166,76 @@ if [ -s "$t.others" ] || [ -s "$t.status" ] || [ -s "$t.tracked" ]; then
   done
   hex "$@"
 fi
-if [ -s "$private/last" ]; then
-  read -r id rest <"$private/last"
-  if [ -f "$private/refs/snapshots/${owner}/$id" ]; then echo //own; fi
-  echo //last; cat "$private/last"
+if [ -n "$id" ]; then
+  if [ -f "$private/refs/snapshots/${options.owner}/$id" ]; then echo //own; fi
+  echo //last
+  if [ "$is" = whole ]; then printf '%s %s\\n%s\\n' "$id" "$lastTree" '${JSON.stringify(nothingElse)}'; else cat "$private/last"; fi
 fi
 echo "//folder
 $folder"
+`
+
+/**
+ * Known files that changed are put into the index while the folders are still being listed; with new ones they are committed.
+ * Names are arguments here, because a shell reads no NUL. If one of them is a folder, large or unreadable, or if they are
+ * many, or after any failure, the longer way is taken, which does all of it again. Files that are gone get a list of their
+ * own, because `--remove` refuses what is behind a link.
+ */
+const commitAtOnceScript = (options: TakeOptions): string => `
+isSimple() {
+  [ "$(xargs -0 <"$1" sh -c 'set -e
+if [ $# -gt ${Math.min(options.maxFiles, 1000)} ] || [ -e "$0.gone" ]; then echo many; exit; fi
+: >"$0.gone"
+isGone=
+for p; do
+  shift
+  case $p in /D) isGone=true; continue ;; /*) continue ;; esac
+  if [ ! -h "./$p" ]; then [ ! -d "./$p" ] && { [ ! -e "./$p" ] || [ -r "./$p" ]; } || exit 0; fi
+  if [ -n "$isGone" ]; then printf "%s\\0" "$p" >>"$0.gone"; else set -- "$@" "./$p"; fi
+  isGone=
+done
+if [ $# -gt 0 ]; then
+  printf "%s\\0" "$@" >"$0.given"
+  large=$(find "$@" -prune -type f -size +${options.maxFileBytes}c)
+  [ -z "$large" ] || exit 0
+fi
+echo simple' "$1" 2>/dev/null || :)" = simple ]
+}
+readLast() {
+  id= lastTree= is=
+  [ ! -s "$private/last" ] || read -r id lastTree is <"$private/last" || :
+}
+${treeScript}
+updateIndex() {
+  if [ -z "$locked" ]; then
+    lock
+    trap 'unlock "$t".*' EXIT
+    : >"$private/last"
+  fi
+  [ ! -s "$1.gone" ] || atTop update-index --force-remove -z --stdin <"$1.gone"
+  [ ! -s "$1.given" ] || atTop update-index --add --remove --replace -z --stdin <"$1.given"
+  writeTree
+}
+tree=
+readLast
+[ ! -s "$t.tracked" ] || is=
+mayBeWhole=$is
+if [ -n "$mayBeWhole" ] && [ -s "$t.status" ] && isSimple "$t.status"; then updateIndex "$t.status"; fi
+wait $listing
+# What another process has committed before now has the files that the lists do not name.
+readLast
+if [ -s "$t.others" ] && { [ -n "$tree" ] || [ ! -s "$t.status" ]; }; then
+  tree=
+  if [ -n "$mayBeWhole" ] && isSimple "$t.others"; then updateIndex "$t.others"; fi
+fi
+if [ -n "$tree" ]; then
+  meta='${JSON.stringify(nothingElse)}'
+  echo //committed
+  ${commitScript(options)}
+  echo "//folder
+$folder"
+  exit
+fi
 `
 
 interface Scan {
@@ -175,6 +247,8 @@ interface Scan {
   readonly last: { readonly id: string; readonly tree: string; readonly meta: string } | undefined
   /** Whether that one belongs to this session. */
   readonly isOwn: boolean
+  /** The snapshot that was taken at once. */
+  readonly committed: Pick<Snapshot, 'id' | 'tree'> | undefined
   readonly folder: string
 }
 
@@ -204,6 +278,7 @@ function readScan(printed: string): Scan {
   const others = names('others')
   const [last = '', meta = ''] = splitAt(parts.get('last') ?? '', '\n')
   const [id = '', tree = ''] = last.split(' ')
+  const [newId = '', newTree = ''] = (parts.get('committed') ?? '').trim().split(' ')
   return {
     update,
     remove,
@@ -211,6 +286,7 @@ function readScan(printed: string): Scan {
     hasNewFolders: others.some((name) => name.endsWith('/') && !leftOut.has(name)) && update.length > 0,
     last: tree === '' ? undefined : { id, tree, meta: meta.trimEnd() },
     isOwn: parts.has('own'),
+    committed: newTree === '' ? undefined : { id: newId, tree: newTree },
     folder: (parts.get('folder') ?? '').replace(/\n$/, ''),
   }
 }
@@ -240,6 +316,8 @@ function metaOf(leftOut: SnapshotMeta['leftOut'], folders: readonly GitName[]): 
 }
 
 const mostFolders = 2000
+/** Of a folder whose files are all in the snapshot. */
+const nothingElse: SnapshotMeta = { leftOut: [], folders: [] }
 const byName = ([a]: readonly [GitName, string], [b]: readonly [GitName, string]): number =>
   a < b ? -1 : Number(a > b)
 
@@ -290,14 +368,21 @@ function namesToUpdate({ remove, update }: Pick<Scan, 'remove' | 'update'>): rea
   return [...remove.map(line('-')), ...update.map(line('+'))]
 }
 
+const treeScript = `
+writeTree() {
+  if [ -z "$prefix" ] || atTop ls-files -- . | grep -q .; then tree=$(atTop write-tree \${prefix:+--prefix="$prefix"})
+  else tree=$(ours mktree </dev/null); fi
+}
+`
+
 const commitScript = ({ now, owner }: TakeOptions): string => `
-if [ -z "$prefix" ] || atTop ls-files -- . | grep -q .; then tree=$(atTop write-tree \${prefix:+--prefix="$prefix"})
-else tree=$(ours mktree </dev/null); fi
 export GIT_AUTHOR_NAME=libero GIT_AUTHOR_EMAIL=libero@localhost GIT_AUTHOR_DATE='@${Math.floor(now / 1000)} +0000'
 export GIT_COMMITTER_NAME=libero GIT_COMMITTER_EMAIL=libero@localhost GIT_COMMITTER_DATE="$GIT_AUTHOR_DATE"
 commit=$(printf '%s\\n' "$meta" | ours commit-tree "$tree")
 ours update-ref "${refOf(owner, '$commit')}" "$commit"
 [ ! -f "$private/tracked.new" ] || mv -f "$private/tracked.new" "$private/tracked"
-printf '%s %s\\n%s\\n' "$commit" "$tree" "$meta" >"$private/last"
-printf '%s %s\\n%s\\n' "$commit" "$tree" "$folder"
+is=
+[ "$meta" != '${JSON.stringify(nothingElse)}' ] || is=whole
+printf '%s %s %s\\n%s\\n' "$commit" "$tree" "$is" "$meta" >"$private/last"
+printf '%s %s\\n' "$commit" "$tree"
 `

@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
 import { catches, type Mutants } from '../../test/contract-mutants.ts'
 import { asked, contractOf, forgetful, retold, spilling } from '../../test/store-mutants.ts'
+import type { LogEntry } from '../core/log.ts'
 import type { SessionStore } from '../core/store.ts'
 import { emptySummary, summaryOf } from '../sessions/stored-summary.ts'
 
@@ -53,6 +54,14 @@ describe('the store contract catches, of summaries', () => {
         'ST03 a message that waits needs attention, unless a process holds the session',
         (good) =>
           retold(good, ({ attention, ...rest }) => (attention && attention !== 'mail' ? { ...rest, attention } : rest)),
+      ],
+      'a store that does not know messages that were taken back': [
+        'ST03 a message that its sender took back needs no attention',
+        (good) => {
+          const unknown = (entry: LogEntry): LogEntry =>
+            entry.type === 'withdrawn' ? { ...entry, type: 'label', text: '' } : entry
+          return { ...good, append: (id, entries, fence) => good.append(id, entries.map(unknown), fence) }
+        },
       ],
       'a store that takes answers for other messages': [
         'ST03 the answer to a call that waits needs attention, in the inbox and in the log',

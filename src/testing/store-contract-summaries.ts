@@ -109,6 +109,19 @@ export const summaryCases: Record<string, StoreCase> = {
     checkEqual(await stateOf(store, 's'), ['idle'], 'after its delivery')
   },
 
+  async 'ST03 a message that its sender took back needs no attention'(store) {
+    const { epoch } = await lease(store)
+    const taken = entryOf(3, { type: 'withdrawn', input: 'input-1' })
+    await store.append('s', [input(1, 'k1', 'hello'), input(2, 'k2', 'stays'), taken], { epoch, head: 0 })
+    const gone = entryOf(4, { type: 'withdrawn', input: 'input-2' })
+    await store.lease('s', { owner: 'ann', ttlMs: 0, epoch })
+    checkEqual(await stateOf(store, 's'), ['idle', 'mail'], 'while another one waits')
+    const next = await lease(store)
+    await store.append('s', [gone], { epoch: next.epoch, head: 3 })
+    await store.lease('s', { owner: 'ann', ttlMs: 0, epoch: next.epoch })
+    checkEqual(await stateOf(store, 's'), ['idle'], 'when none is left')
+  },
+
   async 'ST03 the answer to a call that waits needs attention, in the inbox and in the log'(store) {
     const { epoch } = await lease(store)
     const asked = { type: 'approval_requested', callId: 'c', digest: 'd' } as const

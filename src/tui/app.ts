@@ -5,10 +5,13 @@ import { createAnnouncer } from './announcer.ts'
 import { createBranch } from './dock/branch.ts'
 import { type Completions, createComposer, type RecalledMessages } from './dock/composer.ts'
 import { createDock, type LiveLines } from './dock/dock.ts'
+import type { StatusPart } from './dock/status-line.ts'
+import { createForeground } from './foreground.ts'
 import type { Draft } from './input/draft.ts'
 import { imageOfKey } from './input/images.ts'
 import type { Key } from './input/key.ts'
-import { createKeyRouter, type KeyRouter } from './input/key-router.ts'
+import { createKeyMap, type KeyBindings } from './input/key-bindings.ts'
+import { createKeyRouter } from './input/key-router.ts'
 import type { Keyboard } from './input/keyboard.ts'
 import { createKeyActions } from './key-actions.ts'
 import { createPrompts } from './prompts.ts'
@@ -16,6 +19,7 @@ import { pluralize } from './rows/format.ts'
 import { copyText } from './terminal/copy-text.ts'
 import { createFrames } from './terminal/frames.ts'
 import { linesTerminal } from './terminal/lines-terminal.ts'
+import { askWidth, setAmbiguousWide, wideColumn } from './terminal/marks.ts'
 import type { Output, TerminalStreams } from './terminal/output.ts'
 import { createPaint, hasColours, type Paint } from './terminal/paint.ts'
 import { createSurface, reflowOf, type Surface } from './terminal/surface.ts'
@@ -26,7 +30,6 @@ import type { Theme, ThemeName } from './terminal/theme.ts'
 import { createThemeChoice, type ThemeChoice } from './terminal/theme-choice.ts'
 import { viewerScreen } from './terminal/viewer-screen.ts'
 import { createTranscript } from './transcript.ts'
-import type { ViewerTerminal } from './viewers/viewer.ts'
 
 export interface AppOptions {
   readonly chat: Chat
@@ -51,6 +54,10 @@ export interface AppOptions {
   /** The colours to begin with. Default: those of the terminal. */
   readonly theme?: Theme | ThemeName
   readonly showThinking?: boolean
+  /** Keys of the input line; see `keyActions`. */
+  readonly keys?: KeyBindings
+  /** The parts of the status line, in their order. The mode is always there. */
+  readonly statusLine?: readonly StatusPart[]
   /** Whether to notify while the terminal has no focus. Default true. */
   readonly notify?: boolean
   /** Ends the app. */
@@ -69,20 +76,23 @@ export interface App {
   readonly paint: Paint
   /** Plain mode has none to choose from. */
   readonly themes?: ThemeChoice
-  /** The whole screen, for viewers; plain mode has none. */
-  readonly screen?: ViewerTerminal
-  /** A terminal for dialogs: they are drawn in place of the input. */
+  /** The keys that the person chose; plain mode has none. */
+  readonly keys?: KeyBindings
+  /** Shows viewers on the whole screen; plain mode has none. */
+  readonly view?: Foreground['view']
+  /** Asks in place of the input, when what is open has closed. */
+  readonly dialog: Foreground['dialog']
+  /** Writes lines above the input. */
   readonly terminal: Terminal
-  readonly keyboard: KeyRouter
   print(text: string, kind?: ChatNotice['kind']): void
   setDraft(text: string): void
-  /** Leaves the screen to a viewer while `use` runs. The signal aborts when the app ends. */
-  away<T>(use: (signal: AbortSignal) => Promise<T>): Promise<T>
   /** Lets the person change a text in their editor; `undefined` if they left it unchanged. */
   editText(text: string): Promise<string | undefined>
   copy(text: string): Promise<string>
   quit(): void
 }
+
+type Foreground = ReturnType<typeof createForeground>
 
 /** Shows a chat at a terminal until the person leaves. */
 export async function runApp(options: AppOptions): Promise<void> {
@@ -109,8 +119,6 @@ export async function runApp(options: AppOptions): Promise<void> {
   })
   let dialog: LiveLines | undefined
   let hint: string | undefined
-  const leaving = new AbortController()
-  let isAway = false
   const screen = viewerScreen(output, paint)
   const announcer = createAnnouncer(output, { env, notify: options.notify })
 
@@ -118,16 +126,17 @@ export async function runApp(options: AppOptions): Promise<void> {
   const dock = createDock({
     ...{ chat, transcript, composer, paint, cwd, userHome, now },
     isStill: isSet(env.LIBERO_REDUCED_MOTION),
-    hint: () => hint ?? usualHint(chat),
+    parts: options.statusLine,
+    hint: () => hint,
     branch: () => branch.name,
   })
   const draw = (): void => {
     transcript.update(chat.state.view)
-    if (isAway) return
+    if (foreground.isAway) return
     const { lines, caret } = dock.draw({ columns: columns(), most: surface.most, dialog })
     surface.frame(lines, caret)
   }
-  const isAnimated = (): boolean => !isAway && !dialog && ['running', 'stopping'].includes(chat.state.phase)
+  const isAnimated = (): boolean => !foreground.isAway && !dialog && ['running', 'stopping'].includes(chat.state.phase)
   const frames = createFrames({ draw, isAnimated, clock })
 
   const terminal = linesTerminal({
@@ -141,13 +150,31 @@ export async function runApp(options: AppOptions): Promise<void> {
       draw()
     },
   })
+  const foreground = createForeground({
+    ...{ surface, terminal, keyboard, clock, draw },
+    viewer: {
+      terminal: screen,
+      note: () => (chat.state.prompts.length > 0 ? 'A question waits for you: q closes this' : undefined),
+      onChange: chat.subscribe,
+    },
+  })
+  const { inTurn, outside } = foreground
+  const editor = options.editText && ((text: string) => outside(() => options.editText!(text)))
   const app: App = {
-    ...{ chat, cwd, paint, themes: choice, terminal, screen, keyboard },
+    ...{
+      chat,
+      cwd,
+      paint,
+      themes: choice,
+      keys: options.keys ?? {},
+      terminal,
+      view: foreground.view,
+      dialog: foreground.dialog,
+    },
     copy: (text) => copyText(text, { output, env }),
     async editText(text) {
-      const { editText } = options
-      if (!editText) throw new Error('There is no editor here')
-      return outside(() => editText(text))
+      if (!editor) throw new Error('There is no editor here')
+      return inTurn(() => editor(text))
     },
     print(text, kind) {
       transcript.update(chat.state.view)
@@ -159,22 +186,7 @@ export async function runApp(options: AppOptions): Promise<void> {
       composer.set(text)
       frames.changed()
     },
-    away,
     quit: leave,
-  }
-
-  /** The terminal as it was before, for another program. */
-  async function away<T>(use: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { signal } = leaving
-    isAway = true
-    if (!signal.aborted) surface.clear()
-    try {
-      return await use(signal)
-    } finally {
-      isAway = signal.aborted
-      surface.invalidate()
-      draw()
-    }
   }
 
   function send(delivery: 'steer' | 'queue'): void {
@@ -199,10 +211,21 @@ export async function runApp(options: AppOptions): Promise<void> {
   }
   const fail = (error: unknown): void => app.print(messageOf(error), 'failure')
 
+  /** A key that opens something counts once: the code of viewers is loaded, and they read, before they take the keyboard. */
+  let isOpening = false
+  function openOnce(open: () => Promise<void>): void {
+    if (isOpening) return
+    isOpening = true
+    open()
+      .catch(fail)
+      .finally(() => {
+        isOpening = false
+      })
+  }
   const press = createKeyActions({
     ...{ chat, composer, now, send },
-    command: (line) => void options.submit({ text: line }, app, 'steer').catch(fail),
-    open: (view) => void options.openView(view, app).catch(fail),
+    command: (line) => openOnce(() => options.submit({ text: line }, app, 'steer')),
+    open: (view) => openOnce(() => options.openView(view, app)),
     keep: (text) => history.add(text, 'draft'),
     editExternally() {
       app
@@ -220,16 +243,6 @@ export async function runApp(options: AppOptions): Promise<void> {
       hint = text
     },
   })
-  /** As `away`, with the keyboard given back too. */
-  const outside = <T>(use: () => Promise<T>): Promise<T> =>
-    away(async (signal) => {
-      const again = keyboard.release()
-      try {
-        return await use()
-      } finally {
-        if (!signal.aborted) again()
-      }
-    })
   function attach(key: Key): boolean {
     const image = imageOfKey(key, cwd)
     if (!image) return false
@@ -242,7 +255,21 @@ export async function runApp(options: AppOptions): Promise<void> {
       .finally(draw)
     return true
   }
-  const onKey = (key: Key): void => {
+  const meaningOf = createKeyMap(options.keys ?? {})
+  const onKey = (pressed: Key): void => {
+    const key = meaningOf(pressed)
+    if (!key) return
+    if ('command' in key) {
+      openOnce(() => options.submit({ text: key.command }, app, 'steer'))
+      return
+    }
+    if (key.type === 'report') {
+      if (key.column !== wideColumn) return
+      setAmbiguousWide(true)
+      surface.invalidate()
+      draw()
+      return
+    }
     if (key.type === 'focus') {
       announcer.isFocused = key.isFocused
       if (key.isFocused) chat.lookElsewhere()
@@ -256,7 +283,7 @@ export async function runApp(options: AppOptions): Promise<void> {
 
   const isSuspend = (key: Key): boolean => key.type === 'ctrl' && key.key === 'z' && options.suspend !== undefined
   const prompts = createPrompts(chat, {
-    ...{ terminal, clock },
+    ...{ terminal, clock, inTurn },
     // A dialog can be suspended as the input can.
     keyboard: {
       close: keyboard.close,
@@ -266,7 +293,7 @@ export async function runApp(options: AppOptions): Promise<void> {
     onInterrupt: () => chat.stop(),
     isTyping: () => !composer.isEmpty,
     onAsk: () => announcer.tell('Libero asks you something'),
-    ...(options.editText && { editText: (text: string) => app.editText(text) }),
+    ...(editor && { editText: editor }),
   })
 
   let seen = { notices: -1, phase: '', sessionId: chat.state.sessionId, jobs: 0 }
@@ -291,6 +318,7 @@ export async function runApp(options: AppOptions): Promise<void> {
   if (options.welcome) transcript.lines(options.welcome.map((line) => cutToWidth(line, columns() - 1)))
   output.on('resize', onResize)
   const stopReading = keyboard.read(onKey)
+  output.write(askWidth)
   options.signal?.addEventListener('abort', () => leave(), { once: true })
   if (options.signal?.aborted) leave()
   const unsubscribe = chat.subscribe(onState)
@@ -305,9 +333,7 @@ export async function runApp(options: AppOptions): Promise<void> {
     frames.stop()
     stopReading()
     output.off('resize', onResize)
-    leaving.abort()
-    await new Promise((resolve) => setImmediate(resolve)) // a viewer leaves its screen
-    isAway = true // what comes later draws nothing
+    await foreground.end()
     transcript.settle()
     screen.close()
     surface.clear()
@@ -321,10 +347,3 @@ export async function runApp(options: AppOptions): Promise<void> {
 const isExitWord = /^\s*[/:]?(?:exit|quit|q)\s*$/
 
 const isSet = (value: string | undefined): boolean => value !== undefined && value !== '' && value !== '0'
-
-function usualHint({ state }: Chat): string {
-  if (state.phase === 'running') return 'enter steers · alt+enter queues · esc stops · ? keys'
-  if (state.phase === 'stopping') return 'stopping'
-  if (state.isResumable) return 'enter continues what was interrupted · / commands · ? keys'
-  return 'enter sends · / commands · @ files · ! shell · ? keys'
-}

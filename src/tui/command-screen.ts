@@ -1,5 +1,4 @@
 import type { CommandScreen } from '../chat/command.ts'
-import { systemClock } from '../core/clock.ts'
 import { visibleName, visibleText } from '../platform/visible-text.ts'
 import type { App } from './app.ts'
 import { chooseFromList } from './dialogs/choices.ts'
@@ -10,7 +9,7 @@ import { createViews } from './views.ts'
 
 /** The terminal as commands see it. */
 export function createCommandScreen(app: App): CommandScreen {
-  const { terminal, keyboard, paint, themes } = app
+  const { terminal, paint, themes } = app
   const views = createViews(app)
   return {
     print(text, { isRaw = false } = {}) {
@@ -27,10 +26,14 @@ export function createCommandScreen(app: App): CommandScreen {
         return `${name}${' '.repeat(2 + Math.max(0, wide - textWidth(name)))}${paint.dim(visibleName(detail))}`
       })
       const list = { items: texts, isMultiple: false, title: visibleName(title), initial }
-      return (await unlessClosed(chooseFromList(list, { terminal, keyboard, clock: systemClock })))?.[0]
+      return (await unlessClosed(app.dialog((context) => chooseFromList(list, context))))?.[0]
     },
     ask: (prompt, initial = '', { isSecret = false } = {}) =>
-      unlessClosed(readLine(terminal, keyboard, { prompt: `${visibleName(prompt)} `, initial, isSecret })),
+      unlessClosed(
+        app.dialog((context) =>
+          readLine(terminal, context.keyboard, { ...context, prompt: `${visibleName(prompt)} `, initial, isSecret }),
+        ),
+      ),
     view: views.page,
     open: views.open,
     ...(themes && {

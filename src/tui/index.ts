@@ -9,6 +9,7 @@ export type {
 } from '../chat/chat.ts'
 export type { ChatCommand, CommandContext, CommandScreen } from '../chat/command.ts'
 export type { PromptPart } from '../core/turn.ts'
+export type { StatusPart } from './dock/status-line.ts'
 export type { ProcessEvents } from './process-events.ts'
 export { runTui, type TuiOptions } from './run-tui.ts'
 export type { TerminalStreams } from './terminal/output.ts'

@@ -94,7 +94,7 @@ export function createKeyActions(actions: KeyActions) {
 
   /** Handles a key; the editor gets what means nothing else. */
   return (key: Key): void => {
-    if (key.type === 'focus') return
+    if (key.type === 'focus' || key.type === 'report') return
     const isFirst = first
     if (key.type === 'ctrl' && key.key === 'd' && composer.isEmpty) actions.quit()
     else if (key.type === 'ctrl' && key.key === 'w' && composer.isEmpty) actions.command('/waiting')

@@ -1,3 +1,5 @@
+import { type KeyAction, type KeyBindings, keyActions } from './input/key-bindings.ts'
+
 /** A key and what it does. The app, the hints, the viewer of keys and the docs use this one table. */
 export interface KeyHelp {
   /** As it is shown: `alt+enter`. Several that do the same are separated by blanks. */
@@ -8,6 +10,32 @@ export interface KeyHelp {
 export interface KeyGroup {
   readonly where: string
   readonly keys: readonly KeyHelp[]
+}
+
+/** The table as it is with the keys that a person chose: theirs on top, and without those that they took away. */
+export function keyGroupsWith(bindings: KeyBindings): readonly KeyGroup[] {
+  const own = Object.entries(bindings).filter(([, action]) => action !== 'none')
+  if (Object.keys(bindings).length === 0) return keyGroups
+  const left = keyGroups.map(({ where, keys }) => ({
+    where,
+    keys: isBindable.has(where) ? keys.flatMap((row) => withoutBound(row, bindings)) : keys,
+  }))
+  return [...(own.length > 0 ? [{ where: 'Your own', keys: own.map(ownRow) }] : []), ...left]
+}
+
+const isBindable = new Set(['Input line', 'Editing', 'Working'])
+
+function ownRow([keys, action]: readonly [string, string]): KeyHelp {
+  if (action.startsWith('/')) return { keys, does: `runs ${action}` }
+  const by: string = keyActions[action as KeyAction]
+  const row = keyGroups.flatMap((group) => group.keys).find((one) => one.keys.split(' ').includes(by))
+  // A row about several keys does not say which of them does what.
+  return { keys, does: row?.keys === by ? row.does : `as ${by}: ${row?.does ?? action}` }
+}
+
+function withoutBound(row: KeyHelp, bindings: KeyBindings): KeyHelp[] {
+  const keys = row.keys.split(' ').filter((key) => !Object.hasOwn(bindings, key))
+  return keys.length > 0 ? [{ ...row, keys: keys.join(' ') }] : []
 }
 
 export const keyGroups: readonly KeyGroup[] = [
@@ -61,6 +89,7 @@ export const keyGroups: readonly KeyGroup[] = [
       { keys: 'y', does: 'yes, once' },
       { keys: 's', does: 'yes, in this session' },
       { keys: 'p', does: 'yes, always in this project' },
+      { keys: 'c', does: 'change what is always allowed, or the plan' },
       { keys: 'o', does: 'yes, once, outside the sandbox' },
       { keys: 'e', does: 'decide on each call or edit' },
       { keys: 'x', does: 'yes, once, all except those you mark' },

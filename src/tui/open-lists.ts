@@ -1,6 +1,5 @@
 import type { ElsewhereAnswer, WaitingCall as ElsewhereCall } from '../chat/chat.ts'
 import type { ApprovalExtent } from '../core/authority.ts'
-import { systemClock } from '../core/clock.ts'
 import type { InteractionResponse } from '../core/interaction.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { SessionStore } from '../core/store.ts'
@@ -14,10 +13,10 @@ import type { ScreenApp } from './views.ts'
 
 /** Lets the person choose a session, and opens it. */
 export async function openSessions(app: ScreenApp): Promise<void> {
-  const { chat, paint, keyboard, screen } = app
+  const { chat, paint } = app
   const session = chat.agent?.agent.session
   const store = session?.store
-  const chosen = await app.away(() =>
+  const chosen = await app.view((viewer) =>
     runViewer(
       sessionsView({
         ...{ paint, folder: app.cwd, now: () => Date.now() },
@@ -30,7 +29,7 @@ export async function openSessions(app: ScreenApp): Promise<void> {
           },
         }),
       }),
-      { terminal: screen, keyboard },
+      viewer,
     ),
   )
   if (chosen && chosen.id !== chat.state.sessionId) await chat.open({ resume: chosen.id })
@@ -50,15 +49,11 @@ async function deleteSession({ chat }: ScreenApp, store: SessionStore, id: strin
 }
 
 /** Shows the log of the open session, and single entries of it. */
-export async function openInspector(
-  { chat, paint, keyboard, screen, away }: ScreenApp,
-  at: number | undefined,
-): Promise<void> {
+export async function openInspector({ chat, paint, view: show }: ScreenApp, at: number | undefined): Promise<void> {
   const session = chat.agent?.agent.session
   const { store, id = '' } = session ?? {}
   if (!store) throw new Error('This conversation is not stored, so it has no log to show')
-  const viewer = { terminal: screen, keyboard }
-  await away(async () => {
+  await show(async (viewer) => {
     for (let from = at; ; ) {
       const place = from === undefined ? {} : { at: from }
       const view = inspectorView({ paint, read: (range) => store.read(id, range), title: `Log of ${id}`, ...place })
@@ -72,7 +67,7 @@ export async function openInspector(
 
 /** Shows what waits in other sessions, and answers it. */
 export async function openWaiting(app: ScreenApp): Promise<void> {
-  const { chat, terminal, keyboard, screen } = app
+  const { chat } = app
   const left = new Set<string>()
   chat.lookElsewhere()
   await answerWaiting({
@@ -86,9 +81,9 @@ export async function openWaiting(app: ScreenApp): Promise<void> {
       await chat.answerElsewhere(sessionId, call.callId, elsewhereAnswer(call as ElsewhereCall, response))
       left.add(`${sessionId} ${call.callId}`)
     },
-    show: (view) => app.away(() => runViewer(view, { terminal: screen, keyboard })),
+    show: (view) => app.view((viewer) => runViewer(view, viewer)),
     paint: app.paint,
-    dialog: { terminal, keyboard, clock: systemClock, ignoreKeysMs: 300 },
+    dialog: (use) => app.dialog((context) => use({ ...context, ignoreKeysMs: 300 })),
   })
 }
 

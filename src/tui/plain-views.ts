@@ -1,4 +1,3 @@
-import { systemClock } from '../core/clock.ts'
 import { visibleName, visibleText } from '../platform/visible-text.ts'
 import type { Row } from '../view/rows.ts'
 import type { SessionView } from '../view/session-view.ts'
@@ -25,7 +24,7 @@ export function plainViews(app: App): Views {
       visibleName(`${title}, ${timeAgo(updatedAt, Date.now())}${folder === undefined ? '' : `, in ${folder}`}`),
     )
     const list = { items, isMultiple: false, title: 'The number of a session opens it' }
-    const [chosen = -1] = (await chooseFromList(list, { ...app, clock: systemClock })) ?? []
+    const [chosen = -1] = (await app.dialog((context) => chooseFromList(list, context))) ?? []
     const { id } = page.sessions[chosen] ?? {}
     if (id !== undefined && id !== chat.state.sessionId) await chat.open({ resume: id })
   }

@@ -6,6 +6,7 @@ import { messageOf } from '../core/errors.ts'
 import type { App, AppOptions } from './app.ts'
 import type { Key } from './input/key.ts'
 import type { KeyRouter } from './input/key-router.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 import { createPrompts } from './prompts.ts'
 import { linesTerminal } from './terminal/lines-terminal.ts'
 import { createPaint, hasColours } from './terminal/paint.ts'
@@ -29,19 +30,20 @@ export async function runPlain(options: PlainOptions): Promise<void> {
   const lines = linesTerminal({ paint, columns, rows: () => output.rows || 24, commit: (all) => transcript.lines(all) })
   const terminal = { ...lines, isInteractive: false, columns: columns(), rows: output.rows || 24 }
   const keyboard = lineKeyboard()
+  const inTurn = oneAtATime()
   const { promise: left, resolve: leave } = Promise.withResolvers<void>()
   const fail = (error: unknown): void => transcript.print(messageOf(error), 'failure')
   const app: App = {
-    ...{ chat, cwd, paint, terminal, keyboard },
+    ...{ chat, cwd, paint, terminal },
+    dialog: (use) => inTurn(() => use({ terminal, keyboard, clock })),
     print: (text, kind) => transcript.print(text, kind),
     setDraft: (text) => transcript.print(`the text is: ${text}`),
-    away: (use) => use(new AbortController().signal),
     editText: () => Promise.reject(new Error('There is no editor in plain mode; type the text')),
     copy: () => Promise.reject(new Error('Plain mode copies nothing; use /export')),
     quit: leave,
   }
   const prompts = createPrompts(chat, {
-    ...{ terminal, keyboard, clock },
+    ...{ terminal, keyboard, clock, inTurn },
     screen: { pause() {}, resume() {} },
     onInterrupt: () => chat.stop(),
     onAsk() {},

@@ -1,15 +1,21 @@
 import type { Chat, ChatPrompt } from '../chat/chat.ts'
 import { createPerson, type PersonOptions } from './dialogs/person.ts'
 
+interface PromptsOptions extends PersonOptions {
+  /** Runs it when nothing else has the keyboard. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>
+  onAsk(prompt: ChatPrompt): void
+}
+
 /** Shows the questions of a chat in dialogs, one after the other, and gives the answers back. */
-export function createPrompts(chat: Chat, options: PersonOptions & { readonly onAsk: (prompt: ChatPrompt) => void }) {
+export function createPrompts(chat: Chat, options: PromptsOptions) {
   const person = createPerson(options)
   const shown = new Set<string>()
 
   async function show(prompt: ChatPrompt): Promise<void> {
     options.onAsk(prompt)
     try {
-      const answer = await person.present(prompt)
+      const answer = await options.inTurn(async () => person.present(prompt))
       if (answer !== undefined) prompt.respond(answer as Parameters<ChatPrompt['respond']>[0])
     } catch {
       // The dialog was closed: the question is over, or Ctrl-C has stopped the run.

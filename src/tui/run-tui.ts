@@ -8,8 +8,10 @@ import { messageOf } from '../core/errors.ts'
 import type { PromptPart } from '../core/turn.ts'
 import { visibleText } from '../platform/visible-text.ts'
 import { runApp } from './app.ts'
+import type { StatusPart } from './dock/status-line.ts'
 import { openDraft } from './input/draft.ts'
 import { openHistory } from './input/history.ts'
+import { checkKeyBindings } from './input/key-bindings.ts'
 import { openKeyboard } from './input/keyboard.ts'
 import { createLines } from './lines.ts'
 import { type ProcessEvents, processEvents } from './process-events.ts'
@@ -43,6 +45,10 @@ export interface TuiOptions {
   readonly theme?: Theme | ThemeName
   /** Print what the model thinks whole. Default: one line with how long it thought. */
   readonly showThinking?: boolean
+  /** Keys of the input line, such as `{ 'alt+e': 'editor', 'alt+w': '/waiting', 'ctrl+z': 'none' }`. */
+  readonly keys?: Readonly<Record<string, string>>
+  /** The parts of the status line, in their order. The mode is always there. */
+  readonly statusLine?: readonly StatusPart[]
   /** Notify when a question waits or a run ends while the terminal has no focus. Default true. */
   readonly notify?: boolean
   /** The last line, for the session that was open. */
@@ -62,6 +68,7 @@ export interface TuiOptions {
 export async function runTui(options: TuiOptions): Promise<number> {
   const { agentFor, host, open = {}, commands = [], streams = process, cwd = process.cwd() } = options
   const { events = processEvents } = options
+  if (options.keys) checkKeyBindings(options.keys)
   const output = streams.stdout
   const keyboard = options.plain ? undefined : openKeyboard({ ...streams, stderr: output }, { modes: 'all' })
   if (!options.plain && (!keyboard || !output.isTTY || streams.env.TERM === 'dumb'))
@@ -110,6 +117,8 @@ export async function runTui(options: TuiOptions): Promise<number> {
         ...(options.theme !== undefined && { theme: options.theme }),
         showThinking: options.showThinking ?? false,
         notify: options.notify ?? true,
+        ...(options.keys && { keys: options.keys }),
+        ...(options.statusLine && { statusLine: options.statusLine }),
         editText: async (text) => (await import('./input/external-editor.ts')).editExternally(text, streams),
         ...kept,
       })

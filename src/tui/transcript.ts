@@ -9,6 +9,7 @@ import { messageText } from './rows/message-lines.ts'
 import { retryNotice } from './rows/retry-notice.ts'
 import { createThoughtView } from './rows/thought-view.ts'
 import { linesTerminal } from './terminal/lines-terminal.ts'
+import { own } from './terminal/marks.ts'
 import type { Paint } from './terminal/paint.ts'
 import { markPrompt } from './terminal/prompt-marks.ts'
 
@@ -83,7 +84,7 @@ export function createTranscript(options: TranscriptOptions) {
     if (isOpen) return
     answer.finish()
     streaming = undefined
-    if (isInterrupted) printer.lines([paint.dim('· interrupted')])
+    if (isInterrupted) printer.lines([paint.dim(own('· interrupted'))])
     if (error !== undefined) printer.lines(note(`the model call failed: ${error}`, paint.red))
   }
 
@@ -111,7 +112,7 @@ export function createTranscript(options: TranscriptOptions) {
   const note = (text: string, style: (text: string) => string): string[] =>
     visibleText(text)
       .split('\n')
-      .flatMap((line, i) => wrapped(line, style(i === 0 ? '·' : ' '), style))
+      .flatMap((line, i) => wrapped(line, style(i === 0 ? own('·') : ' '), style))
   const wrapped = (line: string, mark: string, style: (text: string) => string): string[] =>
     wrapLine(line, style, columns() - 3).map((row, i) => `${i === 0 ? mark : ' '} ${row}`)
 
@@ -142,7 +143,8 @@ export function createTranscript(options: TranscriptOptions) {
       }
       collected.unshift(line(calls.settled(calledAfter)))
       const hidden = turnsIn(view, from) + earlier
-      if (hidden > 0) printer.lines([paint.dim(`· ${pluralize(hidden, 'earlier message')}; ctrl+t shows everything`)])
+      if (hidden > 0)
+        printer.lines([paint.dim(own(`· ${pluralize(hidden, 'earlier message')}; ctrl+t shows everything`))])
       for (const chunk of collected) print(chunk)
       shown = { ...view, rows: view.rows.take(committed) }
       update(view)
@@ -151,7 +153,7 @@ export function createTranscript(options: TranscriptOptions) {
     print(text: string, kind: 'info' | 'warning' | 'failure' = 'info'): void {
       answer.flush()
       const style = { info: paint.dim, warning: paint.yellow, failure: paint.red }[kind]
-      printer.lines(kind === 'info' ? note(text, style) : note(text, style).map((line) => line.replace('·', '!')))
+      printer.lines(kind === 'info' ? note(text, style) : note(text, style).map((line) => line.replace(own('·'), '!')))
     },
     /** Prints what waits for more of its kind, such as files that were read. */
     settle: printer.settle,

@@ -12,19 +12,19 @@ export interface Views {
 }
 
 export function createViews(app: App): Views {
-  const { screen } = app
-  return screen ? screenViews({ ...app, screen }) : plainViews(app)
+  const { view } = app
+  return view ? screenViews({ ...app, view }) : plainViews(app)
 }
 
 /** An app that can leave its screen to viewers. */
-export type ScreenApp = App & Required<Pick<App, 'screen'>>
+export type ScreenApp = App & Required<Pick<App, 'view'>>
 
 function screenViews(app: ScreenApp): Views {
-  const { chat, paint, keyboard } = app
+  const { chat, paint } = app
 
   async function show<T>(view: View<T>): Promise<T | undefined> {
     const { runViewer } = await import('./viewers/viewer.ts')
-    return app.away((signal) => runViewer(view, { terminal: app.screen, keyboard, signal }))
+    return app.view((viewer) => runViewer(view, viewer))
   }
 
   /** A sub-agent as it works. It stays as it was seen last when a new run forgets it. */
@@ -66,7 +66,7 @@ function screenViews(app: ScreenApp): Views {
       if (view === 'transcript') return transcript(at === undefined ? undefined : rowAt(chat.state.view, at))
       if (view === 'call') return call(lastCall(chat.state.view))
       if (view === 'agent') return agent(at ?? 1)
-      if (view === 'keys') return void (await show((await import('./viewers/page.ts')).keysView(paint)))
+      if (view === 'keys') return void (await show((await import('./viewers/page.ts')).keysView(paint, app.keys)))
       const { openInspector, openSessions, openWaiting } = await import('./open-lists.ts')
       if (view === 'sessions') return openSessions(app)
       return view === 'inspector' ? openInspector(app, at) : openWaiting(app)

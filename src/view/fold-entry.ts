@@ -36,6 +36,8 @@ function foldBody(view: SessionView, entry: LogEntry): SessionView {
     }
     case 'input':
       return entry.mode === 'answer' ? answerQuestion(view, entry) : queueMessage(view, entry)
+    case 'withdrawn':
+      return { ...view, queue: view.queue.filter(({ id }) => id !== entry.input) }
     case 'turn':
       return addTurn(view, { ...entry, turn: readable(entry.turn) })
     case 'call_started':

@@ -27,6 +27,34 @@ export const drivers: Record<AgentCommand, Driver> = {
     stdin.end('{"id":"1","type":"prompt","message":"go"}\n')
     await libero(['rpc', ...flags], io)
   },
+  async acp(io, stdin, flags) {
+    const serving = libero(['acp', ...flags], io)
+    const send = (message: object): void => void stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    // biome-ignore lint/suspicious/noExplicitAny: messages of any kind
+    const said = (): any[] => io.said.out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
+    const answerTo = async (id: number) => {
+      const answered = new Set<number>()
+      return vi.waitFor(() => {
+        for (const { id: asked, method } of said()) {
+          if (method !== 'session/request_permission' || answered.has(asked)) continue
+          answered.add(asked)
+          send({ id: asked, result: { outcome: { outcome: 'cancelled' } } })
+        }
+        const answer = said().find((message) => message.id === id && message.method === undefined)
+        expect(answer).toBeDefined()
+        return answer
+      }, waiting)
+    }
+    send({ id: 1, method: 'initialize', params: { protocolVersion: 1, clientCapabilities: {} } })
+    send({ id: 2, method: 'session/new', params: { cwd: io.cwd, mcpServers: [] } })
+    const opened = await Promise.race([serving, answerTo(2)])
+    const { sessionId } = (typeof opened === 'object' && opened.result) || {}
+    const prompt = [{ type: 'text', text: 'go' }]
+    if (sessionId !== undefined) send({ id: 3, method: 'session/prompt', params: { sessionId, prompt } })
+    if (sessionId !== undefined) await answerTo(3)
+    stdin.end()
+    await serving
+  },
   async 'mcp-serve'(io, stdin, flags) {
     const serving = libero(['mcp-serve', '--agent-only', ...flags], io)
     const send = (message: object): void => void stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)

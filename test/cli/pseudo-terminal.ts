@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { spawn } from '@lydell/node-pty'
 import xterm from '@xterm/headless'
+import { eastAsianWidth } from 'get-east-asian-width'
 import { onTestFinished } from 'vitest'
 import { compileCache } from '../compile-cache.ts'
 
@@ -16,6 +17,8 @@ export interface PseudoTerminal {
   /** What it made of the window's title. */
   readonly titles: readonly string[]
   readonly isAlternate: boolean
+  /** The row of the screen and the column, from 0. */
+  readonly cursor: { readonly row: number; readonly column: number }
   type(keys: string): void
   resize(columns: number, rows: number): void
   kill(signal: string): void
@@ -32,12 +35,15 @@ export interface PseudoTerminalOptions {
   readonly env?: Record<string, string>
   readonly columns?: number
   readonly rows?: number
+  /** Draws characters of ambiguous width over two columns, as East Asian terminals do. */
+  readonly isAmbiguousWide?: boolean
 }
 
 /** Starts a program in a pseudo-terminal; it is killed when the test is over, if it still runs. */
 export function startInTerminal(argv: readonly [string, ...string[]], options: PseudoTerminalOptions): PseudoTerminal {
   const { cwd = tmpdir(), env = {}, columns: cols = 80, rows = 24 } = options
   const screen = new xterm.Terminal({ cols, rows, scrollback: 20_000, allowProposedApi: true })
+  if (options.isAmbiguousWide) drawAmbiguousWide(screen)
   const [file, ...args] = argv
   const child = spawn(file, args, {
     cols,
@@ -91,6 +97,9 @@ export function startInTerminal(argv: readonly [string, ...string[]], options: P
     get isAlternate() {
       return screen.buffer.active.type === 'alternate'
     },
+    get cursor() {
+      return { row: screen.buffer.active.cursorY, column: screen.buffer.active.cursorX }
+    },
     type: (keys) => child.write(keys),
     kill: (signal) => child.kill(signal),
     resize(columns, height) {
@@ -112,6 +121,16 @@ export function startInTerminal(argv: readonly [string, ...string[]], options: P
   return terminal
 }
 
+function drawAmbiguousWide({ unicode }: InstanceType<typeof xterm.Terminal>): void {
+  const wcwidth = (code: number): 0 | 1 | 2 =>
+    code < 0x20 || /\p{Mn}/u.test(String.fromCodePoint(code)) ? 0 : eastAsianWidth(code, { ambiguousAsWide: true })
+  // As xterm.js packs it: the width, and whether the character joins the one before.
+  const charProperties = (code: number, before: number): number =>
+    wcwidth(code) > 0 || before === 0 ? wcwidth(code) << 1 : (before & 6) | 1
+  unicode.register({ version: 'wide', wcwidth, charProperties })
+  unicode.activeVersion = 'wide'
+}
+
 function isLike(text: string, wanted: string | RegExp | ((screen: string) => boolean)): boolean {
   if (typeof wanted === 'function') return wanted(text)
   return typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text)
@@ -121,7 +140,7 @@ function isLike(text: string, wanted: string | RegExp | ((screen: string) => boo
 export function foreignIn(raw: string): string[] {
   // biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are what this is about
   const ours =
-    /\x1b\[(?:\?(?:2026|2004|1004|25|7)[hl]|[JK]|\d+[AB]|\d*G|[\d;]*m|>1u|<u|>4(?:;2)?m|2[23];2t)|\x1b\](?:9;4;\d|2;libero · [^\x07\x1b]*)\x07|\x1b\]8;(?:id=\w+;(?:https?|mailto|file):[\x21-\x7e]*|;)\x1b\\|\x1b\]133;[AC]\x1b\\|\r+\n|\r(?=\x1b\[)/g
+    /\x1b\[(?:\?(?:2026|2004|1004|25|7)[hl]|[JK]|\d+[AB]|\d*G|[\d;]*m|6n|>1u|<u|>4(?:;2)?m|2[23];2t)|\x1b\](?:9;4;\d|2;libero · [^\x07\x1b]*)\x07|\x1b\]8;(?:id=\w+;(?:https?|mailto|file):[\x21-\x7e]*|;)\x1b\\|\x1b\]133;[AC]\x1b\\|\x1b[78]|\r+\n|\r(?=\x1b\[|·)/g
   return raw.replace(ours, '').match(/[\x00-\x1f\x7f-\x9f].{0,10}/gs) ?? []
   // biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
 }

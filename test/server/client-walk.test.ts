@@ -71,10 +71,17 @@ test('SV42 every route about sessions and the host has a method of the client, a
   expect(imported.turns).toBe((await client.sessions.get('walk')).turns)
   const blob = await store.blobs('walk').put(new Uint8Array([0, 255, 10, 13]))
   expect([...(await client.sessions.blob('walk', blob))]).toEqual([0, 255, 10, 13])
-  await client.sessions.saveDraft('walk', 'And then')
-  expect(await client.sessions.draft('walk')).toBe('And then')
+  const version = await client.sessions.saveDraft('walk', 'And then')
+  expect(await client.sessions.draft('walk')).toEqual({ text: 'And then', version })
 
   await walkSession(client)
+  await client.sessions.make({ id: 'held' })
+  await store.send('held', { clientKey: 'k2', mode: 'followUp', content: [{ type: 'text', text: 'No.' }] })
+  expect((await client.sessions.takeBack('held', 'k2')).content).toEqual([{ type: 'text', text: 'No.' }])
+  const forks = await client.sessions.forks('walk')
+  expect(forks).toContainEqual(
+    expect.objectContaining({ id: copy.id, origin: { session: 'walk', seq: expect.any(Number) } }),
+  )
   expect((await client.search('long walk')).hits).toMatchObject([{ session: 'walk', where: 'title' }])
 
   expect((await client.usage({ by: ['kind', 'day'], days: 2 })).rows).toMatchObject([{ kind: 'tour' }])

@@ -124,3 +124,47 @@ test('SV80 a session that is deleted ends its streams with the reason', async ()
   await send('DELETE', '/v1/sessions/s')
   expect((await following).at(-1)?.event).toBe('failed')
 })
+
+test('WB14 more changes than one page of the store are all told', async () => {
+  const { server, send } = await startServer()
+  const told = new Set<string>()
+  const response = await server.fetch(
+    new Request('http://127.0.0.1/v1/events', { headers: { authorization: `Bearer ${token}` } }),
+  )
+  const reader = response.body!.getReader()
+  await Promise.all(Array.from({ length: 450 }, (_, i) => send('POST', '/v1/sessions', { id: `s${i}` })))
+  let text = ''
+  await until(async () => {
+    text += new TextDecoder().decode((await reader.read()).value)
+    for (const [, id] of text.matchAll(/"id":"(s\d+)"/g)) told.add(id!)
+    return told.size === 450
+  })
+  await reader.cancel()
+})
+
+test('WB15 a draft is told to other clients of its tenant with a version, and the last write counts', async () => {
+  let tenant = 'red'
+  const { server, send } = await startServer({ auth: { verify: () => ({ user: 'ann', tenant }) } })
+  await send('POST', '/v1/sessions', { id: 'a' })
+  tenant = 'blue'
+  await send('POST', '/v1/sessions', { id: 'a' })
+  const reader = (await server.fetch(new Request('http://127.0.0.1/v1/events'))).body!.getReader()
+  tenant = 'red'
+  await send('PUT', '/v1/sessions/a/draft', { text: 'of red' })
+  tenant = 'blue'
+  const first = (await send('PUT', '/v1/sessions/a/draft', { text: 'And' })).body.version
+  const second = (await send('PUT', '/v1/sessions/a/draft', { text: 'x'.repeat(20_000) })).body.version
+  expect(second).toBeGreaterThan(first)
+  expect((await send('GET', '/v1/sessions/a/draft')).body.version).toBe(second)
+  let text = ''
+  await until(async () => {
+    text += new TextDecoder().decode((await reader.read()).value)
+    return text.includes(String(second))
+  })
+  await reader.cancel()
+  const drafts = [...text.matchAll(/event: draft\ndata: (.*)\n/g)].map(([, data]) => JSON.parse(data!))
+  expect(drafts).toEqual([
+    { session: 'a', version: first, text: 'And' },
+    { session: 'a', version: second },
+  ])
+})

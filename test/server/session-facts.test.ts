@@ -77,3 +77,24 @@ test('WB09 without an audit the log tells what the person said', async () => {
   expect(body.decision).toBeUndefined()
   expect(body.lines.at(-1)).toBe('answered: allow by user')
 })
+
+test('WB16 the copies of a session are listed with where each begins, for their tenant alone', async () => {
+  let tenant = 'red'
+  const { send, store } = await startServer({ auth: { verify: () => ({ user: 'ann', tenant }) } })
+  await send('POST', '/v1/sessions', { id: 'a' })
+  await send('POST', '/v1/sessions/a/label', { text: 'begin' })
+  const { head } = (await store.find('red.a'))!
+  await send('POST', '/v1/sessions/a/fork', { id: 'b' })
+  await send('POST', '/v1/sessions/b/fork', { id: 'c', at: 1 })
+  const text = (await send('GET', '/v1/sessions/a/export')).body
+  tenant = 'blue'
+  await send('POST', '/v1/sessions/import?id=stolen', text, { 'content-type': 'application/jsonl' })
+  tenant = 'red'
+  const { forks } = (await send('GET', '/v1/sessions/a/forks')).body
+  const byId = Object.fromEntries(forks.map((one: { id: string }) => [one.id, one]))
+  expect(Object.keys(byId).sort()).toEqual(['a', 'b', 'c'])
+  expect(byId.a).toMatchObject({ labels: [{ seq: head, text: 'begin' }] })
+  expect(byId.a.origin).toBeUndefined()
+  expect(byId.b.origin).toEqual({ session: 'a', seq: head })
+  expect(byId.c.origin).toEqual({ session: 'b', seq: 1 })
+})

@@ -91,9 +91,9 @@ test('SV83 blobs are downloads that cannot run as a page, and drafts are kept un
   expect(blob.headers.get('content-type')).toBe('application/octet-stream')
   expect(blob.headers.get('content-security-policy')).toContain('sandbox')
   expect((await send('GET', '/v1/sessions/a/blobs/none')).body.code).toBe('no_blob')
-  expect((await send('GET', '/v1/sessions/b/draft')).body).toEqual({ text: '' })
+  expect((await send('GET', '/v1/sessions/b/draft')).body).toEqual({ text: '', version: 0 })
   await send('PUT', '/v1/sessions/b/draft', { text: 'And then' })
-  expect((await send('GET', '/v1/sessions/b/draft')).body).toEqual({ text: 'And then' })
+  expect((await send('GET', '/v1/sessions/b/draft')).body).toMatchObject({ text: 'And then' })
 })
 
 test('SV97 usage adds up what sessions cost, by day, kind or folder', async () => {

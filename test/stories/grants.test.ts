@@ -14,6 +14,8 @@ interface Desk {
   readonly home: string
   readonly scope: 'once' | 'session' | 'project'
   readonly where?: Place
+  /** The rule that the person keeps. */
+  readonly rule?: string
   readonly tools?: Record<string, ToolDef>
   /** The sandboxes of the machine. */
   readonly profiles?: readonly SandboxProfile[]
@@ -26,7 +28,7 @@ const write = (path: string) => call(path, 'write_file', { path, content: 'x' })
 
 /** Which of the calls a person was asked about, in a session of its own, in a folder of this machine. */
 async function askedAbout(calls: ReturnType<typeof call>[], desk: Desk): Promise<string[]> {
-  const { root, home, scope, where, tools = { shell, writeFileTool } } = desk
+  const { root, home, scope, where, rule, tools = { shell, writeFileTool } } = desk
   const { agent, prompts } = guarded(
     [...calls.map((one) => [one]), 'Done.'],
     { mode: 'ask', home, workspace: { root } },
@@ -34,7 +36,7 @@ async function askedAbout(calls: ReturnType<typeof call>[], desk: Desk): Promise
       tools,
       execution: filesOf(root, desk),
       session: await createSession({ store: createMemoryStore() }),
-      answer: () => ({ scope, ...(where && { where }) }),
+      answer: () => ({ scope, ...(where && { where }), ...(rule && { rule }) }),
     },
   )
   await agent.run({ prompt: 'Go.' })
@@ -64,6 +66,33 @@ test('T03 an approval of touch f0.txt in this session covers touch f1.txt, and n
   })
   expect(asked).toEqual(['touch f0.txt', 'mkdir d', 'touch ../out'])
   expect(await askedAbout([line('touch f2.txt')], { root: a, home, scope: 'session' })).toEqual(['touch f2.txt'])
+})
+
+test('UI108 a rule that the person keeps covers what it says, in this project and sandbox, and is listed in words', async () => {
+  const { home, a, b } = await folders()
+  const desk = { root: a, home, scope: 'project', profiles: ['workspace-write'] } as const
+  const kept = { ...desk, rule: 'shell:npm run *' }
+  expect(await askedAbout([line('npm run build'), line('npm run lint'), line('npm test')], kept)).toEqual([
+    'npm run build',
+    'npm test', // the rule does not cover it, so it is allowed once
+  ])
+  expect(await askedAbout([line('npm run x'), line('npm test')], { ...desk, scope: 'once' })).toEqual(['npm test'])
+  expect(await askedAbout([line('npm run x')], { ...desk, scope: 'once', root: b })).toEqual(['npm run x'])
+  expect(await askedAbout([line('npm run x')], { ...desk, scope: 'once', profiles: [] })).toEqual(['npm run x'])
+  const { grants } = JSON.parse(await readFile(join(home, 'grants.json'), 'utf8'))
+  expect(grants).toMatchObject([{ rule: 'shell:npm run *', covers: 'every `npm run *` in this project' }])
+  expect(grants).toHaveLength(1)
+})
+
+test('UI108 a rule in an answer never widens it: one that is not offered or not valid counts once', async () => {
+  const { home, a } = await folders()
+  const desk = { root: a, home, scope: 'project', profiles: ['workspace-write'] } as const
+  const twice = [line('touch a', '1'), line('touch a', '2')]
+  for (const rule of ['shell:*', 'shell', 'exec', 'shell:mkdir *', 'Bash(*)'])
+    expect(await askedAbout(twice, { ...desk, rule })).toEqual(['1', '2'])
+  const outside = { ...desk, profiles: [], rule: 'shell:touch *' }
+  expect(await askedAbout(twice, outside)).toEqual(['1', '2'])
+  expect(await askedAbout(twice, { ...desk, scope: 'session', rule: 'shell:touch *' })).toEqual(['1', '2'])
 })
 
 test('T03 an approval of a call of an MCP tool covers its other arguments, in this project alone', async () => {

@@ -92,12 +92,12 @@ test.each([
   [
     'an unknown word',
     [allow, { decision: 'no' }, allow],
-    /an object with scope, expiresAt, note, where, edits, calls$/,
+    /an object with scope, expiresAt, note, where, edits, rule, calls$/,
   ],
   [
     'an unknown field',
     [allow, { decision: 'deny', reason: 'x' }, allow],
-    /an object with scope, expiresAt, note, where, edits, calls$/,
+    /an object with scope, expiresAt, note, where, edits, rule, calls$/,
   ],
 ])('HK04 an answer with %s is refused, and the question stays open', async (_, wrong, error) => {
   const answers: unknown[] = []

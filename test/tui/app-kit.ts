@@ -9,6 +9,7 @@ import { createChat } from '../../src/chat/create-chat.ts'
 import { runApp } from '../../src/tui/app.ts'
 import { openKeyboard } from '../../src/tui/input/keyboard.ts'
 import { createLines } from '../../src/tui/lines.ts'
+import type { Output, TerminalStreams } from '../../src/tui/terminal/output.ts'
 import type { Surface } from '../../src/tui/terminal/surface.ts'
 import { type MemoryScreen, memoryScreen } from './memory-screen.ts'
 
@@ -46,10 +47,30 @@ export interface AppInMemory {
 
 const cwd = '/project'
 
-export async function openApp(setup: AppSetup): Promise<AppInMemory> {
-  const { provider, columns = 80, rows = 24, tools = codingTools, files, env = {} } = setup
-  const clock = steppedClock(1_000_000)
+export async function openApp({ columns = 80, rows = 24, ...setup }: AppSetup): Promise<AppInMemory> {
   const screen = memoryScreen(columns, rows)
+  const stdin = Object.assign(new PassThrough(), { isTTY: true as const, setRawMode: () => stdin })
+  const app = await openAppOn({ ...setup, stdin, output: screen.output })
+  return Object.assign(app, {
+    screen,
+    type: (bytes: string) => void stdin.write(bytes),
+    async until(condition: () => boolean) {
+      for (let turn = 0; turn < 2000; turn++) {
+        if (condition()) return
+        await app.pass(10)
+        await new Promise((resolve) => setTimeout(resolve, turn < 50 ? 0 : 5)) // code may be loaded for the first time
+      }
+      throw new Error(`too long:\n${screen.visible().join('\n')}`)
+    },
+  })
+}
+
+/** The same on given streams. */
+export async function openAppOn(
+  setup: Omit<AppSetup, 'columns' | 'rows'> & Pick<TerminalStreams, 'stdin'> & { readonly output: Output },
+): Promise<Omit<AppInMemory, 'screen' | 'type' | 'until'>> {
+  const { provider, tools = codingTools, files, env = {}, stdin, output } = setup
+  const clock = steppedClock(1_000_000)
   const { execution = memoryExecution({ cwd, ...(files && { files }) }) } = setup
   const store = createMemoryStore()
   let tell: AgentRequest['notify'] = () => {}
@@ -69,12 +90,11 @@ export async function openApp(setup: AppSetup): Promise<AppInMemory> {
       return { agent, authority, settings: { model, mode, folder: cwd }, close }
     },
   })
-  const stdin = Object.assign(new PassThrough(), { isTTY: true as const, setRawMode: () => stdin })
-  const keyboard = openKeyboard({ stdin, stderr: screen.output }, { clock })!
+  const keyboard = openKeyboard({ stdin, stderr: output }, { clock })!
   const ending = new AbortController()
   const opened = chat.open({})
   const ended = runApp({
-    ...{ chat, output: screen.output, keyboard, clock, cwd, signal: ending.signal },
+    ...{ chat, output, keyboard, clock, cwd, signal: ending.signal },
     env: { TERM_PROGRAM: 'vscode', LIBERO_REDUCED_MOTION: '1', NO_COLOR: '1', ...env },
     ...(setup.watch && { watch: setup.watch }),
     history: memoryHistory(),
@@ -82,25 +102,16 @@ export async function openApp(setup: AppSetup): Promise<AppInMemory> {
   })
   ended.catch(() => {}) // reported to the test that awaits it
   await opened
-  const app: AppInMemory = {
-    ...{ screen, chat, ended },
-    notify: (text) => tell({ kind: 'warning', text }),
+  const app = {
+    ...{ chat, ended },
+    notify: (text: string) => tell({ kind: 'warning', text }),
     get timers() {
       return clock.pending
     },
-    type: (bytes) => void stdin.write(bytes),
     async pass(ms = 0) {
       await settle()
       clock.advance(ms)
       await settle()
-    },
-    async until(condition) {
-      for (let turn = 0; turn < 2000; turn++) {
-        if (condition()) return
-        await app.pass(10)
-        await new Promise((resolve) => setTimeout(resolve, turn < 50 ? 0 : 5)) // code may be loaded for the first time
-      }
-      throw new Error(`too long:\n${screen.visible().join('\n')}`)
     },
     async close() {
       ending.abort()

@@ -11,7 +11,7 @@ test('UI75 whatever happens in whatever order, each committed line stands once a
   const complaints = vi.spyOn(console, 'error').mockImplementation(() => {})
   await fc.assert(
     fc.asyncProperty(
-      fc.array(step, { minLength: 1, maxLength: 200, size: 'max' }),
+      fc.array(fc.tuple(step, turns), { minLength: 1, maxLength: 200, size: 'max' }),
       size,
       async (steps, [columns, rows]) => {
         await play(steps, columns, rows)
@@ -20,6 +20,7 @@ test('UI75 whatever happens in whatever order, each committed line stands once a
     ),
     {
       endOnFailure: process.env.FUZZ_SHRINK !== '1',
+      ...(process.env.FUZZ_PATH && { path: process.env.FUZZ_PATH }),
       numRuns: Number(process.env.FUZZ_RUNS ?? rounds(100, 3000)),
       // The same cases each time, so that a fault here is one of the change; npm run soak takes others.
       seed: Number(process.env.FUZZ_SEED ?? rounds(1, Date.now() % 1e9)),
@@ -28,7 +29,7 @@ test('UI75 whatever happens in whatever order, each committed line stands once a
   complaints.mockRestore()
 }, 3_600_000)
 
-async function play(steps: readonly Step[], columns: number, rows: number): Promise<void> {
+async function play(steps: readonly (readonly [Step, number])[], columns: number, rows: number): Promise<void> {
   said = 0 // a case alone, by its path, is the same as among others
   const surface = new WatchedSurface()
   const model = puppetModel()
@@ -40,11 +41,13 @@ async function play(steps: readonly Step[], columns: number, rows: number): Prom
   }
   app.ended.then(over, over)
   try {
-    for (const [at, { act }] of steps.entries()) {
+    for (const [at, [{ act }, turn]] of steps.entries()) {
       if (surface.isOver) break
       await act({ app, model, work, surface })
+      for (let i = 0; i < turn; i++) await new Promise((resolve) => setImmediate(resolve))
+      if (turn < inPeace) continue
       await app.pass()
-      if (surface.isOver || app.screen.isSlow || app.screen.emulator.buffer.active.type === 'alternate') continue
+      if (surface.isOver || app.screen.isSlow || app.screen.isAlternate) continue
       surface.expectLiveLines()
       if (at % 20 === 0) surface.expectCommittedLines()
     }
@@ -126,10 +129,21 @@ const keys = [
 ]
 let said = 0
 
-function resize({ surface, app: { screen } }: Scene, to: { readonly columns?: number; readonly rows?: number }): void {
+/** A terminal that changes its size twice between two frames cannot be followed: what is in between is drawn first. */
+async function resize(
+  { surface, app }: Scene,
+  to: { readonly columns?: number; readonly rows?: number },
+): Promise<void> {
+  await app.pass()
+  const { screen } = app
   const { columns = screen.emulator.cols, rows = screen.emulator.rows } = to
   if (!screen.isSlow) surface.resize(columns, rows)
+  await app.pass()
 }
+
+/** How much of what a step began goes on before the next one. Most steps are followed by all that needs no time. */
+const inPeace = 3
+const turns = fc.oneof({ weight: 3, arbitrary: fc.constant(inPeace) }, { weight: 1, arbitrary: fc.nat(inPeace - 1) })
 
 /** A step with the name by which a failure lists it. */
 function steps<T>(

@@ -75,3 +75,16 @@ async function viewed(terminal: PseudoTerminal, keys: string, title: string): Pr
   terminal.type('q')
   await terminal.until(() => !terminal.isAlternate, 'the main screen')
 }
+
+test('UI109 UI110 keys and the status line are as the person chose them, and ? shows the keys', async () => {
+  const options = {
+    keys: { 'alt+w': '/cost', 'ctrl+x': 'transcript', 'ctrl+t': 'none' },
+    statusLine: ['model', 'mode'],
+  }
+  const terminal = startTui('hello', { env: { TUI_OPTIONS: JSON.stringify(options) } })
+  await terminal.until(/\n script-1 · ask$/)
+  terminal.type('\x14') // taken away: no viewer
+  await seen(terminal, '\x1bw', /0 tokens|no model call|Tokens|tokens/i)
+  await viewed(terminal, '\x18', 'Transcript')
+  await viewed(terminal, '?', 'ctrl+x')
+})

@@ -8,6 +8,8 @@ export interface MemoryScreen {
   /** Everything that was written, one string for each write. */
   readonly writes: string[]
   readonly emulator: InstanceType<typeof xterm.Terminal>
+  /** Whether a viewer has the screen. */
+  readonly isAlternate: boolean
   /** While true the terminal takes nothing: what is written waits. */
   isSlow: boolean
   resize(columns: number, rows: number): void
@@ -28,7 +30,7 @@ export function memoryScreen(columns = 80, rows = 24): MemoryScreen {
     logLevel: 'off',
   })
   const writes: string[] = []
-  let [isSlow, isVisible] = [false, true]
+  let isSlow = false
   let held: (() => void) | undefined
   const stream = new Writable({
     decodeStrings: false,
@@ -36,7 +38,6 @@ export function memoryScreen(columns = 80, rows = 24): MemoryScreen {
     write(chunk: string, _, done) {
       writes.push(chunk)
       writeNow(emulator, chunk)
-      if (chunk.includes('\x1b[?25')) isVisible = chunk.lastIndexOf('\x1b[?25h') > chunk.lastIndexOf('\x1b[?25l')
       if (isSlow) held = done
       else done()
     },
@@ -50,6 +51,9 @@ export function memoryScreen(columns = 80, rows = 24): MemoryScreen {
     output,
     writes,
     emulator,
+    get isAlternate() {
+      return emulator.buffer.active.type === 'alternate'
+    },
     get isSlow() {
       return isSlow
     },
@@ -83,13 +87,24 @@ export function memoryScreen(columns = 80, rows = 24): MemoryScreen {
     },
     cursor() {
       const { active } = emulator.buffer
-      return { row: active.baseY + active.cursorY, column: active.cursorX, isVisible }
+      return {
+        row: active.baseY + active.cursorY,
+        column: active.cursorX,
+        isVisible: !coreOf(emulator).coreService.isCursorHidden,
+      }
     },
   }
 }
 
 /** The emulator takes text later, by a timer; a frame must be on the screen before the next one. */
 function writeNow(emulator: MemoryScreen['emulator'], text: string): void {
-  const core: { writeSync(text: string): void } = Reflect.get(emulator, '_core')
-  core.writeSync(text)
+  coreOf(emulator).writeSync(text)
+}
+
+/** What the emulator does not tell by itself. */
+function coreOf(emulator: MemoryScreen['emulator']): {
+  writeSync(text: string): void
+  readonly coreService: { readonly isCursorHidden: boolean }
+} {
+  return Reflect.get(emulator, '_core')
 }

@@ -39,3 +39,92 @@ test('UI75 a narrower window with the search in earlier messages open leaves non
   expect(app.screen.lines().filter((line) => line.startsWith(' ? earlier messages:'))).toHaveLength(1)
   await app.close()
 })
+
+test('UI107 keys in a viewer answer no question that waits below it: the viewer tells of it, and it is asked when the viewer is closed', async () => {
+  const { app, model, ran } = await openWithChange()
+  app.type('go\r')
+  await app.until(() => model.isAsked)
+  app.type('\x14')
+  await app.until(() => app.screen.isAlternate)
+  model.reply({ id: '1', name: 'change', input: { path: 'a.txt' } })
+  await app.until(() => app.screen.visible().at(-1)!.includes('A question waits for you'))
+  app.type('y')
+  await app.pass(5000)
+  expect(ran).toEqual([])
+  app.type('q')
+  await app.until(() => app.screen.visible().some((row) => row.includes('▸ n  no')))
+  app.type('y') // too early: the person has just closed the viewer
+  await app.pass(100)
+  expect(ran).toEqual([])
+  await app.pass(2000)
+  app.type('y')
+  await app.until(() => ran.length === 1)
+  await app.close()
+})
+
+test('UI107 a question that comes while the person chooses from a list waits until they have chosen', async () => {
+  const { app, model, ran } = await openWithChange()
+  app.type('go\r')
+  await app.until(() => model.isAsked)
+  app.type('/mode\r')
+  await app.until(() => app.screen.visible().some((row) => row.includes('Enter: this one')))
+  model.reply({ id: '1', name: 'change', input: { path: 'a.txt' } })
+  await app.until(() => app.chat.state.prompts.length === 1)
+  app.type('y')
+  await app.pass(5000)
+  expect(app.screen.lines().join('\n')).not.toContain('Allow change?')
+  app.type('\x1b')
+  await app.until(() => app.screen.visible().some((row) => row.includes('▸ n  no')))
+  expect(ran).toEqual([])
+  await app.close()
+})
+
+test('UI75 two keys at once that open viewers open one, and nothing is drawn over the conversation', async () => {
+  const { app, model } = await openWithChange()
+  app.type('go\r')
+  await app.until(() => model.isAsked)
+  model.say('An answer.')
+  model.reply()
+  await app.until(() => app.chat.state.phase === 'idle')
+  await app.pass(50)
+  const before = app.screen.lines()
+  app.type('\x14\x14\x17?')
+  await app.until(() => app.screen.isAlternate)
+  app.type('q')
+  await app.until(() => !app.screen.isAlternate)
+  await app.pass(1000)
+  app.screen.resize(81, 24) // what is still open would draw itself again
+  await app.pass(1000)
+  expect(app.screen.lines()).toEqual(before)
+  expect(app.screen.isAlternate).toBe(false)
+  await app.close()
+})
+
+test.for(['/waiting', '/log', '/sessions', '/keys'])(
+  'UI75 leaving with %s open, or just before it opens, leaves the conversation as it was',
+  async (command) => {
+    for (const turns of [0, 1, 2, 3, 5, 8, 13, 21]) {
+      const { app } = await openWithChange()
+      app.notify('A line of the conversation')
+      app.type(`${command}\r`)
+      for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
+      await app.close()
+      const left = app.screen.writes.length
+      app.screen.output.emit('resize') // a viewer that is still open would draw itself
+      for (let turn = 0; turn < 30; turn++) await app.pass(10)
+      expect(app.screen.writes.slice(left)).toEqual([])
+      expect(app.screen.isAlternate).toBe(false)
+      expect(app.screen.lines()).toContain('! A line of the conversation')
+    }
+  },
+)
+
+async function openWithChange() {
+  const model = puppetModel()
+  const ran: string[] = []
+  const change = tool('change', () => {
+    ran.push('change')
+    return 'changed'
+  })
+  return { app: await openApp({ provider: model, tools: { change } }), model, ran }
+}

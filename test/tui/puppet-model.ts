@@ -10,9 +10,13 @@ export interface PuppetModel extends Provider {
   retry(reason: string): void
   fail(error: Error): void
   /** Ends the reply, with calls if there are some. */
-  reply(
-    ...calls: readonly { readonly id: string; readonly name: string; readonly input: Record<string, unknown> }[]
-  ): void
+  reply(...calls: readonly PuppetCall[]): void
+}
+
+export interface PuppetCall {
+  readonly id: string
+  readonly name: string
+  readonly input: Record<string, unknown>
 }
 
 export function puppetModel(): PuppetModel {

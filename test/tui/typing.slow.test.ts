@@ -74,3 +74,14 @@ test('UI82 a terminal that takes nothing makes frames wait: at most one is kept,
   expect(lines).toEqual(Array.from({ length: 1500 }, (_, i) => `line ${i}`))
   await app.close()
 })
+
+test('UI111 where the terminal draws marks of ambiguous width over two columns, ours are replaced and others measured so', async () => {
+  const terminal = startTui('hello', { isAmbiguousWide: true, columns: 60 })
+  await terminal.until(/enter sends - \/ commands - @ files[\s\S]*\n ask - script-1 - /)
+  terminal.type('\u00b7\u2026\u00b7x')
+  await terminal.until((text) => text.includes('\u00b7\u2026\u00b7x'))
+  expect(terminal.cursor.column).toBe(3 + 6 + 1) // the prompt, three wide characters, a narrow one
+  terminal.type('\r')
+  await terminal.see('How can I help?')
+  expect(terminal.text()).toContain('› \u00b7\u2026\u00b7x') // what the person writes stays as it is
+})

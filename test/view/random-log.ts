@@ -66,6 +66,8 @@ export function randomLog({ minLength = 0 }: { minLength?: number } = {}): fc.Ar
           break
         case 14:
           return { type: 'compaction', toSeq: pick % n, summary: [{ type: 'text', text: 'so far' }] }
+        case 15:
+          if (waiting.length > 0) return { type: 'withdrawn', input: waiting[pick % waiting.length]! }
       }
       return { type: 'label', text: `label ${n}` }
     }
@@ -76,6 +78,7 @@ export function randomLog({ minLength = 0 }: { minLength?: number } = {}): fc.Ar
 
     function note(body: EntryBody): void {
       if (body.type === 'input') waiting.push(`e${log.length}`)
+      if (body.type === 'withdrawn') waiting.splice(waiting.indexOf(body.input), 1)
       if (body.type === 'turn' && body.consumed) waiting.splice(0, body.consumed.length)
       if (body.type === 'turn' && body.turn.role === 'assistant')
         open.splice(0, open.length, ...body.turn.content.flatMap((b) => (b.type === 'tool_call' ? [b.id] : [])))

@@ -150,6 +150,32 @@ inBrowser('around a session', (browser) => {
     expect(places).toEqual(places.map((_, i) => String(i + 1)))
   })
 
+  test('WB85 WB86 a run in another program is told, without its words; on paper all rows stand', async () => {
+    const served = await serveLed()
+    await writeLongSession(served.store, 's', { turns: 100, size: 50 })
+    const page = await openSession(browser(), served, 's')
+    await expect.poll(() => page.locator('.slot').first().getAttribute('aria-setsize')).toBe('101')
+    const other = await loadSession(served.store, 's')
+    await other.open()
+    await other.log.appendAll([
+      { type: 'run_started', runId: 'r', model: 'm' },
+      turn('u', 'user', text('From a terminal')),
+      turn('v', 'assistant', text('Whole replies only.'), call('c', 'look')),
+    ])
+    await page.getByText('It runs in another program').waitFor()
+    await other.log.appendAll([{ type: 'run_ended', runId: 'r', status: 'completed', stop: 'end' }])
+    await expect.poll(() => page.getByText('It runs in another program').count()).toBe(0)
+    await other.release()
+    expect(await page.locator('.slot').count()).toBeLessThan(60)
+    await page.evaluate(() => void dispatchEvent(new Event('beforeprint')))
+    expect(await page.locator('.slot').count()).toBeGreaterThan(100)
+    await page.emulateMedia({ media: 'print' })
+    expect(await page.locator('.composer').isVisible()).toBe(false)
+    await page.evaluate(() => void dispatchEvent(new Event('afterprint')))
+    await page.emulateMedia({ media: null })
+    await expect.poll(() => page.locator('.slot').count()).toBeLessThan(60)
+  })
+
   test('WB82 a session is used with the keyboard alone', async () => {
     const { model, ...served } = await serveLed()
     await writeSession(served.store, 's', [

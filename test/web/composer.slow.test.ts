@@ -25,9 +25,16 @@ inBrowser('the message field', (browser) => {
     await write(page, 'Rather this way')
     await feed.getByText('comes before the next step').waitFor()
     await write(page, 'And then that', 'Alt+Enter')
-    await feed.getByText('queued', { exact: true }).waitFor()
+    const queued = page.locator('.is-queued', { hasText: 'And then that' })
+    await queued.getByText('queued', { exact: true }).waitFor()
+    await queued.getByRole('button', { name: 'Edit' }).click()
+    await expect.poll(() => field.inputValue()).toBe('And then that')
+    await expect.poll(() => queued.count()).toBe(0)
+    await page.keyboard.press('Alt+Enter')
+    await queued.getByRole('button', { name: 'Take back' }).click()
+    await expect.poll(() => queued.count()).toBe(0)
     model.end([call('c1', 'look')])
-    // The steering message came before the next step, the queued one waits for the end.
+    // The steering message came before the next step; what was taken back never comes.
     await expect
       .poll(
         async () =>

@@ -214,6 +214,8 @@ const strange = [
   `${'<b>'.repeat(200)}<img src=x onerror=hit()>`,
   `${'['.repeat(300)}${'](javascript:hit())'.repeat(300)}`,
   `${'> '.repeat(100)}<script>hit()</script>`,
+  `${'>'.repeat(16_000)}<script>hit()</script>`,
+  `${'_a'.repeat(8000)}<script>hit()</script>`,
 ]
 
 const inWikitext = [

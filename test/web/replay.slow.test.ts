@@ -47,7 +47,7 @@ inBrowser('the replay file', (browser) => {
       expect(await page.getByRole('button', { name }).count()).toBe(0)
   })
 
-  test('WB131 hostile content in a replay file runs nothing and loads nothing', async () => {
+  test('WB131 UI-09 hostile content in a replay file runs nothing, loads nothing and hangs nothing', async () => {
     const all = hostileTexts.join('\n\n')
     let next = 0
     const calls = hostileTexts.map((text, i) => call(`c${i}`, 'look', { path: text, command: text }))

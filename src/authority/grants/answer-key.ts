@@ -17,6 +17,7 @@ export interface SignedAnswer {
   readonly scope?: string
   readonly where?: 'outside'
   readonly edits?: readonly EditDecision[]
+  readonly rule?: string
 }
 
 /** Signs answers, so that entries written into a log by others are recognised as forged. */
@@ -108,10 +109,11 @@ async function makeSecret(path: string): Promise<Uint8Array> {
 
 /** The text to sign: unambiguous, in a fixed order, with a prefix that no other signed text has. */
 function signedText(answer: SignedAnswer, nonce: string): string | undefined {
-  const { sessionId, callId, digest, decision, by, scope, where, edits } = answer ?? {}
+  const { sessionId, callId, digest, decision, by, scope, where, edits, rule } = answer ?? {}
   const fields = [sessionId, callId, digest, decision, by]
   const isWhole = fields.every((field) => typeof field === 'string') && (decision === 'allow' || decision === 'deny')
-  if (!isWhole || (scope !== undefined && typeof scope !== 'string')) return undefined
+  if (!isWhole || [scope, rule].some((text) => text !== undefined && typeof text !== 'string')) return undefined
   const extent = edits ? [where ?? null, edits.map((one) => [one.decision, one.note ?? null])] : where ? [where] : []
-  return JSON.stringify(['libero answer 2', nonce, ...fields, scope ?? null, ...extent])
+  const kept = rule === undefined ? [] : [{ rule }]
+  return JSON.stringify(['libero answer 2', nonce, ...fields, scope ?? null, ...extent, ...kept])
 }

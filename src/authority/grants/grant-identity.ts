@@ -1,6 +1,7 @@
 import type { Placement } from '../confinement.ts'
 import type { JudgedCall } from '../judged-call.ts'
 import { coveredCalls } from './covered-calls.ts'
+import { isCoveredByRule } from './grant-rule.ts'
 import type { GrantIdentity } from './grants.ts'
 
 /** Where a call is made, for grants. */
@@ -18,5 +19,6 @@ export function grantIdentity(call: JudgedCall, at: GrantPlace, wanted: Placemen
   const { sessionIds, project, realProject = project } = at
   const { tool, origin } = call
   const { key } = coveredCalls(call)
-  return { tool, key, origin, sessionIds, project: realProject, wanted }
+  const isCoveredBy = (rule: string): boolean => isCoveredByRule(rule, call)
+  return { tool, key, origin, sessionIds, project: realProject, wanted, isCoveredBy }
 }

@@ -10,6 +10,8 @@ export interface Grant {
   readonly tool: string
   /** Which calls of the tool it covers; see `coveredCalls`. */
   readonly key: string
+  /** The rule that the person wrote: it decides which calls of the tool are covered, and the key is `(rule)`. */
+  readonly rule?: string
   /** The same in words, as the person read them. */
   readonly covers: string
   /** The grant covers neither another tool of that name nor this one after its code changed. */
@@ -30,6 +32,9 @@ export interface Grant {
   readonly bound?: Readonly<Record<string, string>>
 }
 
+/** The key of grants with a rule. */
+export const ruleKey = '(rule)'
+
 /** Why a value is not a valid grant. Strict: an unknown field may be an unknown limit. */
 export function whyInvalidGrant(value: unknown): string | undefined {
   if (!isRecord(value)) return 'it is not an object'
@@ -38,6 +43,8 @@ export function whyInvalidGrant(value: unknown): string | undefined {
   const unknown = Object.keys(value).find((field) => !Object.hasOwn(fields, field))
   if (unknown !== undefined) return `it has a field "${unknown}" that this version does not know`
   if ((value.scope === 'session') !== (value.sessionId !== undefined)) return 'sessionId goes with scope session'
+  if (value.rule !== undefined && (value.scope !== 'project' || value.key !== ruleKey))
+    return 'a rule goes with scope project and its own key'
   if (value.within === 'outside' && value.scope !== 'session') return 'outside any sandbox it counts in a session only'
   return undefined
 }
@@ -73,6 +80,7 @@ const scopes = new Set<unknown>(['session', 'project'] satisfies GrantScope[])
 const fields: { readonly [Field in keyof Required<Grant>]: (value: unknown) => boolean } = {
   tool: isText,
   key: isText,
+  rule: orAbsent(isText),
   covers: isText,
   origin: isOrigin,
   scope: (value) => scopes.has(value),
@@ -86,11 +94,12 @@ const fields: { readonly [Field in keyof Required<Grant>]: (value: unknown) => b
 }
 
 function contentOf(grant: Grant): string {
-  const { tool, key, origin, scope, sessionId, project, expiresAt, bound = {}, within } = grant
+  const { tool, key, origin, scope, sessionId, project, expiresAt, bound = {}, within, rule } = grant
   const { layer, path, digest } = origin
   const files = Object.keys(bound).sort()
   const bounds = files.map((file) => [file, bound[file]])
-  return JSON.stringify([tool, key, layer, path, digest, scope, sessionId, project, expiresAt, bounds, within])
+  const content = [tool, key, layer, path, digest, scope, sessionId, project, expiresAt, bounds, within]
+  return JSON.stringify(rule === undefined ? content : [...content, rule])
 }
 
 function isOrigin(value: unknown): boolean {

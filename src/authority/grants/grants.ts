@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import { CodedError } from '../../core/errors.ts'
 import { copyJson } from '../../core/turn.ts'
 import { type Placement, reaches } from '../confinement.ts'
-import { type Grant, isSameGrant, isSameOrigin, whyInvalidGrant } from './grant.ts'
+import { type Grant, isSameGrant, isSameOrigin, ruleKey, whyInvalidGrant } from './grant.ts'
 
 /** What a grant must cover: a call of this tool, from this origin, with this key, in this project and one of these sessions. */
 export interface GrantIdentity {
@@ -17,6 +17,8 @@ export interface GrantIdentity {
   readonly project: string
   /** Where its commands would run. Absent for a call that runs none. */
   readonly wanted?: Placement | undefined
+  /** Whether a rule that a person wrote covers the call. */
+  isCoveredBy?(rule: string): boolean
 }
 
 /** Stores grants beyond the process. */
@@ -80,8 +82,10 @@ export function createGrants({ clock, store = memoryOnly(), projectScope = true 
     return expiresAt === undefined || latest < expiresAt
   }
 
-  function covers(grant: Grant, { tool, key, origin, sessionIds, project, wanted }: GrantIdentity): boolean {
-    if (grant.tool !== tool || grant.key !== key || grant.project !== project) return false
+  function covers(grant: Grant, identity: GrantIdentity): boolean {
+    const { tool, key, origin, sessionIds, project, wanted } = identity
+    const isMeant = grant.rule === undefined ? grant.key === key : identity.isCoveredBy?.(grant.rule) === true
+    if (grant.tool !== tool || grant.project !== project || !isMeant) return false
     if (wanted !== undefined && !reaches(grant.within, wanted)) return false
     if (!isSameOrigin(grant.origin, origin) || !isCurrent(grant)) return false
     return grant.scope === 'session' ? sessionIds.includes(grant.sessionId!) : projectScope
@@ -98,7 +102,10 @@ export function createGrants({ clock, store = memoryOnly(), projectScope = true 
   }
 
   return {
-    find: (identity) => byName.get(nameOf(identity))?.find((grant) => covers(grant, identity)),
+    find(identity) {
+      const keys = [identity.key, ruleKey].map((key) => byName.get(nameOf({ tool: identity.tool, key })) ?? [])
+      return keys.flat().find((grant) => covers(grant, identity))
+    },
     async add(given) {
       const grant = copyJson({ ...given, grantedAt: clock.now() })
       const flaw = whyInvalidGrant(grant)

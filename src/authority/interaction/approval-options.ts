@@ -1,5 +1,6 @@
 import type { ApprovalExtent, ApprovalPlace, ApprovalScope } from '../../core/authority.ts'
 import type { GrantedPlacement, Placement } from '../confinement.ts'
+import type { ProposedRule } from '../grants/grant-rule.ts'
 
 /** What a person who is asked about a call may choose, besides no. */
 export interface ApprovalOption {
@@ -8,6 +9,8 @@ export interface ApprovalOption {
   readonly where?: ApprovalPlace
   /** How long it counts, and for what: all that it allows. */
   readonly words: string
+  /** With the scope `project`: the person may keep this rule instead, as they changed it; see `ApprovalExtent.rule`. */
+  readonly rule?: ProposedRule
 }
 
 interface Offer {
@@ -17,10 +20,12 @@ interface Offer {
   readonly covers: string
   /** The longest time to offer. */
   readonly longest: ApprovalScope
+  /** A rule that a person may change and keep for the project. */
+  readonly rule?: ProposedRule | undefined
 }
 
 /** The choices for a call, the narrowest first. */
-export function approvalOptions({ place, covers, longest }: Offer): ApprovalOption[] {
+export function approvalOptions({ place, covers, longest, rule }: Offer): ApprovalOption[] {
   const where = place && ({ where: place === 'outside' ? 'outside' : 'inside' } as const)
   const at = place ? `, ${placeWords(place)}` : ''
   const option = (scope: ApprovalScope, words: string): ApprovalOption => ({ scope, ...where, words: `${words}${at}` })
@@ -29,7 +34,14 @@ export function approvalOptions({ place, covers, longest }: Offer): ApprovalOpti
     option('once', 'once'),
     ...(where?.where === 'inside' ? [outside] : []),
     ...(longest === 'once' ? [] : [option('session', `in this session: ${covers}`)]),
-    ...(longest === 'project' ? [option('project', `always: ${covers}`)] : []),
+    ...(longest === 'project'
+      ? [
+          {
+            ...option('project', `always: ${covers}`),
+            ...(rule && { rule: { ...rule, ...(place && { place: placeWords(place) }) } }),
+          },
+        ]
+      : []),
   ]
 }
 

@@ -290,6 +290,10 @@ describe('for how long it can be approved', () => {
       {
         ...{ scope: 'project', where: 'inside' },
         words: 'always: exactly `make` in this project, inside the sandbox workspace-write',
+        rule: {
+          ...{ tool: 'shell', rule: 'shell:make', about: 'commands', examples: [['make']] },
+          place: 'inside the sandbox workspace-write',
+        },
       },
     ])
     expect(consentOf(call, { ...where, decision }).lines).toContain(

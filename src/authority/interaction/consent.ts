@@ -5,6 +5,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { placementText } from '../confinement.ts'
 import { changedDefinition, outsideRequest } from '../floor.ts'
 import { coveredCalls } from '../grants/covered-calls.ts'
+import { proposedRule } from '../grants/grant-rule.ts'
 import type { JudgedCall } from '../judged-call.ts'
 import { runsCommands } from '../placement.ts'
 import { type ApprovalOption, approvalOptions } from './approval-options.ts'
@@ -97,13 +98,20 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
     truncated: false,
     length: args.length,
     masked: seen.masked,
-    choices: choicesFor(call, options).map((one) => ({ ...one, words: show(one.words) })),
+    choices: choicesFor(call, options).map((one) => shownOption(one, show)),
     notes,
     asked,
   }
 }
 
 const mostMasked = 256 * 1024
+
+/** A rule in which a secret would be masked, or a character is hidden, is not offered: it would not be the one that is read. */
+function shownOption({ rule, ...option }: ApprovalOption, show: (text: string) => string): ApprovalOption {
+  const words = show(option.words)
+  const isShown = rule && [rule.rule, ...rule.examples.flat()].every((text) => show(text) === text)
+  return { ...option, words, ...(isShown && { rule }) }
+}
 
 /** What a person may choose about a call. The words may contain secrets of the call. */
 export function choicesFor(
@@ -119,6 +127,7 @@ export function choicesFor(
     place: call.effects.some(({ effect }) => effect === 'exec' || effect === 'unknown') ? confinement : undefined,
     covers: coveredCalls(call).words,
     longest: whyOnce(call, decision) === undefined ? longest : 'once',
+    rule: proposedRule(call),
   })
 }
 
@@ -206,7 +215,8 @@ function commonChoices([first, ...rest]: readonly ApprovePayload[]): ApprovalOpt
     )
     if (same.includes(undefined)) return []
     const words = [...new Set([one, ...same].map((choice) => choice!.words))]
-    return [{ ...one, words: words.join('; ') }]
+    const { rule: _, ...all } = one // of one call
+    return [{ ...all, words: words.join('; ') }]
   })
 }
 

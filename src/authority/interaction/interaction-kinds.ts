@@ -123,6 +123,7 @@ const details: Record<string, (value: unknown) => boolean> = {
   note: (value) => typeof value === 'string',
   where: (value) => value === 'inside' || value === 'outside',
   edits: areEditDecisions,
+  rule: (value) => typeof value === 'string',
   calls: (value) => isRecord(value) && Object.values(value).every(isVerdict),
 }
 

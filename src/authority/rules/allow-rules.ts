@@ -180,22 +180,34 @@ function canonicalWords(words: readonly string[]): readonly string[] {
   return words[0] === 'git' && words[1] === '--no-pager' ? ['git', ...words.slice(2)] : words
 }
 
-interface AllowRule {
+/** Whether a pattern of a rule covers these words of a command. */
+export function coversWords(pattern: string, words: readonly string[]): boolean {
+  const { leading, rest } = wordPattern(pattern)
+  if (!rest && leading.length !== words.length) return false
+  return coverTest(words, createMatchBudget())({ leading, ...(rest && { rest }) })
+}
+
+interface AllowRule extends WordPattern {
   readonly rule: Rule
+}
+
+interface WordPattern {
   /** The words before the first star, compared one by one, so that `git log` does not match `git logout`. */
   readonly leading: readonly string[]
   readonly rest?: Wildcard
 }
 
-function allowRule(rule: Rule, pattern: string): AllowRule {
+const allowRule = (rule: Rule, pattern: string): AllowRule => ({ rule, ...wordPattern(pattern) })
+
+function wordPattern(pattern: string): WordPattern {
   const words = pattern.trim().split(/\s+/)
   const star = words.findIndex((word) => word.includes('*'))
-  if (star < 0) return { rule, leading: words }
-  return { rule, leading: words.slice(0, star), rest: wildcard(words.slice(star).join(' ')) }
+  if (star < 0) return { leading: words }
+  return { leading: words.slice(0, star), rest: wildcard(words.slice(star).join(' ')) }
 }
 
 /** Tests whether rules cover a command. None does once the budget is spent. */
-function coverTest(words: readonly string[], budget: MatchBudget): (rule: AllowRule) => boolean {
+function coverTest(words: readonly string[], budget: MatchBudget): (rule: WordPattern) => boolean {
   // Joined once: there may be thousands of rules.
   const texts: string[] = []
   return ({ leading, rest }) => {

@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/is-record.ts'
-import type { Session, SessionStore } from '../../core/store.ts'
+import type { Session, SessionQuery, SessionStore } from '../../core/store.ts'
 import { oneLine } from '../../core/text.ts'
 import { timeAgo } from '../../platform/format.ts'
 import { loadSession } from '../../sessions/session.ts'
@@ -37,11 +37,15 @@ export interface Branch {
 const mostRead = 300
 
 /** Copies share their first entries: the first one tells whether a session belongs to the family. */
-export async function readFamily(session: Session, store: SessionStore): Promise<readonly Branch[]> {
+export async function readFamily(
+  session: Session,
+  store: SessionStore,
+  among: Pick<SessionQuery, 'tenant' | 'prefix'> = {},
+): Promise<readonly Branch[]> {
   const firstOf = async (id: string): Promise<string | undefined> => (await store.read(id, { limit: 1 }))[0]?.id
   const first = await firstOf(session.id)
   const { folder } = (await store.find(session.id)) ?? {}
-  const query = { parent: null, limit: mostRead, ...(folder !== undefined && { folder }) }
+  const query = { ...among, parent: null, limit: mostRead, ...(folder !== undefined && { folder }) }
   const { sessions } = await store.list(query)
   const branches: Branch[] = []
   for (const { id, title = '', updatedAt } of sessions) {

@@ -5,6 +5,7 @@ import type { Interactor } from '../../authority/interaction/interactor-queue.ts
 import type { ExecutionContext } from '../../core/execution.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
 import { createProcessContext } from '../../execution/process.ts'
+import type { McpServerConfig } from '../../mcp/config.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { SkillsConfig } from '../../skills/skill.ts'
 import { openAudit } from '../audit/open-audit.ts'
@@ -12,6 +13,7 @@ import { UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
+import type { ServerEntry } from '../mcp/gather-servers.ts'
 import type { OpenedServers } from '../mcp/open-servers.ts'
 import { openServersIfAny, parseMcpFlags, type ServersView } from '../mcp/servers.ts'
 import type { ChosenModel } from '../models/choose-model.ts'
@@ -32,9 +34,9 @@ type AgentFlags = Pick<
 >
 
 /** The commands that run agents. What is true of one must be true of all: tests walk through this list. */
-export type AgentCommand = 'run' | 'rpc' | 'mcp-serve' | 'serve' | 'agents' | 'schedules'
+export type AgentCommand = 'run' | 'rpc' | 'acp' | 'mcp-serve' | 'serve' | 'agents' | 'schedules'
 
-interface AssemblyOptions {
+export interface AssemblyOptions {
   /** For the audit. */
   readonly command: AgentCommand
   readonly io: Io
@@ -43,7 +45,7 @@ interface AssemblyOptions {
   /** The person to ask. Without one, a run halts where it would ask. */
   readonly person?: Interactor
   /** The person is asked about all calls of a turn at once. */
-  readonly asksAtOnce?: true
+  readonly asksAtOnce?: boolean
   /** Receives notices about MCP servers and failed hooks. */
   readonly view: ServersView
   /** `left out`: the folder's settings, instructions, tools, skills and servers are not used. */
@@ -55,6 +57,10 @@ interface AssemblyOptions {
   /** `of flags`: only MCP servers of flags. Default: those of flags, user and project. */
   readonly mcpServers?: 'of flags'
   readonly skills?: 'none'
+  /** Servers that the program names that started this one. They come after those of flags. */
+  readonly addedServers?: readonly McpServerConfig[]
+  /** Puts another context around the one that flags and settings ask for. */
+  readonly wrapExecution?: (execution: ExecutionContext) => ExecutionContext
   /** No tool will run, so neither a sandbox nor MCP servers are needed. */
   readonly isIdle?: boolean
 }
@@ -81,16 +87,15 @@ export interface Assembly {
 /** Combines flags and settings, in the same way for every command that runs an agent. Starts nothing. */
 export async function assemble(flags: AgentFlags, options: AssemblyOptions): Promise<Assembly> {
   const { io, cwd, view } = options
-  const named = await parseMcpFlags(flags.mcp, io)
+  const named = withAdded(await parseMcpFlags(flags.mcp, io), options.addedServers)
   const workspace = await openWorkspace(cwd, options)
   try {
     const { config } = workspace.loaded
     const preset = presetName(flags, config)
     const only = options.mcpServers === 'of flags' ? { only: 'flags' as const } : {}
-    const execution = await createExecution(
-      options.isIdle ? { context: 'process', sandbox: 'off' } : flags,
-      config,
-      options,
+    const { wrapExecution = (own) => own } = options
+    const execution = wrapExecution(
+      await createExecution(options.isIdle ? { context: 'process', sandbox: 'off' } : flags, config, options),
     )
     const authority = authorityOf(flags, { ...options, workspace, preset })
     const unmatched = ruleNotices(flags, workspace, io)
@@ -114,6 +119,14 @@ export async function assemble(flags: AgentFlags, options: AssemblyOptions): Pro
     workspace.project.dispose()
     throw error
   }
+}
+
+function withAdded(flags: readonly ServerEntry[] | undefined, added: readonly McpServerConfig[] = []) {
+  if (added.length === 0) return flags
+  const entries = added.map(({ name, ...config }): ServerEntry => {
+    return { name, from: 'flag', where: 'the editor', entry: config, config: { name, ...config } }
+  })
+  return [...(flags ?? []), ...entries]
 }
 
 /** Notices about rules that can never match. Throws if a flag has one. */

@@ -7,20 +7,22 @@ import { presetName } from '../assembly/preset.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import type { ServersView } from '../mcp/servers.ts'
-import { type OpenedAgent, openAgent } from '../run/open-agent.ts'
+import { type OpenedAgent, type OpenOptions, openAgent } from '../run/open-agent.ts'
 
 interface ChatAgentOptions {
   readonly io: Io
   /** Absolute. */
   readonly cwd: string
   readonly store: SessionStore | undefined
+  /** What differs from the interactive terminal. */
+  readonly own?: Partial<OpenOptions>
 }
 
 /** Opens an agent of the command line for a chat: what the person chose there counts more than the flags. */
 export async function openChatAgent(
   flags: RunValues,
   request: AgentRequest,
-  { io, cwd: begunIn, store }: ChatAgentOptions,
+  { io, cwd: begunIn, store, own }: ChatAgentOptions,
 ): Promise<ChatAgent> {
   const { settings, interactor, fork } = request
   const cwd = settings.folder ?? begunIn
@@ -37,6 +39,7 @@ export async function openChatAgent(
     mayGoOffline: async () => true,
     ...(store && { store }),
     ...(fork?.at !== undefined && { forkAt: fork.at }),
+    ...own,
   })
   const { agent, authority, snapshots, notices } = opened
   const warning = warningOf(values, opened)

@@ -1,7 +1,9 @@
+import { messageOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import type { JsonSchema } from '../../core/tool.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { checkKeyBindings, type KeyBindings } from '../../tui/input/key-bindings.ts'
 import { UsageError } from '../cli-error.ts'
 import type { Config } from './config.ts'
 import { configSchema } from './config-schema.ts'
@@ -9,6 +11,15 @@ import { configSchema } from './config-schema.ts'
 /** Throws unless a config matches `configSchema`; the error names the file, the key and what to write instead. */
 export function checkConfig(value: unknown, file: string): asserts value is Config {
   check(value, configSchema, { file, key: '' })
+  checkKeys((value as Config).terminal?.keys ?? {}, file)
+}
+
+function checkKeys(keys: KeyBindings, file: string): void {
+  try {
+    checkKeyBindings(keys)
+  } catch (error) {
+    throw new ConfigError(fullyVisible(`${file}: terminal.${messageOf(error)}`), { cause: error })
+  }
 }
 
 interface ConfigLocation {

@@ -1,5 +1,6 @@
 import type { ToolRule } from '../../authority/rules/settings.ts'
 import type { JsonSchema } from '../../core/tool.ts'
+import type { StatusPart } from '../../tui/dock/status-line.ts'
 import type {
   Config,
   ConfiguredAgents,
@@ -134,6 +135,10 @@ const sandboxPathsFields: Fields<ConfiguredSandboxPaths> = {
   ),
 }
 
+const statusParts: Words<StatusPart> = {
+  ...{ mode: true, model: true, thinking: true, folder: true, branch: true, context: true, cost: true, title: true },
+}
+
 const terminalFields: Fields<ConfiguredTerminal> = {
   showThinking: { type: 'boolean', description: 'Print what the model thinks whole, not as one line; default false' },
   theme: {
@@ -143,6 +148,17 @@ const terminalFields: Fields<ConfiguredTerminal> = {
   notify: {
     type: 'boolean',
     description: 'Notify when a question waits or a run ends while the terminal has no focus; default true',
+  },
+  keys: {
+    type: 'object',
+    additionalProperties: { type: 'string', minLength: 1 },
+    description:
+      'Keys of the input line: {"alt+e": "editor", "alt+w": "/waiting", "ctrl+z": "none"}; docs/terminal.md lists the actions',
+  },
+  statusLine: {
+    type: 'array',
+    items: { enum: Object.keys(statusParts) },
+    description: 'What the status line shows, in this order; the mode is always there',
   },
 }
 

@@ -274,6 +274,20 @@ describe('authority.json beside it', () => {
     expect(message).toContain(`${join(home, 'authority.json')} sets "plan"; remove one of them`)
   })
 
+  test.each([
+    [
+      { keys: { 'alt+e': 'edtior' } },
+      'terminal.keys: "alt+e": "edtior" cannot be used: there is no such action, did you mean',
+    ],
+    [{ keys: { enter: 'queue' } }, 'terminal.keys: "enter": "queue" cannot be used: enter always means the same'],
+    [{ statusLine: ['costs'] }, 'terminal.statusLine[0] cannot be "costs", did you mean "cost"?'],
+  ])('UI109 UI110 a mistake in the keys or the status line of the terminal is named: %j', async (terminal, says) => {
+    user({ terminal })
+    const error = await failure()
+    expect(error).toMatchObject({ name: 'ConfigError', exitCode: exitCodes.usage })
+    expect(error.message).toContain(`config.json: ${says}`)
+  })
+
   test('a mistake in authority.json is a settings error, too', async () => {
     write(join(home, 'authority.json'), '{"mood": "plan"}')
     const error = await failure()

@@ -4,6 +4,8 @@ import type { AuthoritySettings, SettingsLayers, ToolRule } from '../../authorit
 import { codeOf } from '../../core/errors.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
 import type { RetryOptions } from '../../providers/retry.ts'
+import type { StatusPart } from '../../tui/dock/status-line.ts'
+import type { KeyBindings } from '../../tui/input/key-bindings.ts'
 import type { ThemeName } from '../../tui/terminal/theme.ts'
 import { effectiveRules, joinRules, refusedRules } from './config-rules.ts'
 import { readConfig } from './read-config.ts'
@@ -77,6 +79,10 @@ export interface ConfiguredTerminal {
   readonly theme?: ThemeName
   /** Notifications while the terminal has no focus. Default true. */
   readonly notify?: boolean
+  /** Keys of the input line: a key, and what it does. */
+  readonly keys?: KeyBindings
+  /** The parts of the status line, in their order. */
+  readonly statusLine?: readonly StatusPart[]
 }
 
 export interface ConfiguredSandboxPaths {

@@ -10,7 +10,7 @@ import { createAgent, type LiberoAgent } from '../../create-agent.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { Snapshots } from '../../snapshots/snapshots.ts'
 import { agentOptions } from '../assembly/agent-options.ts'
-import { type AgentCommand, assemble, thinkingNotices } from '../assembly/assemble.ts'
+import { type AgentCommand, type AssemblyOptions, assemble, thinkingNotices } from '../assembly/assemble.ts'
 import type { SandboxStatus } from '../assembly/sandbox-status.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
@@ -39,7 +39,9 @@ export interface OpenedAgent {
   close(): Promise<void>
 }
 
-interface OpenOptions extends OpenSessionOptions {
+export interface OpenOptions
+  extends OpenSessionOptions,
+    Pick<AssemblyOptions, 'asksAtOnce' | 'addedServers' | 'wrapExecution'> {
   /** The command that runs the agent. Default `run`. */
   readonly command?: AgentCommand
   readonly io: Io
@@ -47,8 +49,6 @@ interface OpenOptions extends OpenSessionOptions {
   readonly cwd: string
   /** Answers prompts. Without one a run ends where a call needs approval. */
   readonly person?: Interactor
-  /** The person is asked about all calls of a turn at once. */
-  readonly asksAtOnce?: true
   /** Asks whether to use the offline model when no other is set up. Without it that is an error. */
   readonly mayGoOffline?: () => Promise<boolean>
   /** Shows the state of MCP servers. Default: lines on stderr. */
@@ -72,6 +72,8 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
     ...{ command, io, cwd, view },
     ...(person && { person }),
     ...(options.asksAtOnce && { asksAtOnce: true }),
+    ...(options.addedServers && { addedServers: options.addedServers }),
+    ...(options.wrapExecution && { wrapExecution: options.wrapExecution }),
   })
   const { config, servers, thinking } = assembly
   const assembled = await agentOptions(assembly, {

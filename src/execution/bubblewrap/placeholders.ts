@@ -1,16 +1,17 @@
-import { existsSync, readdirSync, rmdirSync } from 'node:fs'
+import { existsSync, rmdirSync } from 'node:fs'
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf, messageOf } from '../../core/errors.ts'
 import { placeholderMark } from '../../platform/placeholder-mark.ts'
 import { isMarkOfDeadProcess, processMark } from '../../platform/process-identity.ts'
-import { onProcessExit } from '../../platform/process-keeper.ts'
+import { type KeeperRegistration, onProcessExit, registerWithKeeper } from '../../platform/process-keeper.ts'
 
 /**
  * A mount needs an existing path. So where nothing may be created, an empty folder is placed while commands run, and a little
  * longer, because the next command often follows soon. Git ignores empty folders. Inside it, each process that needs it has
- * a folder as its mark. Placeholders are removed only with `rmdir`, which cannot delete the files of others.
+ * a folder as its mark. Placeholders are removed only with `rmdir`, which cannot delete the files of others; if this process is
+ * killed, the keeper does it.
  */
 export interface Placeholders {
   /** Creates placeholders, or adds a mark to existing ones. */
@@ -38,6 +39,7 @@ export function createPlaceholders(): Placeholders {
   let changing: Promise<unknown> = Promise.resolve()
   let later: NodeJS.Timeout | undefined
   let cancelAtExit: (() => void) | undefined
+  let keeping: KeeperRegistration | undefined
 
   /** Changes run serially. */
   function change<T>(work: () => Promise<T>): Promise<T> {
@@ -49,11 +51,14 @@ export function createPlaceholders(): Placeholders {
   async function add(paths: readonly string[]): Promise<string[]> {
     clearTimeout(later)
     cancelAtExit ??= onProcessExit(removeOwn)
+    const keeper = (keeping ??= registerWithKeeper())
     const outcomes = await Promise.allSettled(
       paths.map(async (path) => {
         if (existsSync(join(path, mark))) return
-        if (await place(path, mark)) foreign.delete(path)
+        const isOurs = await place(path, mark)
+        if (isOurs) foreign.delete(path)
         else foreign.add(path)
+        keeper.addFolder(join(path, mark), isOurs ? 'with its parent' : 'alone')
       }),
     )
     const held = paths.filter((_, i) => outcomes[i]?.status === 'fulfilled')
@@ -80,6 +85,8 @@ export function createPlaceholders(): Placeholders {
       cancelAtExit?.()
       cancelAtExit = undefined
     }
+    const over = needed.size === 0 ? keeping : undefined
+    if (over) keeping = undefined
     await Promise.all(
       paths.map(async (path) => {
         await rmdir(join(path, mark)).catch(() => {})
@@ -87,6 +94,7 @@ export function createPlaceholders(): Placeholders {
         await rmdir(path).catch(() => {}) // still needed by another process, or gone
       }),
     )
+    over?.end()
   }
 
   const tidy = (): Promise<void> => change(removeUnneeded)
@@ -106,26 +114,6 @@ export function createPlaceholders(): Placeholders {
     },
     has: (path) => needed.has(path),
     removeUnneeded: tidy,
-  }
-}
-
-/** Whether a folder is a placeholder, of any process, alive or dead. */
-export function hasPlaceholderMark(path: string): boolean {
-  return (marksIn(path)?.length ?? 0) > 0
-}
-
-/** Whether a folder is empty except for marks. A placeholder is empty for a moment when it is created and removed. */
-export function isEmptyFolder(path: string): boolean {
-  return marksIn(path) !== undefined
-}
-
-/** Undefined if it is missing, no folder, or contains anything else. */
-function marksIn(path: string): string[] | undefined {
-  try {
-    const names = readdirSync(path)
-    return names.every((name) => name.startsWith(placeholderMark)) ? names : undefined
-  } catch {
-    return undefined
   }
 }
 

@@ -5,7 +5,7 @@ import { messageOf } from '../../core/errors.ts'
 import { send } from '../../platform/leftover-processes.ts'
 
 /** A cgroup with a limit on processes, also for root, to which `ulimit -u` does not apply. */
-interface ProcessCgroup {
+export interface ProcessCgroup {
   /** A process that writes 0 into this file joins the group with all its children. */
   readonly entrance: string
   remove(): Promise<void>
@@ -31,6 +31,20 @@ export function createProcessCgroup(most: number, at = '/sys/fs/cgroup'): Proces
     },
   }
 }
+
+/** Whether this process can create such groups. */
+export function canCreateCgroups(): boolean {
+  if (isPossible !== undefined) return isPossible
+  try {
+    void createProcessCgroup(1).remove()
+    isPossible = true
+  } catch {
+    isPossible = false
+  }
+  return isPossible
+}
+
+let isPossible: boolean | undefined
 
 const prefix = 'libero-'
 

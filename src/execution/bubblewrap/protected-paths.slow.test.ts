@@ -3,8 +3,9 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { hasPlaceholderMark } from '../files/placeholder-folders.ts'
 import { gitFolders } from './git.ts'
-import { createPlaceholders, hasPlaceholderMark } from './placeholders.ts'
+import { createPlaceholders } from './placeholders.ts'
 import { protectedNames, protectionOf, watchedIn, watchedNames } from './protected-paths.ts'
 
 let root: string

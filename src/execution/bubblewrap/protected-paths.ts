@@ -2,8 +2,9 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
 import { realPathOf } from '../files/confined-path.ts'
+import { isEmptyFolder } from '../files/placeholder-folders.ts'
 import { gitReferences } from './git.ts'
-import { isEmptyFolder, type Placeholders } from './placeholders.ts'
+import type { Placeholders } from './placeholders.ts'
 
 /** The present protected paths inside a writable folder. */
 export interface Protection {

@@ -38,7 +38,7 @@ describe.skipIf(unavailable)(`what a command writes where the sandbox reports${s
     expect(await run(command, { timeout: 300 })).toMatchObject({ timedOut: true })
     expect(existsSync(unwanted)).toBe(false)
 
-    rmSync(join(cwd, 'begun'))
+    rmSync(join(cwd, 'begun'), { force: true })
     const stop = new AbortController()
     const aborted = run(command, { signal: stop.signal }).catch(() => {})
     await begun(cwd)
@@ -50,7 +50,7 @@ describe.skipIf(unavailable)(`what a command writes where the sandbox reports${s
     await failing.catch(() => {})
     expect(existsSync(unwanted)).toBe(false)
 
-    rmSync(join(cwd, 'begun'))
+    rmSync(join(cwd, 'begun'), { force: true })
     const destroyed = run(command).catch(() => {})
     await begun(cwd)
     await context.destroy(handle)

@@ -10,7 +10,7 @@ import { bubblewrapArgs, copiedPaths, type Mount, type SandboxLayout } from './a
 import { type Bubblewrap, setupProblem } from './check.ts'
 import type { PrivateFolder } from './private-folder.ts'
 import { isInside } from './protected-paths.ts'
-import { acceptFrom, fds, openGate, outerCommand, type Report, readReport } from './script.ts'
+import { acceptFrom, fds, openGate, outerCommand, type Report, readReport, socketAt } from './script.ts'
 
 export interface SandboxedProgram {
   readonly bubblewrap: Bubblewrap
@@ -38,17 +38,12 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
   const { temporary, nothing } = folder
   const layout = withoutMadeLinks(what.layout, temporary)
   const args = bubblewrapArgs({ ...layout, temporary, nothing, fds, knowsSize: bubblewrap.knowsSize })
-  const [status, report, left] = [
-    openNew(folder.file('status')),
-    openNew(folder.file('report')),
-    openNew(folder.file('left')),
-  ]
+  const [status, report] = [openNew(folder.file('status')), openNew(folder.file('report'))]
   const further: number[] = [
     openText(folder.file('args'), args.join('\0')),
     openSync(folder.seccomp, 'r'),
     status,
     report,
-    left,
   ]
   const copies = openAll(copiedPaths(layout))
   const outer = outerCommand(bubblewrap.path, what.entrance, what.program)
@@ -56,6 +51,7 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
   const over = new AbortController()
   let closePort = (): void => {}
   let started: StartedCommand | undefined
+  let left: ReturnType<typeof textFrom> | undefined
   let killed: number | undefined
   const killAll = (): void => {
     killed ??= firstInside(textOf(status), started?.pid)
@@ -71,11 +67,12 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
       cwd: '/',
       env: {},
       mark,
-      further: [...further, onConnection ? 'ipc' : 'ignore', 'pipe', ...copies],
+      further: [...further, 'pipe', onConnection ? 'ipc' : 'ignore', 'pipe', ...copies],
       // The process group is bubblewrap alone: processes inside would be killed with it, without time to clean up.
       askToEnd: () => void askToEnd(status, started?.pid, over.signal),
       onStart(child: StartedCommand) {
         started = child
+        left = textFrom(socketAt(child, fds.left))
         kill.addEventListener('abort', killAll)
         if (kill.aborted) killAll()
         openGate(child, isCovered)
@@ -83,7 +80,7 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
       },
     })
     if (killed !== undefined) await gone(killed)
-    const told = readReport(textOf(status), textOf(report), textOf(left))
+    const told = readReport(textOf(status), textOf(report), (await left?.text()) ?? '')
     if (!told.isBuilt && result.exitCode !== null) throw setupProblem(stderr?.text() ?? result.stderr)
     return { result, report: told }
   } finally {
@@ -194,6 +191,28 @@ export function openAll(paths: readonly string[]): number[] {
 }
 
 const mostReport = 64 * 1024
+
+/**
+ * The text that comes from a socket until it is closed, bounded, because commands can write to descriptors of their shell. If
+ * what is left went to a file, a command could fill the disk of this machine by it.
+ */
+export function textFrom(socket: Socket): { readonly socket: Socket; text(): Promise<string> } {
+  let text = ''
+  socket.on('data', (chunk) => {
+    if (text.length < mostReport) text += chunk
+  })
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  return {
+    socket,
+    async text() {
+      await Promise.race([closed, sleep(longestWaitMs, undefined, { ref: false })])
+      return text.slice(0, mostReport)
+    },
+  }
+}
+
+/** It closes with the last process of the sandbox, and none is left when the first has ended. */
+const longestWaitMs = 1000
 
 /** The beginning of an open file. */
 export function textOf(fd: number): string {

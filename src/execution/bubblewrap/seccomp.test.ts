@@ -3,7 +3,19 @@ import { seccompFilter } from './seccomp.ts'
 
 const allowed = 'allowed'
 const numbers = {
-  x64: { audit: 0xc000003e, socket: 41, socketpair: 53, clone: 56, unshare: 272, setns: 308, keyctl: 250, read: 0 },
+  x64: {
+    audit: 0xc000003e,
+    socket: 41,
+    socketpair: 53,
+    clone: 56,
+    unshare: 272,
+    setns: 308,
+    keyctl: 250,
+    read: 0,
+    fchmod: 91,
+    fchmodat: 268,
+    openat: 257,
+  },
   arm64: {
     audit: 0xc00000b7,
     socket: 198,
@@ -13,6 +25,9 @@ const numbers = {
     setns: 268,
     keyctl: 219,
     read: 63,
+    fchmod: 52,
+    fchmodat: 53,
+    openat: 56,
   },
 }
 
@@ -49,6 +64,18 @@ describe.each(Object.entries(numbers))('the filter for system calls on %s', (arc
   test('refuses what opens a way around', () => {
     expect(ask(425)).toBe('error 38')
     for (const call of [calls.setns, calls.keyctl]) expect(ask(call)).toBe('error 1')
+  })
+
+  test('allows modes of files, but no program that runs with the rights of its owner', () => {
+    const [creates, temporary] = [0o101, 0o20200002]
+    expect(ask(calls.fchmod, 3, 0o755)).toBe(allowed)
+    expect(ask(calls.fchmodat, 3, 0, 0o2775)).toBe(allowed)
+    expect(ask(calls.openat, 3, 0, creates, 0o755)).toBe(allowed)
+    expect(ask(calls.openat, 3, 0, 0, 0o7777)).toBe(allowed) // without a file to create it is no mode
+    expect(ask(calls.fchmod, 3, 0o4755)).toBe('error 1')
+    expect(ask(calls.fchmodat, 3, 0, 0o6755)).toBe('error 1')
+    for (const flags of [creates, temporary]) expect(ask(calls.openat, 3, 0, flags, 0o4755)).toBe('error 1')
+    expect(ask(437)).toBe('error 38')
   })
 
   test('kills processes that use the calls of another architecture', () => {

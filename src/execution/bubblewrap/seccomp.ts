@@ -2,8 +2,8 @@ import { endianness } from 'node:os'
 
 /**
  * A filter for system calls as classic BPF. It blocks what namespaces and mounts do not: sockets to daemons of this machine
- * and its hypervisor, further user namespaces, kernel keys, and parts of the kernel that commands do not need and many
- * attacks use. `undefined` if the system call numbers of the machine are unknown.
+ * and its hypervisor, further user namespaces, kernel keys, programs that run with the rights of their owner, and parts of
+ * the kernel that commands do not need and many attacks use. `undefined` if the system call numbers of the machine are unknown.
  */
 export function seccompFilter(arch: string = process.arch): Buffer | undefined {
   const machine = machines[arch]
@@ -35,6 +35,14 @@ export function seccompFilter(arch: string = process.arch): Buffer | undefined {
     ...when(calls.clone3, [answer(fail(ENOSYS))]),
     // It can create sockets too.
     ...when(calls.ioUringSetup, [answer(fail(ENOSYS))]),
+    // Its mode is in memory too; without it programs use `openat`.
+    ...when(calls.openat2, [answer(fail(ENOSYS))]),
+    ...calls.modes.flatMap(([call, mode, flags]) =>
+      when(call, [
+        ...(flags === undefined ? [] : [load(argument(flags)), jump(hasBits, createsFile, 1, 0), answer(allow)]),
+        ...[load(argument(mode)), jump(hasBits, setUserId, 0, 1), answer(fail(EPERM)), answer(allow)],
+      ]),
+    ),
     ...calls.refused.flatMap((call) => when(call, [answer(fail(EPERM))])),
     answer(allow),
   ])
@@ -47,6 +55,9 @@ interface Calls {
   readonly clone3: number
   readonly unshare: number
   readonly ioUringSetup: number
+  readonly openat2: number
+  /** Calls that give a file its mode: the numbers of that argument, and of the flags by which a file is created. */
+  readonly modes: readonly (readonly [call: number, mode: number, flags?: number])[]
   /** setns, add_key, request_key, keyctl, bpf, perf_event_open, userfaultfd */
   readonly refused: readonly number[]
 }
@@ -58,6 +69,15 @@ const generic: Calls = {
   clone3: 435,
   unshare: 97,
   ioUringSetup: 425,
+  openat2: 437,
+  // fchmod, fchmodat, fchmodat2, mknodat, openat
+  modes: [
+    [52, 1],
+    [53, 2],
+    [452, 2],
+    [33, 2],
+    [56, 3, 2],
+  ],
   refused: [268, 217, 218, 219, 280, 241, 282],
 }
 
@@ -68,6 +88,19 @@ const x64: Calls = {
   clone3: 435,
   unshare: 272,
   ioUringSetup: 425,
+  openat2: 437,
+  // chmod, fchmod, fchmodat, fchmodat2, mknod, mknodat, creat, open, openat
+  modes: [
+    [90, 1],
+    [91, 1],
+    [268, 2],
+    [452, 2],
+    [133, 1],
+    [259, 2],
+    [85, 1],
+    [2, 2, 1],
+    [257, 3, 2],
+  ],
   refused: [308, 248, 249, 250, 321, 298, 323],
 }
 
@@ -78,8 +111,9 @@ const machines: Readonly<Record<string, { audit: number; calls: Calls }>> = {
   loong64: { audit: 0xc0000102, calls: generic },
 }
 
-/** Offsets in the data of a filter; of an argument, its lower half. */
-const offsets = { call: 0, arch: 4, first: 16, second: 24 }
+/** The offset of the lower half of an argument, counted from 0, in the data of a filter. */
+const argument = (index: number): number => 16 + 8 * index
+const offsets = { call: 0, arch: 4, first: argument(0), second: argument(1) }
 /** The first number of the x32 interface. */
 const x32 = 0x40000000
 /** IPv4, IPv6, netlink: all are confined to the network namespace. */
@@ -90,6 +124,9 @@ const typeMask = ~0x80800 >>> 0
 /** SOCK_STREAM, SOCK_SEQPACKET */
 const connectedTypes = [1, 5]
 const newUserNamespace = 0x10000000
+const setUserId = 0o4000
+/** O_CREAT, O_TMPFILE: else the mode is whatever the register holds. */
+const createsFile = 0o100 | 0o20000000
 
 const EPERM = 1
 const ENOSYS = 38

@@ -90,7 +90,7 @@ export function createFactFinder({ cwd, roots, home: named, env = [], added = {}
           ...open.flatMap(cacheMounts),
           ...own.mounts,
         ],
-        secrets: [...hiddenPaths({ home, isRoot, roots: present }).there, ...present.flatMap(tokenFiles)],
+        secrets: [...hiddenPaths({ home, isRoot, roots: present }).there, ...tokenFiles(files.settings)],
         hidden: files.hidden,
         repositories: files.repositories,
         path,

@@ -2,10 +2,11 @@ import { type BigIntStats, type Dirent, lstatSync, readdirSync, statSync } from 
 import { basename, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HiddenPath } from '../bubblewrap/args.ts'
-import { hasPlaceholderMark } from '../bubblewrap/placeholders.ts'
 import { isInside } from '../bubblewrap/protected-paths.ts'
 import { realPathOf } from '../files/confined-path.ts'
+import { hasPlaceholderMark } from '../files/placeholder-folders.ts'
 import { type NamePatterns, namePatterns } from './name-patterns.ts'
+import { packageSettings } from './token-files.ts'
 
 /** Finds the files and folders that patterns hide, and pipes with a name. Folders that did not change are not read again. */
 export interface HiddenFiles {
@@ -24,6 +25,8 @@ interface FoundFiles {
   readonly hidden: readonly HiddenPath[]
   /** The `.git` folders, links and files below the projects, and bare repositories there; not those of the projects themselves. */
   readonly repositories: readonly string[]
+  /** Settings of package managers in the projects, without what they installed. */
+  readonly settings: readonly string[]
 }
 
 const mostFolders = 20_000
@@ -60,6 +63,7 @@ export function createHiddenFiles(): HiddenFiles {
       const content = scan(at)
       if (!content) continue
       if (at !== folder) search.repositories.push(...gitFoldersIn(at, content.names))
+      search.settings.push(...content.names.filter((name) => packageSettings.has(name)).map((name) => join(at, name)))
       for (const below of foldersIn(at, content, search))
         if (isInstalled(basename(below), content)) await searchInstalled(search, below)
         else waiting.push(below)
@@ -92,13 +96,17 @@ export function createHiddenFiles(): HiddenFiles {
     async find(patterns, { projects, programs }) {
       const starred = namePatterns(patterns.filter((pattern) => pattern.includes('*')))
       const named = patterns.filter((pattern) => !pattern.includes('*'))
-      const search: Search = { patterns: starred, key: patterns.join('\0'), found: new Set(named), repositories: [] }
+      const search: Search = {
+        ...{ patterns: starred, key: patterns.join('\0') },
+        ...{ found: new Set(named), repositories: [], settings: [] },
+      }
       for (const folder of [...projects, ...programs]) {
         if (starred.matches(folder, basename(folder))) search.found.add(folder)
         else if (projects.includes(folder)) await searchProject(search, folder)
         else if (starred.reach(folder)) await searchInstalled(search, folder)
       }
-      return { hidden: outermost([...search.found]), repositories: search.repositories }
+      const { found, repositories, settings } = search
+      return { hidden: outermost([...found]), repositories, settings }
     },
   }
 }
@@ -108,6 +116,7 @@ interface Search {
   readonly key: string
   readonly found: Set<string>
   readonly repositories: string[]
+  readonly settings: string[]
 }
 
 interface FolderContent {

@@ -30,7 +30,7 @@ async function probe(bubblewrap: Bubblewrap): Promise<string | undefined> {
   try {
     const escaped = await tryToEscape(async (command, setting) => {
       const layout = await readOnlyLayout({ reads: [], hidden: [] }, setting, createFactFinder(setting))
-      const shell = await startSandboxShell({ bubblewrap, folder, layout, limits: undefined })
+      const shell = await startSandboxShell({ bubblewrap, folder, layout, limits: {}, entrance: undefined })
       const { result, report } = await shell.run(command, { cwd: setting.cwd, timeout })
       if (report.problem !== '') throw new Error(`it could not be made ready: ${report.problem}`)
       return result

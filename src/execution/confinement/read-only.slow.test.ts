@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
 import { confinedPlace, git, readOnly, write } from '../../../test/confinement-kit.ts'
+import { shellQuote } from '../../core/execution.ts'
 import { createProcessContext } from '../process.ts'
 
 describe.skipIf(unavailable)(`the sandbox read-only${skipped}`, () => {
@@ -32,8 +33,25 @@ exec 3<>/dev/tcp/127.0.0.1/${port} && cat <&3`
 
   test('no file of this machine is open in a process that a command could take it from', async () => {
     const { run } = await confinedPlace()
-    const { stdout } = await run('for f in /proc/[0-9]*/fd/*; do [ ! -f "$f" ] || readlink "$f"; done; echo seen')
-    expect(stdout.split('\n').filter((line) => !line.startsWith('anon_inode:'))).toEqual(['seen', ''])
+    const line = 'for f in /proc/[0-9]*/fd/*; do [ ! -f "$f" ] || readlink "$f"; done; echo seen'
+    for (const more of [{}, { hosts: ['example.org'] }, { profile: 'workspace-write' }] as const) {
+      const { stdout } = await run(line, more)
+      expect(stdout.split('\n').filter((one) => !one.startsWith('anon_inode:'))).toEqual(['seen', ''])
+    }
+  })
+
+  test('a program that starts itself again and again ends at a number of processes, in both sandboxes', async () => {
+    const { cwd } = await confinedPlace()
+    const context = createProcessContext({ cwd, limits: { processes: 60 } })
+    const handle = await context.spawn()
+    onTestFinished(() => context.destroy(handle))
+    const line = 'n=0; while [ $n -lt 100 ]; do sleep 30 & n=$((n+1)); done; echo reached'
+    for (const profile of ['read-only', 'workspace-write'] as const) {
+      const ran = context.exec(handle, `exec sh -c ${shellQuote(line)}`, {
+        ...{ timeout: 5000, confinement: { profile, reads: [], writes: [], hidden: [], hosts: [], home: 'empty' } },
+      })
+      expect(`${profile}: ${(await ran).stdout}`).toBe(`${profile}: `)
+    }
   })
 
   test('a command writes nowhere but into folders that are gone with it', async () => {

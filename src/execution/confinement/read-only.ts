@@ -5,6 +5,7 @@ import { type Confinement, type ExecOptions, type ExecResult, noSandbox } from '
 import { type KeeperRegistration, registerWithKeeper } from '../../platform/process-keeper.ts'
 import type { Bubblewrap } from '../bubblewrap/check.ts'
 import { createPrivateFolder, type PrivateFolder } from '../bubblewrap/private-folder.ts'
+import { createProcessCgroup, type ProcessCgroup } from '../bubblewrap/process-cgroup.ts'
 import { seccompFilter } from '../bubblewrap/seccomp.ts'
 import type { CommandLimits } from '../commands/command-shell.ts'
 import { fileError } from '../files/confined-path.ts'
@@ -12,6 +13,7 @@ import { startCoveredShell } from './covered-shell.ts'
 import { sandboxEnv } from './environment.ts'
 import type { FactFinder, PlaceOptions, Sight } from './facts.ts'
 import { readOnlyFiles } from './profile.ts'
+import { sandboxLimits } from './sandbox-limits.ts'
 import type { ShellLayout } from './sandbox-shell.ts'
 import { createSpares } from './spares.ts'
 
@@ -36,6 +38,12 @@ export function createReadOnlyCommands(
   facts: FactFinder,
 ): ReadOnlyCommands {
   const spares = createSpares()
+  const all = sandboxLimits(setting.limits)
+  const { processes, ...others } = all
+  // `ulimit -u` does not apply to root.
+  const isRoot = process.getuid?.() === 0
+  const limits = isRoot ? others : all
+  let group: ProcessCgroup | undefined
   let folder: PrivateFolder | undefined
   /** Keeps the keeper from the first command to the end: to start one for each sandbox would cost more. */
   let keeping: KeeperRegistration | undefined
@@ -50,9 +58,11 @@ export function createReadOnlyCommands(
       )
       options.signal?.throwIfAborted()
       const own = (folder ??= createPrivateFolder(seccompFilter()!))
+      if (isRoot && processes !== undefined) group ??= createProcessCgroup(processes)
+      const entrance = group?.entrance
       keeping ??= registerWithKeeper()
       const { shell, release } = await spares.take(kindOf(layout), () =>
-        startCoveredShell({ bubblewrap, folder: own, layout, limits: setting.limits }),
+        startCoveredShell({ bubblewrap, folder: own, layout, limits, entrance }),
       )
       const { result, report } = await shell.run(command, { ...options, cwd }).finally(release)
       if (report.hadNoFolder) throw noFolder(cwd)
@@ -66,7 +76,8 @@ export function createReadOnlyCommands(
       await spares.end()
       keeping?.end()
       await folder?.remove()
-      folder = undefined
+      await group?.remove()
+      folder = group = undefined
     },
   }
 }

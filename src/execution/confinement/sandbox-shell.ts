@@ -1,13 +1,12 @@
 import { closeSync, openSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type ExecOptions, type ExecResult, shellQuote } from '../../core/execution.ts'
 import { send } from '../../platform/leftover-processes.ts'
 import { onProcessExit, registerWithKeeper } from '../../platform/process-keeper.ts'
 import { bubblewrapArgs, copiedPaths, type SandboxLayout } from '../bubblewrap/args.ts'
 import { type Bubblewrap, setupProblem } from '../bubblewrap/check.ts'
 import type { PrivateFolder } from '../bubblewrap/private-folder.ts'
-import { askToEnd, openAll, openNew, openText, tailOf, textOf } from '../bubblewrap/runner.ts'
+import { askToEnd, openAll, openNew, openText, tailOf, textFrom, textOf } from '../bubblewrap/runner.ts'
 import {
   awaitClosedReport,
   closeOthers,
@@ -38,11 +37,14 @@ export interface ShellOptions {
   readonly bubblewrap: Bubblewrap
   readonly folder: PrivateFolder
   readonly layout: ShellLayout
-  readonly limits: CommandLimits | undefined
+  readonly limits: CommandLimits
+  /** The file by which it enters its cgroup. */
+  readonly entrance: string | undefined
 }
 
 /** Starts to build a sandbox. It does not keep this process running before it gets its command. */
-export async function startSandboxShell({ bubblewrap, folder, layout, limits }: ShellOptions): Promise<SandboxShell> {
+export async function startSandboxShell(options: ShellOptions): Promise<SandboxShell> {
+  const { bubblewrap, folder, layout, limits, entrance } = options
   const { temporary, nothing } = folder
   const args = bubblewrapArgs({ ...layout, temporary, nothing, fds, knowsSize: bubblewrap.knowsSize })
   const copies = openAll(copiedPaths(layout))
@@ -55,8 +57,7 @@ export async function startSandboxShell({ bubblewrap, folder, layout, limits }: 
   const keeping = registerWithKeeper()
   let child: StartedCommand
   try {
-    const start = outerCommand(bubblewrap.path, undefined, waitingShell(limits))
-    // A pipe for what is left: a command could open a file of its shell and fill the disk of this machine.
+    const start = outerCommand(bubblewrap.path, entrance, waitingShell(limits))
     const further = [own.args, own.seccomp, status, report, 'pipe', 'pipe', 'ignore', ...copies] as const
     child = await startCommand({ ...start, cwd: '/', env: {}, reads: true, further })
   } catch (error) {
@@ -138,7 +139,7 @@ function notBuilt(stderr: string): Error {
 }
 
 /** Inside the sandbox. The variables of the command are not to be changed, so its own have names that no program uses. */
-function waitingShell(limits: CommandLimits = {}): string[] {
+function waitingShell(limits: CommandLimits): string[] {
   const bash = findBash()
   const run = bash ? `${bash} --norc -c -- "$2"` : '/bin/sh -c -- "$2"'
   const set = limitLines(limits, bash !== undefined)
@@ -176,23 +177,3 @@ function requestLine(command: string, { cwd, input }: ExecOptions & { readonly c
   const words = [cwd, command, input === undefined ? 'none' : 'input'].map(shellQuote).join(' ')
   return `${words.replaceAll('\n', `'"$${newlineName}"'`)}\n`
 }
-
-/** The text that comes from a socket until it is closed, bounded, because commands can write to descriptors of their shell. */
-function textFrom(socket: Socket): { readonly socket: Socket; text(): Promise<string> } {
-  let text = ''
-  socket.on('data', (chunk) => {
-    if (text.length < mostLeft) text += chunk
-  })
-  const closed = new Promise((resolve) => socket.once('close', resolve))
-  return {
-    socket,
-    async text() {
-      await Promise.race([closed, sleep(longestWaitMs, undefined, { ref: false })])
-      return text.slice(0, mostLeft)
-    },
-  }
-}
-
-const mostLeft = 64 * 1024
-/** It closes with the last process of the sandbox, and none is left when the first has ended. */
-const longestWaitMs = 1000

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
 import { messageOf } from '../../core/errors.ts'
 import { type Confinement, type ExecOptions, type ExecResult, noSandbox } from '../../core/execution.ts'
-import { type Bubblewrap, checkProcessLimit } from '../bubblewrap/check.ts'
+import type { Bubblewrap } from '../bubblewrap/check.ts'
 import { type CommandScope, createSandboxHandle, type SandboxHandle } from '../bubblewrap/handle.ts'
 import { createPlaceholders } from '../bubblewrap/placeholders.ts'
-import type { CommandLimits } from '../commands/command-shell.ts'
 import { sandboxEnv } from './environment.ts'
 import type { FactFinder } from './facts.ts'
 import { closedView } from './profile.ts'
 import type { CommandSetting } from './read-only.ts'
+import { sandboxLimits } from './sandbox-limits.ts'
 
 /** Commands that write in the workspace or use a network. Each gets a sandbox built for it. */
 export interface ScopedCommands {
@@ -34,7 +34,7 @@ export function createScopedCommands(
       createSandboxHandle({
         ...{ bubblewrap, cwd: setting.cwd, roots, named: roots, placeholders },
         ...{ readOnly: [], hidden: [], temporaryAt: ['/tmp'], network: false, env: [], inheritEnv: [] },
-        limits: setting.limits ?? fewProcesses(),
+        limits: sandboxLimits(setting.limits),
       })
     handles.set(key, handle)
     return handle
@@ -81,14 +81,4 @@ export async function commandScope(
   })
   const network = hosts === 'any' || (hosts.length > 0 && { allow: hosts })
   return { ...closedView(found), writes: profile === 'workspace-write', network, env: variables }
-}
-
-/** Ends a program that starts itself again and again. Not for root, to which the limit does not apply, and not on old kernels. */
-function fewProcesses(): CommandLimits {
-  try {
-    checkProcessLimit()
-    return process.getuid?.() === 0 ? {} : { processes: 4096 }
-  } catch {
-    return {}
-  }
 }

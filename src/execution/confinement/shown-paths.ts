@@ -36,7 +36,7 @@ export function showingSystem(): Mount[] {
 }
 
 /** Copies are kept in memory for each sandbox. */
-const mostCopied = 32 * 1024
+const mostCopied = 128 * 1024
 
 function isSmallFile(path: string): boolean {
   const found = look(path)

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -27,8 +27,9 @@ describe.skipIf(unavailable)(`spare sandboxes${skipped}`, () => {
     expect(await run('cat a.txt', { hidden })).toMatchObject({ stdout: 'third' })
   })
 
-  test('W03 nothing is left of a command and a spare when this process is killed', async () => {
-    const harness = spawn(process.execPath, [...childArgs, 'hang', emptyFolder()], {
+  test('W03 nothing is left of commands, spares and placeholders when this process is killed', async () => {
+    const cwd = emptyFolder()
+    const harness = spawn(process.execPath, [...childArgs, 'hang', cwd], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     onTestFinished(() => void harness.kill('SIGKILL'))
@@ -37,9 +38,11 @@ describe.skipIf(unavailable)(`spare sandboxes${skipped}`, () => {
     const started = () => descendants(harness.pid!).filter((pid) => !commandOf(pid).includes('libero-keeper'))
     await until(() => started().length >= 7)
     const before = started()
+    expect(readdirSync(cwd)).toContain('.vscode') // a placeholder
     harness.kill('SIGKILL')
-    await until(() => before.every((pid) => commandOf(pid) === ''))
+    await until(() => before.every((pid) => commandOf(pid) === '') && readdirSync(cwd).length === 0)
     expect(before.filter((pid) => commandOf(pid) !== '')).toEqual([])
+    expect(readdirSync(cwd)).toEqual([])
   })
 
   test('a spare does not keep this process from ending', () => {

@@ -1,15 +1,16 @@
-import { join } from 'node:path'
 import { textStart } from '../../platform/text-start.ts'
 import type { HiddenPath } from '../bubblewrap/args.ts'
 import { realPathOf } from '../files/confined-path.ts'
 
+/** The names of settings of package managers, which may hold a token. */
+export const packageSettings: ReadonlySet<string> = new Set(['.npmrc', '.yarnrc.yml'])
+
 /**
- * The settings of package managers in a workspace that hold a token. Those without one are ordinary files of the project: if
- * they were hidden, git would take them for changed and fail over them.
+ * Those of such settings that hold a token. Those without one are ordinary files of the project: if they were hidden, git
+ * would take them for changed and fail over them.
  */
-export function tokenFiles(workspace: string): HiddenPath[] {
-  const paths = ['.npmrc', '.yarnrc.yml'].map((name) => join(workspace, name))
-  return paths
+export function tokenFiles(settings: readonly string[]): HiddenPath[] {
+  return settings
     .filter((path) => token.test(textStart(path, mostText)))
     .map((path) => ({ path: realPathOf(path), isFolder: false }))
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
 import { confinedPlace, git, workspaceWrite, write } from '../../../test/confinement-kit.ts'
+import { createProcessContext } from '../process.ts'
 
 describe.skipIf(unavailable)(`the sandbox workspace-write${skipped}`, () => {
   test('a command writes in the workspace but for its protected paths, and reaches nothing else', async () => {
@@ -23,6 +24,17 @@ cat ~/.ssh/id ../outside/a.txt .env; (exec 3<>/dev/tcp/127.0.0.1/80) 2>/dev/null
       expect([path, existsSync(join(cwd, path))]).toEqual([path, false])
     expect(readFileSync(join(cwd, '.git/config'), 'utf8')).not.toContain('[a]')
     expect([readFileSync(join(home, '.bashrc'), 'utf8'), readdirSync(outside)]).toEqual(['canary', ['a.txt']])
+  })
+
+  test('placeholders are in no list of files', async () => {
+    const { cwd } = await confinedPlace()
+    write(cwd, { 'a.txt': 'a', '.github/b.txt': 'b' })
+    const context = createProcessContext({ cwd })
+    const handle = await context.spawn()
+    onTestFinished(() => context.destroy(handle))
+    await context.exec(handle, 'true', { confinement: workspaceWrite })
+    expect(readdirSync(cwd)).toContain('.vscode')
+    expect(await context.listFiles(handle, '.')).toEqual(['.github/', 'a.txt'])
   })
 
   test('W02 a workspace that is reached by a link in a temporary folder serves one command after the other', async () => {

@@ -15,6 +15,7 @@ import {
   stampOf,
 } from './confined-path.ts'
 import { replaceFile } from './confined-write.ts'
+import { hasPlaceholderMark } from './placeholder-folders.ts'
 
 /** Files of this machine whose real paths are inside certain folders. */
 export interface ConfinedFiles {
@@ -77,13 +78,19 @@ export function confinedFiles({ roots, byDescriptor = hasDescriptorPaths() }: Co
         const folder = await holdInside(hold, resolved, asked, { folder: true })
         try {
           const names = await namesIn(folder)
-          resolved.check(folder.currentPath(), asked)
-          return names
+          const path = folder.currentPath()
+          resolved.check(path, asked)
+          return names.filter((name) => !isPlaceholder(path, name))
         } finally {
           folder.close()
         }
       }),
   }
+}
+
+/** Sandboxes put some forty of them there for a while; the names of all begin with a dot. */
+function isPlaceholder(folder: string, name: string): boolean {
+  return name.startsWith('.') && name.endsWith('/') && hasPlaceholderMark(`${folder}/${name}`)
 }
 
 interface Opened {

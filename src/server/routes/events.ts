@@ -4,6 +4,7 @@ import { endAtOnce } from '../../events/end-at-once.ts'
 import { durable } from '../../events/events.ts'
 import { eventFrames, lastSeen } from '../../events/events-response.ts'
 import { type SseFrame, sseResponse } from '../../events/sse-response.ts'
+import type { DraftChange } from '../draft-changes.ts'
 import { withChildren } from '../follow-children.ts'
 import { badRequest, closingDown, Problem, problemOf } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
@@ -39,8 +40,10 @@ export const eventRoutes: readonly Route[] = [
     method: 'GET',
     path: '/v1/events',
     scope: 'read',
-    summary: 'Changes over all sessions as server-sent events: the summary of each session that changes',
-    answers: { 200: { description: 'session, beat', type: 'text/event-stream' } },
+    summary: 'Changes over all sessions as server-sent events: the summary of each session that changes, and drafts',
+    answers: {
+      200: { description: 'session; draft with session, version and text; beat', type: 'text/event-stream' },
+    },
     handle: allEvents,
   },
 ]
@@ -117,22 +120,40 @@ export function streamed(
   })
 }
 
+const longestDraft = 10_000
+
 async function allEvents({ names, server }: Call): Promise<Response> {
-  const { store, changes } = server
-  const waiting: SessionSummary[] = []
+  const { store, changes, drafts } = server
+  const waiting: (SessionSummary | DraftChange)[] = []
   let wake = (): void => {}
   let isOver = false
-  const unfollow = await changes.follow((summary) => {
-    waiting.push(summary)
+  const add = (change: SessionSummary | DraftChange): void => {
+    waiting.push(change)
     if (waiting.length > 1000) waiting.shift() // a client that reads nothing lists again when it does
     wake()
-  })
+  }
+  const unfollowAll = [await changes.follow(add), drafts.follow(add)]
+  const unfollow = (): void => {
+    for (const stop of unfollowAll) stop()
+  }
+
+  async function frameOf(change: SessionSummary | DraftChange): Promise<SseFrame | undefined> {
+    if ('head' in change)
+      return (await names.owns(store, change)) ? { event: 'session', data: names.summary(change) } : undefined
+    const { id, text, version } = change
+    const summary = await store.find(id)
+    if (!summary || !(await names.owns(store, summary))) return undefined
+    // A long one is read from its own route.
+    const data = { session: names.shown(id), version, ...(text.length <= longestDraft && { text }) }
+    return { event: 'draft', data }
+  }
 
   async function* changed(): AsyncGenerator<SseFrame, void, undefined> {
     while (!isOver) {
-      const summary = waiting.shift()
-      if (!summary) await new Promise<void>((resolve) => void (wake = resolve))
-      else if (await names.owns(store, summary)) yield { event: 'session', data: names.summary(summary) }
+      const change = waiting.shift()
+      if (!change) await new Promise<void>((resolve) => void (wake = resolve))
+      const frame = change && (await frameOf(change))
+      if (frame) yield frame
     }
   }
 

@@ -5,6 +5,7 @@ import { type Call, done, json, type Route } from '../route.ts'
 import { messageContent } from '../schemas.ts'
 import { tenantOf } from '../session-names.ts'
 import { sendMessage } from './send-message.ts'
+import { takeBack } from './take-back.ts'
 import { withFiles } from './with-files.ts'
 
 const accepted = {
@@ -70,6 +71,26 @@ export const messageRoutes: readonly Route[] = [
       429: { description: 'Too many messages or runs; see Retry-After' },
     },
     handle: postMessage,
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/sessions/{id}/messages/{clientKey}',
+    scope: 'send',
+    summary: 'Takes back a message that the model has not got yet',
+    answers: {
+      200: {
+        description: 'The model will not get it. Its key stays used',
+        schema: {
+          type: 'object',
+          required: ['clientKey', 'content'],
+          properties: { clientKey: { type: 'string' }, content: { type: 'array', items: { type: 'object' } } },
+        },
+        example: { clientKey: 'k1', content: [{ type: 'text', text: 'And then stop.' }] },
+      },
+      404: { description: 'There is no such message' },
+      409: { description: 'The model has it (delivered), or another program runs the session (elsewhere)' },
+    },
+    handle: takeBack,
   },
   {
     method: 'POST',

@@ -1,7 +1,7 @@
 import type { SessionStore } from '../../core/store.ts'
 import { exportSession } from '../../sessions/export.ts'
 import { Problem } from '../problem.ts'
-import { type Call, done, json, type Route } from '../route.ts'
+import { type Call, json, type Route } from '../route.ts'
 import { eventSchemaRef } from '../schemas.ts'
 
 /** What is in a session: its entries, an index of them, an export, blobs, and the draft of its next message. */
@@ -94,31 +94,40 @@ export const sessionContentRoutes: readonly Route[] = [
     answers: {
       200: {
         description: 'An empty text if there is none',
-        schema: { type: 'object', required: ['text'], properties: { text: { type: 'string' } } },
-        example: { text: 'And then' },
+        schema: {
+          type: 'object',
+          required: ['text', 'version'],
+          properties: { text: { type: 'string' }, version: { type: 'integer' } },
+        },
+        example: { text: 'And then', version: 1_790_000_000_000 },
       },
     },
     async handle({ params, names, server: { store, drafts } }) {
       const { id } = await names.find(store, params.id!)
-      return json({ text: await drafts.load(id) })
+      return json(await drafts.load(id))
     },
   },
   {
     method: 'PUT',
     path: '/v1/sessions/{id}/draft',
     scope: 'send',
-    summary: 'Keeps a text that is not sent yet; an empty one removes it',
+    summary: 'Keeps a text that is not sent yet; an empty one removes it. Of two writes the last counts',
     body: {
       type: 'object',
       additionalProperties: false,
       required: ['text'],
       properties: { text: { type: 'string', maxLength: 1_000_000 } },
     },
-    answers: { 204: { description: 'It is kept' } },
+    answers: {
+      200: {
+        description: 'It is kept; a later write has a higher version. `GET /v1/events` tells it',
+        schema: { type: 'object', required: ['version'], properties: { version: { type: 'integer' } } },
+        example: { version: 1_790_000_000_000 },
+      },
+    },
     async handle({ params, body, names, server: { store, drafts } }) {
       const { id } = await names.find(store, params.id!)
-      await drafts.save(id, String(body.text))
-      return done()
+      return json({ version: await drafts.save(id, String(body.text)) })
     },
   },
 ]

@@ -1,9 +1,11 @@
+import { readFamily } from '../../chat/commands/tree.ts'
 import { whyLines } from '../../chat/commands/why.ts'
 import { contextOf } from '../../chat/context-parts.ts'
 import { forecastCall } from '../../chat/forecast.ts'
 import type { LogEntry } from '../../core/log.ts'
 import type { Session, SessionStore } from '../../core/store.ts'
 import { eachEntryBackwards } from '../../sessions/history.ts'
+import { loadSession } from '../../sessions/session.ts'
 import type { ApprovalView } from '../../view/rows.ts'
 import type { UsageView } from '../../view/session-view.ts'
 import { Problem } from '../problem.ts'
@@ -89,7 +91,61 @@ export const sessionFactRoutes: readonly Route[] = [
     },
     handle: explainCall,
   },
+  {
+    method: 'GET',
+    path: '/v1/sessions/{id}/forks',
+    scope: 'read',
+    summary:
+      'The session with those it was copied from and copies of these, and their labels: of the 300 latest in its folder',
+    answers: {
+      200: {
+        description: '`origin` is the session that one was copied from, and the last entry that both share',
+        schema: {
+          type: 'object',
+          required: ['forks'],
+          properties: {
+            forks: {
+              type: 'array',
+              items: {
+                type: 'object',
+                required: ['id', 'title', 'updatedAt', 'labels'],
+                properties: {
+                  id: { type: 'string' },
+                  title: { type: 'string' },
+                  updatedAt: { type: 'integer' },
+                  origin: { type: 'object', required: ['session', 'seq'] },
+                  labels: { type: 'array', items: { type: 'object', required: ['seq', 'at', 'text'] } },
+                },
+              },
+            },
+          },
+        },
+        example: {
+          forks: [
+            { id: 'fix-login', title: 'Login', updatedAt: 1_790_000_000_000, labels: [] },
+            {
+              ...{ id: 'another-way', title: 'Login', updatedAt: 1_790_000_060_000, labels: [] },
+              origin: { session: 'fix-login', seq: 12 },
+            },
+          ],
+        },
+      },
+    },
+    handle: listForks,
+  },
 ]
+
+async function listForks({ params, names, server: { store } }: Call): Promise<Response> {
+  const { id } = await names.find(store, params.id!)
+  const own = names.tenant === undefined ? {} : { tenant: names.tenant, prefix: names.prefix }
+  const family = await readFamily(await loadSession(store, id), store, own)
+  return json({
+    forks: family.map(({ id: one, origin, labels, ...branch }) => ({
+      ...{ id: names.shown(one), ...branch, labels: labels.map(({ seq, at, text }) => ({ seq, at, text })) },
+      ...(origin && { origin: { ...origin, session: names.shown(origin.session) } }),
+    })),
+  })
+}
 
 async function showContext({ params, query, names, server }: Call): Promise<Response> {
   const summary = await names.find(server.store, params.id!)

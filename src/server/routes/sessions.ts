@@ -103,7 +103,7 @@ export const sessionRoutes: readonly Route[] = [
       if (isHeld || work.isWorking(id))
         throw new Problem(423, 'session_busy', 'A run of this session is under way; stop it before you delete it')
       await store.delete(id)
-      await drafts.save(id, '')
+      await drafts.forget(id)
       return done()
     },
   },

@@ -1,4 +1,5 @@
 import type { CallVerdict } from '../../authority/ask-person.ts'
+import type { ProposedRule } from '../../authority/grants/grant-rule.ts'
 import type { ApprovalOption } from '../../authority/interaction/approval-options.ts'
 import type { ApprovalExtent } from '../../core/authority.ts'
 import { denialsText, type EditDecision, isDenied } from '../../core/edit-outcomes.ts'
@@ -51,8 +52,15 @@ async function decide(
     if (reason === undefined) return await decide(payload, calls, shownRows, { ...context, ignoreKeysMs: 0 })
     return refuse(reason.trim(), summary, context)
   }
-  const { scope, where, words } = verdict
   const { terminal } = context
+  if ('change' in verdict) {
+    const { changeRule } = await import('./change-rule.ts') // reads rules, which few answers need
+    const changed = await changeRule(verdict.change, context)
+    if (!changed) return await decide(payload, calls, shownRows, { ...context, ignoreKeysMs: 0 })
+    terminal.line(`${terminal.paint.green('✓')} allowed ${changed.words}`)
+    return { status: 'accepted', value: { scope: 'project', rule: changed.rule } satisfies ApprovalExtent }
+  }
+  const { scope, where, words } = verdict
   const allowed = `${terminal.paint.green('✓')} allowed ${fullyVisible(words)}`
   if (scope === 'once') printLine(`${allowed}: ${summary}`, context)
   else terminal.line(allowed)
@@ -179,7 +187,15 @@ function printLine(line: string, { terminal }: DialogContext): void {
 }
 
 /** The answers to a call, or to several at once. */
-type Verdict = ApprovalOption | 'no' | 'reason' | 'each' | 'except' | 'edits' | 'why'
+type Verdict =
+  | ApprovalOption
+  | { readonly change: ProposedRule }
+  | 'no'
+  | 'reason'
+  | 'each'
+  | 'except'
+  | 'edits'
+  | 'why'
 
 /** What the question offers. It may come from any program; a choice that is not understood is left out. */
 function offeredBy({ choices }: Payload): readonly ApprovalOption[] {
@@ -190,6 +206,12 @@ function offeredBy({ choices }: Payload): readonly ApprovalOption[] {
 function isOption(value: unknown): value is ApprovalOption {
   if (!isRecord(value) || typeof value.words !== 'string') return false
   return keyOf(value) !== undefined
+}
+
+function isRule(value: unknown): value is ProposedRule {
+  return (
+    isRecord(value) && typeof value.rule === 'string' && typeof value.tool === 'string' && Array.isArray(value.examples)
+  )
 }
 
 function verdictChoices(offered: readonly ApprovalOption[], calls: readonly ApprovalCall[]): Choice<Verdict>[] {
@@ -206,6 +228,11 @@ function verdictChoices(offered: readonly ApprovalOption[], calls: readonly Appr
   return [
     // Where only `outside` is offered, it has the key of a plain yes.
     ...yes.map((one, i) => (i === 0 ? { ...one, key: 'y' } : one)),
+    ...offered.flatMap(({ rule }): Choice<Verdict>[] =>
+      isRule(rule)
+        ? [{ key: 'c', label: `change what is always allowed: ${fullyVisible(rule.rule)}`, value: { change: rule } }]
+        : [],
+    ),
     ...(count > 1
       ? [
           { key: 'e', label: 'decide on each', value: 'each' as const },

@@ -1,3 +1,4 @@
+import { own } from '../terminal/marks.ts'
 import type { Paint, Terminal } from '../terminal/terminal.ts'
 import { wrapToWidth } from '../terminal/text-width.ts'
 
@@ -15,7 +16,7 @@ export function boxed(
     const style = lineStyle(line)
     return wrapToWidth(line.replaceAll('\t', '    '), room).map((row, i) => {
       const text = style ? paint[style](row) : row
-      return `${paint.dim(i === 0 ? '│' : '┆')} ${text}`
+      return `${paint.dim(own(i === 0 ? '│' : '┆'))} ${text}`
     })
   })
 }

@@ -222,6 +222,62 @@ describe('an approval', () => {
     { scope: 'project', where: 'inside', words: 'always: every `touch` in this project, inside the sandbox' },
   ]
 
+  const changeable = placed.map((one) =>
+    one.scope === 'project'
+      ? {
+          ...one,
+          rule: {
+            ...{ rule: 'shell:git commit *', tool: 'shell', about: 'commands' },
+            ...{ examples: [['git', 'commit', '-m', 'x']], place: 'inside the sandbox' },
+          },
+        }
+      : one,
+  )
+
+  test('UI108 the rule for always is shown, changed, refused with the right form, and told in words before it counts', async () => {
+    const { terminal, keyboard, ask, clock } = desk({ rows: 40, columns: 120 })
+    const { outcome } = await ask(asked(undefined, changeable))
+    expect(keysOf(terminal.shown)).toEqual(['y', 'o', 's', 'p', 'c', 'n', 'r', 'w'])
+    expect(terminal.shown).toContain('  c  change what is always allowed: shell:git commit *')
+    keyboard.press('c')
+    await loaded(() => terminal.shown[0]?.startsWith('Always allow: shell:git commit *') === true)
+    keyboard.press('ctrl-u', 'Bash(git commit:*)', 'enter')
+    await clock.advance(0)
+    expect(terminal.lines.join('\n')).toContain('has the form of another program; write "shell:git commit"')
+    expect(terminal.shown[0]).toBe('Always allow: Bash(git commit:*)')
+    keyboard.press('ctrl-u', 'shell:git commit -m *', 'enter')
+    await clock.advance(0)
+    expect(terminal.shown).toEqual(
+      expect.arrayContaining([
+        '  p  yes, always: every `git commit -m *` in this project, inside the sandbox',
+        '▸ n  back',
+      ]),
+    )
+    keyboard.press('p')
+    expect(await outcome).toEqual(accepted({ scope: 'project', rule: 'shell:git commit -m *' }))
+    expect(terminal.lines.at(-1)).toBe('✓ allowed always: every `git commit -m *` in this project, inside the sandbox')
+  })
+
+  test('UI108 going back from a changed rule allows nothing', async () => {
+    const { terminal, keyboard, ask, clock } = desk({ rows: 40 })
+    const { outcome } = await ask(asked(undefined, changeable))
+    keyboard.press('c')
+    await loaded(() => terminal.shown[0]?.startsWith('Always allow') === true)
+    keyboard.press('enter')
+    await clock.advance(0)
+    keyboard.press('enter') // the selected choice is to go back
+    await clock.advance(0)
+    expect(keysOf(terminal.shown)).toContain('y')
+    keyboard.press('n')
+    expect(await outcome).toEqual(rejected(''))
+  })
+
+  /** The code that reads rules is loaded when it is needed. */
+  async function loaded(isThere: () => boolean): Promise<void> {
+    for (let turn = 0; turn < 500 && !isThere(); turn++) await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(isThere()).toBe(true)
+  }
+
   test.each([
     ['y', { scope: 'once', where: 'inside' }, '✓ allowed once, inside the sandbox: deploy production'],
     ['o', { scope: 'once', where: 'outside' }, '✓ allowed once, outside the sandbox: deploy production'],

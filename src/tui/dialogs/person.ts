@@ -2,7 +2,9 @@ import type { Interactor, Prompt } from '../../authority/interaction/interactor-
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { InteractionKind, InteractionResponse } from '../../core/interaction.ts'
 import type { Keyboard } from '../input/keyboard.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 import type { Screen } from '../one-shot/screen.ts'
+import { own } from '../terminal/marks.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { approve } from './approve.ts'
 import { DialogClosed, type DialogContext } from './dialog.ts'
@@ -26,7 +28,8 @@ export interface PersonOptions {
 /** The person at the terminal as an interactor: answers approvals, questions, choices, passwords, trust. */
 export function createPerson(options: PersonOptions): Interactor {
   const { terminal, keyboard, screen, onInterrupt, isTyping, clock = systemClock, editText } = options
-  let before: Promise<unknown> = Promise.resolve()
+  /** A withdrawn dialog restores the screen before the next one opens. */
+  const inTurn = oneAtATime()
 
   async function present({ kind, payload, signal, expiresAt }: Prompt): Promise<InteractionResponse> {
     if (signal.aborted) throw new DialogClosed('over') // aborted while the previous dialog closed
@@ -38,7 +41,9 @@ export function createPerson(options: PersonOptions): Interactor {
     } catch (error) {
       if (!(error instanceof DialogClosed)) throw error
       const isLate = clock.now() >= expiresAt
-      terminal.line(terminal.paint.yellow(`– ${error.why === 'over' && isLate ? closings.late : closings[error.why]}`))
+      terminal.line(
+        terminal.paint.yellow(`${own('–')} ${error.why === 'over' && isLate ? closings.late : closings[error.why]}`),
+      )
       if (error.why === 'interrupted') onInterrupt()
       throw error
     } finally {
@@ -48,12 +53,7 @@ export function createPerson(options: PersonOptions): Interactor {
 
   return {
     name: 'user',
-    present(prompt) {
-      // A withdrawn dialog restores the screen before the next one opens.
-      const shown = before.then(() => present(prompt))
-      before = shown.catch(() => {})
-      return shown
-    },
+    present: (prompt) => inTurn(() => present(prompt)),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { InteractionResponse } from '../../core/interaction.ts'
 import { createMarkdownRenderer } from '../markdown/render-markdown.ts'
+import { own } from '../terminal/marks.ts'
 import { type Choice, choose } from './choices.ts'
 import type { DialogContext } from './dialog.ts'
 import { confirm, readReason } from './questions.ts'
@@ -54,6 +55,6 @@ async function decide(plan: string, presented: string, context: DialogContext): 
 function printPlan(heading: string, plan: string, { terminal }: DialogContext): void {
   const { paint, columns } = terminal
   const rows = createMarkdownRenderer(paint)(plan, Math.min(100, columns - 3))
-  const boxed = rows.map((row) => `${paint.dim('│')} ${row}`)
+  const boxed = rows.map((row) => `${paint.dim(own('│'))} ${row}`)
   terminal.line(['', paint.bold(paint.cyan(`? ${heading}`)), ...boxed].join('\n'))
 }

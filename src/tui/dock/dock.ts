@@ -1,4 +1,5 @@
 import type { Chat } from '../../chat/chat.ts'
+import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import type { Caret } from '../terminal/surface.ts'
 import { cutToWidth } from '../terminal/text-width.ts'
@@ -6,7 +7,7 @@ import type { createTranscript } from '../transcript.ts'
 import { createActivity } from './activity.ts'
 import type { Composer } from './composer.ts'
 import { notesLine } from './notes-line.ts'
-import { statusLine } from './status-line.ts'
+import { type StatusPart, statusLine } from './status-line.ts'
 
 interface DockOptions {
   readonly chat: Chat
@@ -18,8 +19,9 @@ interface DockOptions {
   readonly branch: () => string | undefined
   readonly now: () => number
   readonly isStill: boolean
-  /** What the keys do at the moment. */
-  readonly hint: () => string
+  readonly parts: readonly StatusPart[] | undefined
+  /** What the last key leads to, in place of what keys usually do. */
+  readonly hint: () => string | undefined
 }
 
 /** Lines with the place of the cursor. */
@@ -37,8 +39,12 @@ export function createDock(options: DockOptions) {
   const activity = createActivity({ paint, cwd, now, calls: transcript.calls, isStill })
 
   function bottom(columns: number, most: number): LiveLines {
-    const status = most >= 2 ? [statusLine(chat.state, { paint, columns, home, branch: options.branch() })] : []
-    const hints = most >= 6 && columns >= 40 ? [paint.dim(cutToWidth(`   ${hint()}`, columns - 1))] : []
+    const status =
+      most >= 2
+        ? [statusLine(chat.state, { paint, columns, home, branch: options.branch(), parts: options.parts })]
+        : []
+    const hints =
+      most >= 6 && columns >= 40 ? [paint.dim(cutToWidth(own(`   ${hint() ?? usualHint(chat)}`), columns - 1))] : []
     const notes = most >= 4 ? notesLine(chat.state, { paint, columns }) : []
     const input = composer.draw(columns, most - status.length - hints.length - notes.length)
     return {
@@ -62,4 +68,12 @@ export function createDock(options: DockOptions) {
       return { lines, ...(own.caret && { caret: { ...own.caret, row: own.caret.row + before } }) }
     },
   }
+}
+
+/** What the keys do at the moment. */
+function usualHint({ state }: Chat): string {
+  if (state.phase === 'running') return 'enter steers · alt+enter queues · esc stops · ? keys'
+  if (state.phase === 'stopping') return 'stopping'
+  if (state.isResumable) return 'enter continues what was interrupted · / commands · ? keys'
+  return 'enter sends · / commands · @ files · ! shell · ? keys'
 }

@@ -3,7 +3,7 @@ import type { ChatState } from '../../chat/chat.ts'
 import { emptyView } from '../../view/session-view.ts'
 import { createPaint } from '../terminal/paint.ts'
 import { textWidth } from '../terminal/text-width.ts'
-import { statusLine } from './status-line.ts'
+import { type StatusPart, statusLine } from './status-line.ts'
 
 const paint = createPaint({ colours: false })
 const state: ChatState = {
@@ -20,4 +20,17 @@ test('the mode is shown at every width, also beside a warning', () => {
     expect(at(columns)).toMatch(/^ plan/)
     expect(textWidth(at(columns))).toBeLessThan(columns)
   }
+})
+
+test('UI110 the parts of the line are chosen and ordered; the mode is always there, and yolo first', () => {
+  const { warning: _, ...calm } = state
+  const shown = (parts: StatusPart[], mode: 'ask' | 'yolo' = 'ask'): string =>
+    statusLine(
+      { ...calm, sessionId: 's-1', settings: { ...state.settings, mode } },
+      { paint, columns: 100, home: '/home/me', branch: 'main', parts },
+    )
+  expect(shown(['model', 'mode', 'branch', 'folder', 'title'])).toBe(' model-1 · ask · main · ~/shop · s-1')
+  expect(shown(['folder'])).toBe(' ask · ~/shop (main)')
+  expect(shown([])).toBe(' ask')
+  expect(shown(['model', 'mode'], 'yolo')).toBe('  yolo  · model-1')
 })

@@ -1,6 +1,7 @@
 import type { ChatState } from '../../chat/chat.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { formatCost } from '../rows/format.ts'
+import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { cutToWidth, textWidth } from '../terminal/text-width.ts'
 
@@ -10,30 +11,58 @@ interface StatusOptions {
   /** The home folder, to be shown as `~`. */
   readonly home: string | undefined
   readonly branch: string | undefined
+  /** Which parts, in their order. */
+  readonly parts?: readonly StatusPart[] | undefined
 }
 
-/** `ask · sonnet-5 · ~/shop (main) · context 12 % · $0.04, next about $0.01`. What is last is left out first: the mode is always there. */
-export function statusLine(state: ChatState, { paint, columns, home, branch }: StatusOptions): string {
+/** What the status line can show. */
+export type StatusPart = 'mode' | 'model' | 'thinking' | 'folder' | 'branch' | 'context' | 'cost' | 'title'
+
+const usualParts: readonly StatusPart[] = ['model', 'thinking', 'folder', 'context', 'cost']
+
+/**
+ * `ask · sonnet-5 · ~/shop (main) · context 12 % · $0.04, next about $0.01`. What is last is left out first. The mode is
+ * always there, first unless it has another place, and `yolo` whatever its place is.
+ */
+export function statusLine(state: ChatState, options: StatusOptions): string {
+  const { paint, columns, parts = usualParts } = options
   const { settings, warning } = state
-  const parts: Part[] = [
-    ...(settings.mode === undefined ? [] : [{ text: settings.mode, style: modeStyle(settings.mode, paint) }]),
-    ...(warning === undefined ? [] : [{ text: fullyVisible(warning), style: paint.yellow, mayBeCut: true as const }]),
-    { text: shortModel(settings.model.model), style: paint.dim },
-    ...(settings.thinking && settings.thinking !== 'off'
-      ? [{ text: `thinking ${settings.thinking}`, style: paint.dim }]
-      : []),
-    ...(settings.folder === undefined
-      ? []
-      : [
-          {
-            text: `${shortFolder(settings.folder, home)}${branch ? ` (${fullyVisible(branch)})` : ''}`,
-            style: paint.dim,
-          },
-        ]),
-    ...contextPart(state, paint),
-    ...costPart(state, paint),
-  ]
-  return fitting(parts, columns - 3, paint)
+  const isFirst = !parts.includes('mode') || settings.mode === 'yolo'
+  const shown = isFirst ? ['mode' as const, ...parts.filter((part) => part !== 'mode')] : parts
+  const warned =
+    warning === undefined ? [] : [{ text: fullyVisible(warning), style: paint.yellow, mayBeCut: true as const }]
+  const [first, ...rest] = shown.map((part) => partOf(part, state, options))
+  return fitting([...(first ?? []), ...warned, ...rest.flat()], columns - 3, paint)
+}
+
+function partOf(
+  part: StatusPart,
+  state: ChatState,
+  { paint, home, branch, parts = usualParts }: StatusOptions,
+): Part[] {
+  const { settings, view, sessionId } = state
+  const dim = (text: string | undefined): Part[] =>
+    text === undefined || text === '' ? [] : [{ text, style: paint.dim }]
+  switch (part) {
+    case 'mode':
+      return settings.mode === undefined ? [] : [{ text: settings.mode, style: modeStyle(settings.mode, paint) }]
+    case 'model':
+      return dim(shortModel(settings.model.model))
+    case 'thinking':
+      return dim(settings.thinking && settings.thinking !== 'off' ? `thinking ${settings.thinking}` : undefined)
+    case 'folder': {
+      const at = branch && !parts.includes('branch') ? ` (${fullyVisible(branch)})` : ''
+      return dim(settings.folder === undefined ? undefined : `${shortFolder(settings.folder, home)}${at}`)
+    }
+    case 'branch':
+      return dim(branch && fullyVisible(branch))
+    case 'context':
+      return contextPart(state, paint)
+    case 'cost':
+      return costPart(state, paint)
+    case 'title':
+      return dim(fullyVisible(view.details.title ?? sessionId ?? ''))
+  }
 }
 
 interface Part {
@@ -53,7 +82,7 @@ function fitting(parts: readonly Part[], room: number, paint: Paint): string {
     shown.push(style(cutToWidth(text, left - separator)))
     left -= wide
   }
-  return ` ${shown.join(paint.dim(' · '))}`
+  return ` ${shown.join(paint.dim(own(' · ')))}`
 }
 
 const leastCut = 20

@@ -8,6 +8,7 @@ export function csiKey(sequence: string): Key | undefined {
   const [, parameters = '', final = ''] = /^([\d:;]*)([A-Za-z~])$/.exec(sequence) ?? []
   const groups = parameters.split(';').map((group) => group.split(':').map(Number))
   const [[first = 0, shifted] = [], [modifiers = 1, event] = [], [third = 0] = []] = groups
+  if (final === 'R' && groups.length === 2) return { type: 'report', column: modifiers }
   const held = modifiersOf(modifiers)
   if (!held || event === released) return undefined
   if (final === 'u') return codeKey(first, held, shifted)

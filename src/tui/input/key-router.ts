@@ -11,8 +11,8 @@ export interface KeyRouter extends Keyboard {
 
 export function createKeyRouter(keyboard: Keyboard): KeyRouter {
   const readers: ((key: Key) => void)[] = []
-  // Whether the terminal has the focus concerns the app, whatever is on top of it.
-  const press = (key: Key): void => readers.at(key.type === 'focus' ? 0 : -1)?.(key)
+  // What the terminal tells of itself concerns the app, whatever is on top of it.
+  const press = (key: Key): void => readers.at(key.type === 'focus' || key.type === 'report' ? 0 : -1)?.(key)
   let stop: (() => void) | undefined
 
   return {

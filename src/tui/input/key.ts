@@ -9,6 +9,8 @@ export type Key =
   | { readonly type: 'alt'; readonly key: string }
   /** The terminal gained or lost the focus. */
   | { readonly type: 'focus'; readonly isFocused: boolean }
+  /** Where the cursor is, from 1: the answer to a question of ours. */
+  | { readonly type: 'report'; readonly column: number }
 
 /** A key with a name, and the modifiers that were held. */
 export interface NamedKey extends Modifiers {

@@ -1,6 +1,7 @@
 import type { Token, Tokens } from 'marked'
 import { visibleText } from '../../platform/visible-text.ts'
 import { diffLine } from '../rows/diff-lines.ts'
+import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { type CodePainter, createCodePainter } from './code-painter.ts'
 import { type InlineContext, inlineSpans } from './inline.ts'
@@ -42,7 +43,7 @@ function renderBlock(token: Token, context: BlockContext): string[] {
     case 'table':
       return table(token as Tokens.Table, context)
     case 'hr':
-      return [context.paint.dim('─'.repeat(Math.min(context.width, 40)))]
+      return [context.paint.dim(own('─').repeat(Math.min(context.width, 40)))]
     case 'paragraph':
       return paragraph(token.tokens, context)
     case 'text':
@@ -98,13 +99,13 @@ function list({ ordered, start, items, loose }: Tokens.List, context: BlockConte
 }
 
 function bulletOf({ task, checked }: Tokens.ListItem): string {
-  if (!task) return '• '
+  if (!task) return own('• ')
   return checked ? '☑ ' : '☐ '
 }
 
 /** With a bar at the left, different from that of our own questions. */
 function quote({ tokens }: Tokens.Blockquote, context: BlockContext): string[] {
-  const bar = context.paint.dim('▌')
+  const bar = context.paint.dim(own('▌'))
   return renderBlocks(tokens, { ...context, width: context.width - 2 }).map((line) =>
     line === '' ? bar : `${bar} ${line}`,
   )

@@ -1,4 +1,5 @@
 import type { Tokens } from 'marked'
+import { own } from '../terminal/marks.ts'
 import { textWidth } from '../terminal/text-width.ts'
 import type { BlockContext } from './blocks.ts'
 import { inlineSpans } from './inline.ts'
@@ -14,7 +15,7 @@ export function table({ header, rows, align }: Tokens.Table, context: BlockConte
   const widths = fitWidths(wanted, room)
   if (!widths) return asList(head, body, context)
   const line = (cells: readonly (readonly Span[])[]): string[] => rowLines(cells, widths, align)
-  const rule = paint.dim(widths.map((wide) => '─'.repeat(wide)).join('──'))
+  const rule = paint.dim(own(widths.map((wide) => '─'.repeat(wide)).join('──')))
   return [...line(head), rule, ...body.flatMap(line)]
 }
 

@@ -2,6 +2,7 @@ import { callOutcome, callTitle } from '../../chat/describe-call.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { CallResultView, CallRow } from '../../view/rows.ts'
 import { wrapLine } from '../markdown/spans.ts'
+import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { cutToWidth } from '../terminal/text-width.ts'
 import { callDuration, callLines, callMark } from './call-lines.ts'
@@ -33,7 +34,7 @@ export function createCallsView({ paint, cwd, now, columns, isAskedHere = () => 
     const { isGood, summary, problem, diff: whole } = callOutcome(result)
     const diff = answer?.decision === 'allow' && isShort(whole) && isPreviewed(row, whole) ? undefined : whole
     const took = callDuration(row)
-    const facts = [summary, ...(took === undefined ? [] : [took])].join(' · ')
+    const facts = [own(summary), ...(took === undefined ? [] : [took])].join(own(' · '))
     const todos = todosOf(result.details) ?? []
     return [
       ...titled(callMark(row, isGood, paint), row, facts),

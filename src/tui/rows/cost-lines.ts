@@ -1,5 +1,6 @@
 import type { AgentStats } from '../../core/usage.ts'
 import { visibleName } from '../../platform/visible-text.ts'
+import { own } from '../terminal/marks.ts'
 import { textWidth } from '../terminal/text-width.ts'
 import { formatCost, formatCount, formatDuration, pluralize } from './format.ts'
 
@@ -17,9 +18,9 @@ export interface RunEnding {
 /** The cost of a run and the command that continues it: `3 turns · 12,345 in · 678 out · $0.0123 · 4.2 s · session 1a2b3c4d…`. */
 export function costLines({ stats, provider, sessionId, program = 'libero' }: RunEnding, columns: number): string[] {
   // Without a request to a model there is nothing to count.
-  const facts = stats && stats.turns > 0 ? [[...factsOf(stats, provider)].join(' · ')] : []
+  const facts = stats && stats.turns > 0 ? [[...factsOf(stats, provider)].join(own(' · '))] : []
   if (sessionId !== undefined) facts.push(`session ${shortId(sessionId)}; continue with: ${program} --continue`)
-  const line = facts.join(' · ')
+  const line = facts.join(own(' · '))
   return textWidth(line) <= columns ? [line].filter((text) => text !== '') : facts
 }
 

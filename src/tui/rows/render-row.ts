@@ -4,6 +4,7 @@ import { visibleName, visibleText } from '../../platform/visible-text.ts'
 import type { AnswerRow, CallRow, MessageRow, Row } from '../../view/rows.ts'
 import { createMarkdownRenderer } from '../markdown/render-markdown.ts'
 import { wrapLine } from '../markdown/spans.ts'
+import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { wrapToWidth } from '../terminal/text-width.ts'
 import { callDuration, callLines, callMark } from './call-lines.ts'
@@ -28,10 +29,10 @@ export function renderRow(row: Row, style: RowStyle): string[] {
     case 'call':
       return wholeCall(row, style)
     case 'notice':
-      return marked('·', row.text, style.paint.dim, style)
+      return marked(own('·'), row.text, style.paint.dim, style)
     case 'compaction':
       return [
-        ...marked('·', 'Everything above is replaced by this summary in requests:', style.paint.dim, style),
+        ...marked(own('·'), 'Everything above is replaced by this summary in requests:', style.paint.dim, style),
         ...indented(blocksText(row.summary), style.paint.dim, style),
       ]
   }
@@ -41,7 +42,7 @@ export function renderRow(row: Row, style: RowStyle): string[] {
 function messageLines({ content, isNote }: MessageRow, style: RowStyle): string[] {
   const { paint } = style
   const text = blocksText(content).trimEnd()
-  if (isNote) return marked('·', text, paint.dim, style)
+  if (isNote) return marked(own('·'), text, paint.dim, style)
   return marked(paint.cyan('›'), text, plain, style)
 }
 
@@ -56,7 +57,7 @@ function answerLines(row: AnswerRow, style: RowStyle): string[] {
     ...thinking,
     ...(thinking.length > 0 && text.length > 0 ? [''] : []),
     ...text,
-    ...(row.isInterrupted ? marked('·', 'interrupted here', paint.dim, style) : []),
+    ...(row.isInterrupted ? marked(own('·'), 'interrupted here', paint.dim, style) : []),
     ...(row.error === undefined ? [] : marked(paint.red('✗'), row.error, paint.red, style)),
   ]
 }
@@ -72,7 +73,7 @@ function wholeCall(row: CallRow, style: RowStyle): string[] {
   if (!result) return callLines(row.waitsFor ? paint.yellow('?') : paint.cyan('…'), row, '', style)
   const { isGood, summary, diff } = callOutcome(result)
   const took = callDuration(row)
-  const facts = [summary, ...(took === undefined ? [] : [took])].join(' · ')
+  const facts = [own(summary), ...(took === undefined ? [] : [took])].join(own(' · '))
   return [
     ...callLines(callMark(row, isGood, paint), row, facts, style),
     ...argumentLines(row, style),

@@ -6,6 +6,11 @@ export const showCursor = '\x1b[?25h'
 export const toLeft = '\x1b[G'
 export const clearRight = '\x1b[K'
 export const clearDown = '\x1b[J'
+/**
+ * Clears the row of the cursor and those below, and leaves the cursor where it is, also where it is in the last row. The
+ * first row is cleared separately: tmux moves text into its history if it is cleared from the first row of the screen on.
+ */
+export const clearRows = `${clearRight}\x1b7\x1b[1B${clearDown}\x1b8`
 /** A line that the terminal measures wider than we do is cut, and takes no second row. */
 export const noWrap = '\x1b[?7l'
 export const wrap = '\x1b[?7h'

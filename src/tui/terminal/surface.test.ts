@@ -106,6 +106,20 @@ test('every committed line stands once and in order above the live lines, and th
   )
 })
 
+test('UI75 in a window that becomes narrower while the input is in its last row, the committed line above it stays', async () => {
+  const screen = terminal(80, 4)
+  const surface = createSurface(screen.output, 'others')
+  surface.commit(['a line of the conversation that needs several rows in a narrow window', 'a short line'])
+  surface.frame(['› typed', 'status'], { row: 0, column: 7 })
+  await screen.resize(26, 4) // wraps the first line: the terminal drops the row below its cursor
+  surface.frame(['› typed', 'status'], { row: 0, column: 7 })
+  surface.clear()
+  expect(await screen.lines()).toEqual([
+    'a line of the conversation that needs several rows in a narrow window',
+    'a short line',
+  ])
+})
+
 /** As a terminal wraps: a wide character that does not fit begins the next row. */
 function rowCount(text: string, columns: number): number {
   let [rows, used] = [1, 0]

@@ -1,5 +1,16 @@
 import type { Output, TerminalStreams } from './output.ts'
-import { begin, clearDown, clearRight, end, hideCursor, noWrap, showCursor, toLeft, wrap } from './sequences.ts'
+import {
+  begin,
+  clearDown,
+  clearRight,
+  clearRows,
+  end,
+  hideCursor,
+  noWrap,
+  showCursor,
+  toLeft,
+  wrap,
+} from './sequences.ts'
 import { cutToWidth, textWidth } from './text-width.ts'
 
 /** A place in the live lines: the row from the first of them, the column from the left, both from 0. */
@@ -154,9 +165,7 @@ export function createSurface(output: Output, reflow: Reflow = 'all'): Surface {
     return at
   }
 
-  /** Clears the first row separately: tmux moves text into its history if it is cleared from the first row of the screen on. */
-  const cleared = (width: number): string =>
-    countRows(shown, width) > 1 ? `${clearRight}\x1b[1B${clearDown}${up(1)}` : clearDown
+  const cleared = (width: number): string => (countRows(shown, width) > 1 ? clearRows : clearDown)
 
   return {
     commit(lines) {

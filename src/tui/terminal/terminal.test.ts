@@ -88,7 +88,7 @@ describe('live lines', () => {
     resize(20)
     terminal.live(['z'])
     expect(writes[1]).toContain('\r\x1b[?7ly')
-    expect(writes[2]).toContain('\r\x1b[1A\x1b[K\x1b[1B\x1b[J\x1b[1A\x1b[?7lz')
+    expect(writes[2]).toContain('\r\x1b[1A\x1b[K\x1b7\x1b[1B\x1b[J\x1b8\x1b[?7lz')
   })
 
   test('stay below everything that is printed', () => {

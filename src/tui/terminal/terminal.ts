@@ -1,6 +1,6 @@
 import type { TerminalStreams } from './output.ts'
 import { createPaint, hasColours, type Paint } from './paint.ts'
-import { begin, clearDown, clearRight, end, hideCursor, noWrap, showCursor, wrap } from './sequences.ts'
+import { begin, clearDown, clearRight, clearRows, end, hideCursor, noWrap, showCursor, wrap } from './sequences.ts'
 import type { Caret } from './surface.ts'
 import { cutToWidth, textWidth } from './text-width.ts'
 
@@ -56,8 +56,7 @@ export function createTerminal({ stdout, stderr, env }: Pick<TerminalStreams, 's
     const rows = rowCount() - 1 - fromEnd
     return rows > 0 ? `\r\x1b[${rows}A` : '\r'
   }
-  /** Clears the first row separately: tmux moves text into its history if it is cleared from the first row of the screen on. */
-  const clearOld = (): string => (rowCount() > 1 ? `${clearRight}\x1b[1B${clearDown}\x1b[1A` : clearDown)
+  const clearOld = (): string => (rowCount() > 1 ? clearRows : clearDown)
   const erase = (): string => (shown.length > 0 ? `${toTop()}${clearOld()}` : '')
   const drawn = (lines: readonly string[]): string =>
     lines.length > 0 ? `${noWrap}${lines.map((line) => `${line}${clearRight}`).join('\n')}${wrap}` : ''

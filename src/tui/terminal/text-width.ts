@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { isAmbiguousWide, own } from './marks.ts'
 
 /** The columns a line takes on a terminal; sequences of colours, links and marks take none. */
 export function textWidth(line: string): number {
@@ -17,7 +18,7 @@ export function cutToWidth(line: string, columns: number): string {
   if (line.length <= most && textWidth(line) <= columns) return line
   if (columns < 1) return ''
   // A cut by length could fall into a link.
-  return `${headOf(line.includes('\x1b]') ? line : line.slice(0, most), columns - 1)}…`
+  return `${headOf(line.includes('\x1b]') ? line : line.slice(0, most), columns - 1)}${own('…')}`
 }
 
 /** The beginning of a line, at most `columns` wide. */
@@ -88,7 +89,11 @@ const colours = /(\x1b\[[0-9;]*m|\x1b\](?:8|133);[^\x1b\x07]*\x1b\\)/
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
 /** Every character is a grapheme of one column: true of most Western text and of the characters we draw with. */
 const isSimple = (text: string): boolean =>
-  !/[^\t\n\r\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2026\u203a\u2500-\u257f\u2713\u2717]/.test(text)
+  !(
+    isAmbiguousWide()
+      ? /[^\t\n\r\x20-\x7e]/
+      : /[^\t\n\r\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2026\u203a\u2500-\u257f\u2713\u2717]/
+  ).test(text)
 const isZeroWidth = /^[\p{Mn}\p{Me}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u
 const isEmoji = /^(?:\p{Emoji_Presentation}|\p{Regional_Indicator}{2}|\p{Emoji}\uFE0F)/u
 
@@ -104,7 +109,7 @@ const widthOfCode = (code: number): number => (known ??= loadWidths())(code)
 function loadWidths(): (code: number) => number {
   try {
     const { eastAsianWidth } = createRequire(import.meta.url)('get-east-asian-width') as Widths
-    return (code) => eastAsianWidth(code)
+    return (code) => eastAsianWidth(code, { ambiguousAsWide: isAmbiguousWide() })
   } catch {
     return () => 1
   }

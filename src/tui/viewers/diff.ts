@@ -1,4 +1,5 @@
 import { type DiffRow, readDiff } from '../../chat/read-diff.ts'
+import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { graphemesOf, graphemeWidth } from '../terminal/text-width.ts'
 import { createPager, type PagedItems, type PagerPosition } from './pager.ts'
@@ -108,7 +109,7 @@ function twoColumns([left, right]: Pair, columns: number, digits: number, paint:
   const blank = { text: '', width: 0 }
   return Array.from({ length: Math.max(one.length, two.length) }, (_, i) => {
     const { text, width } = one[i] ?? blank
-    return `${text}${' '.repeat(Math.max(0, half - width))} ${paint.dim('│')} ${(two[i] ?? blank).text}`
+    return `${text}${' '.repeat(Math.max(0, half - width))} ${paint.dim(own('│'))} ${(two[i] ?? blank).text}`
   })
 }
 

@@ -3,6 +3,7 @@ import { visibleName } from '../../platform/visible-text.ts'
 import { withCursor } from '../input/drawn-cursor.ts'
 import { Editor } from '../input/editor.ts'
 import type { Key } from '../input/key-decoder.ts'
+import { own } from '../terminal/marks.ts'
 
 import type { Paint } from '../terminal/paint.ts'
 import { cutToWidth, textWidth } from '../terminal/text-width.ts'
@@ -157,13 +158,13 @@ export function createListView<T>(options: ListOptions<T>): View<T | undefined> 
   const listRows = (): number => (isBelow() ? Math.ceil((size.rows - 2) / 2) : Math.max(1, size.rows - 2))
 
   function footer(): string {
-    if (question) return paint.bold(paint.yellow(`${question.text} y yes · any other key: no`))
+    if (question) return paint.bold(paint.yellow(`${question.text} ${own('y yes · any other key: no')}`))
     if (input) {
       const { rows, caret } = input.editor.layout(Math.max(8, size.columns - textWidth(input.prompt) - 1), 1)
       return `${input.prompt}${withCursor(rows[0]!, caret.column)}`
     }
     if (note !== '') return paint.yellow(note)
-    return paint.dim(`${options.hint} · / searches · q closes`)
+    return paint.dim(own(`${options.hint} · / searches · q closes`))
   }
   function listLines(items: readonly T[], columns: number): string[] {
     if (items.length === 0) return [paint.dim(reading ? 'reading …' : filter === '' ? options.empty : 'none found')]
@@ -186,9 +187,9 @@ export function createListView<T>(options: ListOptions<T>): View<T | undefined> 
       const item = items[at]
       const about = item !== undefined && (isBeside() || isBelow()) ? preview!(item, previewColumns(columns)) : []
       const rows = Array.from({ length: Math.max(1, size.rows - 2) }, (_, i) => {
-        if (isBeside()) return `${padded(left[i] ?? '', columns)}${paint.dim('│')} ${about[i] ?? ''}`
+        if (isBeside()) return `${padded(left[i] ?? '', columns)}${paint.dim(own('│'))} ${about[i] ?? ''}`
         if (i < listRows()) return left[i] ?? ''
-        return i === listRows() ? paint.dim('─'.repeat(size.columns)) : (about[i - listRows() - 1] ?? '')
+        return i === listRows() ? paint.dim(own('─').repeat(size.columns)) : (about[i - listRows() - 1] ?? '')
       })
       const count = items.length === 0 ? '' : `${at + 1} of ${items.length}${isComplete ? '' : '+'}`
       return [header(options.title(), count, size, paint), ...rows, footer()]

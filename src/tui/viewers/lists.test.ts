@@ -187,7 +187,7 @@ describe('UI60 what waits in other sessions', () => {
       },
       show: (view) => runViewer(view, { terminal, keyboard }),
       paint: terminal.paint,
-      dialog: { terminal: inline, keyboard, clock },
+      dialog: (use) => use({ terminal: inline, keyboard, clock }),
     })
     await settled()
     expect((await terminal.screen()).slice(1, 3)).toEqual(['▸ shell npm publish  Task 0', '  shell rm x  Task 1'])

@@ -1,5 +1,6 @@
 import { visibleName, visibleText } from '../../platform/visible-text.ts'
-import { keyGroups } from '../keys.ts'
+import type { KeyBindings } from '../input/key-bindings.ts'
+import { keyGroupsWith } from '../keys.ts'
 import { wrapLine } from '../markdown/spans.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { wrapToWidth } from '../terminal/text-width.ts'
@@ -18,8 +19,11 @@ export function pageView(
 }
 
 /** The keys, by the place in which they count. */
-export function keysView(paint: Paint): View<undefined> {
-  const items = keyGroups.flatMap(({ where, keys }, i) => [...(i === 0 ? [] : ['']), where, ...keys])
+export function keysView(paint: Paint, bindings: KeyBindings = {}): View<undefined> {
+  const groups = keyGroupsWith(bindings)
+  // Room for the longest keys, between two blanks on each side.
+  const indent = 4 + Math.max(...groups.flatMap(({ keys }) => keys.map((row) => row.keys.length)))
+  const items = groups.flatMap(({ where, keys }, i) => [...(i === 0 ? [] : ['']), where, ...keys])
   return createPager({
     paint,
     title: 'Keys',
@@ -41,9 +45,6 @@ export function keysView(paint: Paint): View<undefined> {
     }),
   })
 }
-
-/** Room for the longest keys, between two blanks on each side. */
-const indent = 4 + Math.max(...keyGroups.flatMap(({ keys }) => keys.map((row) => row.keys.length)))
 
 function linesView(title: string, lines: readonly string[], paint: Paint): View<undefined> {
   return createPager({

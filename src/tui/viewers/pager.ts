@@ -1,6 +1,7 @@
 import { withCursor } from '../input/drawn-cursor.ts'
 import { Editor } from '../input/editor.ts'
 import type { Key } from '../input/key-decoder.ts'
+import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { cutToWidth, textWidth } from '../terminal/text-width.ts'
 import { createSearch, type Search, withoutSequences } from './search.ts'
@@ -157,7 +158,7 @@ export function createPager(options: PagerOptions): View<undefined> {
     }
     if (note !== '') return paint.yellow(note)
     const keys = search ? `n next · N previous · q closes` : `/ searches · q closes`
-    return paint.dim([...(hint ? [hint] : []), keys].join(' · '))
+    return paint.dim(own([...(hint ? [hint] : []), keys].join(' · ')))
   }
 
   return {

@@ -3,6 +3,7 @@ import { visibleName } from '../../platform/visible-text.ts'
 import type { Row } from '../../view/rows.ts'
 import { formatCost, pluralize, timeAgo } from '../rows/format.ts'
 import { renderRow } from '../rows/render-row.ts'
+import { own } from '../terminal/marks.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { cutToWidth, textWidth } from '../terminal/text-width.ts'
 import { createListView, type ListControl } from './list.ts'
@@ -96,7 +97,7 @@ export function sessionsView(options: SessionsOptions): View<SessionSummary | un
       ...(options.delete ? ['d deletes'] : []),
       ...(options.rename ? ['r renames'] : []),
       ...(folder === undefined ? [] : ['f folders']),
-    ].join(' · '),
+    ].join(own(' · ')),
     press,
   })
   return {
@@ -130,7 +131,7 @@ function sessionLine(one: SessionSummary, name: string, { columns, now, paint, i
   const status = statusWords[one.status]
   const place = isEverywhere && one.folder !== undefined ? [visibleName(one.folder.split('/').at(-1) ?? '')] : []
   const when = timeAgo(one.updatedAt, now)
-  const all = [...place, ...(one.cost > 0 ? [formatCost(one.cost)] : []), when].join(' · ')
+  const all = [...place, ...(one.cost > 0 ? [formatCost(one.cost)] : []), when].join(own(' · '))
   const facts = columns >= 48 ? all : when
   const mark = status === '' ? '' : `${status}: `
   const room = columns - textWidth(facts) - textWidth(mark) - 2
@@ -150,7 +151,7 @@ function previewLines(
     pluralize(one.calls, 'call'),
     ...(one.tags.length > 0 ? [visibleName(one.tags.join(', '))] : []),
   ]
-  const head = [paint.dim(cutToWidth(facts.join(' · '), columns)), '']
+  const head = [paint.dim(cutToWidth(facts.join(own(' · ')), columns)), '']
   if (rows === 'reading') return [...head, paint.dim('reading …')]
   const cwd = one.folder ?? ''
   return [...head, ...rows.flatMap((row) => renderRow(row, { paint, columns, cwd }).slice(0, 12))]

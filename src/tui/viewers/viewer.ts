@@ -36,6 +36,10 @@ export interface ViewerContext {
   /** Closes the viewer. */
   readonly signal?: AbortSignal
   readonly clock?: Clock
+  /** What the person should know while the viewer is open, in the last row. */
+  note?(): string | undefined
+  /** Calls the listener when `note` may have changed. Returns a function that stops it. */
+  onChange?(listener: () => void): () => void
 }
 
 /**
@@ -55,7 +59,10 @@ export async function runViewer<T>(view: View<T>, context: ViewerContext): Promi
     if (!isOpen) return // a view may have been reading something when it was closed
     const { columns, rows } = terminal
     const drawn = view.draw({ columns: columns - 1, rows })
-    const next = Array.from({ length: rows }, (_, i) => cutToWidth(drawn[i] ?? '', columns - 1))
+    const note = context.note?.()
+    const lineAt = (i: number): string =>
+      note !== undefined && i === rows - 1 ? terminal.paint.yellow(note) : (drawn[i] ?? '')
+    const next = Array.from({ length: rows }, (_, i) => cutToWidth(lineAt(i), columns - 1))
     const changed = next.map((row, i) => (row === shown[i] ? '' : `\x1b[${i + 1};1H${row}\x1b[0m\x1b[K`)).join('')
     shown = next
     if (changed !== '') terminal.write(`${begin}${noWrap}${changed}${wrap}${end}`)
@@ -85,7 +92,12 @@ export async function runViewer<T>(view: View<T>, context: ViewerContext): Promi
   const onAbort = (): void => resolve(undefined)
 
   terminal.write(`${alternateOn}${hideCursor}`)
-  const stops = [keyboard.read(onKey), terminal.onResize(onResize), view.subscribe?.(frames.changed)]
+  const stops = [
+    keyboard.read(onKey),
+    terminal.onResize(onResize),
+    view.subscribe?.(frames.changed),
+    context.onChange?.(frames.changed),
+  ]
   signal?.addEventListener('abort', onAbort)
   guarded(draw)
   try {

@@ -25,7 +25,8 @@ export interface WaitingOptions {
   /** Shows a view until it closes. */
   show<T>(view: View<T>): Promise<T | undefined>
   readonly paint: Paint
-  readonly dialog: DialogContext
+  /** Asks on the screen below. */
+  dialog<T>(use: (context: DialogContext) => Promise<T>): Promise<T>
 }
 
 /** Shows what waits in other sessions, and asks about the one that the person opens, until they close it or none is left. */
@@ -41,10 +42,10 @@ export async function answerWaiting({ list, answer, show, paint, dialog }: Waiti
 }
 
 /** The question of a waiting call, in the dialog of its kind; `undefined` if the person closes it. */
-async function ask({ call }: WaitingCall, dialog: DialogContext): Promise<InteractionResponse | undefined> {
+async function ask({ call }: WaitingCall, dialog: WaitingOptions['dialog']): Promise<InteractionResponse | undefined> {
   const { kind, payload } = questionOf(call)
   try {
-    return await showDialog(kind, payload, dialog)
+    return await dialog((context) => showDialog(kind, payload, context))
   } catch (error) {
     if (error instanceof DialogClosed) return undefined
     throw error

@@ -219,6 +219,27 @@ export const signals: AttackClass = {
     },
     { name: 'time limit of a process', line: 'prlimit --pid @PID --cpu=0:0; kill -9 @PID', needs: ['prlimit'] },
     { name: 'debugger', line: "gdb -p @PID -batch -ex 'kill'", needs: ['gdb'] },
+    {
+      name: 'owner of a pipe',
+      line: python(`
+import fcntl, os
+r, w = os.pipe()
+fcntl.fcntl(r, fcntl.F_SETOWN, @PID)
+fcntl.fcntl(r, 10, 9)
+fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC)
+os.write(w, b"x")`),
+      needs: ['python3'],
+    },
+    {
+      name: 'signal to a thread',
+      line: python('import ctypes; ctypes.CDLL(None).syscall(234, @PID, @PID, 9)'),
+      needs: ['python3'],
+    },
+    {
+      name: 'signal with a value',
+      line: python('import ctypes; ctypes.CDLL(None).sigqueue(@PID, 15, None)'),
+      needs: ['python3'],
+    },
   ],
 }
 

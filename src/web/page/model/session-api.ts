@@ -4,12 +4,11 @@ export type ChangedFile = RemoteFiles['files'][number]
 export type RollbackScope = NonNullable<RemoteRollbackRequest['what']>
 
 /** What the screen of a session does with it beside reading its log. */
-export function sessionApi({ sessions, request }: RemoteClient, id: string) {
+export function sessionApi({ sessions }: RemoteClient, id: string) {
   return {
     settings: () => sessions.settings(id),
     changeSettings: (change: RemoteSettingsChange) => sessions.changeSettings(id, change),
-    takeBack: (key: string) =>
-      request('DELETE', `/v1/sessions/${encodeURIComponent(id)}/messages/${encodeURIComponent(key)}`),
+    takeBack: (key: string) => sessions.takeBack(id, key),
     files: () => sessions.files(id),
     fileDiff: (path: string) => sessions.fileDiff(id, path),
     planRollback: (to: number, what: RollbackScope) => sessions.planRollback(id, { to, what }),

@@ -19,7 +19,7 @@ const signs: Readonly<Record<DiffRow['kind'], string>> = {
 
 /** A diff line by line, with the numbers of the lines and the words that changed. */
 export const DiffView = memo(function DiffView({ diff, most = 200, onLine }: DiffViewProps) {
-  const rows = useMemo(() => readDiff(diff), [diff])
+  const rows = useMemo(() => linesOf(diff), [diff])
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole || rows.length <= most + 20 ? rows : rows.slice(0, most)
   return (
@@ -38,6 +38,16 @@ export const DiffView = memo(function DiffView({ diff, most = 200, onLine }: Dif
     </div>
   )
 })
+
+/** The names of files are shown only if there are several: else the caller has named it. */
+function linesOf(diff: string): readonly DiffRow[] {
+  const rows = readDiff(diff)
+  const text = ({ parts }: DiffRow): string => parts[0]?.text ?? ''
+  const files = rows.filter((row) => row.kind === 'file' && text(row).startsWith('+++')).length
+  return files > 1
+    ? rows
+    : rows.filter((row) => row.kind !== 'file' || !/^(?:\+\+\+|new file|deleted file)/.test(text(row)))
+}
 
 interface DiffLineProps {
   readonly row: DiffRow

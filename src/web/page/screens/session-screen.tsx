@@ -100,8 +100,8 @@ function useDraft(id: string) {
   const draft = useMemo(
     () =>
       createDraftModel({
-        load: () => client.sessions.draft(id),
-        save: (text) => client.sessions.saveDraft(id, text),
+        load: async () => (await client.sessions.draft(id)).text,
+        save: async (text) => void (await client.sessions.saveDraft(id, text)),
         storage: localStorage,
         key: `libero-draft:${id}`,
       }),

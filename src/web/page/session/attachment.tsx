@@ -30,6 +30,7 @@ const nameOf = (block: AttachedBlock): string =>
 
 function blockIn(entry: LogEntry | undefined, place: number): SessionContentBlock | undefined {
   if (entry?.type === 'turn') return entry.turn.content[place]
+  if (entry?.type === 'call_result') return typeof entry.output === 'string' ? undefined : entry.output[place]
   return entry?.type === 'input' ? entry.content[place] : undefined
 }
 

@@ -143,7 +143,7 @@ function Result({ row, result }: { readonly row: CallRow; readonly result: CallR
         })}
       {typeof result.output !== 'string' &&
         result.output.map((part, i) =>
-          part.type === 'text' ? null : <Attachment key={i} block={part} seq={undefined} place={i} />,
+          part.type === 'text' ? null : <Attachment key={i} block={part} seq={result.seq} place={i} />,
         )}
     </div>
   )

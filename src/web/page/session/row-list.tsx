@@ -1,4 +1,4 @@
-import { memo } from 'preact/compat'
+import { flushSync, memo } from 'preact/compat'
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Virtualizer, type VirtualizerHandle } from 'virtua'
 import { useModel } from '../model/model.ts'
@@ -44,6 +44,7 @@ export function RowList({ seq }: { readonly seq: number | undefined }) {
     scroller.current?.scrollTo({ top: scroller.current.scrollHeight })
   }
   const count = items.length
+  const isPrinting = usePrinting()
   const draw = useCallback(
     (item: Item, index: number) => (
       <Slot
@@ -67,9 +68,13 @@ export function RowList({ seq }: { readonly seq: number | undefined }) {
         tabIndex={0}
       >
         <div ref={content} class="conversation-content">
-          <Virtualizer ref={list} scrollRef={scroller} data={items} shift={isPrepended} onResize={follows.onResize}>
-            {draw as never /* virtua names the elements of React, which these stand for */}
-          </Virtualizer>
+          {isPrinting ? (
+            items.slice(-mostPrinted).map((item, i) => draw(item, Math.max(0, items.length - mostPrinted) + i))
+          ) : (
+            <Virtualizer ref={list} scrollRef={scroller} data={items} shift={isPrepended} onResize={follows.onResize}>
+              {draw as never /* virtua names the elements of React, which these stand for */}
+            </Virtualizer>
+          )}
         </div>
       </div>
       {!isAtEnd && (
@@ -79,6 +84,25 @@ export function RowList({ seq }: { readonly seq: number | undefined }) {
       )}
     </div>
   )
+}
+
+/** Paper has no scroll bar: there all rows stand, or so many of the last ones. */
+const mostPrinted = 2000
+
+function usePrinting(): boolean {
+  const [isPrinting, setPrinting] = useState(false)
+  useEffect(() => {
+    // At once: the browser takes its picture when the event is over.
+    const begin = (): void => flushSync(() => setPrinting(true))
+    const end = (): void => setPrinting(false)
+    addEventListener('beforeprint', begin)
+    addEventListener('afterprint', end)
+    return () => {
+      removeEventListener('beforeprint', begin)
+      removeEventListener('afterprint', end)
+    }
+  }, [])
+  return isPrinting
 }
 
 interface SlotProps {

@@ -1,33 +1,16 @@
 import { type ComponentChildren, createElement } from 'preact'
 import { usePage } from '../frame/page-context.ts'
-import { visibleText } from '../libero.ts'
+import { type RemoteWikiNode, visibleText } from '../libero.ts'
 import { WebLink } from '../parts/markdown.tsx'
 import { useAnswer } from '../parts/use-answer.ts'
 
 /** Wikitext as the server renders it, rebuilt from a list of elements. Until then, and where there is no TiddlyWiki, it is text. */
 export function Wikitext({ text }: { readonly text: string }) {
   const { client } = usePage()
-  const { value } = useAnswer(
-    () =>
-      client.request('POST', '/v1/wikitext', { body: { text } }) as Promise<
-        { nodes?: readonly WikiNode[] } | readonly WikiNode[]
-      >,
-    [text],
-  )
-  const nodes = Array.isArray(value)
-    ? (value as readonly WikiNode[])
-    : (value as { nodes?: readonly WikiNode[] })?.nodes
+  const { value: nodes } = useAnswer(() => client.wikitext(text), [text])
   if (!nodes) return <pre class="output">{visibleText(text)}</pre>
   return <div class="markdown">{nodes.map(elementOf)}</div>
 }
-
-type WikiNode =
-  | string
-  | {
-      readonly tag: string
-      readonly attributes?: Readonly<Record<string, string>>
-      readonly children?: readonly WikiNode[]
-    }
 
 /** The page keeps a list of its own: it does not rely on that of the server. */
 const elements: ReadonlySet<string> = new Set([
@@ -36,7 +19,7 @@ const elements: ReadonlySet<string> = new Set([
   ...['table', 'thead', 'tbody', 'tfoot', 'tr', 'th', 'td', 'caption', 'div', 'span', 'cite', 'abbr', 'q'],
 ])
 
-function elementOf(node: WikiNode, key: number): ComponentChildren {
+function elementOf(node: RemoteWikiNode, key: number): ComponentChildren {
   if (typeof node === 'string') return visibleText(node)
   const { tag, attributes = {}, children = [] } = node
   const inner = children.map(elementOf)

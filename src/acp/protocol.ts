@@ -1,0 +1,22 @@
+/** The part of the official SDK's types that this folder uses. Only `load-sdk.ts` loads its code. */
+export type {
+  AgentContext,
+  AnyMessage,
+  ClientCapabilities,
+  ContentBlock,
+  Diff,
+  InitializeResponse,
+  McpServer,
+  PermissionOption,
+  PromptResponse,
+  SessionConfigOption,
+  SessionModeState,
+  SessionUpdate,
+  StopReason,
+  Stream,
+  ToolCall,
+  ToolCallContent,
+  ToolCallLocation,
+  ToolCallUpdate,
+  ToolKind,
+} from '@agentclientprotocol/sdk'

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { createAgent, createMemoryStore, createSession } from '../index.ts'
+import { scripted } from '../testing/index.ts'
+import { Log } from './log.ts'
+import { textOf } from './turn.ts'
+
+/** A log whose next write waits until it is let go. */
+async function slowLog() {
+  let letGo = (): void => {}
+  let gate = Promise.resolve()
+  const log = new Log({ commit: () => gate })
+  await log.accept({ clientKey: 'k', mode: 'followUp', content: [{ type: 'text', text: 'Then.' }] })
+  gate = new Promise((resolve) => void (letGo = resolve))
+  const { id } = log.transcript.inbox[0]!
+  const turn = { id: 't', runId: 'r', role: 'user', content: [], createdAt: 0 } as const
+  return { log, letGo: () => letGo(), deliver: () => log.append({ type: 'turn', turn, consumed: [id] }) }
+}
+
+test('WB13 a message that is being taken back is delivered by no turn, and stays in the log until that is durable', async () => {
+  const { log, letGo } = await slowLog()
+  const taken = log.withdraw('k')
+  expect([log.deliverable.length, log.transcript.inbox.length]).toEqual([0, 1])
+  letGo()
+  expect([await taken, log.transcript.inbox.length]).toEqual([true, 0])
+  expect(await log.withdraw('k')).toBe(false)
+  await log.accept({ clientKey: 'k', mode: 'followUp', content: [] })
+  expect(log.transcript.inbox).toEqual([])
+})
+
+test('WB13 a message whose turn is being written is not taken back', async () => {
+  const { log, letGo, deliver } = await slowLog()
+  const delivered = deliver()
+  const taken = log.withdraw('k')
+  letGo()
+  await delivered
+  expect(await taken).toBe(false)
+})
+
+test('WB13 a message that is taken back while extensions are asked about the next turn is not delivered', async () => {
+  const session = await createSession({ store: createMemoryStore() })
+  const agent = createAgent({ provider: scripted('One.', 'Two.'), session })
+  let isSent = false
+  agent.hooks.hook('turn:after', async () => {
+    if (isSent) return
+    isSent = true
+    await session.send({ clientKey: 'k', mode: 'followUp', content: [{ type: 'text', text: 'Then.' }] })
+  })
+  const taken: boolean[] = []
+  agent.hooks.hook('turn:next', async () => void taken.push(await session.takeBack('k')))
+  await agent.run({ prompt: 'Go.' })
+  expect(taken[0]).toBe(true)
+  expect(session.turns.map((turn) => textOf(turn))).not.toContain('Then.')
+  await agent.destroy()
+})

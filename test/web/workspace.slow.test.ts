@@ -1,0 +1,106 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openDesk } from '../cli/cli-kit.ts'
+import { startServing } from '../cli/serve-kit.ts'
+import { type MockService, startMockService } from '../rpc/mock-service.ts'
+import { inBrowser } from './browser-kit.ts'
+import { openSession, write } from './session-kit.ts'
+
+let service: MockService
+beforeAll(async () => {
+  service = await startMockService()
+})
+afterAll(() => service.close())
+
+inBrowser('a session in a folder', (browser) => {
+  test('WB72 WB73 WB77 WB80 WB89 completion, commands, mode and model, files with comments, rollback and undo, context, why', async () => {
+    const desk = openDesk(service.url)
+    desk.write('src/cart.js', 'export const discounted = (whole, rebate) => {\n  return whole + rebate\n}\n')
+    execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: desk.cwd, env: { ...desk.env, HOME: desk.home } })
+    const { url, said, send, untilOver } = await startServing(desk, [], 'web')
+    const served = { url, link: /^open (\S+)/.exec(said.out)![1]! }
+    const file = (): string => readFileSync(join(desk.cwd, 'src/cart.js'), 'utf8')
+    service.play([
+      { say: 'The rebate is added.' },
+      { call: 'edit', args: { path: 'src/cart.js', old_string: 'whole + rebate', new_string: 'whole - rebate' } },
+    ])
+    await send('/v1/sessions', { id: 'fix', message: 'Find the failing test', folder: desk.cwd })
+    await untilOver('fix')
+    const page = await openSession(browser(), served, 'fix', { mayReport: /status of 422/ })
+    const feed = page.getByRole('feed')
+    const field = page.getByRole('textbox', { name: 'Message' }).or(page.getByRole('combobox', { name: 'Message' }))
+
+    // The call that waits is allowed; its rule can be asked for, and the file is in the list of changes.
+    service.play([{ say: 'The sign is right now.' }])
+    await page.getByRole('button', { name: 'Allow once' }).click()
+    await feed.getByText('The sign is right now.').waitFor()
+    expect(file()).toContain('whole - rebate')
+    await page.getByRole('button', { name: /done edit src\/cart\.js/ }).click()
+    await page.getByRole('button', { name: 'Why?' }).click()
+    await page.locator('.call-why', { hasText: /ask/ }).waitFor()
+    await page
+      .locator('.side')
+      .getByRole('button', { name: /src\/cart\.js/ })
+      .click()
+    await page.locator('.side .diff-line.removed', { hasText: 'whole + rebate' }).waitFor()
+    await page.getByRole('tab', { name: 'Context' }).click()
+    await page.getByRole('img', { name: /^Context: .*tokens/ }).waitFor()
+
+    // Files after @, commands after /.
+    await field.fill('')
+    await field.pressSequentially('Look at @car')
+    await page.getByRole('option', { name: 'src/cart.js' }).waitFor()
+    await page.keyboard.press('Tab')
+    await expect.poll(() => field.inputValue()).toMatch(/^Look at @src\/cart\.js ?$/)
+    await field.fill('')
+    await field.pressSequentially('/lab')
+    await page.getByRole('option', { name: /^\/label/ }).waitFor()
+    await page.keyboard.press('Escape')
+    await field.fill('')
+    await write(page, '/label the sign is right')
+    await feed.getByText('Label: the sign is right').waitFor()
+    await write(page, '/nonsense')
+    await page.getByRole('alert').filter({ hasText: 'nonsense' }).waitFor()
+    await field.fill('')
+
+    // The mode is always in sight; yolo needs a second yes, and is inverse red.
+    await page.getByRole('button', { name: 'Mode: ask' }).click()
+    await page.getByRole('menuitemradio', { name: /^plan/ }).click()
+    await page.getByRole('button', { name: 'Mode: plan' }).click()
+    await page.getByRole('menuitemradio', { name: /^yolo/ }).click()
+    await page.getByRole('button', { name: 'Run without questions' }).click()
+    const yolo = page.getByRole('button', { name: 'Mode: yolo' })
+    await yolo.waitFor()
+    expect(await yolo.evaluate((one) => getComputedStyle(one).backgroundColor)).toBe('rgb(179, 38, 30)')
+    await page.getByRole('button', { name: /^Model: / }).click()
+    await page.getByRole('menu', { name: /^Model: / }).waitFor()
+    await page.keyboard.press('Escape')
+
+    // A comment on a line goes into the message.
+    await page.getByRole('tab', { name: 'Files' }).click()
+    await page.getByRole('link', { name: 'Review all' }).click()
+    await page.locator('.diff-line.added').hover()
+    await page.getByRole('button', { name: 'Write about line 2' }).last().click()
+    await page.getByRole('textbox', { name: 'About line 2' }).fill('Round this')
+    await page.getByRole('button', { name: 'Comment', exact: true }).click()
+    await page.getByRole('button', { name: 'Put 1 comment into the message' }).click()
+    await expect.poll(() => field.inputValue()).toBe('src/cart.js:2\n> return whole - rebate\nRound this')
+    await field.fill('')
+
+    // Back to before the message, files included, after a look at the plan; and back again.
+    await page.locator('.message', { hasText: 'Find the failing test' }).hover()
+    await page.locator('.message').getByRole('button', { name: 'More about this' }).first().click()
+    await page.getByRole('menuitem', { name: /^Roll back/ }).click()
+    const dialog = page.getByRole('dialog', { name: 'Roll back' })
+    await dialog.getByText('src/cart.js').waitFor()
+    await dialog.getByRole('button', { name: 'Roll back', exact: true }).click()
+    await page.getByText('Rolled back.').waitFor()
+    expect(file()).toContain('whole + rebate')
+    await expect.poll(() => feed.getByText('The sign is right now.').count()).toBe(0)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await feed.getByText('The sign is right now.').waitFor()
+    expect(file()).toContain('whole - rebate')
+  })
+})
