@@ -10,6 +10,7 @@ import { events } from './events.ts'
 import { loop } from './loop.ts'
 import { mcp } from './mcp.ts'
 import type { Result } from './measure.ts'
+import { otel } from './otel.ts'
 import { postgres } from './postgres.ts'
 import { redaction } from './redaction.ts'
 import { sandbox } from './sandbox.ts'
@@ -47,6 +48,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   sandbox: { goals: 5, run: sandbox },
   browser: { goals: 4, run: browser },
   web: { goals: 10, run: web },
+  otel: { goals: 2, run: otel },
 }
 
 console.log(

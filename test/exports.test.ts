@@ -291,3 +291,13 @@ function packagesIn(sources: Sources, isWanted: (kind: string) => boolean): stri
   })
   return [...new Set(specifiers)]
 }
+
+test('DR09 the version of the package is that of the program, and the changelog and the release procedure know it', () => {
+  const { version } = readJson<{ version: string }>('package.json')
+  expect(readFileSync(join(root, 'src/core/version.ts'), 'utf8')).toContain(`'${version}'`)
+  expect(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')).toContain(`## ${version}`)
+  const releasing = readFileSync(join(root, 'RELEASING.md'), 'utf8')
+  const { scripts, files } = readJson<{ scripts: Record<string, string>; files: string[] }>('package.json')
+  for (const [, script = ''] of releasing.matchAll(/`npm run ([\w-]+)/g)) expect(scripts).toHaveProperty(script)
+  for (const file of files) expect(releasing).toContain(`\`${file}\``)
+})

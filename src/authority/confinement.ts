@@ -46,6 +46,24 @@ export function confinementOf(call: JudgedCall, context: ConfinementContext): Co
   }
 }
 
+/**
+ * What a program reaches that settings name and no call asked for: the workspace without its secrets and what rules hide,
+ * and `reads`; no network and no home folder. Pure.
+ */
+export function workspaceConfinement({
+  rules,
+  root,
+  reads = [],
+  own = [],
+}: Pick<ConfinementContext, 'rules' | 'root'> &
+  Partial<Pick<ConfinementContext, 'own'>> & { readonly reads?: readonly string[] }): Confinement {
+  const { deniedReads, askedReads } = rules.places
+  const ruled = [...deniedReads, ...askedReads].flatMap((pattern) => absoluteForms(pattern, root, rules.base.home))
+  const secrets = secretsBelow(root).filter((path) => !isSetting(path, root))
+  const hidden = [...new Set([...ruled, ...own, ...secrets])]
+  return { profile: 'workspace-write', reads, writes: [], hidden, hosts: [], home: 'empty' }
+}
+
 /** `read-only` for a call that is known to write and send nothing. */
 export function profileOf(call: JudgedCall): SandboxProfile {
   const isChanging = factsOf(call).some(({ effect }) => !/^(fs\.read|exec|ask|spawn)$/.test(effect))
@@ -144,11 +162,12 @@ function hiddenFrom(call: JudgedCall, reads: readonly string[], context: Confine
     read.some((path) => path !== root && (isIn(pattern, path) || matchesWildcard(wildcard(pattern), path)))
   const ruled = [...absolute(deniedReads), ...absolute(askedReads).filter((pattern) => !isAsked(pattern))]
   const named = given === 'proposed' ? readTargets(call, root) : []
-  const isSetting = (path: string): boolean => projectSettings.some((name) => path === `${root}/${name}`)
-  const secrets = [root, ...reads].flatMap(secretsBelow).filter((path) => !isSetting(path))
+  const secrets = [root, ...reads].flatMap(secretsBelow).filter((path) => !isSetting(path, root))
   const isNamed = (secret: string): boolean => named.some((path) => isIn(path, secret))
   return [...new Set([...ruled, ...own, ...(named.length === 0 ? secrets : secrets.filter((one) => !isNamed(one)))])]
 }
+
+const isSetting = (path: string, root: string): boolean => projectSettings.some((name) => path === `${root}/${name}`)
 
 /** A pattern of a rule as absolute patterns. Without one, all of the workspace. */
 function absoluteForms(pattern: string | undefined, root: string, home: string | undefined): string[] {

@@ -25,4 +25,5 @@ export { createStateMachine, type StateMachine } from './stages/state-machine.ts
 export { type EnterOptions, enterProject, trustByDigest } from './trust/enter-project.ts'
 export type { ProjectEntry } from './trust/project-entry.ts'
 export { projectDigest } from './trust/project-items.ts'
+export type { ClaudeSearch } from './trust/project-names.ts'
 export { createTrustList, type TrustEntry, type TrustList } from './trust/trust-list.ts'

@@ -24,23 +24,24 @@ const known = ['description', 'argument-hint', 'model', 'mode']
 /** From the narrowest to the widest. No file leads to `yolo`. */
 const modes = ['plan', 'ask', 'allowlist'] as const
 
-/** Reads a file. Front matter may be absent. Throws an error that says what is wrong with it. */
+/** Reads a file. Front matter may be absent; of a file for Claude Code, fields that we do not have and the model are ignored. Throws an error that says what is wrong with it. */
 export async function parseCustomCommand(
   file: string,
-  { name, from }: Pick<CustomCommand, 'name' | 'from'>,
+  { name, from, dialect }: Pick<CustomCommand, 'name' | 'from'> & { readonly dialect?: 'claude' },
 ): Promise<CustomCommand> {
   const parts = /^\uFEFF?---[ \t]*\r?\n/.test(file) ? splitFrontMatter(file) : { yaml: '', body: file }
   if ('failure' in parts) throw new Error(parts.failure)
   const { fields = new Map<string, unknown>(), failure } = await readFrontMatter(quoteHint(parts.yaml))
   if (failure !== undefined) throw new Error(failure)
   const unknown = [...fields.keys()].find((field) => !known.includes(field))
-  if (unknown !== undefined) throw new Error(`its field "${visibleName(unknown)}" is none of ${known.join(', ')}`)
+  if (unknown !== undefined && dialect === undefined)
+    throw new Error(`its field "${visibleName(unknown)}" is none of ${known.join(', ')}`)
   const text = parts.body.trim()
   if (text === '') throw new Error('it has no text to send')
   const mode = modes.find((one) => one === fields.get('mode'))
   if (fields.has('mode') && mode === undefined) throw new Error(`its mode must be one of ${modes.join(', ')}`)
   const hint = textField(fields.get('argument-hint'))
-  const model = textField(fields.get('model'))
+  const model = dialect ? undefined : textField(fields.get('model'))
   return {
     name,
     from,

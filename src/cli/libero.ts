@@ -1,3 +1,4 @@
+import { closeTelemetry } from './assembly/telemetry.ts'
 import { CliError, exitCodes, UsageError } from './cli-error.ts'
 import type { Command } from './command.ts'
 import { type CommandEntry, commands } from './commands.ts'
@@ -7,6 +8,14 @@ import { programName } from './text.ts'
 
 /** The command line: runs `libero <args>` and resolves with the exit code. */
 export async function libero(args: readonly string[], io: Io): Promise<number> {
+  try {
+    return await runArgs(args, io)
+  } finally {
+    await closeTelemetry(io)
+  }
+}
+
+async function runArgs(args: readonly string[], io: Io): Promise<number> {
   let meant: ResolvedCommand | undefined
   try {
     const called = await resolveCommand(args, io)

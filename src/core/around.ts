@@ -1,6 +1,7 @@
 import type { ToolOrigin } from './authority.ts'
 import { isThenable, waitCancelled } from './cancellation.ts'
 import { messageOf, type Rejection, rejectionOf } from './errors.ts'
+import type { ModelRequest } from './provider.ts'
 import type { RunFacts } from './run.ts'
 import type { ToolHookContext } from './tool-hooks.ts'
 import type { ToolOutput, TurnUsage } from './turn.ts'
@@ -23,7 +24,10 @@ export interface AroundOutcomes {
 
 export type AroundKind = keyof AroundContexts
 
-/** One model call of a turn with all its attempts, or a call outside the conversation, which has a `cause`. */
+/**
+ * One model call of a turn with all its attempts, or a call outside the conversation, which has a `cause`. `stream:retry` is
+ * told between two attempts.
+ */
 export interface AroundModel {
   readonly run: RunFacts
   readonly turnId: string
@@ -32,6 +36,8 @@ export interface AroundModel {
   readonly provider: string
   /** The number of the attempt under way, or of the last one. It grows while the wrapper waits. */
   readonly attempt: number
+  /** As it was when the call began. */
+  readonly request: ModelRequest
   /** Why the model is asked outside the conversation, such as `compaction`. */
   readonly cause?: string
 }
@@ -97,6 +103,8 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
     let failure: Rejection | undefined
     try {
       const wait = handler(ctx, next)
+      // A wrapper that only passes the work on has nothing of its own to wait for.
+      if (wait !== undefined && wait === inner) return inner
       if (isThenable(wait)) {
         failure = await rejectionOf(host.waitFor(wait))
         // A run is cancelled when it ends; the wrapper may still have work to do, such as sending a trace.

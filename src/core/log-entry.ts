@@ -27,6 +27,8 @@ export type EntryBody =
       readonly processId?: string
       /** Why commands ran without a question and without a sandbox. */
       readonly unconfined?: string
+      /** The span of the run, as a `traceparent`, if it was traced. */
+      readonly trace?: string
     }
   /** What embedders and people set about the session. A detail that is absent stays as it was. */
   | ({ readonly type: 'details' } & SessionDetails)

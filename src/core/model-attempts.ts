@@ -11,6 +11,7 @@ import {
   AgentRateLimitError,
   messageOf,
 } from './errors.ts'
+import type { HookContexts } from './hook-map.ts'
 import {
   type ClassifiedError,
   type EventIterator,
@@ -49,7 +50,8 @@ export async function requestReply(run: Run, request: ModelRequest, draft: Draft
       const mayTryAgain = error instanceof AgentProviderError && error.retryable && draft.hasContent && !wasCut
       if (!mayTryAgain) throw error
       wasCut = true
-      await draft.startAttempt({ attempt: draft.attempt + 1, reason: error.message })
+      const code = error.providerCode !== undefined && { code: error.providerCode }
+      await draft.startAttempt({ attempt: draft.attempt + 1, reason: error.message, ...code })
       continue
     }
     if (reply.content.length > 0) return reply
@@ -60,9 +62,11 @@ export async function requestReply(run: Run, request: ModelRequest, draft: Draft
     if (wasEmpty)
       throw providerError(run, 'the model sent an empty reply twice', { providerCode: 'empty_reply', retryable: true })
     wasEmpty = true
-    await draft.startAttempt({ attempt: draft.attempt + 1, reason: 'the reply was empty' })
+    await draft.startAttempt({ attempt: draft.attempt + 1, reason: 'the reply was empty', code: 'empty_reply' })
   }
 }
+
+type NextAttempt = Omit<HookContexts['stream:retry'], 'turnId'>
 
 interface StreamedCall {
   readonly callId: string
@@ -129,15 +133,7 @@ export class Draft implements OpenReply {
   }
 
   /** Forgets what the last attempt streamed, and tells listeners that it is void. */
-  startAttempt({
-    attempt,
-    reason,
-    delayMs,
-  }: {
-    attempt: number
-    reason: string
-    delayMs?: number
-  }): MaybePromise<void> {
+  startAttempt({ attempt, reason, code, delayMs }: NextAttempt): MaybePromise<void> {
     this.text = this.thinking = this.args = ''
     this.calls = noCalls
     this.promptUsage = undefined
@@ -145,7 +141,7 @@ export class Draft implements OpenReply {
     this.hasContent = this.#hasReportedUsage = false
     this.#usageCountAtStart = this.#run.progress.turnUsage.length
     this.ids.clear()
-    const more = delayMs !== undefined && { delayMs }
+    const more = { ...(code !== undefined && { code }), ...(delayMs !== undefined && { delayMs }) }
     return this.#run.hooks.tell('stream:retry', { turnId: this.turnId, attempt, reason, ...more })
   }
 }

@@ -34,7 +34,13 @@ export interface ModelHooks {
   /** The service accepted the request. */
   'stream:start': OfTurn & { readonly attempt: number }
   /** Everything streamed so far is void: another attempt begins. */
-  'stream:retry': OfTurn & { readonly attempt: number; readonly reason: string; readonly delayMs?: number }
+  'stream:retry': OfTurn & {
+    readonly attempt: number
+    readonly reason: string
+    /** The service's own code for what failed. */
+    readonly code?: string
+    readonly delayMs?: number
+  }
   'stream:thinking': OfTurn & { readonly delta: string; readonly text: string; readonly attempt: number }
   'stream:text': OfTurn & { readonly delta: string; readonly text: string; readonly attempt: number }
   'stream:tool:start': OfTurn & {

@@ -85,8 +85,14 @@ export type StopReason = 'end' | 'tool_use' | 'length' | 'refusal' | 'other'
 export type ModelEvent =
   /** The service accepted the request. `usage` is what it has counted so far, usually the prompt. */
   | { readonly type: 'start'; readonly usage?: TurnUsage }
-  /** Everything streamed so far is void; attempt number `attempt` begins. */
-  | { readonly type: 'retry'; readonly attempt: number; readonly reason: string; readonly delayMs?: number }
+  /** Everything streamed so far is void; attempt number `attempt` begins. `code` is the service's own for what failed. */
+  | {
+      readonly type: 'retry'
+      readonly attempt: number
+      readonly reason: string
+      readonly code?: string
+      readonly delayMs?: number
+    }
   | { readonly type: 'oauth_refresh'; readonly expires?: number }
   /** A part of the conversation could not be sent as it is; the request has a repaired copy. */
   | ({ readonly type: 'repair' } & Repair)

@@ -14,6 +14,7 @@ import { type HookScope, scopeOf, tier } from './hooks.ts'
 import { deliveryEntry, tellDelivered, tellTurns, userTurn } from './inbox.ts'
 import type { EntryBody, RunFailure, RunStatus } from './log.ts'
 import { runLoop } from './loop.ts'
+import { traceContext } from './meta.ts'
 import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
 import { closeChildCallsIfStarted } from './tool-call.ts'
@@ -40,7 +41,10 @@ export async function executeRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   try {
     // prepare() runs first: it calls `warmup`, where extensions register wrappers.
     const prepareFailure = await rejectionOf(plan.prepare())
-    if (!plan.prompt) adoptMeta(run)
+    if (!plan.prompt) {
+      adoptMeta(run)
+      findContinued(run)
+    }
     const work = (failure = prepareFailure): Promise<AgentStats> => executePrepared(run, plan, start, failure)
     if (!hooks.isWrapped('run')) return await work()
     return await hooks.wrap({ kind: 'run', ctx: run.facts, work, onNotRun: (error) => work({ error }) })
@@ -90,6 +94,15 @@ function adoptMeta(run: Run): void {
   const waiting = log.transcript.turnWithOpenCalls ? undefined : inbox.waitingAtStart()[0]
   const { meta } = waiting ?? log.transcript.findLastTurn(isMessage) ?? {}
   if (meta) run.facts = { ...facts, meta }
+}
+
+/** A run without a prompt goes on with the last run, unless that one is finished. */
+function findContinued(run: Run): void {
+  const last = run.log.transcript.runs.at(-1)
+  if (last?.status === undefined || last.status === 'completed' || last.status === 'aborted') return
+  const { id: runId, trace, processId } = last
+  const isFromElsewhere = processId !== run.session?.processId
+  run.facts = { ...run.facts, continues: { runId, ...(trace !== undefined && { trace }), isFromElsewhere } }
 }
 
 const isMessage = ({ role, content }: SessionTurn): boolean =>
@@ -179,12 +192,14 @@ async function logRunStart(run: Run, plan: RunPlan, start: RunStart): Promise<()
   const states = plan.extensions.flatMap((extension) => extension.begin?.(run) ?? [])
   const { agent, parent, meta, unconfined } = run.facts
   const processId = run.session?.processId
+  const { traceparent: trace } = traceContext()
   const labels = {
     ...(agent !== undefined && { agent }),
     ...(parent && { parent }),
     ...(meta && { meta }),
     ...(processId !== undefined && { processId }),
     ...(unconfined !== undefined && { unconfined }),
+    ...(trace !== undefined && { trace }),
   }
   const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...labels }, ...states]
   let waiting: ReturnType<typeof run.inbox.fromEarlierRuns> = []

@@ -11,6 +11,10 @@ export interface RunRecord {
   readonly parent?: ParentCall
   /** Sent along with the message that the run answers. */
   readonly meta?: Meta
+  /** The process that ran it. */
+  readonly processId?: string
+  /** Its span, as a `traceparent`. */
+  readonly trace?: string
   readonly startedAt: number
   /** The number of turns in the conversation before it. */
   readonly firstTurn: number

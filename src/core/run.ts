@@ -150,8 +150,19 @@ export interface RunFacts {
   readonly parent?: ParentCall
   /** Sent along with the message: its sender, a trace, a reply address. */
   readonly meta?: Meta
+  /** The run that this one goes on with: it was suspended, left or failed, or its process died. */
+  readonly continues?: ContinuedRun
   /** Why commands run without a question and without a sandbox, in words for a person. Absent if they do not. */
   readonly unconfined?: string
+}
+
+/** An unfinished run, as the run that goes on with it knows it. */
+export interface ContinuedRun {
+  readonly runId: string
+  /** Its span, as a `traceparent`, if it was traced. */
+  readonly trace?: string
+  /** Another process ran it, or an earlier one. */
+  readonly isFromElsewhere: boolean
 }
 
 /**

@@ -35,7 +35,7 @@ export async function askAside(run: Run, { cause, turnId = '', ...call }: SideCa
     kind: 'model',
     ctx: {
       ...{ run: run.facts, turnId, turn: run.progress.turnNumber, attempt: 1, cause },
-      ...{ model: request.model, provider: run.provider.meta.name },
+      ...{ model: request.model, provider: run.provider.meta.name, request },
     },
     work: () => replyAside(run, turnId, cause, request),
     onNotRun: (error) => Promise.reject(error),

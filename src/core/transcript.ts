@@ -326,12 +326,9 @@ export class Transcript {
   }
 }
 
-function runRecordOf(
-  { runId: id, model, at, agent, parent, meta }: EntryOf<'run_started'>,
-  firstTurn: number,
-): RunRecord {
-  const labels = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
-  return { id, model, startedAt: at, firstTurn, ...labels }
+function runRecordOf(entry: EntryOf<'run_started'>, firstTurn: number): RunRecord {
+  const { type: _, seq: __, id: ___, at: startedAt, runId: id, unconfined: ____, ...labels } = entry
+  return { id, startedAt, firstTurn, ...labels }
 }
 
 /** Whether an entry is progress: the model replied, or a call ran or was decided by a gate. */

@@ -35,6 +35,7 @@ const entries: Samples<EntryBody> = {
     meta: { sender: 'ada' },
     processId: 'p',
     unconfined: 'no sandbox',
+    trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   },
   details: { type: 'details', title: 't', tags: ['a'], tenant: 'x', kind: 'k', folder: '/f' },
   input: { type: 'input', mode: 'answer', clientKey: 'k', content: [text], callId: 'c', meta: { sender: 'ada' } },
@@ -132,7 +133,7 @@ const blocks: Samples<SessionContentBlock> = {
 
 /** What a member of a union may lack. */
 const optional: Partial<Record<string, readonly string[]>> = {
-  entry_run_started: ['agent', 'parent', 'meta', 'processId', 'unconfined'],
+  entry_run_started: ['agent', 'parent', 'meta', 'processId', 'unconfined', 'trace'],
   entry_details: ['title', 'tags', 'tenant', 'kind', 'folder'],
   entry_turn: ['stop', 'consumed', 'clientKey'],
   entry_call_started: ['origin'],

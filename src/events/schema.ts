@@ -69,7 +69,7 @@ type BodyOf<Type extends EntryBody['type']> = Omit<Extract<EntryBody, { type: Ty
 const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
   run_started: object<BodyOf<'run_started'>>(
     { runId: text, model: text },
-    { agent: text, parent: ref('parent'), meta: record, processId: text, unconfined: text },
+    { agent: text, parent: ref('parent'), meta: record, processId: text, unconfined: text, trace: text },
   ),
   details: object<BodyOf<'details'>>({}, { title: text, tags: listOf(text), tenant: text, kind: text, folder: text }),
   input: object<BodyOf<'input'>>(

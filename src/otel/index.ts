@@ -1,4 +1,6 @@
 /** `libero/otel`: traces and metrics of agents for OpenTelemetry. */
 
+export type { Extension } from '../core/run.ts'
 export type { RedactorOptions } from '../platform/redact.ts'
-export { type TracingOptions, traceAgent } from './trace-agent.ts'
+export type { TracingOptions } from './telemetry.ts'
+export { traceAgent, tracing } from './tracing.ts'

@@ -183,7 +183,7 @@ describe('Retry-After', () => {
     await clock.advance(1)
     expect(inner.requests).toHaveLength(2)
     const { events } = await work
-    expect(events[0]).toEqual({ type: 'retry', attempt: 2, reason: 'slow down', delayMs: 7000 })
+    expect(events[0]).toEqual({ type: 'retry', attempt: 2, reason: 'slow down', code: 'busy', delayMs: 7000 })
     expect(events.at(-1)).toMatchObject({ type: 'reply' })
   })
 

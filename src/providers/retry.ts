@@ -250,7 +250,9 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
     this.#inner = undefined
     this.#delayMs = delayMs
     notify(this.#policy, ++this.#retries, delayMs, error)
-    return { type: 'retry', attempt: ++this.#attempt, reason: classified?.message ?? messageOf(error), delayMs }
+    const reason = classified?.message ?? messageOf(error)
+    const code = classified?.providerCode !== undefined && { code: classified.providerCode }
+    return { type: 'retry', attempt: ++this.#attempt, reason, ...code, delayMs }
   }
 
   /** The pause before the next attempt. Throws if there is to be none. */

@@ -33,8 +33,8 @@ export function allowedTools(run: Run): (gate: Gate) => void {
 /** Whether an entry such as `read_file`, `Bash(git:*)` or `mcp__github__get_issue` covers a call. If in doubt, no. */
 export function allows(entry: string, gate: Gate, run: { readonly host: Pick<Run['host'], 'handle'> }): boolean {
   if (entry === '*') return true
-  const [, name = '', , pattern] = /^([^()]+)(\((.*)\))?$/s.exec(entry.trim()) ?? []
-  if (!namesOf(name.trim(), gate).includes(gate.name)) return false
+  const [, pattern] = entryParts.exec(entry.trim())?.slice(1) ?? []
+  if (!isNamed(entry, gate)) return false
   if (pattern === undefined) return true
   try {
     return covers(pattern.trim(), gate, run)
@@ -43,7 +43,17 @@ export function allows(entry: string, gate: Gate, run: { readonly host: Pick<Run
   }
 }
 
-function namesOf(written: string, { name, displayName, tool }: Gate): readonly string[] {
+const entryParts = /^([^()]+)(?:\((.*)\))?$/s
+
+/** Whether an entry names a tool, for some of its calls at least. */
+export function isNamed(entry: string, tool: NamedTool): boolean {
+  const [, name = ''] = entryParts.exec(entry.trim()) ?? []
+  return entry === '*' || namesOf(name.trim(), tool).includes(tool.name)
+}
+
+type NamedTool = Pick<Gate, 'name' | 'displayName'> & { readonly tool?: Gate['tool'] }
+
+function namesOf(written: string, { name, displayName, tool }: NamedTool): readonly string[] {
   if (written === name || written === displayName) return [name]
   if (tool?.mcp && (written === `mcp__${tool.mcp.server}` || isMcpName(written, tool.mcp))) return [name]
   // A server's tool may have to be searched before it can be called.

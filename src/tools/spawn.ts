@@ -1,5 +1,6 @@
 import type { ChildPreset } from '../core/children.ts'
 import type { Session } from '../core/store.ts'
+import { oneLine } from '../core/text.ts'
 import type { ThinkingLevel } from '../core/thinking.ts'
 import type { ToolContext, ToolDef } from '../core/tool.ts'
 import type { AgentStats } from '../core/usage.ts'
@@ -17,11 +18,19 @@ export interface SpawnOptions {
   /** The settings of children that differ from the parent's. */
   readonly preset?: ChildPreset
   /** Presets that the model may choose from by name. */
-  readonly presets?: Readonly<Record<string, ChildPreset>>
+  readonly presets?: Readonly<Record<string, SpawnPreset>>
   /** Parent and children may edit what either has read. Default false. */
   readonly shareReadState?: boolean
   /** Levels of spawning; children at the last level are not offered the tool. Default 3. */
   readonly maxDepth?: number
+}
+
+/** A kind of sub-agent. */
+export interface SpawnPreset extends ChildPreset {
+  /** What it is for: the model chooses by it. One line of at most 200 characters is shown. */
+  readonly description?: string
+  /** Default: `SpawnOptions.model`, else the parent's. */
+  readonly model?: string
 }
 
 export interface SpawnInput {
@@ -36,7 +45,7 @@ export function createSpawnTool(options: SpawnOptions = {}): ToolDef {
   const names = Object.keys(presets)
   const runChild = childRunner(options)
   return {
-    spec: { name: 'spawn', description, inputSchema: inputSchema(names) },
+    spec: { name: 'spawn', description: description + kindsOf(presets), inputSchema: inputSchema(names) },
     isConcurrencySafe: true,
     replay: 'keyed', // the child is named after the call, so a repeated call finds the same child
     effects: ['spawn'],
@@ -46,8 +55,9 @@ export function createSpawnTool(options: SpawnOptions = {}): ToolDef {
     async execute({ task, context, preset }, ctx) {
       if (preset !== undefined && !names.includes(preset))
         throw new Error(`there is no preset "${preset}"; choose ${names.join(', ') || 'none'}`)
-      const chosen = preset === undefined ? options.preset : { name: preset, ...presets[preset] }
-      return runChild({ task, context, preset: chosen }, ctx)
+      if (preset === undefined) return runChild({ task, context, preset: options.preset }, ctx)
+      const { description: _, model, ...chosen } = presets[preset]!
+      return runChild({ task, context, preset: { name: preset, ...chosen }, ...(model && { model }) }, ctx)
     },
   }
 }
@@ -101,6 +111,20 @@ export function childRunner(
     }
   }
 }
+
+/** The kinds with a description, for the model, as far as they fit. */
+function kindsOf(presets: Readonly<Record<string, SpawnPreset>>): string {
+  const lines = Object.entries(presets).flatMap(([name, { description: about }]) =>
+    about === undefined ? [] : [`- ${name}: ${oneLine(about, 200)}`],
+  )
+  if (lines.length === 0) return ''
+  let room = mostKinds
+  const shown = lines.filter((line) => (room -= line.length) >= 0)
+  return `\nKinds of sub-agents (preset):\n${shown.join('\n')}`
+}
+
+/** The description is sent with every request. */
+const mostKinds = 4000
 
 /** The limit that ended a child before it was done. */
 function reachedLimit({ stopReason, turns }: AgentStats): string | undefined {

@@ -71,6 +71,7 @@ const workflowRules: OptionRules<WorkflowOptions> = {
   settings: anObject,
   skills: anObject,
   mcpConnector: aFunction,
+  extensions: [Array.isArray, 'a list'],
   thinking: [isThinkingLevel, '"off", "minimal", "low", "medium", "high" or "adaptive"'],
   withoutTools: [Array.isArray, 'a list of names'],
   snapshots: anObject,

@@ -6,6 +6,7 @@ import type { Clock } from '../core/clock.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import type { LogEntry } from '../core/log.ts'
 import type { Provider } from '../core/provider.ts'
+import type { Extension } from '../core/run.ts'
 import type { SessionQuery, SessionStore } from '../core/store.ts'
 import type { ThinkingLevel } from '../core/thinking.ts'
 import type { PromptPart } from '../core/turn.ts'
@@ -48,6 +49,8 @@ export interface WorkflowOptions {
   readonly skills?: SkillsConfig
   /** Connects the MCP servers of definitions. Default: as for any agent. */
   readonly mcpConnector?: McpConnector
+  /** Extensions of all agents and their sub-agents, beside their plugins. */
+  readonly extensions?: readonly Extension[]
   /** How much models think before they answer. */
   readonly thinking?: ThinkingLevel
   /** Tools of plugins that no agent gets, by name. */
@@ -214,7 +217,7 @@ export interface WorkflowDependencies {
   readonly services: (agentId: string) => Omit<PluginServices, 'childOf' | 'definitionIds'>
   readonly authority: AuthorityOptions
   /** Options that are passed on to every agent. */
-  readonly options: Pick<WorkflowOptions, 'skills' | 'mcpConnector' | 'thinking' | 'withoutTools'>
+  readonly options: Pick<WorkflowOptions, 'skills' | 'mcpConnector' | 'extensions' | 'thinking' | 'withoutTools'>
   readonly execution: ExecutionContext | undefined
   readonly batchTimeoutMs: number | undefined
   readonly clock: Clock

@@ -21,7 +21,8 @@ const answers = {
   }),
   ping: () => ({}),
   'tools/list': () => ({ tools: [tool] }),
-  'tools/call': ({ arguments: { text } }) => {
+  'tools/call': ({ arguments: { text }, _meta }) => {
+    if (text === 'meta') return { content: [{ type: 'text', text: JSON.stringify(_meta ?? {}) }] }
     if (text === 'die') process.exit(4)
     return { content: [{ type: 'text', text: `${name} heard ${text}, and ${process.env.TOKEN ?? 'no token'}` }] }
   },

@@ -131,6 +131,19 @@ const cases: () => { readonly [Key in keyof Required<Config>]: Case } = () => ({
     flags: { rpc: ['--with-skills'] },
     check: ({ requests }) => expect(JSON.stringify(requests[0])).toContain('Tidies a drawer'),
   },
+  claudeFiles: {
+    config: { claudeFiles: true },
+    prepare: (io) => write(io.userHome, '.claude/agents/tidy.md', subAgent),
+    check: ({ requests }) => expect(JSON.stringify(requests[0].tools)).toContain('- tidy: Tidies a drawer'),
+    except: {
+      commands: ofDefinitions,
+      says: 'which libero agents and libero schedules do not have',
+    },
+  },
+  hooks: {
+    config: { hooks: { UserPromptSubmit: [{ hooks: [{ type: 'command', command: 'echo "words of $(wc -c)"' }] }] } },
+    check: ({ requests }) => expect(JSON.stringify(requests[0].messages)).toMatch(/words of +[1-9]/),
+  },
   audit: {
     config: { audit: false, mode: 'yolo' },
     replies: fetches,
@@ -193,6 +206,7 @@ const cases: () => { readonly [Key in keyof Required<Config>]: Case } = () => ({
   },
 })
 
+const subAgent = '---\nname: tidy\ndescription: Tidies a drawer.\ntools: Read\n---\nTidy it.\n'
 const skill = '---\nname: tidy\ndescription: Tidies a drawer.\n---\nTidy it.\n'
 
 describe('C01 every setting has its effect in every command that runs an agent', () => {

@@ -1,95 +1,14 @@
-import { context, propagation, type TracerProvider, trace } from '@opentelemetry/api'
-import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
-import {
-  AggregationTemporality,
-  InMemoryMetricExporter,
-  MeterProvider,
-  PeriodicExportingMetricReader,
-} from '@opentelemetry/sdk-metrics'
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from '@opentelemetry/sdk-trace-base'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { Histogram } from '@opentelemetry/sdk-metrics'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ToolDef } from '../../src/core/tool.ts'
-import { createAgent, createMemoryStore, createProcessContext, createSession } from '../../src/index.ts'
-import { type TracingOptions, traceAgent } from '../../src/otel/index.ts'
+import { createAgent } from '../../src/index.ts'
+import { traceAgent, tracing } from '../../src/otel/index.ts'
+import { agentSeconds, seconds, tokens } from '../../src/otel/names.ts'
 import { call, type Step, scripted } from '../../src/testing/index.ts'
 import { shell } from '../../src/tools/index.ts'
+import { look, memorySdk, secret, toldBy, traced, tree, useContexts } from './otel-kit.ts'
 
-beforeAll(() => {
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
-  propagation.setGlobalPropagator(w3c)
-})
-afterAll(() => {
-  context.disable()
-  propagation.disable()
-})
-
-/** `traceparent` as the SDK writes it; its own propagator is in a package that nothing else needs. */
-const w3c = {
-  inject(from: Parameters<typeof trace.getSpanContext>[0], carrier: Record<string, string>) {
-    const span = trace.getSpanContext(from)
-    if (span) carrier.traceparent = `00-${span.traceId}-${span.spanId}-01`
-  },
-  extract(
-    to: Parameters<typeof trace.getSpanContext>[0],
-    carrier: object,
-    getter: { get(carrier: object, key: string): unknown },
-  ) {
-    const [, traceId, spanId] = /^00-(\w{32})-(\w{16})-/.exec(String(getter.get(carrier, 'traceparent'))) ?? []
-    return traceId && spanId ? trace.setSpanContext(to, { traceId, spanId, traceFlags: 1, isRemote: true }) : to
-  },
-  fields: () => ['traceparent'],
-} as never
-
-const secret = 'sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGhIjKlMnOpQrStUvWxYz-AAAA'
-
-interface Traced {
-  readonly script: readonly Step[]
-  readonly tools?: Record<string, ToolDef>
-  readonly options?: Partial<TracingOptions>
-  readonly run?: object
-}
-
-async function traced({ script, tools = {}, options, run = {} }: Traced) {
-  const exporter = new InMemorySpanExporter()
-  const tracerProvider: TracerProvider = new BasicTracerProvider({
-    spanProcessors: [new SimpleSpanProcessor(exporter)],
-  })
-  const metrics = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
-  const meterProvider = new MeterProvider({
-    readers: [new PeriodicExportingMetricReader({ exporter: metrics, exportIntervalMillis: 60_000 })],
-  })
-  onTestFinished(() => meterProvider.shutdown())
-  const agent = createAgent({
-    provider: scripted(...script),
-    name: 'clerk',
-    tools,
-    session: await createSession({ store: createMemoryStore(), id: 's' }),
-    execution: createProcessContext({ sandbox: 'off' }),
-  })
-  onTestFinished(() => agent.destroy())
-  const stop = traceAgent(agent, { tracerProvider, meterProvider, ...options })
-  const stats = await agent.run({ prompt: `Hi ${secret}`, ...run }).catch((error: Error) => error)
-  await meterProvider.forceFlush()
-  return { agent, stats, stop, spans: exporter.getFinishedSpans(), metrics: metrics.getMetrics(), exporter }
-}
-
-/** Spans as an indented tree, children in the order of their begin. */
-function tree(spans: readonly ReadableSpan[], parent?: string, depth = 0): string[] {
-  return spans
-    .filter((span) => span.parentSpanContext?.spanId === parent)
-    .toSorted((a, b) => a.startTime[0] - b.startTime[0] || a.startTime[1] - b.startTime[1])
-    .flatMap((span) => [`${'  '.repeat(depth)}${span.name}`, ...tree(spans, span.spanContext().spanId, depth + 1)])
-}
-
-const look: ToolDef = {
-  spec: { name: 'look', description: 'Looks', inputSchema: { type: 'object' } },
-  execute: async () => `seen ${trace.getActiveSpan()?.spanContext().spanId}, key ${secret}`,
-}
+useContexts()
 
 test('A237 runs, model calls, tools and sub-agents are one trace, and a tool runs inside its span', async () => {
   const delegate: ToolDef = {
@@ -135,7 +54,11 @@ test('A237 runs, model calls, tools and sub-agents are one trace, and a tool run
 })
 
 test('A237 taken away again, tracing leaves the agent as it was', async () => {
-  const { agent, stop, exporter } = await traced({ script: ['One.', 'Two.'] })
+  const { options, exporter } = memorySdk()
+  const agent = createAgent({ provider: scripted('One.', 'Two.') })
+  const stop = traceAgent(agent, options)
+  await agent.run({ prompt: 'go' })
+  expect(tree(exporter.getFinishedSpans())).toEqual(['invoke_agent', '  chat script-1'])
   stop()
   exporter.reset()
   expect((await agent.run({ prompt: 'again' })).text).toBe('Two.')
@@ -145,9 +68,7 @@ test('A237 taken away again, tracing leaves the agent as it was', async () => {
 test('A237 without content no prompt, argument, result or answer is in a span', async () => {
   const script: Step[] = [[call('1', 'look', { where: 'the-argument' })], 'the-answer']
   const { spans } = await traced({ script, tools: { look } })
-  expect(JSON.stringify(spans.map(({ attributes, events, status }) => [attributes, events, status]))).not.toMatch(
-    /the-argument|the-answer|seen|sk-ant/,
-  )
+  expect(toldBy(spans)).not.toMatch(/the-argument|the-answer|seen|sk-ant/)
 })
 
 test('A237 with content it is masked and cut', async () => {
@@ -157,7 +78,7 @@ test('A237 with content it is masked and cut', async () => {
     tools: { look: long },
     options: { captureContent: true },
   })
-  const text = JSON.stringify(spans.map(({ attributes }) => attributes))
+  const text = toldBy(spans)
   expect(text).toContain('the-answer')
   expect(text).not.toContain('sk-ant')
   const result = spans.find(({ name }) => name === 'execute_tool look')!.attributes['gen_ai.tool.call.result']
@@ -172,7 +93,7 @@ test('A237 a failing model and a failing tool are errors of their spans', async 
   })
   const failed = spans.filter(({ status }) => status.code === 2).map(({ name }) => name)
   expect(failed).toEqual(expect.arrayContaining(['execute_tool look', 'chat script-1', 'invoke_agent clerk']))
-  expect(JSON.stringify(spans.map(({ status }) => status))).not.toContain('sk-ant')
+  expect(toldBy(spans)).not.toContain('sk-ant')
 })
 
 test('A237 commands get the context of their call as TRACEPARENT, and a message brings one along as meta', async () => {
@@ -187,15 +108,52 @@ test('A237 commands get the context of their call as TRACEPARENT, and a message 
   expect(JSON.stringify(agent.turns)).toContain(`parent=00-${traceId}-${tool.spanContext().spanId}-01`)
 })
 
-test('A237 durations and tokens are histograms', async () => {
+test('DR03 durations, chunks and tokens are histograms with the buckets of the conventions', async () => {
   const { metrics } = await traced({ script: [[call('1', 'look', {})], 'Done.'], tools: { look } })
   const names = metrics.flatMap(({ scopeMetrics }) =>
     scopeMetrics.flatMap((scope) => scope.metrics.map(({ descriptor }) => descriptor.name)),
   )
   expect(names.sort()).toEqual([
     'gen_ai.client.operation.duration',
+    'gen_ai.client.operation.time_per_output_chunk',
+    'gen_ai.client.operation.time_to_first_chunk',
     'gen_ai.client.token.usage',
     'gen_ai.execute_tool.duration',
     'gen_ai.invoke_agent.duration',
+  ])
+  const boundaries = (name: string) =>
+    metrics
+      .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
+      .filter(({ descriptor }) => descriptor.name === name)
+      .flatMap(({ dataPoints }) => dataPoints.map(({ value }) => (value as Histogram).buckets.boundaries))[0]
+  expect(boundaries('gen_ai.invoke_agent.duration')).toEqual(agentSeconds)
+  expect(boundaries('gen_ai.client.operation.time_per_output_chunk')).toEqual(seconds)
+  expect(boundaries('gen_ai.client.token.usage')).toEqual(tokens)
+})
+
+test('DR03 with the conventions of 1.36 the provider is gen_ai.system; another version is refused', async () => {
+  const { spans } = await traced({ script: ['Hi.'], options: { semconv: '1.36' } })
+  expect(spans[0]!.attributes).toMatchObject({ 'gen_ai.system': 'scripted' })
+  expect(spans[0]!.attributes).not.toHaveProperty('gen_ai.provider.name')
+  expect(() => tracing({ semconv: '1.0' as never })).toThrow(`must be 'latest' or '1.36', got "1.0"`)
+})
+
+test('DR04 the variable of the conventions switches content on: prompts, replies, arguments, results', async () => {
+  vi.stubEnv('OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT', 'true')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const { spans } = await traced({
+    script: [[call('1', 'look', { where: 'the-argument' })], 'the-answer'],
+    tools: { look },
+    agent: { system: 'the-system' },
+    run: { prompt: `the-prompt ${secret}` },
+  })
+  const text = toldBy(spans)
+  for (const word of ['the-system', 'the-prompt', 'the-argument', 'seen', 'the-answer']) expect(text).toContain(word)
+  expect(text).not.toContain('sk-ant')
+  const last = spans.filter(({ name }) => name === 'chat script-1').at(-1)!
+  expect(JSON.parse(String(last.attributes['gen_ai.input.messages']))).toMatchObject([
+    { role: 'user', parts: [{ type: 'text' }] },
+    { role: 'assistant', parts: [{ type: 'tool_call', id: '1', name: 'look' }] },
+    { role: 'user', parts: [{ type: 'tool_call_response', id: '1' }] },
   ])
 })

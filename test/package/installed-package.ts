@@ -12,6 +12,8 @@ export interface InstalledPackage {
   readonly folder: string
   /** A project with `node_modules/libero` and nothing else of its own. */
   readonly project: string
+  /** The tarball itself. */
+  readonly tarball: string
   /** Every file in the tarball. */
   readonly files: readonly string[]
 }
@@ -27,7 +29,7 @@ export async function installPackage(): Promise<InstalledPackage> {
   await mkdir(libero, { recursive: true })
   await run(folder, 'tar', '-xzf', packed!.filename, '--strip-components=1', '-C', libero)
   await installDependencies(project)
-  return { folder, project, files: packed!.files.map(({ path }) => path) }
+  return { folder, project, tarball: join(folder, packed!.filename), files: packed!.files.map(({ path }) => path) }
 }
 
 async function pack(folder: string): Promise<string> {

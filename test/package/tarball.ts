@@ -33,6 +33,21 @@ export function tarball(installed: () => InstalledPackage, targets: readonly Tar
       expect(dead).toEqual([])
     })
 
+    test('DR09 publint finds nothing wrong with it', async () => {
+      const bin = join(root, 'node_modules/publint/src/cli.js')
+      const { code, output } = await run(root, process.execPath, bin, 'run', installed().tarball, '--strict')
+      expect(output).toContain('All good!')
+      expect(code).toBe(0)
+    })
+
+    test('DR09 its types are found from modules and by bundlers, as the program is', async () => {
+      const bin = join(root, 'node_modules/@arethetypeswrong/cli/dist/index.js')
+      const args = ['--profile', 'esm-only', '--no-definitely-typed', '--format', 'json']
+      const { code, output } = await run(root, process.execPath, bin, installed().tarball, ...args)
+      expect(output).toContain('"problems"')
+      expect(code, output.slice(0, 2000)).toBe(0)
+    })
+
     test('UI51 has the shipped commands, and finds them', async () => {
       const { files, project } = installed()
       expect(files).toEqual(expect.arrayContaining(['commands/init.md', 'commands/review.md']))

@@ -6,11 +6,11 @@ import { askAboutItems, askAboutProject, digestsById, type GateResult, passGate 
 import { createEntry, type EntryFacts, type ProjectEntry } from './project-entry.ts'
 import { identifyProject, isSameProject, type ProjectIdentity } from './project-identity.ts'
 import { digestOfItems, listItems, type ProjectItem } from './project-items.ts'
-import { isProject, projectNames } from './project-names.ts'
+import { type ClaudeSearch, isProject, projectNames } from './project-names.ts'
 import type { TrustEntry, TrustList } from './trust-list.ts'
 
 /** The options of `enterProject`. */
-export interface EnterOptions {
+export interface EnterOptions extends ClaudeSearch {
   readonly list: TrustList
   /** Without it, or if no person can be asked, an unknown project stays restricted. */
   readonly interact?: Interact
@@ -20,8 +20,6 @@ export interface EnterOptions {
   readonly advice?: string
   /** The user's own instructions, such as `~/.libero/AGENTS.md`. They come first and need no trust. */
   readonly ownInstructions?: string
-  /** Also skills in `.claude/skills`. Default false: a person is asked only about items that are used. */
-  readonly claudeSkills?: boolean
 }
 
 /**
@@ -31,9 +29,10 @@ export interface EnterOptions {
 export async function enterProject(cwd: string, options: EnterOptions): Promise<ProjectEntry> {
   const project = await identifyProject(cwd)
   const root = project.canonicalPath
-  const { list, ownInstructions, advice, claudeSkills = false } = options
+  const { list, ownInstructions, advice, claudeSkills = false, claudeFiles = false } = options
   const always = {
     claudeSkills,
+    claudeFiles,
     ...(ownInstructions !== undefined && { ownInstructions }),
     ...(advice !== undefined && { advice }),
   }
@@ -175,7 +174,7 @@ export async function trustByDigest(
   root: string,
   digest: string,
   audit?: AuditSink,
-  search: { readonly claudeSkills?: boolean } = {},
+  search: ClaudeSearch = {},
 ): Promise<TrustEntry> {
   const { canonicalPath } = await identifyProject(root)
   const items = await listItems(canonicalPath, search)

@@ -11,6 +11,7 @@ import {
 import type { PendingItem } from './item-gate.ts'
 import type { ProjectIdentity } from './project-identity.ts'
 import { boundaryOf, itemFiles, listItems, type ProjectItem } from './project-items.ts'
+import type { ClaudeSearch } from './project-names.ts'
 import type { TrustList } from './trust-list.ts'
 
 /** The usable part of an open project. */
@@ -45,7 +46,7 @@ interface Wanted {
   readonly digest: string
 }
 
-export interface EntryFacts {
+export interface EntryFacts extends ClaudeSearch {
   readonly state: ProjectEntry['state']
   readonly notice?: string
   readonly notices?: readonly string[]
@@ -54,7 +55,6 @@ export interface EntryFacts {
   readonly list?: TrustList
   readonly ownInstructions?: string
   readonly advice?: string
-  readonly claudeSkills: boolean
 }
 
 /** Creates the entry. */
@@ -165,8 +165,8 @@ function matches({ path, files, ...item }: ProjectItem, { id, path: asked, diges
 async function digestNow(
   root: string,
   { id, kind, path }: ProjectItem,
-  { claudeSkills }: EntryFacts,
+  search: EntryFacts,
 ): Promise<string | undefined> {
   if (kind !== 'mcp') return (await itemFiles(await boundaryOf(root, kind), path, readingBudget())).digest
-  return (await listItems(root, { claudeSkills })).find((item) => item.id === id && item.problem === undefined)?.digest
+  return (await listItems(root, search)).find((item) => item.id === id && item.problem === undefined)?.digest
 }

@@ -14,7 +14,7 @@ import {
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { instructionsBudget, repositoryOf } from './instructions.ts'
 import { identifyProject } from './project-identity.ts'
-import { type ItemKind, type ProjectName, projectNames } from './project-names.ts'
+import { type ClaudeSearch, type ItemKind, type ProjectName, projectNames } from './project-names.ts'
 
 /** A part of a project that can run code or steer the model, in its current state. */
 export interface ProjectItem {
@@ -37,10 +37,7 @@ export interface ProjectItem {
  * All items of a project, hashed. Runs nothing, and parses only the lists of MCP servers. Opens files of the project, so
  * call it only for a trusted project or to compute a digest.
  */
-export async function listItems(
-  root: string,
-  search: { readonly claudeSkills?: boolean } = {},
-): Promise<readonly ProjectItem[]> {
+export async function listItems(root: string, search: ClaudeSearch = {}): Promise<readonly ProjectItem[]> {
   const { canonicalPath } = await identifyProject(root)
   const { names } = await projectNames(canonicalPath, search)
   const budget = readingBudget()
@@ -50,7 +47,7 @@ export async function listItems(
 }
 
 /** One digest over all items of a project, to trust it where no person can be asked. */
-export async function projectDigest(root: string, search: { readonly claudeSkills?: boolean } = {}): Promise<string> {
+export async function projectDigest(root: string, search: ClaudeSearch = {}): Promise<string> {
   return digestOfItems(await listItems(root, search))
 }
 

@@ -36,24 +36,36 @@ const folders: readonly (readonly [string, ItemKind])[] = [
   ['.libero/commands', 'command'],
   ['.agents/skills', 'skill'],
 ]
-const ofClaude = ['.claude/skills', 'skill'] as const
+/** Which folders of Claude Code count too. */
+export interface ClaudeSearch {
+  /** Skills in `.claude/skills`. */
+  readonly claudeSkills?: boolean
+  /** Sub-agents in `.claude/agents` and commands in `.claude/commands`. */
+  readonly claudeFiles?: boolean
+}
+
+const foldersOf = ({ claudeSkills, claudeFiles }: ClaudeSearch): readonly (readonly [string, ItemKind])[] => [
+  ...folders,
+  ...(claudeSkills ? ([['.claude/skills', 'skill']] as const) : []),
+  ...(claudeFiles
+    ? ([
+        ['.claude/agents', 'agent'],
+        ['.claude/commands', 'command'],
+      ] as const)
+    : []),
+]
 const mostNames = 500
 
 /** Whether a folder has items that can run code or steer the model; an empty `.libero` counts. Opens no file. */
-export async function isProject(
-  root: string,
-  { claudeSkills = false }: { readonly claudeSkills?: boolean } = {},
-): Promise<boolean> {
-  const names = ['.libero', '.mcp.json', '.agents/skills', ...(claudeSkills ? [ofClaude[0]] : [])]
+export async function isProject(root: string, search: ClaudeSearch = {}): Promise<boolean> {
+  const shared = foldersOf(search).flatMap(([id]) => (id.startsWith('.libero/') ? [] : [id]))
+  const names = ['.libero', '.mcp.json', ...shared]
   const found = await Promise.all(names.map((name) => infoOf(join(root, name))))
   return found.some((info) => info !== undefined) || (await instructionFiles(root)).length > 0
 }
 
 /** What a project brings, from the names in its folders: no file is opened. */
-export async function projectNames(
-  root: string,
-  { claudeSkills = false }: { readonly claudeSkills?: boolean } = {},
-): Promise<ProjectNames> {
+export async function projectNames(root: string, search: ClaudeSearch = {}): Promise<ProjectNames> {
   const names: ProjectName[] = []
   const notes: string[] = []
   const own = await ownFolder(root, '.libero', notes)
@@ -63,7 +75,7 @@ export async function projectNames(
     if (id === '.mcp.json')
       for (const file of await instructionFiles(root)) names.push({ ...file, kind: 'instructions' })
   }
-  for (const [id, kind] of claudeSkills ? [...folders, ofClaude] : folders) {
+  for (const [id, kind] of foldersOf(search)) {
     if ((!own && id.startsWith('.libero/')) || !(await ownFolder(root, id, notes))) continue
     const found = await namesIn(join(root, id)).catch((error) => `cannot be read (${codeOf(error)})`)
     if (typeof found === 'string') notes.push(`${id} ${found} and is left out.`)

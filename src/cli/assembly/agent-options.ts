@@ -17,6 +17,7 @@ import { realFolder } from '../sessions/session-folder.ts'
 import type { Assembly } from './assemble.ts'
 import { loadPreset } from './preset.ts'
 import { snapshotOptions } from './snapshot-options.ts'
+import { foundSubAgents } from './without-code.ts'
 
 /** The options of one command, in addition to the common ones. */
 interface CommandOptions {
@@ -56,11 +57,13 @@ export async function agentOptions(assembly: Assembly, own: CommandOptions): Pro
   const kept = snapshotOptions(config, assembly)
   const snapshots = kept && createSnapshots({ ...kept, execution, onInterrupted: reportInterrupted(assembly) })
   const known = Object.values(preset.tools ?? {}).map(({ spec }) => spec.name)
+  const tools = toolsOf(own.tools ?? preset.tools ?? {}, known, { ...own, excluded: config.withoutTools })
+  const spawning = await spawningOf(tools, assembly)
   return {
     options: {
       ...(preset.name !== undefined && { name: preset.name }),
       system: joined(own.prompt ?? defaultPrompt, own.system) ?? '',
-      tools: toolsOf(own.tools ?? preset.tools ?? {}, known, { ...own, excluded: config.withoutTools }),
+      tools: { ...tools, ...spawning.tools },
       ...(own.toolAliases && { toolAliases: own.toolAliases }),
       behavior: {
         ...preset.behavior,
@@ -75,9 +78,11 @@ export async function agentOptions(assembly: Assembly, own: CommandOptions): Pro
       ...servers?.options,
       hooks: { 'hook:error': ({ hook, error }) => reportFailure(assembly, hook, error) },
       extensions: [
+        ...assembly.extensions,
         ...(snapshots ? [snapshots.extension] : []),
         ...(own.extensions ?? []),
         ...(own.withoutFiles ? [] : await toolsInFiles(assembly, authority)),
+        ...spawning.extensions,
       ],
     },
     authority,
@@ -88,6 +93,7 @@ export async function agentOptions(assembly: Assembly, own: CommandOptions): Pro
       ...authority.warnings,
       ...projectNotices(assembly),
       ...(servers?.notices ?? []),
+      ...spawning.notices,
     ],
     async close() {
       project.dispose()
@@ -113,6 +119,22 @@ function toolsOf(
   const isWanted = (name: string): boolean =>
     known.includes(name) && !excluded.includes(name) && !excluded.includes(toolAliases[name] ?? name)
   return Object.fromEntries(Object.entries(tools).filter(([, { spec }]) => isWanted(spec.name)))
+}
+
+interface Spawning {
+  readonly tools: Readonly<Record<string, ToolDef>>
+  readonly extensions: readonly Extension[]
+  readonly notices: readonly string[]
+}
+
+/** The tool `spawn` with the sub-agents in files, if an agent has the tool and there are some. */
+async function spawningOf(tools: Readonly<Record<string, ToolDef>>, assembly: Assembly): Promise<Spawning> {
+  const key = Object.keys(tools).find((one) => tools[one]!.spec.name === 'spawn')
+  if (key === undefined) return { tools: {}, extensions: [], notices: [] }
+  const { agents, problems: notices } = await foundSubAgents(assembly.workspace, assembly.io)
+  if (agents.length === 0) return { tools: {}, extensions: [], notices }
+  const { narrowSubAgents, spawnWith } = await import('../sub-agents/sub-agents.ts')
+  return { tools: { [key]: spawnWith(agents) }, extensions: [narrowSubAgents(agents)], notices }
 }
 
 /** The user's home contains the user's own `.libero`, which does not make it a project. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { AuthorityOptions } from '../../authority/authority.ts'
 import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import type { ExecutionContext } from '../../core/execution.ts'
+import type { Extension } from '../../core/run.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
 import { createProcessContext } from '../../execution/process.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
@@ -22,6 +23,8 @@ import { checkRuleNames } from './check-rule-names.ts'
 import { type PresetName, presetName } from './preset.ts'
 import { sandboxPathsOf } from './sandbox-paths.ts'
 import { type SandboxStatus, sandboxStatus } from './sandbox-status.ts'
+import { telemetryExtensions } from './telemetry.ts'
+import { hookExtensions } from './without-code.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
 /** The flags that configure an agent. Each command has some of them; settings complete the rest. */
@@ -77,6 +80,8 @@ export interface Assembly {
   readonly thinking: ThinkingLevel | undefined
   readonly skills: SkillsConfig | undefined
   readonly servers: OpenedServers | undefined
+  /** Of every agent: what the environment and the settings add to it. */
+  readonly extensions: readonly Extension[]
   readonly sandbox: SandboxStatus
   /** Messages for a person at the start. */
   readonly notices: readonly string[]
@@ -111,6 +116,9 @@ export async function assemble(flags: AgentFlags, options: AssemblyOptions): Pro
       thinking: flags.thinking ?? config.thinking,
       skills: options.skills === 'none' ? undefined : skillsOption(workspace, io, flags.skill),
       servers: options.isIdle ? undefined : await openServersIfAny(named, { workspace, io, view, ...only }),
+      extensions: options.isIdle
+        ? []
+        : [...(await telemetryExtensions(io)), ...(await hookExtensions(workspace, { io, authority, view }))],
       close: options.isIdle ? async () => {} : offerEvents(io),
       sandbox,
       notices: options.isIdle ? [] : [...unmatched, ...(sandbox.notice === undefined ? [] : [sandbox.notice])],

@@ -5,10 +5,11 @@ import { limitsOf } from './agent-options.ts'
 import type { Assembly } from './assemble.ts'
 
 /** The options of `createWorkflow` that apply to all agents. */
-export function workflowOptions({ authority, execution, skills, servers, thinking, config, io }: Assembly) {
+export function workflowOptions({ authority, execution, skills, servers, extensions, thinking, config, io }: Assembly) {
   return {
     authority,
     execution,
+    extensions,
     mcpConnector: servers?.options.mcpConnector ?? userConnector(io.home, config),
     ...(skills && { skills }),
     ...(thinking && { thinking }),

@@ -5,7 +5,7 @@ import { createEntry, type ProjectEntry } from '../../authority/trust/project-en
 import { createTrustList } from '../../authority/trust/trust-list.ts'
 import { createIds, systemClock } from '../../core/clock.ts'
 import type { Interact } from '../../core/interaction.ts'
-import { type LoadedConfig, loadConfig, userConfig } from '../config/config.ts'
+import { claudeSearch, type LoadedConfig, loadConfig, userConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
 
 /** A folder with its trusted files, and the settings of the user and the project. */
@@ -27,13 +27,13 @@ export async function openWorkspace(cwd: string, options: WorkspaceOptions): Pro
   const { home } = options.io
   const own = await userConfig(home)
   if (options.project === 'left out') {
-    const project = await createEntry({ canonicalPath: cwd }, { state: 'plain', claudeSkills: false })
+    const project = await createEntry({ canonicalPath: cwd }, { state: 'plain' })
     return { cwd, project, loaded: await loadConfig({ home, own }) }
   }
   const project = await enterProject(cwd, {
     list: createTrustList({ folder: home }),
     ownInstructions: join(home, 'AGENTS.md'),
-    claudeSkills: own?.config.claudeSkills === true,
+    ...claudeSearch(own?.config),
     advice: 'To see what it brings, and to trust it: libero trust',
     ...(options.person && { interact: await interactWith(options.person) }),
   })

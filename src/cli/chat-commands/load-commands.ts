@@ -3,6 +3,7 @@ import { chatCommands } from '../../chat/commands/chat-commands.ts'
 import type { CustomCommands } from '../../chat/custom-commands.ts'
 import { lazyCommand } from '../../chat/lazy-command.ts'
 import { messageOf } from '../../core/errors.ts'
+
 import type { Io } from '../io.ts'
 import { cliCommands } from './cli-commands.ts'
 
@@ -49,14 +50,18 @@ export async function loadMessageCommands(
 
 /** As in a run, but without a question: a file that was not accepted is not used. */
 async function ownCommands(io: Io, folder: string, builtIn: readonly ChatCommand[]): Promise<CustomCommands> {
-  const [{ enterProject }, { createTrustList }, { loadCustomCommands }] = await Promise.all([
-    import('../../authority/trust/enter-project.ts'),
-    import('../../authority/trust/trust-list.ts'),
-    import('../../chat/custom-commands.ts'),
-  ])
-  const project = await enterProject(folder, { list: createTrustList({ folder: io.home }) })
+  const [{ enterProject }, { createTrustList }, { loadCustomCommands }, { claudeSearch, userConfig }] =
+    await Promise.all([
+      import('../../authority/trust/enter-project.ts'),
+      import('../../authority/trust/trust-list.ts'),
+      import('../../chat/custom-commands.ts'),
+      import('../config/config.ts'),
+    ])
+  const search = claudeSearch((await userConfig(io.home))?.config)
+  const project = await enterProject(folder, { list: createTrustList({ folder: io.home }), ...search })
   project.dispose()
-  return loadCustomCommands({ home: io.home, project, taken: builtIn.map(({ name }) => name) })
+  const claude = search.claudeFiles && { claudeHome: io.userHome }
+  return loadCustomCommands({ home: io.home, ...claude, project, taken: builtIn.map(({ name }) => name) })
 }
 
 async function commandsOfSkills(io: Io, folder: string): Promise<CustomCommands> {

@@ -4,6 +4,9 @@ import type { StatusPart } from '../../tui/dock/status-line.ts'
 import type {
   Config,
   ConfiguredAgents,
+  ConfiguredHook,
+  ConfiguredHookGroup,
+  ConfiguredHooks,
   ConfiguredPrice,
   ConfiguredProvider,
   ConfiguredRetention,
@@ -162,6 +165,53 @@ const terminalFields: Fields<ConfiguredTerminal> = {
   },
 }
 
+const hookFields: Fields<ConfiguredHook> = {
+  type: { enum: ['command'], description: 'A program is the only kind' },
+  command: text('A line for the shell. It gets JSON on stdin'),
+  timeout: { type: 'integer', minimum: 1, description: 'In seconds; default 60' },
+  onFailure: {
+    enum: ['block', 'continue'],
+    description:
+      'If it fails otherwise than by exit code 2; default: block before something happens, continue after it',
+  },
+  sandbox: {
+    type: 'boolean',
+    description: 'false: it runs with all your rights; not for the hooks of a project; default true',
+  },
+}
+
+const hookGroupFields: Fields<ConfiguredHookGroup> = {
+  matcher: { type: 'string', description: 'A pattern of tool names, such as "shell|edit"; default: every tool' },
+  hooks: {
+    type: 'array',
+    items: {
+      type: 'object',
+      properties: hookFields,
+      required: ['type', 'command'] satisfies (keyof ConfiguredHook)[],
+      additionalProperties: false,
+    },
+    description: 'Run one after the other',
+  },
+}
+
+const hookGroups = (description: string): JsonSchema => ({
+  type: 'array',
+  items: {
+    type: 'object',
+    properties: hookGroupFields,
+    required: ['hooks'] satisfies (keyof ConfiguredHookGroup)[],
+    additionalProperties: false,
+  },
+  description,
+})
+
+const hooksFields: Fields<ConfiguredHooks> = {
+  PreToolUse: hookGroups('Before a tool call that is allowed; may block it'),
+  PostToolUse: hookGroups('After a tool call; may add words to its result'),
+  UserPromptSubmit: hookGroups('Before a message reaches the model; may block it or add words'),
+  Stop: hookGroups('When a run would end; may make it go on'),
+}
+
 /** Every key of `config.json`; the compiler reports missing ones. */
 export const configFields: Fields<Config> = {
   provider: text('The provider, as for --provider'),
@@ -197,6 +247,18 @@ export const configFields: Fields<Config> = {
   },
   withoutTools: texts('Tools to leave out, by name; web_fetch also means web-fetch'),
   claudeSkills: { type: 'boolean', description: 'Also use the skills in .claude/skills' },
+  claudeFiles: {
+    type: 'boolean',
+    description:
+      'Also use the sub-agents in .claude/agents, which libero agents and libero schedules do not have, and the commands in .claude/commands',
+  },
+  hooks: {
+    type: 'object',
+    properties: hooksFields,
+    additionalProperties: false,
+    description:
+      'Programs that are run before and after tool calls, at a message, and at the end of a run (docs/without-code.md)',
+  },
   audit: { type: 'boolean', description: 'Record tool calls (libero audit); default true' },
   sessions: text(
     'Where sessions are stored: a file, or a folder of text files; default sessions.db in the user’s folder. libero rpc and libero mcp-serve store none',
@@ -301,7 +363,7 @@ export const configSchema: JsonSchema = {
   $id: 'urn:libero:config:1',
   title: 'Libero config.json',
   description:
-    'Settings of a user (~/.libero/config.json) or of a project (.libero/config.json), which can only make settings stricter: mode, ask, deny, "profile": "plan", "sandbox": "required", smaller limits, withoutTools.',
+    'Settings of a user (~/.libero/config.json) or of a project (.libero/config.json), which can only make settings stricter: mode, ask, deny, "profile": "plan", "sandbox": "required", smaller limits, withoutTools, more hooks.',
   type: 'object',
   properties: { $schema: { type: 'string' }, ...configFields },
   additionalProperties: false,

@@ -20,7 +20,7 @@ afterEach(() => rmSync(scratch, { recursive: true }))
 
 describe('the user’s file', () => {
   test('without a file nothing is set', async () => {
-    expect(await load()).toEqual({ config: {}, origins: {}, layers: {}, warnings: [] })
+    expect(await load()).toEqual({ config: {}, origins: {}, hooks: {}, layers: {}, warnings: [] })
   })
 
   test('each value is returned with the file it comes from', async () => {
@@ -28,6 +28,7 @@ describe('the user’s file', () => {
     expect(await load()).toEqual({
       config: { model: 'm', maxTurns: 5, mode: 'plan' },
       origins: { model: path, maxTurns: path, mode: path },
+      hooks: {},
       layers: { global: { mode: 'plan' } },
       warnings: [],
     })

@@ -1,6 +1,7 @@
 import { lstat, realpath } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { AuthoritySettings, SettingsLayers, ToolRule } from '../../authority/rules/settings.ts'
+import type { ClaudeSearch } from '../../authority/trust/project-names.ts'
 import { codeOf } from '../../core/errors.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
 import type { RetryOptions } from '../../providers/retry.ts'
@@ -31,6 +32,10 @@ export interface Config extends Pick<AuthoritySettings, 'mode' | 'allow' | 'ask'
   readonly maxCost?: number
   readonly withoutTools?: readonly string[]
   readonly claudeSkills?: boolean
+  /** Also sub-agents in `.claude/agents` and commands in `.claude/commands`. Default false. */
+  readonly claudeFiles?: boolean
+  /** Programs that are run at moments of a run, as in the settings of Claude Code. */
+  readonly hooks?: ConfiguredHooks
   /** Whether tool calls are recorded, see `libero audit`. Default true. */
   readonly audit?: boolean
   /** Where sessions are stored. Default: `sessions.db` in the user's folder. */
@@ -70,6 +75,29 @@ export interface ConfiguredPrice {
   /** Default: as input. */
   readonly cacheRead?: number
   readonly cacheWrite?: number
+}
+
+/** Hooks by their moment: before and after a tool call, at a prompt, at the end of a run. */
+export type ConfiguredHooks = {
+  readonly [Moment in 'PreToolUse' | 'PostToolUse' | 'UserPromptSubmit' | 'Stop']?: readonly ConfiguredHookGroup[]
+}
+
+export interface ConfiguredHookGroup {
+  /** A pattern of tool names, such as `shell|edit`. Default: every tool. */
+  readonly matcher?: string
+  readonly hooks: readonly ConfiguredHook[]
+}
+
+export interface ConfiguredHook {
+  readonly type: 'command'
+  /** A line for the shell. */
+  readonly command: string
+  /** Seconds. Default 60. */
+  readonly timeout?: number
+  /** What a hook that fails means. Default `block` before something happens, `continue` after it. */
+  readonly onFailure?: 'block' | 'continue'
+  /** False: with all rights of the user. Not for hooks of a project. Default true. */
+  readonly sandbox?: boolean
 }
 
 export interface ConfiguredTerminal {
@@ -133,6 +161,8 @@ export interface LoadedConfig {
   readonly config: Config
   /** Which file each field comes from. */
   readonly origins: Readonly<Partial<Record<keyof Config, string>>>
+  /** The hooks of each layer. */
+  readonly hooks: { readonly user?: ConfiguredHooks; readonly project?: ConfiguredHooks }
   /** The rules of each layer, from `config.json` and `authority.json`. */
   readonly layers: Pick<SettingsLayers, 'global' | 'project'>
   /** Messages for a person: settings of the project that were left out because they would loosen the user's. */
@@ -167,6 +197,10 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   return {
     config: { ...config, ...effective.rules },
     origins: { ...origins, ...effective.origins },
+    hooks: {
+      ...(user?.config.hooks && { user: user.config.hooks }),
+      ...(project?.config.hooks && { project: project.config.hooks }),
+    },
     layers: {
       ...(rules.global && { global: rules.global.settings }),
       ...(rules.project && { project: rules.project.settings }),
@@ -206,3 +240,9 @@ async function fileIn(folder: string, links: 'followed' | 'refused'): Promise<Co
   const config = await readConfig(path, { links })
   return config && { path, config }
 }
+
+/** Which folders of Claude Code the user wants. */
+export const claudeSearch = ({ claudeSkills = false, claudeFiles = false }: Config = {}): ClaudeSearch => ({
+  claudeSkills,
+  claudeFiles,
+})

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { Config } from './config.ts'
+import type { Config, ConfiguredHooks } from './config.ts'
 
 /** The default limit on the model calls of a run; the library itself has none. */
 export const defaultTurns = 100
@@ -53,7 +53,14 @@ const merges: Partial<Record<keyof Config, Merge>> = {
     sandboxes.indexOf(wanted) >= sandboxes.indexOf(own) ? { value: wanted } : loosens,
   maxTurns: (own = defaultTurns, wanted) => smaller(own, wanted),
   maxCost: smaller,
+  hooks: (own, wanted) => ({ value: joinHooks(own as ConfiguredHooks, wanted as ConfiguredHooks) }),
   withoutTools: (own = [], wanted) => ({ value: [...new Set([...(own as string[]), ...(wanted as string[])])] }),
+}
+
+/** A project adds its hooks to the user's: a hook can block, and allows nothing. */
+function joinHooks(own: ConfiguredHooks = {}, added: ConfiguredHooks): ConfiguredHooks {
+  const moments = [...new Set([...Object.keys(own), ...Object.keys(added)])] as (keyof ConfiguredHooks)[]
+  return Object.fromEntries(moments.map((moment) => [moment, [...(own[moment] ?? []), ...(added[moment] ?? [])]]))
 }
 
 /** From loose to strict. */
@@ -80,6 +87,7 @@ const refused: Partial<Record<keyof Config, string>> = {
   mcpServers: 'a project configures its servers in .mcp.json, where you are asked about each',
   toolDisclosure: 'a project must not choose what the model is shown',
   claudeSkills: 'a project must not choose your skills',
+  claudeFiles: 'a project must not choose your sub-agents and commands',
   wikis: 'a project must not choose what your agents read and write',
   agents: 'a project must not choose what your agents may do',
   audit: 'a project must not choose what is recorded',

@@ -8,7 +8,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { confirm } from '../agents/confirm.ts'
 import { exitCodes, UsageError } from '../cli-error.ts'
 import type { Args } from '../command.ts'
-import { userConfig } from '../config/config.ts'
+import { claudeSearch, userConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
 
 interface TrustValues {
@@ -29,10 +29,10 @@ export async function trust({ values, words }: Args<TrustValues>, io: Io): Promi
     io.out(`${fullyVisible(root)} ${wasTrusted ? 'is no longer trusted' : 'was not trusted'}`)
     return exitCodes.done
   }
-  const claudeSkills = (await userConfig(io.home))?.config.claudeSkills === true
-  const items = await listItems(root, { claudeSkills })
+  const search = claudeSearch((await userConfig(io.home))?.config)
+  const items = await listItems(root, search)
   const grant = async (digest: string): Promise<number> => {
-    await trustByDigest(list, root, digest, undefined, { claudeSkills })
+    await trustByDigest(list, root, digest, undefined, search)
     io.out(`${fullyVisible(root)} is trusted as it is now`)
     return exitCodes.done
   }
@@ -43,7 +43,7 @@ export async function trust({ values, words }: Args<TrustValues>, io: Io): Promi
   }
   const known = await list.lookup(root)
   io.out(`${fullyVisible(root)}: ${standing(known, items)}`)
-  io.out(describeNames(await projectNames(root, { claudeSkills })))
+  io.out(describeNames(await projectNames(root, search)))
   for (const { kind, problem, shown } of items) if (kind === 'mcp' && problem === undefined) io.out(shown)
   for (const line of problems(items)) io.out(line)
   const refusal = await list.refusal(root)

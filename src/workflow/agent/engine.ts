@@ -53,14 +53,14 @@ export async function makeEngine(
   const authority = createAuthority({ clock, newId, ...dependencies.authority, layers, tools: rules() })
   const { maxIterations = 0, contextWindowSize } = configOf(definition, instance)
   const provider = providerFor(dependencies, definition)
-  const { skills, mcpConnector } = dependencies.options
+  const { skills, mcpConnector, extensions = [] } = dependencies.options
   const agent = createAgent({
     provider,
     name: instance.name ?? definition.name ?? definition.id,
     tools: byName(tools),
     session,
     authority,
-    extensions: [extension],
+    extensions: [...extensions, extension],
     behavior: { ...definition.behavior, ...(maxIterations > 0 && { maxTurns: maxIterations }) },
     clock,
     newId,
@@ -190,13 +190,17 @@ function childPreset(
     system: '',
     tools: byName(tools),
     behavior: { ...behavior, ...(maxIterations > 0 && { maxTurns: maxIterations }) },
-    extensions: [marks, extension],
+    extensions: [...sharedExtensions(dependencies), marks, extension],
     provider: providerFor(dependencies, definition),
     authority: { mode: 'yolo', tools: rulesFor(approvals, definition, dependencies) },
     hooks: errorHooks(`a sub-agent "${definitionId}" of agent ${parentAgentId}`, dependencies.onError),
     ...(definition.mcpServers && { mcpServers: definition.mcpServers }),
   }
 }
+
+/** The extensions that a sub-agent shares with its parent, which warms them up and disposes of them. */
+const sharedExtensions = ({ options: { extensions = [] } }: WorkflowDependencies): Extension[] =>
+  extensions.map((one) => ({ name: one.name, start: (run, hooks) => one.start?.(run, hooks) }))
 
 function rulesFor(
   approvals: Readonly<Record<string, ToolRule>>,

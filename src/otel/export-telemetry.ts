@@ -1,0 +1,96 @@
+import { messageOf } from '../core/errors.ts'
+import { version } from '../core/version.ts'
+import { peerPackages } from '../platform/peer-packages.ts'
+import { createRedactor } from '../platform/redact.ts'
+import type { ExportedSignals } from './exported-signals.ts'
+import type { TracingOptions } from './telemetry.ts'
+
+/** The SDK of OpenTelemetry at work. */
+export interface TelemetryExport {
+  /** For `tracing`. */
+  readonly options: TracingOptions
+  /** Sends what is left, for at most two seconds. Resolves with why something could not be sent. */
+  close(): Promise<string | undefined>
+}
+
+/** How long the end of the process may wait for a collector. */
+const closeMs = 2000
+
+/** `npm install` of all of them is what a person has to do. */
+const packages = [
+  '@opentelemetry/api',
+  '@opentelemetry/context-async-hooks',
+  '@opentelemetry/exporter-metrics-otlp-http',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-metrics',
+  '@opentelemetry/sdk-trace-base',
+] as const
+
+/** Packages of the SDK are missing. */
+export class MissingPackagesError extends Error {
+  constructor(cause: unknown) {
+    super(`the packages of OpenTelemetry cannot be loaded: npm install ${packages.join(' ')}`, { cause })
+  }
+}
+
+/**
+ * Starts the official SDK, for this process. It reads addresses, headers, sampling and resources from the usual variables.
+ * Spans are sent in the background; a collector that cannot be reached costs a message at the end and nothing else.
+ */
+export async function exportTelemetry({ traces, metrics }: ExportedSignals): Promise<TelemetryExport> {
+  const sdk = loadSdk()
+  const { context, diag, DiagLogLevel, trace } = await import('./api.ts')
+  let problem: string | undefined
+  const note = (...said: unknown[]): void => void (problem ??= said.map(textOf).join(' '))
+  const silent = (): void => {}
+  const logger = { error: note, warn: note, info: silent, debug: silent, verbose: silent }
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
+
+  const named = sdk.resourceFromAttributes({ 'service.name': 'libero', 'service.version': version })
+  const resource = named.merge(sdk.detectResources({ detectors: [sdk.envDetector] }))
+  const spanProcessors = traces ? [new sdk.BatchSpanProcessor(new sdk.OTLPTraceExporter())] : []
+  const tracerProvider = new sdk.BasicTracerProvider({ resource, spanProcessors })
+  const readers = metrics ? [new sdk.PeriodicExportingMetricReader({ exporter: new sdk.OTLPMetricExporter() })] : []
+  const meterProvider = new sdk.MeterProvider({ resource, readers })
+  // Tools in files that make spans of their own find the same trace.
+  context.setGlobalContextManager(new sdk.AsyncLocalStorageContextManager().enable())
+  trace.setGlobalTracerProvider(tracerProvider)
+  return {
+    options: { tracerProvider, meterProvider },
+    async close() {
+      const sent = Promise.allSettled([tracerProvider.shutdown(), meterProvider.shutdown()])
+      const results = await Promise.race([sent, after(closeMs)])
+      trace.disable()
+      context.disable()
+      diag.disable()
+      if (results === undefined) return problem ?? `the collector did not answer within ${closeMs} ms`
+      for (const result of results) if (result.status === 'rejected') note(messageOf(result.reason))
+      return problem === undefined ? undefined : createRedactor({ env: process.env }).text(problem).slice(0, 300)
+    },
+  }
+}
+
+/** Required, as the API is: no bundler looks for them. */
+function loadSdk() {
+  try {
+    const load = peerPackages()
+    return {
+      ...(load('@opentelemetry/context-async-hooks') as typeof import('@opentelemetry/context-async-hooks')),
+      ...(load(
+        '@opentelemetry/exporter-metrics-otlp-http',
+      ) as typeof import('@opentelemetry/exporter-metrics-otlp-http')),
+      ...(load('@opentelemetry/exporter-trace-otlp-http') as typeof import('@opentelemetry/exporter-trace-otlp-http')),
+      ...(load('@opentelemetry/resources') as typeof import('@opentelemetry/resources')),
+      ...(load('@opentelemetry/sdk-metrics') as typeof import('@opentelemetry/sdk-metrics')),
+      ...(load('@opentelemetry/sdk-trace-base') as typeof import('@opentelemetry/sdk-trace-base')),
+    }
+  } catch (error) {
+    throw new MissingPackagesError(error)
+  }
+}
+
+const textOf = (value: unknown): string => (value instanceof Error ? value.message : String(value))
+
+/** Does not keep the process alive. */
+const after = (ms: number): Promise<undefined> => new Promise((resolve) => setTimeout(resolve, ms, undefined).unref())
