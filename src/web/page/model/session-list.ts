@@ -58,7 +58,7 @@ export function createSessionList(client: RemoteClient, { onConnection }: Sessio
   async function follow(signal: AbortSignal): Promise<void> {
     for await (const change of client.allEvents({ signal, onConnection })) {
       if (change.type === 'session') merge(change.session)
-      else await readAll() // what changed before this connection may have been missed
+      else if (change.type === 'connected') await readAll() // what changed before this connection may have been missed
     }
   }
 
