@@ -1,4 +1,4 @@
-import type { Writable } from 'node:stream'
+import { Readable, type Writable } from 'node:stream'
 import { isRecord } from '../core/is-record.ts'
 import { type InputLine, readLines } from '../rpc/read-lines.ts'
 import type { AnyMessage, Stream } from './protocol.ts'
@@ -29,7 +29,8 @@ export function lineStream(
     }
   }
 
-  return { readable: ReadableStream.from(messages()), writable: new WritableStream({ write }) }
+  const readable = Readable.toWeb(Readable.from(messages())) as ReadableStream<AnyMessage>
+  return { readable, writable: new WritableStream({ write }) }
 }
 
 type Read = { readonly message: AnyMessage } | { readonly code: number; readonly problem: string }

@@ -42,7 +42,10 @@ inBrowser('accessibility', (browser) => {
       for (const path of screenPaths) {
         await page.goto(url + path)
         await untilShown(page)
-        if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${nameOf(path)}-${look}.png` })
+        if (pictures !== undefined) {
+          await page.waitForTimeout(800) // approvals can be answered
+          await page.screenshot({ path: `${pictures}/${nameOf(path)}-${look}.png` })
+        }
         await page.evaluate(axe)
         const { violations } = await page.evaluate(() =>
           (globalThis as unknown as { axe: { run(): Promise<{ violations: Finding[] }> } }).axe.run(),

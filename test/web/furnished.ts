@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { expect } from 'vitest'
 import { type Desk, openDesk } from '../cli/cli-kit.ts'
 import { type Serving, startServing } from '../cli/serve-kit.ts'
 import type { MockService } from '../rpc/mock-service.ts'
@@ -90,7 +91,7 @@ export async function furnish(service: MockService, onEnd?: (end: () => void) =>
     [
       { say: "I'll run the tests first." },
       { call: 'shell', args: { command: 'node --test' } },
-      { call: 'todo_write', args: { todos } },
+      { call: 'todowrite', args: { todos } },
     ],
     [
       { call: 'read_file', args: { path: 'test/cart.test.js' } },
@@ -99,6 +100,13 @@ export async function furnish(service: MockService, onEnd?: (end: () => void) =>
     [{ say: 'The rebate is added instead of subtracted in `discounted`.' }, { call: 'edit', args: edit }],
   )
   await session('fix', 'Fix the failing test', 'Find the failing test and fix it')
+  // The tests may run; the edit waits.
+  const { pending } = (await send('/v1/pending?session=fix')).body
+  await send(`/v1/sessions/fix/answers/${pending[0].callId}`, { decision: 'allow', digest: pending[0].digest })
+  await expect
+    .poll(async () => (await send('/v1/pending?session=fix')).body.pending[0]?.name, { timeout: 25_000 })
+    .toBe('edit')
+  await untilOver('fix')
   const [, link = ''] = /^open (\S+)/.exec(serving.said.out)!
   return { ...serving, desk, link }
 }
