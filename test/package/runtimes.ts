@@ -11,7 +11,11 @@ interface Runtime {
 const runtimes: readonly Runtime[] = [
   { name: 'Node', command: [process.execPath], install: 'npm install node' },
   { name: 'Bun', command: ['bun'], install: 'npm install --global bun' },
-  { name: 'Deno', command: ['deno', 'run', '--allow-all', '--node-modules-dir=manual'], install: 'npm install --global deno' },
+  {
+    name: 'Deno',
+    command: ['deno', 'run', '--allow-all', '--node-modules-dir=manual'],
+    install: 'npm install --global deno',
+  },
 ]
 
 /** What must work in every runtime: see runtime-smoke.mjs. */
