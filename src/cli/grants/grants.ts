@@ -16,8 +16,7 @@ import { jsonText } from '../text.ts'
 export async function list({ values }: Args<{ all?: boolean; json?: boolean }>, io: Io): Promise<number> {
   const file = fileOf(io)
   const all = await currentGrants(file)
-  const here = realFolder(io.cwd)
-  const shown = values.all ? all : all.filter(({ project }) => project === here)
+  const shown = values.all ? all : inThisProject(all, io)
   if (values.json) {
     io.out(jsonText(shown.map((grant) => ({ id: grantId(grant), ...grant }))))
     return exitCodes.done
@@ -45,6 +44,16 @@ export async function revoke({ values, words }: Args<{ all?: boolean }>, io: Io)
   for (const grant of known) if (ids.has(grantId(grant))) io.out(`revoked: ${fullyVisible(grant.covers)}`)
   if (ids.size === 0) io.err('No approval was kept.')
   return exitCodes.done
+}
+
+/** How many approvals are kept for this project. */
+export async function countKeptHere(io: Io): Promise<number> {
+  return inThisProject(await currentGrants(fileOf(io)), io).length
+}
+
+function inThisProject(grants: readonly Grant[], { cwd }: Io): readonly Grant[] {
+  const here = realFolder(cwd)
+  return grants.filter(({ project }) => project === here)
 }
 
 const fileOf = ({ home }: Io): GrantFile => createGrantFile(join(home, 'grants.json'))
