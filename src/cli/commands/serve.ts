@@ -1,8 +1,6 @@
 import { UsageError } from '../cli-error.ts'
 import { defineCommand, type Flags, type Values } from '../command.ts'
-import { checkCost, runFlags } from './run.ts'
-
-const { provider, model, profile, preset, system, thinking, context, sandbox, mode, allow, deny, yolo } = runFlags
+import { checkServed, runFlags, servedFlags } from './run.ts'
 
 const serveFlags = {
   port: { type: 'string', value: 'n', min: 0, says: 'The port to listen on; default: any free one' },
@@ -25,13 +23,7 @@ const serveFlags = {
     value: 'host',
     says: 'A host of this machine or network that webhooks may lead to, such as localhost:8080; default: public ones only',
   },
-  ...{ provider, model, profile, preset, system, thinking, context, sandbox },
-  image: { type: 'string', multiple: true, value: 'name', says: 'With --context docker: the container’s image' },
-  ...{ mode, allow, deny, yolo },
-  mcp: runFlags.mcp,
-  skill: { ...runFlags.skill, says: 'Start each session with this skill; libero skills lists them' },
-  'max-turns': runFlags['max-turns'],
-  'max-cost': runFlags['max-cost'],
+  ...servedFlags,
   cwd: { ...runFlags.cwd, says: 'The folder for sessions that have none' },
 } as const satisfies Flags
 
@@ -61,9 +53,6 @@ export const command = defineCommand({
 /** Rejects flags that cannot be combined, before anything starts. */
 function check(values: ServeValues): ServeValues {
   const { host, port, 'allowed-host': hosts = [], 'allowed-origin': origins = [] } = values
-  if (values.sandbox && values.context)
-    throw new UsageError('--sandbox and --context do not go together; choose one of them')
-  if (values.yolo && values.mode) throw new UsageError('--yolo and --mode do not go together; choose one of them')
   if (port !== undefined && Number(port) > 65_535)
     throw new UsageError(`--port takes a port from 0 to 65535, got "${port}"`)
   if (host !== undefined && !isLoopback(host) && hosts.length === 0)
@@ -78,7 +67,7 @@ function check(values: ServeValues): ServeValues {
     throw new UsageError(
       `--allowed-origin must be an origin such as https://app.example.com, without a path, got "${noOrigin}"`,
     )
-  checkCost(values)
+  checkServed(values)
   return values
 }
 
