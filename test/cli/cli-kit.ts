@@ -42,12 +42,12 @@ export interface Running {
 }
 
 /** `baseURL` is the address of a service with OpenAI's chat API; it becomes the default provider `mock`. */
-export function openDesk(baseURL?: string): Desk {
+export function openDesk(baseURL?: string, onEnd: (end: () => void) => void = onTestFinished): Desk {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'libero-desk-')))
   const [home, cwd] = [join(folder, 'home'), join(folder, 'project')]
   mkdirSync(home, { mode: 0o700 })
   mkdirSync(cwd)
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
+  onEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
   if (baseURL !== undefined)
     writeFileSync(
       join(home, 'config.json'),
@@ -61,7 +61,7 @@ export function openDesk(baseURL?: string): Desk {
       cwd,
       env: { ...env, ...more.env },
     })
-    onTestFinished(() => void child.kill('SIGKILL'))
+    onEnd(() => void child.kill('SIGKILL'))
     child.stdin.on('error', () => {})
     const said = { out: '', err: '' }
     const listeners = new Set<() => void>()

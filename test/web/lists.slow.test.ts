@@ -1,26 +1,24 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createMemoryStore } from '../../src/index.ts'
 import { createSession } from '../../src/sessions/session.ts'
 import { scripted } from '../../src/testing/index.ts'
-import { type MockService, startMockService } from '../rpc/mock-service.ts'
 import { inBrowser, openTab, servePage } from './browser-kit.ts'
-import { furnish } from './furnished.ts'
 import { untilShown } from './screens.ts'
-
-let service: MockService
-beforeAll(async () => {
-  service = await startMockService()
-})
-afterAll(() => service.close())
+import { sharedHost } from './shared-host.ts'
 
 inBrowser('lists and forms', (browser) => {
-  test('WB97 WB98 WB103 WB104 WB106 WB111 sessions, usage, rules, tools and settings of a real host', async () => {
-    const { url, link, send, desk } = await furnish(service)
-    const page = await openTab(browser(), link, { mayReport: /422/ })
-    const main = page.getByRole('main')
+  const shared = sharedHost()
+  async function open(path: string) {
+    const { host } = shared()
+    const page = await openTab(browser(), host.link, { mayReport: /422/ })
+    await untilShown(page)
+    await page.goto(host.url + path)
+    return { page, main: page.getByRole('main'), host }
+  }
 
-    // Sessions under headings, filtered by the server.
+  test('WB97 WB111 sessions under headings, filtered by the server; a phrase is found in all that was said', async () => {
+    const { page, main } = await open('/')
     await main.getByRole('heading', { name: 'Waits for you' }).waitFor()
     expect(await main.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(['Waits for you', 'Stopped', 'Today'])
     await page.getByRole('button', { name: 'Failed' }).click()
@@ -36,14 +34,24 @@ inBrowser('lists and forms', (browser) => {
     await hit.waitFor()
     expect(await hit.locator('mark').innerText()).toBe('rounds nowhere')
     expect(await hit.getByRole('link').getAttribute('href')).toMatch(/^\/s\/review#\d+$/)
-    await page.getByLabel('Search all sessions').fill('')
+  })
 
-    // Renamed, tagged, exported, deleted, and imported again.
+  test('WB98 WB112 a session is renamed, tagged, labelled, copied, exported, deleted and imported again', async () => {
+    const { page, main, host } = await open('/')
+    const { send } = host
+    await page.getByLabel('Tag', { exact: true }).selectOption('review')
     await page.getByRole('button', { name: 'Actions for Review the change' }).click()
     await page.getByLabel('Title').fill('Reviewed')
     await page.getByLabel('Tags').fill('review done')
+    await page.getByLabel('Label the end of the log').fill('before the rewrite')
     await page.getByRole('button', { name: 'Save' }).click()
     await main.locator('.session-line', { hasText: 'Reviewed' }).getByRole('button', { name: 'done' }).waitFor()
+    const copy = (await send('/v1/sessions/review/fork', { at: 3 })).body.id
+    await page.getByRole('button', { name: 'Fork tree' }).click()
+    const tree = main.locator('.fork-tree')
+    await tree.getByRole('link', { name: 'before the rewrite' }).waitFor()
+    expect(await tree.locator(`li li a[href="/s/${copy}"]`).count()).toBe(1)
+    expect((await send(`/v1/sessions/${copy}`, undefined, { method: 'DELETE' })).status).toBe(204)
     const downloading = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export' }).click()
     const exported = await (await downloading).path()
@@ -55,9 +63,10 @@ inBrowser('lists and forms', (browser) => {
     expect((await send('/v1/sessions/review')).status).toBe(404)
     await page.getByLabel('A session as a JSONL file').setInputFiles(exported)
     await page.waitForURL(/\/s\//)
+  })
 
-    // Usage as bars and as a table.
-    await page.goto(`${url}/usage`)
+  test('WB103 usage as bars and as tables, and what fills the context of a session', async () => {
+    const { main } = await open('/usage')
     await main.getByText('As a table').click()
     expect(await main.getByRole('region', { name: 'Tokens by day and model' }).innerText()).toMatch(
       /mock-1.*\d{4}-\d\d-\d\d/s,
@@ -67,9 +76,11 @@ inBrowser('lists and forms', (browser) => {
 
     await main.getByLabel(/^Session/).selectOption({ label: 'Fix the failing test' })
     await main.getByRole('img', { name: /^Context: / }).waitFor()
+  })
 
-    // Rules: explained, tested, granted and revoked, audited.
-    await page.goto(`${url}/rules`)
+  test('WB104 rules are explained and tested, grants revoked, the audit read', async () => {
+    const { page, main, host } = await open('/rules')
+    const { send } = host
     await page.getByLabel('A line of the shell').fill('git push origin main')
     await main.getByRole('button', { name: 'Explain' }).last().click()
     await main.getByText('asks you').waitFor()
@@ -92,9 +103,11 @@ inBrowser('lists and forms', (browser) => {
     await page.getByLabel('Tool').fill('read_file')
     await page.getByLabel('Tool').blur()
     await main.getByText('tool invocation succeeded').first().waitFor()
+  })
 
-    // Tools with their schemas.
-    await page.goto(`${url}/tools`)
+  test('WB106 tools with their schemas; keys that are never read; settings; the theme; logout', async () => {
+    const { page, main, host } = await open('/tools')
+    const { url, desk } = host
     await page.getByLabel('Search tools').fill('multi_edit')
     await main.locator('summary', { hasText: 'Input' }).click()
     await main.getByText('old_string').first().waitFor()
@@ -122,33 +135,10 @@ inBrowser('lists and forms', (browser) => {
     await page.getByLabel('Token').waitFor()
   })
 
-  test('WB99 WB105 WB107 WB108 WB109 WB110 a first visit, the keys, a login, many sessions, a phone', async () => {
+  test('WB99 WB110 a first visit has examples; a draft is kept; of many sessions only those in sight are in the document', async () => {
     const store = createMemoryStore()
-    const provider = scripted('First.', 'Second.')
-    const login = { state: 'out' as 'out' | 'open' | 'in' }
-    const server = () => ({
-      ...{ name: 'wiki', transport: 'http', from: 'settings', where: 'config.json', state: 'used' as const },
-      ...{ isLoggedIn: login.state === 'in', login: login.state === 'in' ? 'logged in' : 'not logged in' },
-      ...(login.state === 'open' && { loginState: { state: 'open' as const } }),
-    })
-    const about = {
-      mcp: async () => [server()],
-      mcpLogin: async () => {
-        login.state = 'open'
-        return { url: 'https://login.example/authorize?x=1' }
-      },
-      mcpLogout: async () => {
-        login.state = 'out'
-        return { removed: 1, revoked: 1 }
-      },
-      skills: async () => [
-        { name: 'tidy', description: 'How to tidy', source: 'user', state: 'wrong', problem: 'It has no name' },
-      ],
-    }
-    const { url, link } = await servePage({ store, provider: () => provider, about })
+    const { url, link } = await servePage({ store, provider: () => scripted('First.') })
     const page = await openTab(browser(), link, { mayReport: /501/ })
-
-    // The first visit: three examples, one of which becomes the draft, which a reload keeps.
     await page.getByRole('button', { name: 'Find the failing test and fix it' }).click()
     const message = page.getByLabel('What should be done?')
     expect(await message.inputValue()).toBe('Find the failing test and fix it')
@@ -161,45 +151,6 @@ inBrowser('lists and forms', (browser) => {
     await page.goto(`${url}/new`)
     expect(await message.inputValue()).toBe('')
 
-    // The palette by keys alone; the focus comes back.
-    await page.goto(`${url}/settings`)
-    await untilShown(page)
-    const theme = page.getByRole('button', { name: 'Light' })
-    await theme.focus()
-    await page.keyboard.press('Control+k')
-    await page.getByRole('combobox').fill('tidy')
-    await page.keyboard.press('Escape')
-    await page.getByRole('combobox').waitFor({ state: 'detached' })
-    expect(await theme.evaluate((element) => element === document.activeElement)).toBe(true)
-    await page.keyboard.press('Control+k')
-    await page.getByRole('combobox').fill('tidy')
-    await page.keyboard.press('Enter')
-    await page.waitForURL(/\/s\//)
-    await page.keyboard.press('Tab')
-    await page.goto(`${url}/usage`)
-    await untilShown(page)
-    await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keys' }).getByText('allows once').waitFor()
-    await page.keyboard.press('Escape')
-    await page.keyboard.press('Tab')
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content')
-
-    // The login of an MCP server goes on in another tab, and the list follows.
-    await page.goto(`${url}/tools`)
-    await page.getByText('This server does not offer tools.').waitFor()
-    await page.getByRole('button', { name: 'MCP servers' }).click()
-    await page.getByRole('button', { name: 'Log in' }).click()
-    const loginLink = page.getByRole('link', { name: 'Open the login' })
-    await loginLink.waitFor()
-    expect(await loginLink.getAttribute('href')).toBe('https://login.example/authorize?x=1')
-    expect(await loginLink.getAttribute('rel')).toBe('noopener noreferrer')
-    login.state = 'in'
-    await page.getByRole('button', { name: 'Log out' }).click()
-    await page.getByRole('button', { name: 'Log in' }).waitFor()
-    await page.getByRole('button', { name: 'Skills' }).click()
-    await page.getByText('It has no name').waitFor()
-
-    // Many sessions: older ones come when they are scrolled to, and only those in sight are in the document.
     for (let i = 0; i < 700; i++)
       await (await createSession({ store, id: `many-${i}` })).setDetails({ title: `Number ${i}` })
     await page.goto(url)
@@ -216,34 +167,95 @@ inBrowser('lists and forms', (browser) => {
       { timeout: 20_000, interval: 50 },
     )
     expect(await page.locator('.session-row').count()).toBeLessThan(100)
+  })
 
-    // It can be installed.
-    const manifest = await page.locator('link[rel=manifest]').evaluate(async (element: HTMLLinkElement) => {
+  test('WB107 the palette, the list of keys and the way to the content work by keys alone, and the focus comes back', async () => {
+    const { url, link, send } = await servePage({ provider: () => scripted() })
+    await send('POST', '/v1/sessions', { id: 'tidy', title: 'Tidy the drawer' })
+    const page = await openTab(browser(), link, { mayReport: /501|404/ })
+    await untilShown(page)
+    await page.goto(`${url}/settings`)
+    await untilShown(page)
+    const theme = page.getByRole('button', { name: 'Light' })
+    await theme.focus()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill('tidy')
+    await page.keyboard.press('Escape')
+    await page.getByRole('combobox').waitFor({ state: 'detached' })
+    expect(await theme.evaluate((element) => element === document.activeElement)).toBe(true)
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('allows once').waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill('tidy')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/s\/tidy/)
+    await page.goto(`${url}/usage`)
+    await untilShown(page)
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to the content')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('screen')
+  })
+
+  test('WB105 the login of an MCP server goes on in another tab, and the list follows; what a server does not offer is said', async () => {
+    const login = { state: 'out' as 'out' | 'open' | 'in' }
+    const server = () => ({
+      ...{ name: 'wiki', transport: 'http', from: 'settings', where: 'config.json', state: 'used' },
+      ...{ isLoggedIn: login.state === 'in', login: login.state === 'in' ? 'logged in' : 'not logged in' },
+      ...(login.state === 'open' && { loginState: { state: 'open' } }),
+    })
+    const about = {
+      mcp: async () => [server()],
+      mcpLogin: async () => {
+        login.state = 'open'
+        return { url: 'https://login.example/authorize?x=1' }
+      },
+      mcpLogout: async () => {
+        login.state = 'out'
+        return { removed: 1, revoked: 1 }
+      },
+      skills: async () => [{ name: 'tidy', source: 'user', state: 'wrong', problem: 'It has no name' }],
+    }
+    const { url, link } = await servePage({ provider: () => scripted(), about })
+    const page = await openTab(browser(), link, { mayReport: /501/ })
+    await untilShown(page)
+    await page.goto(`${url}/tools`)
+    await page.getByText('This server does not offer tools.').waitFor()
+    await page.getByRole('button', { name: 'MCP servers' }).click()
+    await page.getByRole('button', { name: 'Log in' }).click()
+    const loginLink = page.getByRole('link', { name: 'Open the login' })
+    await loginLink.waitFor()
+    expect(await loginLink.getAttribute('href')).toBe('https://login.example/authorize?x=1')
+    expect(await loginLink.getAttribute('rel')).toBe('noopener noreferrer')
+    login.state = 'in'
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('button', { name: 'Log in' }).waitFor()
+    await page.getByRole('button', { name: 'Skills' }).click()
+    await page.getByText('It has no name').waitFor()
+  })
+
+  test('WB108 WB109 the page can be installed under a prefix, and has room on a phone of 320 pixels', async () => {
+    const { url, link } = await servePage({ provider: () => scripted(), basePath: '/libero' })
+    const phone = await openTab(browser(), link, {
+      ...{ viewport: { width: 320, height: 640 }, isMobile: true, hasTouch: true, mayReport: /501/ },
+    })
+    await untilShown(phone)
+    const manifest = await phone.locator('link[rel=manifest]').evaluate(async (element: HTMLLinkElement) => {
       const { icons, start_url } = await (await fetch(element.href)).json()
       const at = (path: string) => new URL(path, element.href)
       return { icon: (await fetch(at(icons[0].src))).status, start: at(start_url).pathname }
     })
-    expect(manifest).toEqual({ icon: 200, start: '/' })
-
-    // A phone: nothing is wider than the screen, and what is pressed is large enough.
-    const phone = await openTab(browser(), link, {
-      viewport: { width: 320, height: 640 },
-      isMobile: true,
-      hasTouch: true,
-      mayReport: /501/,
-    })
-    await untilShown(phone)
+    expect(manifest).toEqual({ icon: 200, start: '/libero/' })
     for (const path of ['/', '/new', '/waiting', '/agents', '/schedules', '/usage', '/rules', '/tools', '/settings']) {
       await phone.goto(url + path)
       await untilShown(phone)
       const found = await phone.evaluate(() => {
-        const small = [
+        const pressed = [
           ...document.querySelectorAll('main button, main select, nav > header button, nav > header .button'),
         ]
-          .filter(
-            (element) => element.getBoundingClientRect().height > 0 && element.getBoundingClientRect().height < 44,
-          )
-          .map((element) => element.textContent)
+        const heights = pressed.map((element) => element.getBoundingClientRect().height)
+        const small = pressed.filter((_, i) => heights[i]! > 0 && heights[i]! < 44).map((one) => one.textContent)
         return { isWide: document.documentElement.scrollWidth > innerWidth, small }
       })
       expect({ path, ...found }).toEqual({ path, isWide: false, small: [] })

@@ -1,19 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { call, scripted } from '../../src/testing/index.ts'
-import { type MockService, startMockService } from '../rpc/mock-service.ts'
 import { tool } from '../server/server-kit.ts'
 import { inBrowser, openTab, servePage } from './browser-kit.ts'
-import { furnish } from './furnished.ts'
 import { untilShown } from './screens.ts'
-
-let service: MockService
-beforeAll(async () => {
-  service = await startMockService()
-})
-afterAll(() => service.close())
+import { sharedHost } from './shared-host.ts'
 
 /** The card that waits with this text in it. */
 const card = (page: Page, text: string): Locator => page.locator('.card', { hasText: text })
@@ -49,35 +42,35 @@ function holdHalfSeconds(): void {
 }
 
 inBrowser('what waits', (browser) => {
-  test('WB90 WB91 WB92 WB93 WB94 approvals, questions and plans of all sessions are answered in place', async () => {
-    const { url, link, send, desk, untilOver } = await furnish(service)
-    const pending = async (): Promise<string[]> =>
-      (await send('/v1/pending')).body.pending.map(({ name, input }: { name: string; input: { command?: string } }) =>
-        input.command === undefined ? name : `${name} ${input.command}`,
-      )
-    const edits = [
-      { old_string: 'const whole', new_string: 'const all' },
-      { old_string: 'const rebate', new_string: 'const discount' },
-    ]
-    service.play([{ call: 'multi_edit', args: { path: 'src/cart.js', edits } }])
-    await send('/v1/sessions', { id: 'edits', title: 'Better names', message: 'Rename', folder: desk.cwd })
-    await untilOver('edits')
-    for (const command of ['npm publish', 'rm -rf build', 'curl -s https://example.com']) {
-      service.play([{ call: 'shell', args: { command } }])
-      const [id] = command.split(' ')
-      await send('/v1/sessions', { id, title: `Run ${id}`, message: `Run ${id}`, folder: desk.cwd })
-      await untilOver(id!)
-    }
+  const shared = sharedHost()
 
-    const page = await openTab(browser(), link, { mayReport: /409/ })
+  /** Begins sessions, each of which soon waits for a call, and opens what waits. */
+  async function openWaiting(calls: Readonly<Record<string, { call: string; args: object }>>, init?: () => void) {
+    const { service, host } = shared()
+    const { url, link, send, desk, untilOver } = host
+    for (const [id, step] of Object.entries(calls)) {
+      service.play([step])
+      await send('/v1/sessions', { id, title: `Session ${id}`, message: `Do ${id}`, folder: desk.cwd })
+      await untilOver(id)
+    }
+    const page = await openTab(browser(), link)
     await untilShown(page)
-    await page.addInitScript(holdHalfSeconds)
+    if (init) await page.addInitScript(init)
     await page.goto(`${url}/waiting`)
+    return page
+  }
+
+  const pending = async (): Promise<string[]> =>
+    (await shared().host.send('/v1/pending')).body.pending.map(
+      ({ name, input }: { name: string; input: { command?: string } }) =>
+        input.command === undefined ? name : `${name} ${input.command}`,
+    )
+
+  test('WB90 WB94 an approval is shown whole and works only after half a second in sight, by its letters, never by Enter', async () => {
+    const page = await openWaiting({}, holdHalfSeconds)
     const shell = card(page, 'node --test')
     await shell.waitFor()
-    expect(await page.title()).toBe('(7) Libero')
-
-    // The whole call, where it runs, and why it is asked about; inactive for the first half second in sight.
+    expect(await page.title()).toBe('(3) Libero')
     expect(await shell.innerText()).toMatch(/asked because.*the mode is ask.*commands run.*sandbox/s)
     const allow = shell.getByRole('button', { name: 'Allow once' })
     await shell.scrollIntoViewIfNeeded()
@@ -89,38 +82,48 @@ inBrowser('what waits', (browser) => {
     await page.evaluate('letTimersGo()')
     await vi.waitFor(async () => expect(await allow.isEnabled()).toBe(true))
 
-    // Enter decides nothing; the letter does, on the card itself.
     await shell.focus()
     await page.keyboard.press('Enter')
     await press(shell, 'Deny, because …')
-    await shell.getByLabel('Why not?').fill('y n')
+    await shell.getByLabel('Why not?').pressSequentially('y n')
     expect(await pending()).toContain('shell node --test')
     await shell.focus()
     await page.keyboard.press('y')
     await shell.waitFor({ state: 'detached' })
-    await page.getByRole('region', { name: 'Answered' }).getByText('Fix the failing test').waitFor()
+    await page.getByRole('region', { name: 'Answered' }).getByText('allowed by').waitFor()
+  })
 
-    // Why it is asked about, in sentences.
-    await card(page, 'npm publish').locator('.why-asked summary').click()
-    await card(page, 'npm publish').getByText('what would change it').waitFor()
-
-    // What a wider choice covers is written on it.
+  test('WB91 a wider choice says what it covers; several calls are answered together, except those without a mark', async () => {
+    const shell = (command: string) => ({ call: 'shell', args: { command } })
+    const page = await openWaiting({
+      ...{ publish: shell('npm publish'), remove: shell('rm -rf build') },
+      ...{ fetch: shell('curl -s https://example.com') },
+    })
     const publish = card(page, 'npm publish')
+    await publish.locator('.why-asked summary').click()
+    await publish.getByText('what would change it').waitFor()
     await press(publish, 'More')
     expect(await publish.locator('.card-choices').innerText()).toMatch(
       /outside any sandbox, with all your rights.*in this session: exactly.*npm publish/s,
     )
-
-    // Several together, except those without a mark.
+    for (const box of await page.getByRole('checkbox', { name: 'with others' }).all()) await box.uncheck()
+    for (const text of ['rm -rf build', 'curl -s'])
+      await card(page, text).getByRole('checkbox', { name: 'with others' }).check()
     const together = page.getByRole('group', { name: 'Answer several together' })
-    for (const text of ['npm publish', 'multi_edit'])
-      await card(page, text).getByRole('checkbox', { name: 'with others' }).uncheck()
     await together.scrollIntoViewIfNeeded()
     await together.getByRole('button', { name: 'Deny 2' }).click()
     await card(page, 'rm -rf build').waitFor({ state: 'detached' })
-    expect((await pending()).filter((one) => one.startsWith('shell'))).toEqual(['shell npm publish'])
+    await card(page, 'curl -s').waitFor({ state: 'detached' })
+    expect(await pending()).toContain('shell npm publish')
+  })
 
-    // Each edit by its own; the file has the allowed one only.
+  test('WB92 WB93 single edits, a question and a plan are decided on their cards', async () => {
+    const { service, host } = shared()
+    const edits = [
+      { old_string: 'const whole', new_string: 'const all' },
+      { old_string: 'const rebate', new_string: 'const discount' },
+    ]
+    const page = await openWaiting({ edits: { call: 'multi_edit', args: { path: 'src/cart.js', edits } } })
     const names = card(page, 'multi_edit')
     await press(names, 'Each of 2 edits')
     await names.getByRole('checkbox', { name: 'Make this edit' }).first().check()
@@ -128,11 +131,11 @@ inBrowser('what waits', (browser) => {
     await some.scrollIntoViewIfNeeded()
     await some.click()
     await names.waitFor({ state: 'detached' })
-    const file = () => readFileSync(join(desk.cwd, 'src/cart.js'), 'utf8')
+    const file = () => readFileSync(join(host.desk.cwd, 'src/cart.js'), 'utf8')
     await vi.waitFor(() => expect(file()).toContain('const all'))
     expect(file()).toContain('const rebate')
 
-    // A question by an option, a plan with changes.
+    // Own words replace an option, and an option replaces them.
     const question = card(page, 'Which database')
     await question.getByLabel('Postgres').check()
     await question.getByLabel('In your own words').fill('Postgres 17')

@@ -1,6 +1,12 @@
 import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
-import { type RemoteAgentChange, type RemoteAgentSettings, type RemotePluginSettings, visibleName } from '../libero.ts'
+import {
+  pluralize,
+  type RemoteAgentChange,
+  type RemoteAgentSettings,
+  type RemotePluginSettings,
+  visibleName,
+} from '../libero.ts'
 import { ProblemLine } from '../parts/problem-line.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAction } from '../parts/use-action.ts'
@@ -50,7 +56,7 @@ function Editor({ id, settings, onSaved }: EditorProps) {
     setChange({ ...change, plugins: [...others, { ...known, id: plugin, ...changes }] })
   }
   return (
-    <form onSubmit={save}>
+    <form class="agent-settings" onSubmit={save}>
       <div class="fields">
         <label class="field">
           <span>Name</span>
@@ -74,7 +80,7 @@ function Editor({ id, settings, onSaved }: EditorProps) {
           </label>
         ))}
       </div>
-      <h3>Tools</h3>
+      <h2>Tools</h2>
       {settings.plugins.map((plugin) => (
         <Plugin
           key={plugin.id}
@@ -141,7 +147,7 @@ function Plugin({ plugin, onChange }: PluginProps) {
 
 function pluginFacts({ enabled, approval, timeoutMs, isFixed, tools }: RemotePluginSettings): string {
   const facts = [
-    enabled ? `${tools.length} tools` : 'off',
+    enabled ? pluralize(tools.length, 'tool') : 'off',
     approval?.mode,
     timeoutMs !== undefined && `${timeoutMs / 1000} s`,
     isFixed && 'fixed',

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { type RemoteSession, visibleName } from '../libero.ts'
 import { useModel } from '../model/model.ts'
 import { SessionMark } from '../parts/session-mark.tsx'
 import { Link } from './link.tsx'
@@ -6,7 +7,6 @@ import { usePage } from './page-context.ts'
 import type { Route, SimpleScreen } from './router.ts'
 
 const places: readonly (readonly [SimpleScreen, string])[] = [
-  ['agents', 'Agents'],
   ['schedules', 'Schedules'],
   ['usage', 'Usage'],
   ['rules', 'Rules'],
@@ -20,7 +20,6 @@ export function Navigation({ route, onPalette }: { readonly route: Route; readon
   const { sessions = [], pending } = useModel(list)
   const [isOpen, setOpen] = useState(false)
   useEffect(() => setOpen(false), [route])
-  const current = (isHere: boolean) => (isHere ? ({ 'aria-current': 'page' } as const) : {})
   return (
     <nav class="navigation" aria-label="Libero" data-open={isOpen}>
       <header>
@@ -46,21 +45,11 @@ export function Navigation({ route, onPalette }: { readonly route: Route; readon
         <Link to={{ screen: 'sessions' }} class="place" {...current(route.screen === 'sessions')}>
           Sessions
         </Link>
-        <ul>
-          {sessions.slice(0, 12).map(({ id, title, status }) => (
-            <li key={id}>
-              <Link
-                to={{ screen: 'session', id, part: 'chat' }}
-                class="session-link"
-                title={title ?? id}
-                {...current(route.screen === 'session' && route.id === id)}
-              >
-                <SessionMark status={status} />
-                <span class="one-line">{title ?? id}</span>
-              </Link>
-            </li>
-          ))}
-        </ul>
+        <Entries sessions={sessions.filter(({ kind }) => kind !== 'agent').slice(0, 12)} route={route} />
+        <Link to={{ screen: 'agents' }} class="place" {...current(route.screen === 'agents')}>
+          Agents
+        </Link>
+        <Entries sessions={sessions.filter(({ kind }) => kind === 'agent').slice(0, 5)} route={route} />
         {places.map(([screen, name]) => (
           <Link key={screen} to={{ screen }} class="place" {...current(route.screen === screen)}>
             {name}
@@ -68,5 +57,33 @@ export function Navigation({ route, onPalette }: { readonly route: Route; readon
         ))}
       </div>
     </nav>
+  )
+}
+
+const current = (isHere: boolean) => (isHere ? ({ 'aria-current': 'page' } as const) : {})
+
+interface EntriesProps {
+  readonly sessions: readonly RemoteSession[]
+  readonly route: Route
+}
+
+/** Sessions or agents with their states. */
+function Entries({ sessions, route }: EntriesProps) {
+  return (
+    <ul>
+      {sessions.map(({ id, title = id, status, kind }) => (
+        <li key={id}>
+          <Link
+            to={kind === 'agent' ? { screen: 'agent', id } : { screen: 'session', id, part: 'chat' }}
+            class="session-link"
+            title={visibleName(title)}
+            {...current('id' in route && route.id === id)}
+          >
+            <SessionMark status={status} />
+            <span class="one-line">{visibleName(title)}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
   )
 }

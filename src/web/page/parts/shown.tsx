@@ -15,7 +15,7 @@ interface ShownProps<T> {
 export function Shown<T>({ answer: { value, error, again }, what, children }: ShownProps<T>) {
   if (value !== undefined) return <>{children(value)}</>
   if (error === undefined) return <Skeleton lines={4} />
-  if (error instanceof RemoteProblem && error.status === 501)
+  if (error instanceof RemoteProblem && (error.status === 501 || error.code === 'no_route'))
     return <p class="facts">{`This server does not offer ${what}.`}</p>
   if (error instanceof RemoteProblem && error.status === 403)
     return <p class="facts">{`Your token may not see ${what}: ${error.detail}`}</p>

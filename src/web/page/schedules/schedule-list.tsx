@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
-import { type RemoteSchedule, visibleName, visibleText } from '../libero.ts'
+import { pluralize, type RemoteSchedule, visibleName, visibleText } from '../libero.ts'
 import { useModel } from '../model/model.ts'
 import { ConfirmButton } from '../parts/confirm-button.tsx'
 import { Empty } from '../parts/empty.tsx'
@@ -74,7 +74,7 @@ function Schedule({ schedule, showsAgent, onChanged }: ScheduleProps) {
   const facts = [
     scheduleWords(when),
     activeHours && `between ${activeHours.from} and ${activeHours.to}`,
-    `${runs}${maxRuns === undefined ? '' : ` of ${maxRuns}`} runs`,
+    maxRuns === undefined ? pluralize(runs, 'run') : `${runs} of ${pluralize(maxRuns, 'run')}`,
     lastRunAt !== undefined && `last ${new Date(lastRunAt).toLocaleString()}`,
   ]
   return (

@@ -34,7 +34,7 @@ export function AgentScreen({ route }: ScreenProps) {
         {(agent) => (
           <>
             <div class="sheet-head">
-              <div>
+              <div class="agent-head">
                 <h1>{visibleName(agent.name ?? agent.id)}</h1>
                 <p class="facts">
                   {[stateWords[agent.status.state], visibleName(agent.definitionId), agent.closed && 'closed']

@@ -66,7 +66,7 @@ export function SessionsScreen() {
           <Choice
             name="Tag"
             all="All tags"
-            values={known.flatMap(({ tags }) => tags)}
+            values={known.flatMap(({ tags, kind }) => (kind === 'agent' ? [] : tags))}
             value={filter.tag}
             onChange={(tag) => change({ tag })}
           />

@@ -1,15 +1,14 @@
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
-import { visibleName } from '../libero.ts'
+import { type RemoteFork, visibleName } from '../libero.ts'
 import { RelativeTime } from '../parts/relative-time.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAnswer } from '../parts/use-answer.ts'
-import { type ForkBranch, forks } from './forks.ts'
 
 /** The copies of a session as a tree, each below the one it was copied from, with the labels of their logs. */
 export function ForkTree({ id }: { readonly id: string }) {
   const { client } = usePage()
-  const answer = useAnswer(() => forks(client, id), [id])
+  const answer = useAnswer(() => client.sessions.forks(id), [id])
   return (
     <Shown answer={answer} what="fork trees">
       {(branches) => {
@@ -27,8 +26,8 @@ export function ForkTree({ id }: { readonly id: string }) {
 }
 
 interface BranchesProps {
-  readonly some: readonly ForkBranch[]
-  readonly all: readonly ForkBranch[]
+  readonly some: readonly RemoteFork[]
+  readonly all: readonly RemoteFork[]
   readonly current: string
 }
 
@@ -41,7 +40,7 @@ function Branches({ some, all, current }: BranchesProps) {
         const shared = origin?.seq ?? 0
         return (
           <li key={id}>
-            <Link to={{ screen: 'session', id, part: 'chat' }}>{visibleName(title ?? id)}</Link>{' '}
+            <Link to={{ screen: 'session', id, part: 'chat' }}>{visibleName(title || id)}</Link>{' '}
             <span class="facts">
               {[id === current && 'this one', origin && `from entry ${origin.seq}`].filter(Boolean).join(' · ')}
             </span>{' '}

@@ -47,7 +47,7 @@ export function SessionActions({ session }: { readonly session: RemoteSession })
           <input name="title" defaultValue={title} required maxLength={200} />
         </label>
         <label class="field">
-          <span>Tags, with spaces between them</span>
+          <span>Tags, separated by spaces</span>
           <input name="tags" defaultValue={tags.join(' ')} />
         </label>
         <label class="field">

@@ -1,6 +1,6 @@
 import { memo } from 'preact/compat'
 import { Link } from '../frame/link.tsx'
-import { type RemoteSession, visibleName } from '../libero.ts'
+import { pluralize, type RemoteSession, visibleName } from '../libero.ts'
 import { dollars } from '../parts/numbers.ts'
 import { RelativeTime } from '../parts/relative-time.tsx'
 import { SessionMark } from '../parts/session-mark.tsx'
@@ -15,23 +15,24 @@ interface SessionRowProps {
 
 /** A session in the list, with what can be done with it behind one button. */
 export const SessionRow = memo(function SessionRow({ session, isOpen, onOpen, onTag }: SessionRowProps) {
-  const { id, title, status, folder, turns, cost, updatedAt, tags } = session
+  const { id, title, status, folder, turns, cost, updatedAt, tags, kind } = session
+  const isAgent = kind === 'agent'
   const name = visibleName(title ?? id)
-  const facts = [folder && visibleName(folder), `${turns} turns`, cost > 0 && dollars(cost)]
+  const facts = [isAgent && 'agent', folder && visibleName(folder), pluralize(turns, 'turn'), cost > 0 && dollars(cost)]
   return (
     <div class="session-row">
       <div class="session-line">
-        <Link to={{ screen: 'session', id, part: 'chat' }}>
+        <Link to={isAgent ? { screen: 'agent', id } : { screen: 'session', id, part: 'chat' }}>
           <SessionMark status={status} />
           <span class="one-line">{name}</span>
-          <span class="facts">{facts.filter(Boolean).join(' · ')}</span>
-          <RelativeTime at={updatedAt} />
         </Link>
-        {tags.map((tag) => (
+        {(isAgent ? [] : tags).map((tag) => (
           <button key={tag} type="button" class="tag" title="Show sessions with this tag" onClick={() => onTag(tag)}>
             {visibleName(tag)}
           </button>
         ))}
+        <span class="facts">{facts.filter(Boolean).join(' · ')}</span>
+        <RelativeTime at={updatedAt} />
         <button
           type="button"
           class="quiet-button"
