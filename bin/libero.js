@@ -12,7 +12,7 @@ if (major < 22 || (major === 22 && minor < 18)) {
 const { isAbsolute, join } = process.getBuiltinModule('node:path')
 // Not where Node would put it: whoever first makes that folder in /tmp could lay code there for all users to run.
 const home = process.env.HOME ?? process.env.USERPROFILE ?? ''
-if (isAbsolute(home)) process.getBuiltinModule('node:module').enableCompileCache(join(home, '.cache', 'libero'))
+if (isAbsolute(home)) process.getBuiltinModule('node:module').enableCompileCache?.(join(home, '.cache', 'libero'))
 const built = new URL('../dist/cli/main.js', import.meta.url)
 const isBuilt = process.getBuiltinModule('node:fs').existsSync(built)
 await import(isBuilt ? built.href : new URL('../src/cli/main.ts', import.meta.url).href)

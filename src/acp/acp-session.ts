@@ -27,6 +27,7 @@ export class AcpSession {
   readonly #asked = new WeakSet<ChatPrompt>()
   #models: readonly ModelChoice[]
   #commands: readonly ChatCommand[] = []
+  readonly #begun = Promise.withResolvers<void>()
   #title = ''
   #lastNotice = 0
   /** The prompt under way and those that wait for it; aborted to cancel them. */
@@ -76,8 +77,12 @@ export class AcpSession {
     this.#isQuiet = false
     await this.#findTitle()
     this.#changed()
-    this.#commands = await host.commands(cwd)
-    await this.#send(commandsUpdate(this.#commands))
+    try {
+      this.#commands = await host.commands(cwd)
+      await this.#send(commandsUpdate(this.#commands))
+    } finally {
+      this.#begun.resolve()
+    }
   }
 
   /** The models are known only now. */
@@ -127,7 +132,7 @@ export class AcpSession {
   }
 
   async #take(message: OutgoingMessage, cancelled: AbortSignal): Promise<PromptResponse> {
-    await this.#untilIdle()
+    await Promise.all([this.#begun.promise, this.#untilIdle()])
     if (cancelled.aborted) return { stopReason: 'cancelled' }
     const stopped = this.#stopWhen(cancelled)
     const ends = watchRuns(this.#chat)

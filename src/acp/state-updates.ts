@@ -11,11 +11,17 @@ import { settingsState } from './session-settings.ts'
  */
 export class StateUpdates {
   readonly #sent = new Map<string, string>()
+  #seen: readonly unknown[] = []
 
   next(state: ChatState, { models, title }: StateContext): SessionUpdate[] {
-    const { modes, configOptions } = settingsState(state.settings, models)
+    const { view, settings } = state
+    // Each piece of a text comes here, and the list of models is long.
+    const now = [view.head, view.todos, view.usage, settings, models, title]
+    if (now.every((one, i) => one === this.#seen[i])) return []
+    this.#seen = now
+    const { modes, configOptions } = settingsState(settings, models)
     const updates: (SessionUpdate | undefined)[] = [
-      planUpdate(state.view),
+      planUpdate(view),
       { sessionUpdate: 'current_mode_update', currentModeId: modes.currentModeId },
       { sessionUpdate: 'config_option_update', configOptions },
       usageUpdate(state),

@@ -51,8 +51,8 @@ export class Log {
   #broken: { readonly error: unknown } | undefined
   readonly #listeners = new Set<(entry: LogEntry) => void>()
   readonly #inputsBeingWritten = new Map<string, { readonly mode: InputMode; readonly writing: Promise<void> }>()
-  /** The ids of messages that are being taken back. */
-  readonly #withdrawing = new Set<string>()
+  /** The ids of messages that are being taken back: no turn delivers them. */
+  readonly withdrawing: Set<string> = new Set()
   readonly #commit: Commit | undefined
   readonly #isLogged: LogOptions['isLogged']
   readonly #entryAfter: LogOptions['entryAfter']
@@ -122,27 +122,7 @@ export class Log {
   /** The messages that wait for a turn, without those that are being taken back. */
   get deliverable(): readonly EntryOf<'input'>[] {
     const { inbox } = this.transcript
-    return this.#withdrawing.size === 0 ? inbox : inbox.filter(({ id }) => !this.#withdrawing.has(id))
-  }
-
-  /** Takes back a message that no turn has delivered. False if there is none, or a turn that delivers it is being written. */
-  async withdraw(clientKey: string): Promise<boolean> {
-    const message = this.deliverable.find((one) => one.clientKey === clientKey)
-    if (!message) return false
-    const { id } = message
-    // From here on no turn takes it. A turn that has it stands in line already, and is written before.
-    this.#withdrawing.add(id)
-    let isDelivered = false
-    const unsubscribe = this.subscribe((entry) => {
-      if (entry.type === 'turn' && entry.consumed?.includes(id)) isDelivered = true
-    })
-    try {
-      await this.append({ type: 'withdrawn', input: id })
-      return !isDelivered
-    } finally {
-      unsubscribe()
-      this.#withdrawing.delete(id)
-    }
+    return this.withdrawing.size === 0 ? inbox : inbox.filter(({ id }) => !this.withdrawing.has(id))
   }
 
   /** Whether the log has a message with this key. */

@@ -35,7 +35,8 @@ export async function commandContext(open: OpenWorkspace, actions: CommandAction
   const settings: ChatSettings = { ...inUse, model: inUse.model ?? { provider: '', model: '' } }
   let skill: string | undefined
   const agent = {
-    ...{ execution, handle: undefined, session },
+    // Files are attached only as an authority allows.
+    ...{ execution: authority && execution, handle: undefined, session },
     activateSkill: async (name: string) => {
       skill = name
     },

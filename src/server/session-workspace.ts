@@ -20,7 +20,7 @@ export interface SessionWorkspace {
   readonly profiles?: readonly string[]
   /** Where its tools work: for the names of files, and files that a message names. */
   readonly execution?: ExecutionContext
-  /** Decides whether a file may be attached. */
+  /** Decides whether a file may be attached. Without it none is. */
   readonly authority?: Authority
   readonly snapshots?: Snapshots
   /** The models that can be chosen, for commands that name one. */

@@ -23,6 +23,7 @@ import { eachEntry, readHistory } from './history.ts'
 import { LeasedLog, type SessionOptions } from './leased-log.ts'
 import { createAnswerItem, pendingCalls, requireFirstAnswer } from './pending.ts'
 import { turnEntries } from './turn-entries.ts'
+import { withdraw } from './withdraw.ts'
 
 /** Creates a session. */
 export async function makeSession(
@@ -128,7 +129,7 @@ class StoredSession extends LeasedLog implements Session {
   async takeBack(clientKey: string): Promise<boolean> {
     let isTaken = false
     await this.whileOpen(async () => {
-      isTaken = await this.log.withdraw(clientKey)
+      isTaken = await withdraw(this.log, clientKey)
     })
     return isTaken
   }

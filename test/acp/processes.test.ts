@@ -16,8 +16,10 @@ import {
   type Editor,
   type Frame,
   frameProblems,
+  type Handlers,
   initialize,
   type Json,
+  never,
   newSession,
   ofKind,
   openDesk,
@@ -35,7 +37,10 @@ afterAll(() => service.close())
 const envOf = ({ home }: Desk) => ({ PATH: process.env.PATH ?? '', HOME: home, LIBERO_HOME: home, ...compileCache })
 
 /** `libero acp` as a process of its own. */
-async function startEditor(desk: Desk): Promise<{ editor: Editor; kill(): Promise<unknown>; stderr(): string }> {
+async function startEditor(
+  desk: Desk,
+  handlers: Handlers = choose('allow'),
+): Promise<{ editor: Editor; kill(): Promise<unknown>; stderr(): string }> {
   const child = spawn(process.execPath, [main, 'acp'], { cwd: desk.cwd, env: envOf(desk) })
   onTestFinished(() => void child.kill('SIGKILL'))
   let stderr = ''
@@ -44,7 +49,7 @@ async function startEditor(desk: Desk): Promise<{ editor: Editor; kill(): Promis
   })
   child.stdin.on('error', () => {})
   const ended = new Promise<number>((resolve) => child.on('close', (code) => resolve(code ?? -1)))
-  const editor = connect({ input: child.stdout, output: child.stdin, ended }, choose('allow'))
+  const editor = connect({ input: child.stdout, output: child.stdin, ended }, handlers)
   await initialize(editor)
   return {
     editor,
@@ -89,6 +94,32 @@ test('AC22 a process that is killed in mid-prompt is resumed by session/load, an
   ).toEqual([1, 1, 1])
   expect(desk.read('a.txt')).toBe('a b\n')
   expect(await second.editor.end()).toBe(0)
+})
+
+test('AC22 a call that waited for a permission when the process was killed is not run; the next prompt replaces it', async () => {
+  const desk = openDesk(service)
+  const asking = gate()
+  const first = await startEditor(desk, {
+    'session/request_permission': () => {
+      asking.reach()
+      return never
+    },
+  })
+  const { sessionId } = await newSession(first.editor, desk)
+  service.play([{ call: 'write_file', args: { path: 'a.txt', content: 'x' } }])
+  void prompt(first.editor, sessionId, 'write').catch(() => {})
+  await asking.reached
+  await first.kill()
+  expect(() => desk.read('a.txt')).toThrow()
+
+  const second = await startEditor(desk)
+  await second.editor.request('session/load', { sessionId, cwd: desk.cwd, mcpServers: [] })
+  service.play([{ say: 'Done.' }])
+  expect(await prompt(second.editor, sessionId, 'go on')).toEqual({ stopReason: 'end_turn' })
+  const updates = second.editor.updates(sessionId)
+  expect(ofKind(updates, 'tool_call').map(({ status }) => status)).toEqual(['pending'])
+  expect(callIn(updates)).toMatchObject({ status: 'failed', rawOutput: expect.stringContaining('Skipped') })
+  expect(() => desk.read('a.txt')).toThrow()
 })
 
 test('AC23 stdout has messages only, although a tool prints to it', async () => {

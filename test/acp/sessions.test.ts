@@ -94,6 +94,28 @@ test('AC02 sessions are listed by folder, resumed without and loaded with their 
   await expect(load).rejects.toMatchObject({ code: -32002, message: expect.stringContaining('session/list') })
 })
 
+test('AC02 a session that is asked for twice at once is opened twice, one after the other, and works', async () => {
+  const desk = openDesk(service)
+  const editor = await openEditor(desk)
+  const { sessionId } = await newSession(editor, desk)
+  await prompt(editor, sessionId, 'begin')
+  const load = () => editor.request('session/load', { sessionId, cwd: desk.cwd, mcpServers: [] })
+  await Promise.all([load(), load(), editor.request('session/resume', { sessionId, cwd: desk.cwd })])
+  service.play([{ say: 'once' }])
+  const from = editor.frames.length
+  expect(await prompt(editor, sessionId, 'go on')).toEqual({ stopReason: 'end_turn' })
+  const after = editor.frames.slice(from).flatMap(({ message }) => message.params?.update ?? [])
+  expect(textOf(after)).toBe('once')
+  const held = gate()
+  service.play([{ hang: held }])
+  const running = prompt(editor, sessionId, 'work')
+  await held.reached
+  await expect(load()).rejects.toMatchObject({ code: -32600, message: expect.stringContaining('at work') })
+  await editor.request('session/close', { sessionId })
+  expect(await running).toEqual({ stopReason: 'cancelled' })
+  held.open()
+})
+
 test('AC03 a prompt may have images, embedded and linked resources', async () => {
   const desk = openDesk(service)
   const editor = await openEditor(desk)
@@ -279,6 +301,9 @@ test('AC08 skills and custom commands are slash commands that run', async () => 
   writeFileSync(`${desk.home}/skills/poems/SKILL.md`, '---\nname: poems\ndescription: Writes poems\n---\nRhyme.')
   const editor = await openEditor(desk)
   const { sessionId } = await newSession(editor, desk)
+  service.play([{ say: 'Hi!' }])
+  await prompt(editor, sessionId, '/greet me at once') // before the list has come
+  expect(JSON.stringify(service.requests.at(-1).messages.at(-1))).toContain('Say hello to me at once')
   const listed = await editor.until(({ params }) => params?.update?.availableCommands)
   const commands: Json[] = listed.params.update.availableCommands
   expect(commands.map(({ name }) => name)).toEqual(expect.arrayContaining(['greet', 'skill:poems', 'compact', 'cost']))
@@ -292,7 +317,7 @@ test('AC08 skills and custom commands are slash commands that run', async () => 
   const asked = service.requests.length
   expect(await prompt(editor, sessionId, '/cost')).toEqual({ stopReason: 'end_turn' })
   expect([textOf(editor.updates(sessionId)), service.requests.length]).toEqual([
-    expect.stringContaining('2 model calls'),
+    expect.stringContaining('3 model calls'),
     asked,
   ])
   service.play([{ say: 'It is a path.' }])

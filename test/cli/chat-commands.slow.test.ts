@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createFileAudit } from '../../src/authority/audit/audit-file.ts'
 import { auditFolder } from '../../src/cli/audit/open-audit.ts'
 import { builtInCommands, loadCommands } from '../../src/cli/chat-commands/load-commands.ts'
@@ -118,6 +118,35 @@ test('UI53 /export writes Markdown, a page or JSON Lines, and overwrites nothing
   expect(screen.printed[0]).toBe('Wrote a-question.md')
   await expect(type('/export all.jsonl')).rejects.toThrow('exists already')
   await expect(type('/export all.doc')).rejects.toThrow('has none of the endings')
+  await store.close?.()
+})
+
+test('WB132 /web serves the page of the session until the chat ends, and the chat follows what the page does', async () => {
+  const path = process.env.PATH
+  onTestFinished(() => void (process.env.PATH = path))
+  process.env.PATH = project // no program that could open a browser
+  const store = await openStore(join(home, 'sessions.db'))
+  const { type, say, screen, chat } = await scene({ steps: ['An answer.'], store })
+  await expect(type('/web')).rejects.toThrow('send one first')
+  await say('A question')
+  await chat.set({ model: { provider: 'offline', model: 'offline' } })
+  await type('/web')
+  const [, address, id, token] = /(http:\/\/[^/]+)\/s\/([^#]+)#token=(\S+)$/m.exec(screen.printed.join('\n'))!
+  expect(screen.printed.join('\n')).toContain('open the address above yourself')
+  const session = `${address}/v1/sessions/${id}`
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  expect((await fetch(`${address}/s/${id}`)).headers.get('content-type')).toContain('text/html')
+  expect(await (await fetch(session, { headers })).json()).toMatchObject({ id, title: 'A question' })
+  await vi.waitFor(() => expect(chat.state.isAttached).toBe(true), { timeout: 20_000 })
+  await fetch(`${session}/messages`, { method: 'POST', headers, body: '{"content":"what files are here?"}' })
+  await vi.waitFor(() => expect(JSON.stringify([...chat.state.view.rows])).toContain('what files are here?'), {
+    timeout: 20_000,
+  })
+  await vi.waitFor(async () => expect(await (await fetch(session, { headers })).json()).not.toHaveProperty('isHeld'), {
+    timeout: 20_000,
+  })
+  await chat.close()
+  await vi.waitFor(() => expect(fetch(session, { headers })).rejects.toThrow(), { timeout: 20_000 })
   await store.close?.()
 })
 

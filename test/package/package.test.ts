@@ -9,6 +9,7 @@ import { browserBundles } from './browser-bundles.ts'
 import { bundledApplications } from './bundled-application.ts'
 import { type InstalledPackage, installPackage, root, run } from './installed-package.ts'
 import { publicTypes } from './public-types.ts'
+import { otherRuntimes } from './runtimes.ts'
 import { tarball } from './tarball.ts'
 
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -107,6 +108,7 @@ describe('the build', () => {
 bundledApplications(() => installed, rounds(1, Infinity))
 browserBundles(() => installed)
 tarball(() => installed, targets)
+otherRuntimes(() => installed)
 publicTypes(targets)
 
 test('a build that fails says so and leaves no dist behind', async () => {

@@ -19,7 +19,7 @@ const review = customCommand({
 })
 
 /** A server whose sessions work in a folder with some files. */
-async function desk(replies: Parameters<typeof scripted> = ['Done.']) {
+async function desk(replies: Parameters<typeof scripted> = ['Done.'], { isJudged = true } = {}) {
   const folder = await temporary('commands-')
   await mkdir(join(folder, 'src'))
   writeFileSync(join(folder, 'src', 'main.ts'), 'export const one = 1\n')
@@ -43,7 +43,7 @@ async function desk(replies: Parameters<typeof scripted> = ['Done.']) {
     workspaceFor: async ({ settings }) => {
       const authority = createAuthority({ mode: 'ask', deny: ['fs.read:.env'], workspace: { root: folder } })
       return {
-        ...{ execution, authority, profiles: ['build'], close: () => authority.close() },
+        ...{ execution, ...(isJudged && { authority }), profiles: ['build'], close: () => authority.close() },
         settings: async () => ({ mode: 'ask' as const, folder, ...settings }),
         models: async () => [{ provider: 'p', model: 'large' }],
         commands: async () => [review, ...skillCommands([{ name: 'draw', description: 'Draws' }])],
@@ -148,4 +148,12 @@ test('WB07 files that a message names are attached as the authority allows, and 
   expect(plain.body.notices).toBeUndefined()
   await until(async () => (await sent()).length === 2)
   expect((await sent())[1]).toBe('Mail me@src/main.ts @src/main.ts')
+})
+
+test('WB07 without an authority that could judge it no file is attached', async () => {
+  const { send, run, sent } = await desk(['One.', 'Two.'], { isJudged: false })
+  await send('POST', '/v1/sessions/a/messages', { content: 'See @src/main.ts', files: true }, { prefer: 'wait=20' })
+  await run('/review @src/main.ts')
+  await until(async () => (await sent()).length === 2)
+  expect(await sent()).toEqual(['See @src/main.ts', 'Review @src/main.ts well.'])
 })

@@ -4,7 +4,7 @@ import { call } from '../../src/testing/index.ts'
 import { writeLongSession } from '../long-session.ts'
 import { tool, until } from '../server/server-kit.ts'
 import { inBrowser } from './browser-kit.ts'
-import { ended, entriesOf, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
+import { ended, entriesOf, eventually, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
 
 inBrowser('around a session', (browser) => {
   test('WB74 WB75 WB81 a link to an entry, words that are found anywhere, the session as it was', async () => {
@@ -21,8 +21,14 @@ inBrowser('around a session', (browser) => {
     const find = page.getByRole('searchbox', { name: 'Find in this session' })
     await find.fill('42 WORD')
     await page.getByText('10 of 10').waitFor() // 42, 142, …, the last one in sight
-    await find.fill('742 word')
-    await page.locator('.slot[data-marked=true]').waitFor()
+    await find.fill('741 word')
+    await page.locator('.slot[data-marked=true]', { hasText: '741 word' }).waitFor()
+    // The words themselves are marked, not only their row.
+    await eventually(() => page.evaluate(() => [...(CSS.highlights.get('find-here') ?? [])].map(String))).toEqual([
+      '741 word',
+    ])
+    await page.getByRole('button', { name: 'Hit before' }).click()
+    await page.getByText('1 of 1').waitFor()
     await find.fill('no such words')
     await page.getByText('none', { exact: true }).waitFor()
     await page.keyboard.press('Escape')
@@ -32,10 +38,10 @@ inBrowser('around a session', (browser) => {
     const early = all.find((one) => one.type === 'turn' && one.turn.id === 't11')!
     await slider.fill(String(early.seq))
     await page.getByText(`You see the session as it was after entry ${early.seq}`).waitFor()
-    await expect.poll(() => page.locator('.slot').first().getAttribute('aria-setsize')).toBe('13')
+    await eventually(() => page.locator('.slot').first().getAttribute('aria-setsize')).toBe('13')
     await page.getByRole('button', { name: 'Fork from here' }).click()
     await page.waitForURL((url) => !url.pathname.endsWith('/long'))
-    await expect.poll(() => page.locator('.slot').last().textContent()).toContain('A copy of session long')
+    await eventually(() => page.locator('.slot').last().textContent()).toContain('A copy of session long')
   })
 
   test('WB76 retry, delete and edit as a fork; the title is renamed in place', async () => {
@@ -60,12 +66,12 @@ inBrowser('around a session', (browser) => {
     await more('A question', 'Edit and resend as a fork')
     await page.waitForURL((url) => !url.pathname.endsWith('/s/s'))
     const field = page.getByRole('textbox', { name: 'Message' })
-    await expect.poll(() => field.inputValue()).toBe('A question')
+    await eventually(() => field.inputValue()).toBe('A question')
     await page.goBack()
     await feed.getByText('Second answer').waitFor()
     await more('A question', 'Delete')
-    await expect.poll(() => field.inputValue()).toBe('A question')
-    await expect.poll(() => feed.getByText('Second answer').count()).toBe(0)
+    await eventually(() => field.inputValue()).toBe('A question')
+    await eventually(() => feed.getByText('Second answer').count()).toBe(0)
 
     await page.getByRole('heading', { level: 1 }).getByRole('button').click()
     await page.getByRole('textbox', { name: 'Title' }).fill('Another title')
@@ -90,7 +96,7 @@ inBrowser('around a session', (browser) => {
     expect(page.url()).toMatch(/\/s\/long\/log#12$/)
     await page.getByRole('button', { name: /^turn / }).click()
     await page.getByRole('searchbox', { name: 'Filter by words' }).fill('compaction')
-    await expect.poll(() => page.getByRole('option').count()).toBe(2)
+    await eventually(() => page.getByRole('option').count()).toBe(2)
     await page.getByRole('option').first().click()
     await page.locator('.entry-detail .hl-attr', { hasText: '"toSeq"' }).waitFor()
     const exported = (await served.send('GET', '/v1/sessions/long/export')).body as string
@@ -147,14 +153,15 @@ inBrowser('around a session', (browser) => {
     await log.getByText('A second paragraph.').waitFor()
     await log.getByText('save waits for you').waitFor()
     const places = await page.locator('.slot').evaluateAll((all) => all.map((one) => one.getAttribute('aria-posinset')))
-    expect(places).toEqual(places.map((_, i) => String(i + 1)))
+    expect(places).toEqual(places.map((_, i) => String(Number(places[0]) + i)))
+    expect(await page.locator('.slot').last().getAttribute('aria-setsize')).toBe(places.at(-1))
   })
 
   test('WB85 WB86 a run in another program is told, without its words; on paper all rows stand', async () => {
     const served = await serveLed()
     await writeLongSession(served.store, 's', { turns: 100, size: 50 })
     const page = await openSession(browser(), served, 's')
-    await expect.poll(() => page.locator('.slot').first().getAttribute('aria-setsize')).toBe('101')
+    await eventually(() => page.locator('.slot').first().getAttribute('aria-setsize')).toBe('101')
     const other = await loadSession(served.store, 's')
     await other.open()
     await other.log.appendAll([
@@ -164,7 +171,7 @@ inBrowser('around a session', (browser) => {
     ])
     await page.getByText('It runs in another program').waitFor()
     await other.log.appendAll([{ type: 'run_ended', runId: 'r', status: 'completed', stop: 'end' }])
-    await expect.poll(() => page.getByText('It runs in another program').count()).toBe(0)
+    await eventually(() => page.getByText('It runs in another program').count()).toBe(0)
     await other.release()
     expect(await page.locator('.slot').count()).toBeLessThan(60)
     await page.evaluate(() => void dispatchEvent(new Event('beforeprint')))
@@ -173,7 +180,7 @@ inBrowser('around a session', (browser) => {
     expect(await page.locator('.composer').isVisible()).toBe(false)
     await page.evaluate(() => void dispatchEvent(new Event('afterprint')))
     await page.emulateMedia({ media: null })
-    await expect.poll(() => page.locator('.slot').count()).toBeLessThan(60)
+    await eventually(() => page.locator('.slot').count()).toBeLessThan(60)
   })
 
   test('WB82 a session is used with the keyboard alone', async () => {

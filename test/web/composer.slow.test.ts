@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { call } from '../../src/testing/index.ts'
 import { tool, until } from '../server/server-kit.ts'
 import { inBrowser } from './browser-kit.ts'
-import { entriesOf, openSession, serveLed, write } from './session-kit.ts'
+import { entriesOf, eventually, openSession, serveLed, write } from './session-kit.ts'
 
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
@@ -28,19 +28,17 @@ inBrowser('the message field', (browser) => {
     const queued = page.locator('.is-queued', { hasText: 'And then that' })
     await queued.getByText('queued', { exact: true }).waitFor()
     await queued.getByRole('button', { name: 'Edit' }).click()
-    await expect.poll(() => field.inputValue()).toBe('And then that')
-    await expect.poll(() => queued.count()).toBe(0)
+    await eventually(() => field.inputValue()).toBe('And then that')
+    await eventually(() => queued.count()).toBe(0)
     await page.keyboard.press('Alt+Enter')
     await queued.getByRole('button', { name: 'Take back' }).click()
-    await expect.poll(() => queued.count()).toBe(0)
+    await eventually(() => queued.count()).toBe(0)
     model.end([call('c1', 'look')])
     // The steering message came before the next step; what was taken back never comes.
-    await expect
-      .poll(
-        async () =>
-          (await entriesOf(served.store, 's')).filter((one) => one.type === 'turn' && one.turn.role === 'user').length,
-      )
-      .toBe(2)
+    await eventually(
+      async () =>
+        (await entriesOf(served.store, 's')).filter((one) => one.type === 'turn' && one.turn.role === 'user').length,
+    ).toBe(2)
     model.say('Half an answer')
     await feed.getByText('Half an answer').waitFor()
     await field.focus()
@@ -52,9 +50,9 @@ inBrowser('the message field', (browser) => {
     await field.fill('a draft')
     await page.keyboard.press('Home')
     await page.keyboard.press('ArrowUp')
-    await expect.poll(() => field.inputValue()).toBe('Rather this way')
+    await eventually(() => field.inputValue()).toBe('Rather this way')
     await page.keyboard.press('ArrowDown')
-    await expect.poll(() => field.inputValue()).toBe('a draft')
+    await eventually(() => field.inputValue()).toBe('a draft')
   })
 
   test('WB69 a message that the server refuses keeps its text and can be sent again', async () => {
@@ -86,7 +84,13 @@ inBrowser('the message field', (browser) => {
     await field.fill('Not sent yet')
     await until(async () => (await served.send('GET', '/v1/sessions/s/draft')).body.text === 'Not sent yet')
     await page.reload()
-    await expect.poll(() => field.inputValue()).toBe('Not sent yet')
+    await eventually(() => field.inputValue()).toBe('Not sent yet')
+    // Another tab has it too, and what is written there comes here.
+    const other = await openSession(browser(), served, 's', { mayReport: /./ })
+    const theirs = other.getByRole('textbox', { name: 'Message' })
+    await eventually(() => theirs.inputValue()).toBe('Not sent yet')
+    await theirs.fill('Not sent yet, and more')
+    await eventually(() => field.inputValue()).toBe('Not sent yet, and more')
     await served.cut()
     await field.fill('Written without a server')
     await served.listen()
@@ -95,10 +99,10 @@ inBrowser('the message field', (browser) => {
     await served.cut()
     await write(page, 'Sent without a server')
     await page.getByRole('feed').getByText('Sent without a server').waitFor()
-    const { url } = page.context().pages()[0]!.url() === '' ? { url: '' } : { url: page.url() }
+    const address = page.url()
     await page.goto('about:blank')
     await served.listen()
-    await page.goto(url)
+    await page.goto(address)
     await until(async () =>
       (await entriesOf(served.store, 's')).some((one) => JSON.stringify(one).includes('Sent without a server')),
     )
@@ -160,5 +164,16 @@ inBrowser('the message field', (browser) => {
         .first()
         .evaluate((one) => (one as HTMLImageElement).naturalWidth),
     ).toBe(1)
+    // What the page does not keep is read again before it is sent again.
+    await page.locator('.message').hover()
+    await page.locator('.message').getByRole('button', { name: 'More about this' }).click()
+    await page.getByRole('menuitem', { name: 'Retry' }).click()
+    model.reply('I see it again.')
+    await page.getByRole('feed').getByText('I see it again.').waitFor()
+    const prompts = (await entriesOf(served.store, 's')).flatMap((one) =>
+      one.type === 'turn' && one.turn.role === 'user' ? [one.turn.content] : [],
+    )
+    expect(prompts).toHaveLength(2)
+    expect(prompts[1]).toEqual(prompts[0])
   })
 })

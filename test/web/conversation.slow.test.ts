@@ -3,7 +3,7 @@ import { call } from '../../src/testing/index.ts'
 import { writeLongSession } from '../long-session.ts'
 import { tool, until } from '../server/server-kit.ts'
 import { inBrowser, openTab } from './browser-kit.ts'
-import { ended, notOffered, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
+import { ended, eventually, notOffered, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
 
 const answer = [
   'I look at it.\n\n## Findings\n\n1. One\n2. Two\n\n   with more\n\n',
@@ -35,7 +35,7 @@ inBrowser('the conversation', (browser) => {
     const distance = () => list.evaluate((view) => view.scrollHeight - view.clientHeight - view.scrollTop)
     model.say(`\n\n${'A long paragraph to scroll through. '.repeat(60)}\n\n`.repeat(6))
     await page.waitForFunction(() => document.querySelector('.conversation')!.scrollHeight > 2000)
-    await expect.poll(distance).toBeLessThan(2)
+    await eventually(distance).toBeLessThan(2)
 
     // The person scrolls up: the paragraph in sight stays where it is, whatever comes.
     await list.evaluate((view) => void (view.scrollTop -= 500))
@@ -55,7 +55,7 @@ inBrowser('the conversation', (browser) => {
     expect(await sampled).toEqual({ worst: 0, isThere: true })
     await page.getByRole('button', { name: 'Latest' }).click()
     await page.getByRole('feed').getByText('More text 19.').waitFor()
-    await expect.poll(distance).toBeLessThan(2)
+    await eventually(distance).toBeLessThan(2)
     // Thinking is folded, with its duration.
     await list.evaluate((view) => void (view.scrollTop = 0))
     const thought = page.getByRole('button', { name: /thought for/ })
@@ -87,7 +87,7 @@ inBrowser('the conversation', (browser) => {
     const before = await place()
     expect(await page.locator('.slot').first().getAttribute('aria-setsize')).toMatch(/^1\d\d$/)
     letThrough()
-    await expect.poll(() => page.locator('.slot').first().getAttribute('aria-setsize')).toBe('3030')
+    await eventually(() => page.locator('.slot').first().getAttribute('aria-setsize')).toBe('3030')
     const after = await place()
     expect(after.key).toBe(before.key)
     expect(Math.abs(after.top - before.top)).toBeLessThanOrEqual(1)
@@ -118,7 +118,7 @@ inBrowser('the conversation', (browser) => {
     const shell = page.getByRole('button', { name: /failed shell make exit 2/ })
     await shell.click()
     // The page had cut it; opened, it is read again by its number.
-    await expect.poll(() => page.locator('.call-details .output').first().textContent()).toContain('line 1500')
+    await eventually(() => page.locator('.call-details .output').first().textContent()).toContain('line 1500')
     await page.getByRole('button', { name: /done edit z\.ts/ }).click()
     await page.locator('.diff-line.added', { hasText: 'new word' }).waitFor()
     expect(await page.locator('.diff-line.added mark').textContent()).toBe('new')
@@ -150,9 +150,9 @@ inBrowser('the conversation', (browser) => {
     ])
     await page.getByRole('button', { name: 'More about this' }).last().click()
     await page.getByRole('menuitem', { name: 'Copy all of this turn' }).click()
-    await expect
-      .poll(() => page.evaluate(() => navigator.clipboard.readText()))
-      .toMatch(/^User:\nShow code\n\nAssistant:\n```ts/)
+    await eventually(() => page.evaluate(() => navigator.clipboard.readText())).toMatch(
+      /^User:\nShow code\n\nAssistant:\n```ts/,
+    )
   })
 
   test('WB68 an approval stands in the conversation, whole, and is gone when the log has the answer', async () => {

@@ -1,4 +1,5 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { expect } from 'vitest'
 import type { EntryBody, LogEntry } from '../../src/core/log.ts'
 import type { ModelEvent, Provider } from '../../src/core/provider.ts'
 import type { ToolCallBlock } from '../../src/core/turn.ts'
@@ -127,3 +128,6 @@ export async function write(page: Page, message: string, key = 'Enter'): Promise
   await page.getByRole('textbox', { name: 'Message' }).fill(message)
   await page.keyboard.press(key)
 }
+
+/** An expectation that is tried until it holds: a busy machine takes its time. */
+export const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 20_000 })

@@ -6,7 +6,7 @@ import { openDesk } from '../cli/cli-kit.ts'
 import { startServing } from '../cli/serve-kit.ts'
 import { type MockService, startMockService } from '../rpc/mock-service.ts'
 import { inBrowser } from './browser-kit.ts'
-import { openSession, write } from './session-kit.ts'
+import { eventually, openSession, write } from './session-kit.ts'
 
 let service: MockService
 beforeAll(async () => {
@@ -53,7 +53,7 @@ inBrowser('a session in a folder', (browser) => {
     await field.pressSequentially('Look at @car')
     await page.getByRole('option', { name: 'src/cart.js' }).waitFor()
     await page.keyboard.press('Tab')
-    await expect.poll(() => field.inputValue()).toMatch(/^Look at @src\/cart\.js ?$/)
+    await eventually(() => field.inputValue()).toMatch(/^Look at @src\/cart\.js ?$/)
     await field.fill('')
     await field.pressSequentially('/lab')
     await page.getByRole('option', { name: /^\/label/ }).waitFor()
@@ -86,7 +86,7 @@ inBrowser('a session in a folder', (browser) => {
     await page.getByRole('textbox', { name: 'About line 2' }).fill('Round this')
     await page.getByRole('button', { name: 'Comment', exact: true }).click()
     await page.getByRole('button', { name: 'Put 1 comment into the message' }).click()
-    await expect.poll(() => field.inputValue()).toBe('src/cart.js:2\n> return whole - rebate\nRound this')
+    await eventually(() => field.inputValue()).toBe('src/cart.js:2\n> return whole - rebate\nRound this')
     await field.fill('')
 
     // Back to before the message, files included, after a look at the plan; and back again.
@@ -98,9 +98,9 @@ inBrowser('a session in a folder', (browser) => {
     await dialog.getByRole('button', { name: 'Roll back', exact: true }).click()
     await page.getByText('Rolled back.').waitFor()
     expect(file()).toContain('whole + rebate')
-    await expect.poll(() => feed.getByText('The sign is right now.').count()).toBe(0)
+    await eventually(() => feed.getByText('The sign is right now.').count()).toBe(0)
     await page.getByRole('button', { name: 'Undo' }).click()
     await feed.getByText('The sign is right now.').waitFor()
-    expect(file()).toContain('whole - rebate')
+    await eventually(file).toContain('whole - rebate')
   })
 })

@@ -13,6 +13,7 @@ import { presentPlan } from '../../tools/present-plan.ts'
 import { createCliHost } from '../chat/cli-host.ts'
 import { openChatAgent } from '../chat/open-chat-agent.ts'
 import { builtInCommands, loadCommands } from '../chat-commands/load-commands.ts'
+import { CliError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import { loadConfig } from '../config/config.ts'
 import { explainFailure } from '../explain-failure.ts'
@@ -31,7 +32,8 @@ export interface EditorHost extends AcpHost {
 
 /** Sessions and agents of the command line for an editor. One store serves all sessions. */
 export async function createEditorHost(values: RunValues, io: Io): Promise<EditorHost> {
-  const { first: _, terminal: __, close, ...shared } = await createCliHost(values, { io, cwd: io.cwd })
+  // Messages that were queued in a terminal are not sent from here.
+  const { first: _, terminal: __, drafts: ___, close, ...shared } = await createCliHost(values, { io, cwd: io.cwd })
   const store = shared.store!
   const titleOf = titlesFor(io.env)
   const said = new Set<string>()
@@ -51,7 +53,9 @@ export async function createEditorHost(values: RunValues, io: Io): Promise<Edito
     },
     async delete(id) {
       const found = await store.find(id)
-      if (found && isOwnSession(found)) await deleteWhole(store, [found], { io, which: 'named' })
+      if (!found || !isOwnSession(found)) return
+      const [deleted] = await deleteWhole(store, [found], { io, which: 'named' })
+      if (!deleted) throw new CliError(`Another program works on session ${id}; end that first`)
     },
     titleOf,
     titleOfStored: async (id) => titleOf((await store.find(id)) ?? {}),

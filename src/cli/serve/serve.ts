@@ -9,7 +9,7 @@ import type { ServeValues } from '../commands/serve.ts'
 import type { Io } from '../io.ts'
 import { resolveCwd } from '../run/flag-files.ts'
 import { untilStopped } from '../until-stopped.ts'
-import { openServer } from './open-server.ts'
+import { type OpenedServer, openServer } from './open-server.ts'
 import { serverToken } from './server-token.ts'
 
 /** `libero serve`: sessions and agents over HTTP, until a signal arrives. */
@@ -45,24 +45,57 @@ export async function serveUntilStopped(values: ServeValues, io: Io, serving: Se
   const quitAtSecond = onSecondSignal(io)
   try {
     const exitCode = await untilStopped(io, async (signal) => {
+      const { host = '127.0.0.1', port = '0' } = values
       const http = makeServer(serving.fetchOf(opened.server))
       try {
-        const { host = '127.0.0.1', port = '0' } = values
         await listen(http, Number(port), host)
         await serving.announce({ address: addressOf(http), token, notice })
         await opened.start()
         if (!signal.aborted) await once(signal, 'abort')
         io.err('libero: stopping; runs under way are continued at the next start. Ctrl-C again quits at once.')
       } finally {
-        http.close() // no further connections
-        await opened.close()
-        http.closeAllConnections()
+        await endAll(http, opened)
       }
     })
     return exitCode === exitCodes.interrupted ? exitCodes.done : exitCode
   } finally {
     quitAtSecond()
   }
+}
+
+/** A server of this user's sessions beside other work of this process, at any free port of this machine. */
+export interface ServedBeside {
+  readonly address: string
+  readonly token: string
+  /** Leaves all runs, which can be continued. */
+  close(): Promise<void>
+}
+
+interface ServeBesideOptions {
+  /** The model of sessions that have not chosen one. */
+  readonly model: { readonly provider: string; readonly model: string }
+  readonly io: Io
+  readonly cwd: string
+  readonly notify: (text: string) => void
+}
+
+export async function serveBeside(
+  fetchOf: Serving['fetchOf'],
+  { model, io, cwd, notify }: ServeBesideOptions,
+): Promise<ServedBeside> {
+  const makeServer = await loadNodeServer()
+  const { token } = await serverToken(io)
+  const { provider, model: name } = model
+  const opened = await openServer({ provider, model: name }, { io, cwd, token, notify: oncePerMinute(notify) })
+  const http = makeServer(fetchOf(opened.server))
+  await listen(http, 0, '127.0.0.1')
+  return { address: addressOf(http), token, close: () => endAll(http, opened) }
+}
+
+async function endAll(http: Server, opened: OpenedServer): Promise<void> {
+  http.close() // no further connections
+  await opened.close()
+  http.closeAllConnections()
 }
 
 /** Shows a text at most once a minute, so that a faulty client cannot fill a log. */

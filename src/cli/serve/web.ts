@@ -15,10 +15,16 @@ export function web({ 'no-open': staysClosed, ...values }: WebValues, io: Io): P
       const url = new URL(`/#token=${token}`, address)
       if (hosts[0] !== undefined) url.hostname = hosts[0]
       io.out(`open ${url}`)
+      if (hosts[0] !== undefined && io.stderr.isTTY) await showQrCode(url.href, io) // for a phone
       if (staysClosed) return
       await openBrowser(url.href).catch((error: Error) =>
         io.err(`libero: no browser could be opened (${error.message}); open the address above yourself`),
       )
     },
   })
+}
+
+async function showQrCode(url: string, io: Io): Promise<void> {
+  const { qrCode } = await import('../../tui/terminal/qr-code.ts')
+  for (const row of (await qrCode(url, { hasColours: true })) ?? []) io.err(row)
 }

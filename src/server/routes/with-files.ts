@@ -14,13 +14,14 @@ export async function withFiles(
   if (!text.includes('@')) return { content }
   return server.workspaces.use(summary, async ({ workspace, session }) => {
     const { execution, authority } = workspace
-    if (!execution) return { content }
+    // Without an authority a client could read what the agent itself may not.
+    if (!execution || !authority) return { content }
     const folder = (await workspace.settings?.(session))?.folder
     const { message, notices } = await attachFiles(
       { text, parts: parts as readonly PromptPart[] },
       {
         agent: { execution, handle: undefined, session },
-        ...(authority && { authority }),
+        authority,
         settings: { ...(folder !== undefined && { folder }) },
       },
     )

@@ -11,10 +11,11 @@ function kit({ server = '', kept }: { server?: string; kept?: string } = {}) {
   const make = () =>
     createDraftModel({
       key: 'k',
-      load: async () => saved.at(-1) ?? server,
+      load: async () => ({ text: saved.at(-1) ?? server, version: saved.length + 1 }),
       save: async (text) => {
         if (isDown) throw new Error('no connection')
         saved.push(text)
+        return saved.length + 1
       },
       storage: {
         getItem: (key) => storage.get(key) ?? null,
@@ -56,9 +57,10 @@ test('WB70 what another tab wrote is shown, but never in the place of what is ju
   const draft = make()
   await draft.start()
   expect(draft.state).toMatchObject({ text: 'from before', isFromElsewhere: true })
-  draft.hear('from the phone')
+  draft.hear({ text: 'from the phone', version: 2 })
   expect(draft.state.text).toBe('from the phone')
+  draft.hear({ text: 'older', version: 1 })
   draft.write('mine')
-  draft.hear('theirs')
+  draft.hear({ text: 'theirs', version: 3 })
   expect(draft.state.text).toBe('mine')
 })

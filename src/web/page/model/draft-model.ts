@@ -1,3 +1,4 @@
+import type { RemoteDraft } from '../libero.ts'
 import { Cell, type Model } from './model.ts'
 
 /** The text that is not sent yet, the same in all tabs and on all devices. */
@@ -5,8 +6,8 @@ export interface DraftModel extends Model<DraftState> {
   /** Reads what is kept. */
   start(): Promise<void>
   write(text: string): void
-  /** Another tab or device wrote it. */
-  hear(text: string): void
+  /** Another tab or device wrote it, or this one: what it wrote itself has no newer version. */
+  hear(draft: RemoteDraft): void
   /** Saves at once what is not saved, as before the page goes. */
   flush(): Promise<void>
 }
@@ -20,8 +21,9 @@ export interface DraftState {
 }
 
 interface DraftOptions {
-  readonly load: () => Promise<string>
-  readonly save: (text: string) => Promise<void>
+  readonly load: () => Promise<RemoteDraft>
+  /** Resolves with the version. */
+  readonly save: (text: string) => Promise<number>
   readonly storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
   readonly key: string
 }
@@ -31,6 +33,8 @@ export function createDraftModel({ load, save, storage, key }: DraftOptions): Dr
   const cell = new Cell<DraftState>({ text: '', isSaved: true, isFromElsewhere: false })
   let timer: ReturnType<typeof setTimeout> | undefined
   let saving: Promise<void> = Promise.resolve()
+  /** Of the last text that was read or saved here. */
+  let known = 0
 
   const saveNow = (): Promise<void> => {
     clearTimeout(timer)
@@ -39,7 +43,7 @@ export function createDraftModel({ load, save, storage, key }: DraftOptions): Dr
       const { text, isSaved } = cell.state
       if (isSaved) return
       try {
-        await save(text)
+        known = Math.max(known, await save(text))
       } catch {
         timer ??= setTimeout(() => void saveNow(), retryMs)
         return
@@ -49,6 +53,12 @@ export function createDraftModel({ load, save, storage, key }: DraftOptions): Dr
       cell.change({ isSaved: true })
     })
     return saving
+  }
+
+  const hear = ({ text, version }: RemoteDraft): void => {
+    if (version <= known || !cell.state.isSaved) return
+    known = version
+    if (text !== cell.state.text) cell.set({ text, isSaved: true, isFromElsewhere: true })
   }
 
   return {
@@ -62,8 +72,7 @@ export function createDraftModel({ load, save, storage, key }: DraftOptions): Dr
         cell.set({ text: kept, isSaved: false, isFromElsewhere: true })
         return saveNow()
       }
-      const text = await load()
-      if (cell.state.text === '' && text !== '') cell.set({ text, isSaved: true, isFromElsewhere: true })
+      hear(await load())
     },
     write(text) {
       if (text === cell.state.text) return
@@ -75,9 +84,7 @@ export function createDraftModel({ load, save, storage, key }: DraftOptions): Dr
       }
       timer ??= setTimeout(() => void saveNow(), pauseMs)
     },
-    hear(text) {
-      if (cell.state.isSaved && text !== cell.state.text) cell.set({ text, isSaved: true, isFromElsewhere: true })
-    },
+    hear,
     flush: saveNow,
   }
 }

@@ -9,6 +9,7 @@ import {
   type SessionView,
 } from '../libero.ts'
 import { cutEntry } from './cut-entry.ts'
+import { resultIn } from './whole-row.ts'
 
 export type CallEnd = ReturnType<typeof callOutcome>
 
@@ -48,7 +49,7 @@ export function createSessionFold(): SessionFold {
     if (!isCut || cut.has(entry.seq)) return shorter
     cut.add(entry.seq)
     // The facts beside a call count lines, so they are found before the lines go.
-    if (entry.type === 'call_result') ends.set(entry.seq, withoutDiff(callOutcome(resultOf(entry))))
+    if (entry.type === 'call_result') ends.set(entry.seq, withoutDiff(callOutcome(resultIn(entry)!)))
     return shorter
   }
 
@@ -98,11 +99,6 @@ export function createSessionFold(): SessionFold {
     isCut: (seq) => cut.has(seq),
     endOf: (result) => ends.get(result.seq) ?? callOutcome(result),
   }
-}
-
-const resultOf = (entry: Extract<LogEntry, { type: 'call_result' }>): CallResultView => {
-  const { diff } = (entry.details ?? {}) as { readonly diff?: unknown }
-  return { ...entry, ...(typeof diff === 'string' && { diff }) }
 }
 
 const withoutDiff = ({ diff: _, ...end }: CallEnd): CallEnd => end

@@ -1,4 +1,4 @@
-import type { RemoteClient, RemotePendingCall, RemoteProblem, RemoteSession } from '../libero.ts'
+import type { RemoteChange, RemoteClient, RemotePendingCall, RemoteProblem, RemoteSession } from '../libero.ts'
 import { Cell, type Model } from './model.ts'
 
 /** The sessions of the server and the calls that wait for a person, kept up to date. */
@@ -9,9 +9,13 @@ export interface SessionList extends Model<SessionListState> {
   loadMore(): Promise<void>
   /** Reads again which calls wait. */
   refreshPending(): Promise<void>
+  /** The last change of a draft, in any session and by any client. */
+  readonly drafts: Model<DraftChange | undefined>
   /** Takes a session out that was deleted. */
   forget(id: string): void
 }
+
+export type DraftChange = Extract<RemoteChange, { type: 'draft' }>
 
 export interface SessionListState {
   /** Sessions that are no sub-agents, the last changed first. Undefined until they were read. */
@@ -26,6 +30,7 @@ interface SessionListOptions {
 
 export function createSessionList(client: RemoteClient, { onConnection }: SessionListOptions): SessionList {
   const cell = new Cell<SessionListState>({ sessions: undefined, hasMore: false, pending: [] })
+  const drafts = new Cell<DraftChange | undefined>(undefined)
   let following: AbortController | undefined
   let cursor: string | undefined
 
@@ -58,7 +63,8 @@ export function createSessionList(client: RemoteClient, { onConnection }: Sessio
   async function follow(signal: AbortSignal): Promise<void> {
     for await (const change of client.allEvents({ signal, onConnection })) {
       if (change.type === 'session') merge(change.session)
-      else if (change.type === 'connected') await readAll() // what changed before this connection may have been missed
+      else if (change.type === 'draft') drafts.set(change)
+      else await readAll() // what changed before this connection may have been missed
     }
   }
 
@@ -86,6 +92,7 @@ export function createSessionList(client: RemoteClient, { onConnection }: Sessio
       cell.change({ sessions: all, hasMore: page.next !== undefined })
     },
     refreshPending,
+    drafts,
     forget: (id) => cell.change({ sessions: cell.state.sessions?.filter((one) => one.id !== id) }),
   }
 }

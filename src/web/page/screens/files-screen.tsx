@@ -34,7 +34,7 @@ export function FilesScreen({ route }: ScreenProps) {
   const { isBusy, problem, run } = useAction()
   const compose = (): Promise<boolean> =>
     run(async () => {
-      const before = String(await client.sessions.draft(id)).trimEnd()
+      const before = (await client.sessions.draft(id)).text.trimEnd()
       await client.sessions.saveDraft(id, [before, ...comments.map(commentText)].filter(Boolean).join('\n\n'))
       navigate(base, { screen: 'session', id, part: 'chat' })
     })

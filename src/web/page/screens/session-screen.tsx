@@ -20,6 +20,7 @@ import { RowList } from '../session/row-list.tsx'
 import { type Said, SessionContext, type SessionScreenContext } from '../session/session-context.ts'
 import { SessionHeader } from '../session/session-header.tsx'
 import { SideColumn } from '../session/side-column.tsx'
+import '../styles/composer.css' // before the next one, which changes it on narrow pages
 import '../styles/session.css'
 import '../styles/side.css'
 import '../styles/print.css'
@@ -100,8 +101,8 @@ function useDraft(id: string) {
   const draft = useMemo(
     () =>
       createDraftModel({
-        load: async () => (await client.sessions.draft(id)).text,
-        save: async (text) => void (await client.sessions.saveDraft(id, text)),
+        load: () => client.sessions.draft(id),
+        save: (text) => client.sessions.saveDraft(id, text),
         storage: localStorage,
         key: `libero-draft:${id}`,
       }),
@@ -109,9 +110,17 @@ function useDraft(id: string) {
   )
   useEffect(() => {
     void draft.start().catch(() => {})
+    const hear = (): void => {
+      const { state: change } = sessions.drafts
+      if (change?.session !== id) return
+      if (change.text === undefined) void client.sessions.draft(id).then(draft.hear, () => {})
+      else draft.hear({ text: change.text, version: change.version })
+    }
+    const unsubscribe = sessions.drafts.subscribe(hear)
     const flush = (): void => void draft.flush()
     document.addEventListener('visibilitychange', flush)
     return () => {
+      unsubscribe()
       document.removeEventListener('visibilitychange', flush)
       flush()
     }

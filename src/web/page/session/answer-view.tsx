@@ -22,9 +22,7 @@ export function AnswerView({ row }: { readonly row: AnswerRow }) {
           {visibleText(error)}
         </p>
       )}
-      {!isOpen && text !== '' && (
-        <RowActions row={row} copy={text} isNear={isNear} facts={() => <AnswerFacts row={row} />} />
-      )}
+      {!isOpen && text !== '' && <RowActions row={row} isNear={isNear} facts={() => <AnswerFacts row={row} />} />}
     </div>
   )
 }

@@ -1,13 +1,7 @@
 import { usePage } from '../frame/page-context.ts'
-import {
-  type ApprovalView,
-  type CallResultView,
-  type CallRow,
-  type LogEntry,
-  visibleName,
-  visibleText,
-} from '../libero.ts'
+import { type ApprovalView, type CallResultView, type CallRow, visibleName, visibleText } from '../libero.ts'
 import { outputText } from '../model/find-model.ts'
+import { inputIn, resultIn } from '../model/whole-row.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { DiffView } from '../parts/diff-view.tsx'
 import { Attachment } from './attachment.tsx'
@@ -57,18 +51,6 @@ const originWords = (origin: object): string =>
   Object.values(origin)
     .filter((value) => typeof value === 'string')
     .join(' ')
-
-function inputIn(entry: LogEntry | undefined, callId: string): CallRow['input'] | undefined {
-  if (entry?.type !== 'turn') return undefined
-  const block = entry.turn.content.find((one) => one.type === 'tool_call' && one.id === callId)
-  return block?.type === 'tool_call' ? block.input : undefined
-}
-
-function resultIn(entry: LogEntry | undefined): CallResultView | undefined {
-  if (entry?.type !== 'call_result') return undefined
-  const { diff } = (entry.details ?? {}) as { readonly diff?: unknown }
-  return { ...entry, ...(typeof diff === 'string' && { diff }) }
-}
 
 interface InputProps {
   readonly input: CallRow['input']

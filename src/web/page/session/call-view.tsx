@@ -60,8 +60,7 @@ function usePendingOf({ id, state }: CallRow): readonly RemotePendingCall[] {
   const children = useModel(session, ({ view }) => view.children)
   if (state === 'over') return []
   return pending.filter(({ session: of, root, callId }) => {
-    if (root !== session.id) return false
     if (of === session.id) return callId === id || callId.startsWith(`${id}.`)
-    return children.some((child) => child.id === of && child.callId === id)
+    return root === session.id && children.some((child) => child.id === of && child.callId === id)
   })
 }

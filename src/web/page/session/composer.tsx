@@ -67,6 +67,17 @@ export function Composer({ draft }: { readonly draft: DraftModel }) {
     })
   }
 
+  /** From anywhere on the screen, unless there is something to close first. */
+  useEffect(() => {
+    if (!isAtWork) return
+    const press = (event: KeyboardEvent): void => {
+      const isTaken = event.defaultPrevented || (event.target as Element).closest('.card, dialog, .find-bar') !== null
+      if (event.key === 'Escape' && !isTaken && !document.querySelector('dialog[open]')) void stop()
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [isAtWork])
+
   const attach = async (files: Iterable<File>): Promise<void> => {
     const { read, problems } = await readFiles([...files]) // the list of a field is emptied below
     setAttached((before) => [...before, ...read])
@@ -78,8 +89,6 @@ export function Composer({ draft }: { readonly draft: DraftModel }) {
     if (event.key === 'Enter' && !event.shiftKey && (!isTouch.matches || event.ctrlKey)) {
       event.preventDefault()
       void send(isAtWork ? (event.altKey ? 'followUp' : 'steer') : undefined)
-    } else if (event.key === 'Escape') {
-      if (isAtWork) void stop()
     } else if (event.key === 'ArrowUp' || event.key === 'ArrowDown') history.press(event, field.current!)
   }
   const replace = (from: number, to: number, by: string): void => {

@@ -145,7 +145,7 @@ function PinnedCards() {
   const { session } = useSessionScreen()
   const isNarrow = useIsNarrow()
   const pending = useModel(sessions, (all) => all.pending)
-  const own = pending.filter(({ root }) => root === session.id)
+  const own = pending.filter((call) => call.root === session.id || call.session === session.id)
   if (!isNarrow || own.length === 0) return null
   return (
     <div class="pinned-cards">

@@ -17,7 +17,6 @@ export function MessageView({ row }: { readonly row: MessageRow }) {
       <MessageContent id={row.id} content={row.content} seq={row.seq} />
       <RowActions
         row={row}
-        copy={textOf(row.content)}
         isNear={isNear}
         facts={() => (
           <span class="facts">

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { navigate, pathOf } from '../frame/router.ts'
 import { type AnswerRow, type MessageRow, type RemoteContent, RemoteProblem } from '../libero.ts'
+import { wholeRow } from '../model/whole-row.ts'
 import { CopyButton, copyText } from '../parts/copy-button.tsx'
 import { Menu, type MenuItem } from '../parts/menu.tsx'
 import { wordsOf } from '../parts/use-action.ts'
@@ -13,8 +14,6 @@ import { turnText } from './turn-text.ts'
 
 interface RowActionsProps {
   readonly row: MessageRow | AnswerRow
-  /** The text that is copied, as its author wrote it. */
-  readonly copy: string
   /** Facts, shown beside the buttons. */
   readonly facts: () => ComponentChildren
   /** The row is pointed at: only then all of it is drawn, because rows come and go quickly while a person scrolls. */
@@ -22,7 +21,7 @@ interface RowActionsProps {
 }
 
 /** What can be done with a row, at its right. It shows when the row is pointed at or has the focus, and takes no room. */
-export function RowActions({ row, copy, facts, isNear }: RowActionsProps) {
+export function RowActions({ row, facts, isNear }: RowActionsProps) {
   const page = usePage()
   const { session, api, compose, said, isReplay } = useSessionScreen()
   const [isRollingBack, setRollingBack] = useState(false)
@@ -32,16 +31,22 @@ export function RowActions({ row, copy, facts, isNear }: RowActionsProps) {
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     await work().catch((error: unknown) => said.set({ text: wordsOf(error), isBad: true }))
   }
-  const fork = (at: number, text?: string): Promise<void> =>
+  /** The text as its author wrote it. */
+  const copy = async (): Promise<string> => (row.kind === 'answer' ? row.text : textOf(await contentOf(row)))
+  const contentOf = async (message: MessageRow): Promise<MessageRow['content']> =>
+    ((await wholeRow(session, message)) as MessageRow).content
+  const fork = (at: number, message?: MessageRow): Promise<void> =>
     attempt(async () => {
+      const text = message && textOf(await contentOf(message))
       const copied = await page.client.sessions.fork(id, { at })
       if (text !== undefined) await page.client.sessions.saveDraft(copied.id, text)
       navigate(page.base, { screen: 'session', id: copied.id, part: 'chat' })
     })
-  const remove = ({ from, content }: MessageRow): Promise<void> =>
+  const remove = (message: MessageRow): Promise<void> =>
     attempt(async () => {
-      const undo = await takeOut(from - 1)
-      compose(textOf(content))
+      const text = textOf(await contentOf(message))
+      const undo = await takeOut(message.from - 1)
+      compose(text)
       said.set({ text: 'Deleted; its text is in the message field.', ...(undo && { action: undo }) })
     })
   /** A rollback of the conversation can be undone; a server without workspaces has only the rewind. */
@@ -58,15 +63,16 @@ export function RowActions({ row, copy, facts, isNear }: RowActionsProps) {
   }
   const retry = (message: MessageRow): Promise<void> =>
     attempt(async () => {
+      const content = await contentOf(message)
       await takeOut(message.from - 1)
-      await session.send(message.content as RemoteContent)
+      await session.send(content as RemoteContent)
     })
 
   const items = (): readonly MenuItem[] => {
     const isAtWork = session.state.view.run !== undefined
     const all: MenuItem[] = [
-      { label: 'Copy', onChoose: () => void copyText(copy) },
-      { label: 'Copy all of this turn', onChoose: () => void copyText(turnText(session.state.view.rows, row.id)) },
+      { label: 'Copy', onChoose: () => void copy().then(copyText) },
+      { label: 'Copy all of this turn', onChoose: () => void turnText(session, row.id).then(copyText) },
     ]
     if (isReplay) return all
     all.push(
@@ -74,7 +80,7 @@ export function RowActions({ row, copy, facts, isNear }: RowActionsProps) {
       { label: 'Fork from here', onChoose: () => void fork(row.seq) },
     )
     if (row.kind === 'message' && row.isNote !== true) {
-      all.push({ label: 'Edit and resend as a fork', onChoose: () => void fork(row.from - 1, textOf(row.content)) })
+      all.push({ label: 'Edit and resend as a fork', onChoose: () => void fork(row.from - 1, row) })
       if (!isAtWork)
         all.push(
           { label: 'Retry', detail: 'takes back what came after', onChoose: () => void retry(row) },

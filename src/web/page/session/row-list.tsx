@@ -7,6 +7,7 @@ import type { SessionModel } from '../model/session-model.ts'
 import { ItemView } from './item-view.tsx'
 import { useSessionScreen } from './session-context.ts'
 import { type TailItem, tailOf } from './tail-items.ts'
+import { useFindMarks } from './use-find-marks.ts'
 
 type Item = RowItem | TailItem
 
@@ -26,6 +27,8 @@ export function RowList({ seq }: { readonly seq: number | undefined }) {
   const follows = useFollowing(scroller, content, setAtEnd)
   const isPrepended = useWasPrepended(items)
   const marked = useMarkedRow(session, seq, isWhole)
+  const words = useModel(find, (state) => state.words)
+  useFindMarks(scroller, { words, key: hit === undefined ? undefined : rows[itemAt(rows, hit)]?.key })
 
   const show = (row: number): void => {
     follows.current = false

@@ -1,14 +1,18 @@
-import type { PersistentList, Row } from '../libero.ts'
+import type { Row } from '../libero.ts'
 import { outputText } from '../model/find-model.ts'
+import type { SessionModel } from '../model/session-model.ts'
+import { wholeRow } from '../model/whole-row.ts'
 import { textOf } from './message-view.tsx'
 
-/** A message of the person and all that came after it, each with its speaker. */
-export function turnText(rows: PersistentList<Row>, id: string): string {
+/** A message of the person and all that came after it, each with its speaker, as the log has it. */
+export async function turnText(session: SessionModel, id: string): Promise<string> {
+  const { rows } = session.state.view
   let at = rows.length - 1
   while (at > 0 && rows.at(at)!.id !== id) at--
   while (at > 0 && !isPrompt(rows.at(at)!)) at--
   const texts: string[] = []
-  for (let i = at; i < rows.length && (i === at || !isPrompt(rows.at(i)!)); i++) texts.push(spoken(rows.at(i)!))
+  for (let i = at; i < rows.length && (i === at || !isPrompt(rows.at(i)!)); i++)
+    texts.push(spoken(await wholeRow(session, rows.at(i)!)))
   return texts.filter((text) => text !== '').join('\n\n')
 }
 

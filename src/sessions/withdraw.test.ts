@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import { Log } from '../core/log.ts'
+import { textOf } from '../core/turn.ts'
 import { createAgent, createMemoryStore, createSession } from '../index.ts'
 import { scripted } from '../testing/index.ts'
-import { Log } from './log.ts'
-import { textOf } from './turn.ts'
+import { withdraw } from './withdraw.ts'
 
 /** A log whose next write waits until it is let go. */
 async function slowLog() {
@@ -18,11 +19,11 @@ async function slowLog() {
 
 test('WB13 a message that is being taken back is delivered by no turn, and stays in the log until that is durable', async () => {
   const { log, letGo } = await slowLog()
-  const taken = log.withdraw('k')
+  const taken = withdraw(log, 'k')
   expect([log.deliverable.length, log.transcript.inbox.length]).toEqual([0, 1])
   letGo()
   expect([await taken, log.transcript.inbox.length]).toEqual([true, 0])
-  expect(await log.withdraw('k')).toBe(false)
+  expect(await withdraw(log, 'k')).toBe(false)
   await log.accept({ clientKey: 'k', mode: 'followUp', content: [] })
   expect(log.transcript.inbox).toEqual([])
 })
@@ -30,7 +31,7 @@ test('WB13 a message that is being taken back is delivered by no turn, and stays
 test('WB13 a message whose turn is being written is not taken back', async () => {
   const { log, letGo, deliver } = await slowLog()
   const delivered = deliver()
-  const taken = log.withdraw('k')
+  const taken = withdraw(log, 'k')
   letGo()
   await delivered
   expect(await taken).toBe(false)

@@ -1,0 +1,48 @@
+import { openBrowser } from '../../auth/open-browser.ts'
+import type { Chat } from '../../chat/chat.ts'
+import type { CommandWork } from '../../chat/lazy-command.ts'
+import { createWebPage } from '../../web/create-web-page.ts'
+import type { Io } from '../io.ts'
+import { type ServedBeside, serveBeside } from '../serve/serve.ts'
+
+/** The page of the open session, served by this process until the chat ends. The session goes on in both. */
+export const openWeb = (io: Io): CommandWork => ({
+  async run(_, { chat, screen }) {
+    const { sessionId, settings, view } = chat.state
+    if (sessionId === undefined || view.head === 0)
+      throw new Error('The page shows a session, and this one has no message yet; send one first')
+    const { model, folder: cwd = io.cwd } = settings
+    const serving = served.get(chat) ?? serveUntilClosed(chat, { model, io, cwd, notify: (text) => screen.print(text) })
+    served.set(chat, serving)
+    serving.catch(() => served.delete(chat)) // what is wrong may be right at the next try
+    const { address, token } = await serving
+    const link = `${address}/s/${encodeURIComponent(sessionId)}#token=${token}`
+    screen.print(`This session on a page, until this program ends: ${link}`, { isRaw: true })
+    await openBrowser(link).catch(() => screen.print('No browser could be opened; open the address above yourself.'))
+    await followWhenIdle(chat, sessionId)
+  },
+})
+
+/** One server for each chat, however often it is asked for. */
+const served = new WeakMap<Chat, Promise<ServedBeside>>()
+
+async function serveUntilClosed(chat: Chat, options: Parameters<typeof serveBeside>[1]): Promise<ServedBeside> {
+  const beside = await serveBeside((server) => createWebPage({ server }).fetch, options)
+  const unsubscribe = chat.subscribe(() => {
+    if (chat.state.phase !== 'closed') return
+    unsubscribe()
+    void beside.close()
+  })
+  return beside
+}
+
+/** From then on the terminal shows what the page does too: a chat that is attached follows the session wherever it runs. */
+async function followWhenIdle(chat: Chat, sessionId: string): Promise<void> {
+  if (chat.state.isAttached || chat.state.sessionId !== sessionId) return
+  if (chat.state.phase === 'idle') return chat.open({ attach: sessionId })
+  const unsubscribe = chat.subscribe(() => {
+    if (chat.state.phase !== 'idle') return
+    unsubscribe()
+    void followWhenIdle(chat, sessionId)
+  })
+}
