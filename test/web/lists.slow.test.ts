@@ -90,12 +90,12 @@ inBrowser('lists and forms', (browser) => {
     await main.getByRole('button', { name: 'Test' }).last().click()
     await main.getByText('1 of 2 are not as expected').waitFor()
     const { body } = await send('/v1/pending')
-    const shell = body.pending.find(({ name }: { name: string }) => name === 'shell')
-    const answer = { decision: 'allow', digest: shell.digest, scope: 'session' }
-    expect((await send(`/v1/sessions/${shell.session}/answers/${shell.callId}`, answer)).status).toBe(202)
+    const edit = body.pending.find(({ name }: { name: string }) => name === 'edit')
+    const answer = { decision: 'allow', digest: edit.digest, scope: 'session' }
+    expect((await send(`/v1/sessions/${edit.session}/answers/${edit.callId}`, answer)).status).toBe(202)
     await vi.waitFor(async () => expect((await send('/v1/grants')).body.grants).toHaveLength(1), { timeout: 10_000 })
     await page.getByRole('button', { name: 'Grants' }).click()
-    await main.getByText('exactly').waitFor()
+    await main.getByText('edit in src').waitFor()
     await page.getByRole('button', { name: 'Revoke' }).click()
     await page.getByRole('button', { name: 'Revoke now' }).click()
     await main.getByText('Nothing is allowed for longer').waitFor()
@@ -129,7 +129,9 @@ inBrowser('lists and forms', (browser) => {
     await page.getByRole('button', { name: 'Change maxTurns' }).click()
     await page.getByLabel(/^A text, a number/).fill('7')
     await page.getByRole('button', { name: 'Save' }).click()
-    await vi.waitFor(() => expect(JSON.parse(readFileSync(`${desk.home}/config.json`, 'utf8')).maxTurns).toBe(7))
+    await vi.waitFor(() => expect(JSON.parse(readFileSync(`${desk.home}/config.json`, 'utf8')).maxTurns).toBe(7), {
+      timeout: 10_000,
+    })
     await page.getByRole('button', { name: 'General' }).click()
     await page.getByRole('button', { name: 'Log out' }).click()
     await page.getByLabel('Token').waitFor()
