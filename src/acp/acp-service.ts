@@ -7,6 +7,7 @@ import { AcpSession, notOpen } from './acp-session.ts'
 import type { ClientServices } from './client-execution.ts'
 import type { AcpHost } from './host.ts'
 import type { AgentContext, ClientCapabilities, InitializeResponse, McpServer } from './protocol.ts'
+import type { SettingsState } from './session-settings.ts'
 
 interface OpenRequest {
   readonly client: AgentContext
@@ -16,6 +17,10 @@ interface OpenRequest {
   /** Absent for a new session. */
   readonly sessionId?: string
   readonly isReplayed?: true
+}
+
+interface OpenedSession extends SettingsState {
+  readonly sessionId: string
 }
 
 /** The sessions of one client. */
@@ -67,14 +72,15 @@ export class AcpService {
     return found
   }
 
-  open(request: OpenRequest): ReturnType<AcpService['openNow']> {
-    if (request.sessionId === undefined) return this.openNow(request)
-    const opened = this.#opening.then(() => this.openNow(request))
+  open(request: OpenRequest): Promise<OpenedSession> {
+    if (request.sessionId === undefined) return this.#openNow(request)
+    const opened = this.#opening.then(() => this.#openNow(request))
     this.#opening = opened.catch(() => {})
     return opened
   }
 
-  private async openNow({ client, cwd, mcpServers, additionalDirectories = [], ...request }: OpenRequest) {
+  async #openNow(given: OpenRequest): Promise<OpenedSession> {
+    const { client, cwd, mcpServers, additionalDirectories = [], ...request } = given
     const { sessionId: resume, isReplayed } = request
     await checkFolder(cwd)
     if (additionalDirectories.length > 0)

@@ -1,5 +1,6 @@
 import type { Chat, ChatPrompt, ChatState, ModelChoice, OutgoingMessage } from '../chat/chat.ts'
 import type { ChatCommand } from '../chat/command.ts'
+import { visibleText } from '../platform/visible-text.ts'
 import { AcpError } from './acp-error.ts'
 import { type AskContext, askPerson } from './ask-person.ts'
 import type { AcpHost } from './host.ts'
@@ -162,7 +163,7 @@ export class AcpSession {
 
   /** A text of a command is no part of the conversation. */
   #print(text: string): Promise<void> {
-    return this.#send({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
+    return this.#send({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: visibleText(text) } })
   }
 
   /** Stops the run when the prompt is cancelled, also one that begins only then. */
@@ -198,18 +199,16 @@ export class AcpSession {
     this.#isBehind = true
     if (this.#isQuiet) return
     this.#answer(this.#chat.state)
-    this.#sending ??= this.#sendAll().finally(() => {
+    this.#sending ??= this.#sendChanges().finally(() => {
       this.#sending = undefined
       if (this.#isBehind) this.#changed()
     })
   }
 
   /** A slow client gets fewer and larger updates: each round sends what changed since the one before. */
-  async #sendAll(): Promise<void> {
-    while (this.#isBehind) {
-      this.#isBehind = false
-      for (const update of this.#updates()) await this.#send(update)
-    }
+  async #sendChanges(): Promise<void> {
+    this.#isBehind = false
+    for (const update of this.#updates()) await this.#send(update)
   }
 
   #updates(): SessionUpdate[] {
@@ -231,9 +230,11 @@ export class AcpSession {
     return []
   }
 
+  /** Resolves when the client has all that is true now; what changes meanwhile is not waited for. */
   async #flush(): Promise<void> {
     this.#changed()
-    while (this.#sending) await this.#sending
+    await this.#sending // a round that may have begun before
+    await this.#sending
   }
 
   async #findTitle(): Promise<void> {

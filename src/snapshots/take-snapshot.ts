@@ -131,7 +131,6 @@ trap 'rm -f "$t".*; unlock' EXIT
 others >"$t.others" &
 listing=$!
 atTop diff-files --line-prefix=/ --relative --name-status -z -- . >"$t.status"
-: >"$t.files" >"$t.tracked" >"$t.big" >"$t.closed"
 # Files that the repository has although it ignores them.
 if [ -f "$tracked" ] && ! [ "$private/tracked" -nt "$tracked" ]; then
   : >"$private/tracked.new"
@@ -157,11 +156,15 @@ printf "./%s\\0" "$@" | xargs -0 sh -c "exec find \\"\\$@\\" -prune -type f -siz
 # Git does not list a folder in the place of a file that it knows.
 [ ! -s "$t.status" ] || check "$t.others" <"$t.status"
 [ ! -s "$t.others" ] || othersIn <"$t.others" >"$t.files"
-if [ -s "$t.files" ] || [ -s "$t.tracked" ]; then cat "$t.files" "$t.tracked" | check /dev/null; fi
+if [ -s "$t.files" ] || [ -s "$t.tracked" ]; then
+  : >>"$t.files" >>"$t.tracked"
+  cat "$t.files" "$t.tracked" | check /dev/null
+fi
 if [ -s "$t.others" ] || [ -s "$t.status" ] || [ -s "$t.tracked" ]; then
   set --
   for list in status others files tracked big closed; do
     printf '//%s\\0' $list >"$t.$list.name"
+    : >>"$t.$list"
     set -- "$@" "$t.$list.name" "$t.$list"
   done
   hex "$@"
@@ -183,23 +186,21 @@ $folder"
  */
 const commitAtOnceScript = (options: TakeOptions): string => `
 isSimple() {
-  [ "$(xargs -0 <"$1" sh -c 'set -e
-if [ $# -gt ${Math.min(options.maxFiles, 1000)} ] || [ -e "$0.gone" ]; then echo many; exit; fi
+  xargs -0 <"$1" sh -c 'set -e
+if [ $# -gt ${Math.min(options.maxFiles, 1000)} ] || [ -e "$0.gone" ]; then : >"$0.many"; exit; fi
 : >"$0.gone"
 isGone=
 for p; do
   shift
   case $p in /D) isGone=true; continue ;; /*) continue ;; esac
-  if [ ! -h "./$p" ]; then [ ! -d "./$p" ] && { [ ! -e "./$p" ] || [ -r "./$p" ]; } || exit 0; fi
+  if [ ! -h "./$p" ]; then [ ! -d "./$p" ] && { [ ! -e "./$p" ] || [ -r "./$p" ]; } || exit 1; fi
   if [ -n "$isGone" ]; then printf "%s\\0" "$p" >>"$0.gone"; else set -- "$@" "./$p"; fi
   isGone=
 done
-if [ $# -gt 0 ]; then
-  printf "%s\\0" "$@" >"$0.given"
-  large=$(find "$@" -prune -type f -size +${options.maxFileBytes}c)
-  [ -z "$large" ] || exit 0
-fi
-echo simple' "$1" 2>/dev/null || :)" = simple ]
+[ $# -gt 0 ] || exit 0
+printf "%s\\0" "$@" >"$0.given"
+exec find "$@" -prune -type f -size +${options.maxFileBytes}c >"$0.large"' "$1" 2>/dev/null || return 1
+  [ ! -e "$1.many" ] && [ ! -s "$1.large" ]
 }
 readLast() {
   id= lastTree= is=
@@ -343,8 +344,8 @@ const inputOf = (meta: SnapshotMeta, names: readonly string[]): string =>
 const lockScript = ({ token }: TakeOptions): string => `
 lock
 : >"$private/last"
-given=$private/tmp.${token}.given
-trap 'unlock "$given"' EXIT
+t=$private/tmp.${token}
+trap 'unlock "$t".*' EXIT
 IFS= read -r meta
 `
 
@@ -356,9 +357,9 @@ function updateScript({ remove, update }: Pick<Scan, 'remove' | 'update'>): stri
   const splitting = isLarge ? ': >"$private/split"; split=true\n' : ''
   if (remove.length === 0) return `${splitting}${updating}\n`
   if (update.length === 0) return `${removing}\n`
-  return `${splitting}cat >"$given"
-sed -n 's/^-//p' "$given" | ${removing}
-sed -n 's/^+//p' "$given" | ${updating}
+  return `${splitting}cat >"$t.given"
+sed -n 's/^-//p' "$t.given" | ${removing}
+sed -n 's/^+//p' "$t.given" | ${updating}
 `
 }
 
@@ -368,17 +369,22 @@ function namesToUpdate({ remove, update }: Pick<Scan, 'remove' | 'update'>): rea
   return [...remove.map(line('-')), ...update.map(line('+'))]
 }
 
+/** By a file, because a substitution is one more process. */
 const treeScript = `
 writeTree() {
-  if [ -z "$prefix" ] || atTop ls-files -- . | grep -q .; then tree=$(atTop write-tree \${prefix:+--prefix="$prefix"})
-  else tree=$(ours mktree </dev/null); fi
+  if [ -z "$prefix" ] || atTop ls-files -- . | grep -q .; then atTop write-tree \${prefix:+--prefix="$prefix"} >"$t.tree"
+  else ours mktree </dev/null >"$t.tree"; fi
+  read -r tree <"$t.tree"
 }
 `
 
 const commitScript = ({ now, owner }: TakeOptions): string => `
 export GIT_AUTHOR_NAME=libero GIT_AUTHOR_EMAIL=libero@localhost GIT_AUTHOR_DATE='@${Math.floor(now / 1000)} +0000'
 export GIT_COMMITTER_NAME=libero GIT_COMMITTER_EMAIL=libero@localhost GIT_COMMITTER_DATE="$GIT_AUTHOR_DATE"
-commit=$(printf '%s\\n' "$meta" | ours commit-tree "$tree")
+ours commit-tree "$tree" >"$t.commit" <<end
+$meta
+end
+read -r commit <"$t.commit"
 ours update-ref "${refOf(owner, '$commit')}" "$commit"
 [ ! -f "$private/tracked.new" ] || mv -f "$private/tracked.new" "$private/tracked"
 is=

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createFileAudit } from '../../src/authority/audit/audit-file.ts'
 import { auditFolder } from '../../src/cli/audit/open-audit.ts'
+import { withWeb } from '../../src/cli/chat/web-command.ts'
 import { builtInCommands, loadCommands } from '../../src/cli/chat-commands/load-commands.ts'
 import { openStore } from '../../src/cli/sessions/open-store.ts'
 import { call } from '../../src/testing/scripted.ts'
@@ -126,7 +127,8 @@ test('WB132 /web serves the page of the session until the chat ends, and the cha
   onTestFinished(() => void (process.env.PATH = path))
   process.env.PATH = project // no program that could open a browser
   const store = await openStore(join(home, 'sessions.db'))
-  const { type, say, screen, chat } = await scene({ steps: ['An answer.'], store })
+  const commands = withWeb(builtInCommands(ioHere()), ioHere())
+  const { type, say, screen, chat } = await scene({ steps: ['An answer.'], store, commands })
   await expect(type('/web')).rejects.toThrow('send one first')
   await say('A question')
   await chat.set({ model: { provider: 'offline', model: 'offline' } })

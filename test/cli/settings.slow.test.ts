@@ -180,7 +180,7 @@ const cases: () => { readonly [Key in keyof Required<Config>]: Case } = () => ({
     config: { wikis: { notes: { folder: 'no-such-wiki' } } },
     replies: () => [[{ call: 'wiki-list-tiddlers', args: { workspaceName: 'notes' } }]],
     check: (seen) => expect(toolResult(seen)).toContain('no-such-wiki'),
-    except: { commands: ['run', 'rpc', 'mcp-serve', 'serve'], says: 'no other command has tools for them' },
+    except: { commands: ['run', 'rpc', 'acp', 'mcp-serve', 'serve'], says: 'no other command has tools for them' },
   },
   agents: {
     config: { mode: 'yolo', agents: { approval: { 'web-fetch': { mode: 'confirm' } }, retry: { maxAttempts: 0 } } },
@@ -263,5 +263,6 @@ async function prompt(
     vi.unstubAllEnvs()
     stdin.end()
   }
-  return { io, requests: service.requests.slice(from), said: io.said.out + io.said.err }
+  const said = (io.said.out + io.said.err).replaceAll('\\"', '"') // a command that answers in JSON escapes quotes
+  return { io, requests: service.requests.slice(from), said }
 }

@@ -103,7 +103,8 @@ function openEditorAgent(
     // A container has files of its own, which the editor does not show.
     wrapExecution: (base) => (base.type === 'process' ? clientExecution(base, services) : base),
   }
-  return openChatAgent(values, request, { io, cwd, store, own })
+  const { skill: _, ...later } = values // a session that goes on has it already
+  return openChatAgent(request.resume === undefined ? values : later, request, { io, cwd, store, own })
 }
 
 /** A project is trusted in a terminal: the question comes before the editor knows the session. */

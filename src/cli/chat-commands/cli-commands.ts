@@ -58,12 +58,6 @@ export function cliCommands(io: Io): readonly ChatCommand[] {
       async () => (await import('./login.ts')).login,
     ),
     entry('logout', 'Delete a stored key or login', '[provider]', async () => (await import('./login.ts')).logout),
-    entry(
-      'web',
-      'Open this session on a page in the browser',
-      undefined,
-      async () => (await import('./web.ts')).openWeb,
-    ),
     entry('doctor', 'Check what works on this machine', undefined, async () => (await import('./lists.ts')).doctor),
   ]
 }

@@ -38,8 +38,11 @@ export async function runChat(
         ? {}
         : { welcome: welcome(io.stdout.columns ?? 80) }),
       async commands() {
-        const { loadCommands } = await import('../chat-commands/load-commands.ts')
-        return (await loadCommands(io, cwd)).commands
+        const [{ loadCommands }, { withWeb }] = await Promise.all([
+          import('../chat-commands/load-commands.ts'),
+          import('./web-command.ts'),
+        ])
+        return withWeb((await loadCommands(io, cwd)).commands, io)
       },
     })
   } finally {

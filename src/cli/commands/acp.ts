@@ -1,22 +1,10 @@
 import { UsageError } from '../cli-error.ts'
-import { defineCommand, type Flags, type Values } from '../command.ts'
+import { defineCommand, type Values } from '../command.ts'
 import type { Io } from '../io.ts'
-import { checkCost, runFlags } from './run.ts'
-
-const { provider, model, profile, preset, system, thinking, context, sandbox, mode, allow, deny, yolo } = runFlags
-
-const acpFlags = {
-  ...{ provider, model, profile, preset, system, thinking, context, sandbox },
-  image: { type: 'string', multiple: true, value: 'name', says: 'With --context docker: the container’s image' },
-  ...{ mode, allow, deny, yolo },
-  mcp: runFlags.mcp,
-  skill: { ...runFlags.skill, says: 'Start each session with this skill; libero skills lists them' },
-  'max-turns': runFlags['max-turns'],
-  'max-cost': runFlags['max-cost'],
-} as const satisfies Flags
+import { checkServed, servedFlags } from './run.ts'
 
 /** The flags of `libero acp`, as they were given. */
-export type AcpValues = Values<typeof acpFlags>
+export type AcpValues = Values<typeof servedFlags>
 
 export const command = defineCommand({
   name: 'acp',
@@ -27,7 +15,7 @@ export const command = defineCommand({
     'The editor asks the person about calls that need an approval. Where it offers them, files are read and written through the editor, and commands without a sandbox run in its terminals. A project is trusted in a terminal, with libero trust.',
     'libero acp login is libero login, for editors that open a terminal for it.',
   ],
-  flags: acpFlags,
+  flags: servedFlags,
   examples: [
     { line: 'libero acp', says: 'As an editor would start it' },
     { line: 'libero acp --provider anthropic --mode plan', says: 'With a model, and reading only at first' },
@@ -35,7 +23,7 @@ export const command = defineCommand({
   ],
   async run({ values, words }, io) {
     if (words.length > 0) return logIn(words, values, io)
-    check(values)
+    checkServed(values)
     // Before anything else is loaded: its output must not mix with the messages.
     const { reserveStdout } = await import('../rpc/reserve-stdout.ts')
     const { frames, restore } = reserveStdout(io)
@@ -54,12 +42,4 @@ async function logIn([word, ...more]: readonly string[], { provider }: AcpValues
   if (word !== 'login' || more.length > 1)
     throw new UsageError(`acp takes no task; the editor sends it. The only argument is login, got "${word}"`)
   return (await import('../login/log-in.ts')).logIn(more[0] ?? provider, {}, io)
-}
-
-/** Rejects flags that cannot be combined, before anything starts. */
-function check(values: AcpValues): void {
-  if (values.sandbox && values.context)
-    throw new UsageError('--sandbox and --context do not go together; choose one of them')
-  if (values.yolo && values.mode) throw new UsageError('--yolo and --mode do not go together; choose one of them')
-  checkCost(values)
 }

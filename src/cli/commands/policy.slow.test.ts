@@ -1,12 +1,15 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { unavailable } from '../../../test/bubblewrap-kit.ts'
 import { fakeIo, runLibero } from '../../../test/cli/fake-io.ts'
+import { createGrantFile } from '../../authority/grants/grant-file.ts'
+import { createGrants } from '../../authority/grants/grants.ts'
 import { trustByDigest } from '../../authority/trust/enter-project.ts'
 import { projectDigest } from '../../authority/trust/project-items.ts'
 import { createTrustList } from '../../authority/trust/trust-list.ts'
+import { systemClock } from '../../core/clock.ts'
 
 const inSandbox = unavailable === undefined
 let folder = ''
@@ -66,6 +69,23 @@ describe('libero policy explain', () => {
           : /^commands run: OUTSIDE any sandbox/,
       ),
     ])
+  })
+
+  test('says that approvals which are kept for the project do not count in it', async () => {
+    const project = await realpath(await mkdtemp(join(folder, 'kept-')))
+    const grants = createGrants({ clock: systemClock, store: createGrantFile(join(folder, 'home/grants.json')) })
+    const call = {
+      tool: 'shell',
+      key: 'touch',
+      covers: 'every `touch` in this project',
+      origin: { layer: 'host' } as const,
+    }
+    await mkdir(join(folder, 'home'), { recursive: true, mode: 0o700 })
+    await grants.add({ ...call, scope: 'project', project, grantedBy: 'user' })
+    const note = 'Kept approvals do not count here; this project has 1: libero grants'
+    expect((await liberoIn(project, 'explain', '--', 'touch x')).err).toEqual([note])
+    expect((await liberoIn(project, 'explain', '--', 'ls')).err).toEqual([])
+    expect((await liberoIn(folder, 'explain', '--', 'touch x')).err).toEqual([])
   })
 
   test('TR-06 uses the rules of a project only as they were trusted, as a run does', async () => {

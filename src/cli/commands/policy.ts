@@ -20,6 +20,10 @@ const explain = defineCommand({
     const explained = await explainHere(words.join(' '), io, values)
     if (values.json) io.out(JSON.stringify(explained.explanation))
     else for (const line of explanationLines(explained)) io.out(line)
+    if (explained.explanation.verdict !== 'ask') return exitCodes.done
+    const { countKeptHere } = await import('../grants/grants.ts')
+    const kept = await countKeptHere(io)
+    if (kept > 0) io.err(`Kept approvals do not count here; this project has ${kept}: libero grants`)
     return exitCodes.done
   },
 })

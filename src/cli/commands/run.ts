@@ -138,9 +138,28 @@ export function checkCost({ 'max-cost': cost }: Pick<RunValues, 'max-cost'>): vo
     throw new UsageError(`--max-cost must be an amount in dollars, such as 0.50, got "${cost}"`)
 }
 
-const { provider, model, sandbox, mode, allow, deny, yolo } = runFlags
+const { provider, model, profile, preset, system, thinking, context, sandbox, mode, allow, deny, yolo } = runFlags
 
 /** The flags of `libero run` that commands for persistent agents take too. */
 export const workFlags = { provider, model, sandbox, mode, allow, deny, yolo } as const
 
 export type WorkValues = Values<typeof workFlags>
+
+/** The flags of `libero run` that commands take which serve sessions to other programs. */
+export const servedFlags = {
+  ...{ provider, model, profile, preset, system, thinking, context, sandbox },
+  image: { type: 'string', multiple: true, value: 'name', says: 'With --context docker: the container’s image' },
+  ...{ mode, allow, deny, yolo },
+  mcp: runFlags.mcp,
+  skill: { ...runFlags.skill, says: 'Start each session with this skill; libero skills lists them' },
+  'max-turns': runFlags['max-turns'],
+  'max-cost': runFlags['max-cost'],
+} as const
+
+/** Rejects those of them that cannot be combined. */
+export function checkServed(values: Values<typeof servedFlags>): void {
+  if (values.sandbox && values.context)
+    throw new UsageError('--sandbox and --context do not go together; choose one of them')
+  if (values.yolo && values.mode) throw new UsageError('--yolo and --mode do not go together; choose one of them')
+  checkCost(values)
+}

@@ -1,8 +1,6 @@
 import { UsageError } from '../cli-error.ts'
 import { defineCommand, type Flags, type Values } from '../command.ts'
-import { checkCost, runFlags } from './run.ts'
-
-const { provider, model, profile, preset, system, thinking, context, sandbox, mode, allow, deny, yolo } = runFlags
+import { checkServed, runFlags, servedFlags } from './run.ts'
 
 /** The flags of every command that serves sessions. */
 export const serveFlags = {
@@ -26,13 +24,7 @@ export const serveFlags = {
     value: 'host',
     says: 'A host of this machine or network that webhooks may lead to, such as localhost:8080; default: public ones only',
   },
-  ...{ provider, model, profile, preset, system, thinking, context, sandbox },
-  image: { type: 'string', multiple: true, value: 'name', says: 'With --context docker: the container’s image' },
-  ...{ mode, allow, deny, yolo },
-  mcp: runFlags.mcp,
-  skill: { ...runFlags.skill, says: 'Start each session with this skill; libero skills lists them' },
-  'max-turns': runFlags['max-turns'],
-  'max-cost': runFlags['max-cost'],
+  ...servedFlags,
   cwd: { ...runFlags.cwd, says: 'The folder for sessions that have none' },
 } as const satisfies Flags
 
@@ -62,9 +54,6 @@ export const command = defineCommand({
 /** Rejects flags that cannot be combined, before anything starts. */
 export function checkServe<Given extends ServeValues>(values: Given): Given {
   const { host, port, 'allowed-host': hosts = [], 'allowed-origin': origins = [] } = values
-  if (values.sandbox && values.context)
-    throw new UsageError('--sandbox and --context do not go together; choose one of them')
-  if (values.yolo && values.mode) throw new UsageError('--yolo and --mode do not go together; choose one of them')
   if (port !== undefined && Number(port) > 65_535)
     throw new UsageError(`--port takes a port from 0 to 65535, got "${port}"`)
   if (host !== undefined && !isLoopback(host) && hosts.length === 0)
@@ -79,7 +68,7 @@ export function checkServe<Given extends ServeValues>(values: Given): Given {
     throw new UsageError(
       `--allowed-origin must be an origin such as https://app.example.com, without a path, got "${noOrigin}"`,
     )
-  checkCost(values)
+  checkServed(values)
   return values
 }
 

@@ -16,8 +16,7 @@ import { jsonText } from '../text.ts'
 export async function list({ values }: Args<{ all?: boolean; json?: boolean }>, io: Io): Promise<number> {
   const file = fileOf(io)
   const all = await currentGrants(file)
-  const here = realFolder(io.cwd)
-  const shown = values.all ? all : all.filter(({ project }) => project === here)
+  const shown = values.all ? all : inThisProject(all, io)
   if (values.json) {
     io.out(jsonText(shown.map((grant) => ({ id: grantId(grant), ...grant }))))
     return exitCodes.done
@@ -55,6 +54,16 @@ export async function revokeGrant(id: string, io: Pick<Io, 'home'>): Promise<boo
   if (!(await keptGrants(io)).some((grant) => grantId(grant) === id)) return false
   await fileOf(io).change((grants) => grants.filter((grant) => grantId(grant) !== id))
   return true
+}
+
+/** How many approvals are kept for this project. */
+export async function countKeptHere(io: Io): Promise<number> {
+  return inThisProject(await keptGrants(io), io).length
+}
+
+function inThisProject(grants: readonly Grant[], { cwd }: Io): readonly Grant[] {
+  const here = realFolder(cwd)
+  return grants.filter(({ project }) => project === here)
 }
 
 const fileOf = ({ home }: Pick<Io, 'home'>): GrantFile => createGrantFile(join(home, 'grants.json'))

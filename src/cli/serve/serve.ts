@@ -71,7 +71,7 @@ export interface ServedBeside {
   close(): Promise<void>
 }
 
-interface ServeBesideOptions {
+export interface ServeBesideOptions {
   /** The model of sessions that have not chosen one. */
   readonly model: { readonly provider: string; readonly model: string }
   readonly io: Io

@@ -1,12 +1,18 @@
-import { openBrowser } from '../../auth/open-browser.ts'
 import type { Chat } from '../../chat/chat.ts'
+import type { ChatCommand } from '../../chat/command.ts'
 import type { CommandWork } from '../../chat/lazy-command.ts'
-import { createWebPage } from '../../web/create-web-page.ts'
 import type { Io } from '../io.ts'
-import { type ServedBeside, serveBeside } from '../serve/serve.ts'
+import type { ServeBesideOptions, ServedBeside } from '../serve/serve.ts'
+
+/** The commands of a terminal: `/web` needs the server, which has commands of its own and so cannot be in their list. */
+export function withWeb(commands: readonly ChatCommand[], io: Io): readonly ChatCommand[] {
+  const web = { name: 'web', summary: 'Open this session on a page in the browser', ...openWeb(io) }
+  const before = commands.findIndex(({ name }) => name === 'doctor')
+  return commands.toSpliced(before, 0, web)
+}
 
 /** The page of the open session, served by this process until the chat ends. The session goes on in both. */
-export const openWeb = (io: Io): CommandWork => ({
+const openWeb = (io: Io): CommandWork => ({
   async run(_, { chat, screen }) {
     const { sessionId, settings, view } = chat.state
     if (sessionId === undefined || view.head === 0)
@@ -18,6 +24,7 @@ export const openWeb = (io: Io): CommandWork => ({
     const { address, token } = await serving
     const link = `${address}/s/${encodeURIComponent(sessionId)}#token=${token}`
     screen.print(`This session on a page, until this program ends: ${link}`, { isRaw: true })
+    const { openBrowser } = await import('../../auth/open-browser.ts')
     await openBrowser(link).catch(() => screen.print('No browser could be opened; open the address above yourself.'))
     await followWhenIdle(chat, sessionId)
   },
@@ -26,7 +33,11 @@ export const openWeb = (io: Io): CommandWork => ({
 /** One server for each chat, however often it is asked for. */
 const served = new WeakMap<Chat, Promise<ServedBeside>>()
 
-async function serveUntilClosed(chat: Chat, options: Parameters<typeof serveBeside>[1]): Promise<ServedBeside> {
+async function serveUntilClosed(chat: Chat, options: ServeBesideOptions): Promise<ServedBeside> {
+  const [{ serveBeside }, { createWebPage }] = await Promise.all([
+    import('../serve/serve.ts'),
+    import('../../web/create-web-page.ts'),
+  ])
   const beside = await serveBeside((server) => createWebPage({ server }).fetch, options)
   const unsubscribe = chat.subscribe(() => {
     if (chat.state.phase !== 'closed') return
