@@ -37,7 +37,10 @@ inBrowser('agents', (browser) => {
 
     // The message is taken back into the input.
     await main.locator('.agent-message', { hasText: 'Wake me' }).getByRole('button', { name: 'Take back' }).click()
-    await vi.waitFor(async () => expect(await page.getByLabel('Message', { exact: true }).inputValue()).toBe('Wake me'))
+    await vi.waitFor(
+      async () => expect(await page.getByLabel('Message', { exact: true }).inputValue()).toBe('Wake me'),
+      { timeout: 10_000 },
+    )
 
     // Approval of one tool, then retries of all agents.
     const id = page.url().split('/').at(-1)!
@@ -55,7 +58,9 @@ inBrowser('agents', (browser) => {
     await page.getByLabel('Attempts').fill('4')
     await page.getByLabel('First pause, seconds').fill('2')
     await page.getByRole('button', { name: 'Save for all agents' }).click()
-    await vi.waitFor(() => expect(workflow.settings.retry).toEqual({ maxAttempts: 4, initialDelayMs: 2000 }))
+    await vi.waitFor(() => expect(workflow.settings.retry).toEqual({ maxAttempts: 4, initialDelayMs: 2000 }), {
+      timeout: 10_000,
+    })
 
     // A schedule: made, told in words, paused, changed, deleted.
     await page.goto(`${url}/schedules`)

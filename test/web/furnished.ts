@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { type Desk, openDesk } from '../cli/cli-kit.ts'
 import { type Serving, startServing } from '../cli/serve-kit.ts'
 import type { MockService } from '../rpc/mock-service.ts'
@@ -103,9 +103,8 @@ export async function furnish(service: MockService, onEnd?: (end: () => void) =>
   // The tests may run; the edit waits.
   const { pending } = (await send('/v1/pending?session=fix')).body
   await send(`/v1/sessions/fix/answers/${pending[0].callId}`, { decision: 'allow', digest: pending[0].digest })
-  await expect
-    .poll(async () => (await send('/v1/pending?session=fix')).body.pending[0]?.name, { timeout: 25_000 })
-    .toBe('edit')
+  const waiting = async () => (await send('/v1/pending?session=fix')).body.pending[0]?.name
+  await vi.waitFor(async () => expect(await waiting()).toBe('edit'), { timeout: 25_000 })
   await untilOver('fix')
   const [, link = ''] = /^open (\S+)/.exec(serving.said.out)!
   return { ...serving, desk, link }

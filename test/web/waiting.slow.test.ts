@@ -67,10 +67,11 @@ inBrowser('what waits', (browser) => {
     )
 
   test('WB90 WB94 an approval is shown whole and works only after half a second in sight, by its letters, never by Enter', async () => {
-    const page = await openWaiting({}, holdHalfSeconds)
+    const tests = { call: 'shell', args: { command: 'node --test' } }
+    const page = await openWaiting({ tests }, holdHalfSeconds)
     const shell = card(page, 'node --test')
     await shell.waitFor()
-    expect(await page.title()).toBe('(3) Libero')
+    expect(await page.title()).toBe('(4) Libero')
     expect(await shell.innerText()).toMatch(/asked because.*the mode is ask.*commands run.*sandbox/s)
     const allow = shell.getByRole('button', { name: 'Allow once' })
     await shell.scrollIntoViewIfNeeded()
@@ -80,7 +81,7 @@ inBrowser('what waits', (browser) => {
     expect(await allow.isDisabled()).toBe(true)
     expect(await pending()).toContain('shell node --test')
     await page.evaluate('letTimersGo()')
-    await vi.waitFor(async () => expect(await allow.isEnabled()).toBe(true))
+    await vi.waitFor(async () => expect(await allow.isEnabled()).toBe(true), { timeout: 10_000 })
 
     await shell.focus()
     await page.keyboard.press('Enter')
@@ -132,7 +133,7 @@ inBrowser('what waits', (browser) => {
     await some.click()
     await names.waitFor({ state: 'detached' })
     const file = () => readFileSync(join(host.desk.cwd, 'src/cart.js'), 'utf8')
-    await vi.waitFor(() => expect(file()).toContain('const all'))
+    await vi.waitFor(() => expect(file()).toContain('const all'), { timeout: 10_000 })
     expect(file()).toContain('const rebate')
 
     // Own words replace an option, and an option replaces them.
@@ -168,7 +169,7 @@ inBrowser('what waits', (browser) => {
     await first.goto(`${url}/rules`)
     await second.goto(`${url}/waiting`)
     await second.getByText('Nothing waits for you').waitFor()
-    await vi.waitFor(async () => expect(await first.title()).toBe('Libero'))
+    await vi.waitFor(async () => expect(await first.title()).toBe('Libero'), { timeout: 10_000 })
     await send('POST', '/v1/sessions', { id: 's', title: 'Publish it', message: 'Publish' })
     await vi.waitFor(async () => expect(await first.title()).toBe('(1) Libero'), { timeout: 10_000 })
     expect(await first.evaluate('told')).toEqual(['Waiting for you: Publish it'])

@@ -1,13 +1,16 @@
 import { Link } from '../frame/link.tsx'
 import { usePage } from '../frame/page-context.ts'
 import { fullyVisible, type RemotePendingCall, visibleName } from '../libero.ts'
+import { useModel } from '../model/model.ts'
 import { useAnswer } from '../parts/use-answer.ts'
 
 /** A call that waits no more: what was decided, and by whom. */
 export function AnsweredLine({ call }: { readonly call: RemotePendingCall }) {
-  const { client } = usePage()
+  const { client, sessions } = usePage()
   const { session, root, title, name, callId } = call
-  const { value } = useAnswer(() => client.sessions.why(session, callId), [session, callId])
+  // The log has the answer a little after the call waits no more: it is read again when the log grows.
+  const head = useModel(sessions, (state) => state.sessions?.find(({ id }) => id === root)?.head)
+  const { value } = useAnswer(() => client.sessions.why(session, callId), [session, callId, head])
   return (
     <li class="answered-line">
       <span class={`mark mark-${markNames[value?.answer?.decision ?? ''] ?? 'idle'}`} aria-hidden="true">

@@ -1,3 +1,4 @@
+import { WideTable } from './wide-table.tsx'
 import './bar-chart.css'
 
 export interface BarSeries {
@@ -58,37 +59,22 @@ export function BarChart({ label, columns, series, format }: BarChartProps) {
       </figcaption>
       <details>
         <summary>As a table</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}
-        <section class="table-scroll" tabIndex={0} aria-label={label}>
-          <table class="table">
-            <thead>
-              <tr>
-                <th scope="col">Day</th>
-                {series.map(({ name }) => (
-                  <th key={name} scope="col" class="number">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {columns.flatMap((column, i) =>
-                sums[i] === 0
-                  ? []
-                  : [
-                      <tr key={column}>
-                        <th scope="row">{column}</th>
-                        {series.map(({ name, values }) => (
-                          <td key={name} class="number">
-                            {format(values[i]!)}
-                          </td>
-                        ))}
-                      </tr>,
-                    ],
-              )}
-            </tbody>
-          </table>
-        </section>
+        <WideTable label={label} head={['Day', ...series.map(({ name }) => name)]}>
+          {columns.flatMap((column, i) =>
+            sums[i] === 0
+              ? []
+              : [
+                  <tr key={column}>
+                    <th scope="row">{column}</th>
+                    {series.map(({ name, values }) => (
+                      <td key={name} class="number">
+                        {format(values[i]!)}
+                      </td>
+                    ))}
+                  </tr>,
+                ],
+          )}
+        </WideTable>
       </details>
     </figure>
   )

@@ -4,6 +4,7 @@ import { type RemoteProvider, visibleName } from '../libero.ts'
 import { ConfirmButton } from '../parts/confirm-button.tsx'
 import { WebLink } from '../parts/markdown.tsx'
 import { ProblemLine } from '../parts/problem-line.tsx'
+import { SearchBox } from '../parts/search-box.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAction } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
@@ -17,14 +18,7 @@ export function KeysPanel() {
     <Shown answer={answer} what="keys">
       {(providers) => (
         <>
-          <div class="filters">
-            <input
-              type="search"
-              placeholder={`Search ${providers.length} providers`}
-              aria-label="Search providers"
-              onInput={(event) => setText(event.currentTarget.value.trim().toLowerCase())}
-            />
-          </div>
+          <SearchBox what={`${providers.length} providers`} onText={setText} />
           <ul class="item-list">
             {[...providers]
               .filter(({ name, needsKey, key }) => (needsKey || key) && name.toLowerCase().includes(text))

@@ -3,9 +3,11 @@ import { usePage } from '../frame/page-context.ts'
 import { type RemoteModel, visibleName } from '../libero.ts'
 import { dollars, shortCount } from '../parts/numbers.ts'
 import { ProblemLine } from '../parts/problem-line.tsx'
+import { SearchBox } from '../parts/search-box.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAction } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
+import { WideTable } from '../parts/wide-table.tsx'
 
 /** The models that can be chosen, with their prices; one of them is used unless a session chooses another. */
 export function ModelsPanel() {
@@ -20,63 +22,39 @@ export function ModelsPanel() {
     <Shown answer={answer} what="models">
       {(models) => (
         <>
-          <div class="filters">
-            <input
-              type="search"
-              placeholder={`Search ${models.length} models`}
-              aria-label="Search models"
-              onInput={(event) => setText(event.currentTarget.value.trim().toLowerCase())}
-            />
-          </div>
+          <SearchBox what={`${models.length} models`} onText={setText} />
           <ProblemLine problem={problem} />
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}
-          <section class="table-scroll" tabIndex={0} aria-label="Models">
-            <table class="table">
-              <thead>
-                <tr>
-                  <th scope="col">Model</th>
-                  <th scope="col">Provider</th>
-                  <th scope="col" class="number">
-                    Context
+          <WideTable
+            label="Models"
+            head={['Model', 'Provider', 'Context', 'Input, per million', 'Output', 'Use']}
+            texts={['Provider', 'Use']}
+          >
+            {models
+              .filter(({ id, provider }) => `${provider} ${id}`.toLowerCase().includes(text))
+              .slice(0, 300)
+              .map((model) => (
+                <tr key={`${model.provider}/${model.id}`}>
+                  <th scope="row">
+                    {visibleName(model.id)} {model.isDeprecated && <span class="tag">deprecated</span>}
                   </th>
-                  <th scope="col" class="number">
-                    Input, per million
-                  </th>
-                  <th scope="col" class="number">
-                    Output
-                  </th>
-                  <th scope="col">Use</th>
+                  <td>{visibleName(model.provider)}</td>
+                  <td class="number">{model.contextWindow === undefined ? '' : shortCount(model.contextWindow)}</td>
+                  <td class="number">{model.inputPrice === undefined ? '' : dollars(model.inputPrice)}</td>
+                  <td class="number">{model.outputPrice === undefined ? '' : dollars(model.outputPrice)}</td>
+                  <td>
+                    {model.isDefault ? (
+                      <span class="tag" data-kind="good">
+                        used
+                      </span>
+                    ) : (
+                      <button type="button" disabled={isBusy} onClick={() => use(model)}>
+                        Use
+                      </button>
+                    )}
+                  </td>
                 </tr>
-              </thead>
-              <tbody>
-                {models
-                  .filter(({ id, provider }) => `${provider} ${id}`.toLowerCase().includes(text))
-                  .slice(0, 300)
-                  .map((model) => (
-                    <tr key={`${model.provider}/${model.id}`}>
-                      <th scope="row">
-                        {visibleName(model.id)} {model.isDeprecated && <span class="tag">deprecated</span>}
-                      </th>
-                      <td>{visibleName(model.provider)}</td>
-                      <td class="number">{model.contextWindow === undefined ? '' : shortCount(model.contextWindow)}</td>
-                      <td class="number">{model.inputPrice === undefined ? '' : dollars(model.inputPrice)}</td>
-                      <td class="number">{model.outputPrice === undefined ? '' : dollars(model.outputPrice)}</td>
-                      <td>
-                        {model.isDefault ? (
-                          <span class="tag" data-kind="good">
-                            used
-                          </span>
-                        ) : (
-                          <button type="button" disabled={isBusy} onClick={() => use(model)}>
-                            Use
-                          </button>
-                        )}
-                      </td>
-                    </tr>
-                  ))}
-              </tbody>
-            </table>
-          </section>
+              ))}
+          </WideTable>
         </>
       )}
     </Shown>

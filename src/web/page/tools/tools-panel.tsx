@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { formatDuration, fullyVisible, type RemoteTool, visibleName, visibleText } from '../libero.ts'
 import { CodeBlock } from '../parts/code-block.tsx'
+import { SearchBox } from '../parts/search-box.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAnswer } from '../parts/use-answer.ts'
 
@@ -11,19 +12,12 @@ export function ToolsPanel() {
   const answer = useAnswer(() => client.tools(), [])
   const [text, setText] = useState('')
   const matches = ({ name, description = '' }: RemoteTool): boolean =>
-    `${name} ${description}`.toLowerCase().includes(text.toLowerCase())
+    `${name} ${description}`.toLowerCase().includes(text)
   return (
     <Shown answer={answer} what="tools">
       {(tools) => (
         <>
-          <div class="filters">
-            <input
-              type="search"
-              placeholder={`Search ${tools.length} tools`}
-              aria-label="Search tools"
-              onInput={(event) => setText(event.currentTarget.value.trim())}
-            />
-          </div>
+          <SearchBox what={`${tools.length} tools`} onText={setText} />
           <ul class="item-list">
             {tools.filter(matches).map((tool) => (
               <Tool key={`${tool.layer} ${tool.name}`} tool={tool} />

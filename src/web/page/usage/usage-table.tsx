@@ -1,5 +1,6 @@
 import { formatDuration, type UsageDimension, type UsageRow, visibleName } from '../libero.ts'
 import { dollars, shortCount } from '../parts/numbers.ts'
+import { WideTable } from '../parts/wide-table.tsx'
 
 interface UsageTableProps {
   readonly by: UsageDimension
@@ -17,38 +18,23 @@ export function UsageTable({ by, title, rows }: UsageTableProps) {
   return (
     <section>
       <h2>{title}</h2>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled with the keyboard */}
-      <section class="table-scroll" tabIndex={0} aria-label={title}>
-        <table class="table">
-          <thead>
-            <tr>
-              <th scope="col">{by === 'tool' ? 'Tool' : title.replace('By ', '')}</th>
-              {columns.map(([name]) => (
-                <th key={name} scope="col" class="number">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {sorted.map((row) => (
-              <tr key={row[by]}>
-                <th scope="row" class="usage-name">
-                  {visibleName(row[by] || 'none')}
-                  <svg aria-hidden="true">
-                    <rect height="4" rx="2" width={`${most === 0 ? 0 : (weight(row) / most) * 100}%`} />
-                  </svg>
-                </th>
-                {columns.map(([name, show]) => (
-                  <td key={name} class="number">
-                    {show(row)}
-                  </td>
-                ))}
-              </tr>
+      <WideTable label={title} head={[title.replace('By ', ''), ...columns.map(([name]) => name)]}>
+        {sorted.map((row) => (
+          <tr key={row[by]}>
+            <th scope="row" class="usage-name">
+              {visibleName(row[by] || 'none')}
+              <svg aria-hidden="true">
+                <rect height="4" rx="2" width={`${most === 0 ? 0 : (weight(row) / most) * 100}%`} />
+              </svg>
+            </th>
+            {columns.map(([name, show]) => (
+              <td key={name} class="number">
+                {show(row)}
+              </td>
             ))}
-          </tbody>
-        </table>
-      </section>
+          </tr>
+        ))}
+      </WideTable>
       {rows.length > sorted.length && <p class="facts">{`and ${rows.length - sorted.length} more`}</p>}
     </section>
   )
