@@ -61,8 +61,8 @@ test.skipIf(!hasPython)(
     const { out } = await desk.libero(['sessions', 'list', '--json'])
     const { tokens } = JSON.parse(out).sessions[0]
     // The summary of a session counts what is read from the cache apart; Harbor wants it as input.
-  expect(outcome.input_tokens - outcome.cache_tokens + outcome.output_tokens).toBe(tokens)
-  expect(outcome.cache_tokens).toBeGreaterThan(0)
+    expect(outcome.input_tokens - outcome.cache_tokens + outcome.output_tokens).toBe(tokens)
+    expect(outcome.cache_tokens).toBeGreaterThan(0)
     expect(tokens).toBeGreaterThan(0)
   },
 )

@@ -4,6 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { rounds } from '../soak.ts'
 import { type AppInMemory, openApp } from './app-kit.ts'
 import { type PuppetModel, puppetModel } from './puppet-model.ts'
+import { startTerminalProcess, type TerminalApp, type TerminalProcess } from './terminal-app.ts'
 import { modesAfter } from './tui-kit.ts'
 import { WatchedSurface } from './watched-surface.ts'
 
@@ -29,7 +30,86 @@ test('UI75 whatever happens in whatever order, each committed line stands once a
   complaints.mockRestore()
 }, 3_600_000)
 
-async function play(steps: readonly (readonly [Step, number])[], columns: number, rows: number): Promise<void> {
+test('UI75 the same in a real pseudo-terminal', async () => {
+  const terminal = await startTerminalProcess()
+  try {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(step, turns), { minLength: 20, maxLength: 100, size: 'max' }),
+        size,
+        (steps, [columns, rows]) => playInTerminal(terminal, steps, columns, rows),
+      ),
+      {
+        endOnFailure: true,
+        numRuns: rounds(12, 300),
+        seed: Number(process.env.FUZZ_SEED ?? rounds(2, Date.now() % 1e9)),
+      },
+    )
+  } finally {
+    await terminal.end()
+  }
+}, 3_600_000)
+
+type Steps = readonly (readonly [Step, number])[]
+
+async function playInTerminal(terminal: TerminalProcess, steps: Steps, columns: number, rows: number): Promise<void> {
+  said = 0
+  const surface = new WatchedSurface()
+  const app = await terminal.open('fuzz', columns, rows)
+  const drawing = { commit() {}, frame() {}, invalidate() {}, clear() {}, most: rows - 1 }
+  const watched = surface.watch(drawing)
+  surface.attach(app.screen)
+  app.onDrawn((drawn) => {
+    if ('commit' in drawn) watched.commit(drawn.commit)
+    else if ('clear' in drawn) watched.clear()
+    else {
+      drawing.most = drawn.most
+      watched.frame(drawn.frame, drawn.caret)
+    }
+  })
+  const scene = sceneOf(app, surface)
+  await app.pass(50)
+  for (const [at, [{ act }]] of steps.entries()) {
+    if (app.state.isOver) break
+    await act(scene)
+    await app.pass()
+    if (app.state.isOver || app.screen.isAlternate) continue
+    surface.expectLiveLines()
+    if (at % 20 === 0) surface.expectCommittedLines()
+  }
+  app.tell({ do: 'finish' })
+  await app.close()
+  surface.expectCommittedLines()
+  expect(modesAfter(app.raw)).toEqual([])
+  for (const sequence of ['\x1b[3J', '\x1b[2J']) expect(app.raw).not.toContain(sequence)
+}
+
+/** What steps use, for an app in another process. */
+function sceneOf(app: TerminalApp, surface: WatchedSurface): Scene {
+  let calls = 0
+  return {
+    surface,
+    app: {
+      type: app.type,
+      pass: app.pass,
+      notify: (text) => app.tell({ do: 'notify', text }),
+      screen: { ...app.screen, isSlow: false }, // a pseudo-terminal that is not read stops its process
+    },
+    model: {
+      say: (text) => app.tell({ do: 'say', text }),
+      think: (text) => app.tell({ do: 'think', text }),
+      retry: () => app.tell({ do: 'retry' }),
+      fail: () => app.tell({ do: 'fail' }),
+      reply: (...all) => app.tell({ do: 'reply', calls: all }),
+    },
+    work: {
+      call: (name) => ({ id: `c${++calls}`, name, input: { path: `file-${calls}.txt` } }),
+      finish: () => app.tell({ do: 'finish' }),
+    },
+  }
+}
+
+async function play(steps: Steps, columns: number, rows: number): Promise<void> {
   said = 0 // a case alone, by its path, is the same as among others
   const surface = new WatchedSurface()
   const model = puppetModel()
@@ -73,9 +153,9 @@ function expectFrame(write: string): void {
 }
 
 interface Scene {
-  readonly app: AppInMemory
-  readonly model: PuppetModel
-  readonly work: ReturnType<typeof openWork>
+  readonly app: Pick<AppInMemory, 'type' | 'pass' | 'notify' | 'screen'>
+  readonly model: Pick<PuppetModel, 'say' | 'think' | 'retry' | 'fail' | 'reply'>
+  readonly work: Pick<ReturnType<typeof openWork>, 'call' | 'finish'>
   readonly surface: WatchedSurface
 }
 interface Step {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { loadSession } from '../../src/index.ts'
 import { call } from '../../src/testing/index.ts'
 import { writeLongSession } from '../long-session.ts'
 import { tool, until } from '../server/server-kit.ts'
@@ -66,6 +67,9 @@ inBrowser('the conversation', (browser) => {
   test('WB62 WB61 the end of a long session is there at once; then all of its rows, and the row in sight stays', async () => {
     const served = await serveLed()
     await writeLongSession(served.store, 'long', { turns: 3000, size: 200 })
+    const writer = await loadSession(served.store, 'long')
+    await writer.open()
+    await writer.log.appendAll([turn('last', 'assistant', text('It runs.'), call('open', 'build'))])
     let letThrough = (): void => {}
     const isAllowed = new Promise<void>((resolve) => void (letThrough = resolve))
     const page = await openTab(browser(), served.link, { mayReport: notOffered })
@@ -76,8 +80,8 @@ inBrowser('the conversation', (browser) => {
     })
     await page.goto(`${served.url}/s/long`)
     const feed = page.getByRole('feed')
-    await feed.getByText(/^2999 word/).waitFor()
-    await feed.evaluate((view) => void (view.scrollTop -= 300))
+    await feed.getByText('It runs.').waitFor()
+    await feed.evaluate((view) => void (view.scrollTop -= 100))
     await page.getByRole('button', { name: 'Latest' }).waitFor()
     const place = () =>
       page.evaluate(() => {
@@ -87,11 +91,17 @@ inBrowser('the conversation', (browser) => {
     const before = await place()
     expect(await page.locator('.slot').first().getAttribute('aria-setsize')).toMatch(/^1\d\d$/)
     letThrough()
-    await eventually(() => page.locator('.slot').first().getAttribute('aria-setsize')).toBe('3030')
+    await eventually(() => page.locator('.slot').first().getAttribute('aria-setsize')).toBe('3032')
     const after = await place()
     expect(after.key).toBe(before.key)
     expect(Math.abs(after.top - before.top)).toBeLessThanOrEqual(1)
     expect(await page.locator('.slot').count()).toBeLessThan(40)
+    // A row that was drawn before the others came still follows its own place.
+    await page.getByRole('button', { name: 'Latest' }).click()
+    await page.getByRole('button', { name: /not started build/ }).waitFor()
+    await writer.log.appendAll([ended('open', 'built')])
+    await page.getByRole('button', { name: /done build/ }).waitFor()
+    await writer.release()
     // What a summary stands for is faded; the first row is reached from the keyboard.
     await feed.focus()
     await page.keyboard.press('Home')

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 
 /** What a screen shows: an immutable state, and a way to hear of its changes. */
 export interface Model<State> {
@@ -42,18 +42,15 @@ export function useModel<State, Part = State>(
   select: (state: State) => Part = (state) => state as unknown as Part,
 ): Part {
   const part = select(model.state)
+  const shown = useRef({ select, part })
+  shown.current = { select, part }
   const [, redraw] = useState({})
   useEffect(() => {
-    let shown = part
     const look = (): void => {
-      const next = select(model.state)
-      if (Object.is(next, shown)) return
-      shown = next
-      redraw({})
+      if (!Object.is(shown.current.select(model.state), shown.current.part)) redraw({})
     }
     look() // it may have changed between drawing and subscribing
     return model.subscribe(look)
-    // `select` is written inline and means the same each time.
   }, [model])
   return part
 }

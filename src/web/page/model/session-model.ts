@@ -5,6 +5,7 @@ import {
   type RemoteContent,
   RemoteProblem,
   type RemoteSession,
+  type SentMessage,
   type SessionView,
   type ViewHistory,
 } from '../libero.ts'
@@ -21,8 +22,11 @@ export interface SessionModel extends Model<SessionState> {
   stop(): void
   /** Connects anew at once, as after sleep. */
   wake(): void
-  /** Sends a message. It is shown at once, and stays shown as failed if the server refuses it. */
-  send(content: RemoteContent, options?: { readonly mode?: 'steer' | 'followUp' }): Promise<void>
+  /**
+   * Sends a message with the files that it names. It is shown at once, and stays shown as failed if the server refuses it.
+   * Resolves with what was not attached, in words.
+   */
+  send(content: RemoteContent, options?: { readonly mode?: 'steer' | 'followUp' }): Promise<readonly string[]>
   /** Forgets a message that could not be sent. */
   dismiss(key: string): void
   /** Shows the session as it was after an entry, or as it is now. */
@@ -193,13 +197,14 @@ export function createSessionModel(
   const isSending = (key: string): boolean => cell.state.sending.some((one) => one.key === key)
   const othersThan = (key: string): readonly SendingMessage[] => cell.state.sending.filter((one) => one.key !== key)
 
-  async function deliver(message: OutboxMessage): Promise<void> {
+  async function deliver(message: OutboxMessage): Promise<readonly string[]> {
     const { key, content } = message
     outbox.add(message)
     cell.change({ sending: [...othersThan(key), { key, content }] })
     try {
-      await client.send(id, message)
+      const { notices = [] } = await sendWithFiles(client, id, message)
       publish() // the log may have had it before the answer came
+      return notices
     } catch (error) {
       const problem = error instanceof RemoteProblem ? error.detail : String(error)
       cell.change({ sending: [...othersThan(key), { key, content, problem }] })
@@ -251,6 +256,17 @@ export function createSessionModel(
     },
     isCut: (seq) => fold.isCut(seq),
     endOf: (result) => fold.endOf(result),
+  }
+}
+
+/** A server without a folder attaches nothing: there a name with `@` is only text. */
+async function sendWithFiles(client: RemoteClient, id: string, message: OutboxMessage): Promise<SentMessage> {
+  if (!JSON.stringify(message.content).includes('@')) return client.send(id, message)
+  try {
+    return await client.send(id, { ...message, files: true })
+  } catch (error) {
+    if (!(error instanceof RemoteProblem) || error.status !== 501) throw error
+    return client.send(id, message)
   }
 }
 

@@ -41,8 +41,9 @@ export function Composer({ draft }: { readonly draft: DraftModel }) {
     if (/^\/[a-z]/.test(written) && attached.length === 0 && (await runCommand(written))) return
     const content = contentOf(written, attached)
     setAttached([])
-    await session.send(content, mode ? { mode } : {}).catch(() => {})
-    void draft.flush()
+    // One that fails stays in the conversation, with its text.
+    const notices = await session.send(content, mode ? { mode } : {}).catch((): readonly string[] => [])
+    if (notices.length > 0) said.set({ text: notices.join('\n') })
   }
 
   /** Whether it was a command; an embedder's own server may have none, and then it is a message. */
