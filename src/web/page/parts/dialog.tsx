@@ -11,10 +11,14 @@ interface DialogProps {
 /** A dialog over the page. Esc and a press beside it close it; the focus goes back to where it was. */
 export function Dialog({ label, class: name = '', onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const isGone = useRef(false)
   useEffect(() => {
     const before = document.activeElement
-    dialog.current?.showModal()
+    const element = dialog.current
+    element?.showModal()
     return () => {
+      isGone.current = true
+      element?.close() // only then can the focus go behind it
       if (before instanceof HTMLElement) before.focus()
     }
   }, [])
@@ -25,10 +29,10 @@ export function Dialog({ label, class: name = '', onClose, children }: DialogPro
       class={`dialog ${name}`}
       aria-label={label}
       onCancel={(event) => {
-        event.preventDefault() // it closes by being taken away, at once: a late close event would close the next one
+        event.preventDefault()
         onClose()
       }}
-      onClose={onClose}
+      onClose={() => isGone.current || onClose()} // it is told late, when the next dialog may be open
       onClick={(event) => event.target === event.currentTarget && onClose()}
     >
       <div class="dialog-body">{children}</div>
