@@ -181,7 +181,10 @@ const hookFields: Fields<ConfiguredHook> = {
 }
 
 const hookGroupFields: Fields<ConfiguredHookGroup> = {
-  matcher: { type: 'string', description: 'A pattern of tool names, such as "shell|edit"; default: every tool' },
+  matcher: {
+    type: 'string',
+    description: 'Tool names, such as "shell|edit", in which * stands for any characters; default: every tool',
+  },
   hooks: {
     type: 'array',
     items: {

@@ -83,7 +83,7 @@ export type ConfiguredHooks = {
 }
 
 export interface ConfiguredHookGroup {
-  /** A pattern of tool names, such as `shell|edit`. Default: every tool. */
+  /** Tool names, such as `shell|edit`, in which a star stands for any characters. Default: every tool. */
   readonly matcher?: string
   readonly hooks: readonly ConfiguredHook[]
 }

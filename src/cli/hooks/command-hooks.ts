@@ -4,7 +4,8 @@ import type { HookScope } from '../../core/hooks.ts'
 import { tellTurns, userTurn } from '../../core/inbox.ts'
 import type { Extension, Run } from '../../core/run.ts'
 import { toolResultToText } from '../../core/tool-output.ts'
-import { type SessionTurn, textOf } from '../../core/turn.ts'
+import { type Message, type SessionTurn, textOf } from '../../core/turn.ts'
+import { matchesWildcard, wildcard } from '../../platform/wildcard.ts'
 import { isNamed } from '../../skills/allowed-tools.ts'
 import type { ConfiguredHooks } from '../config/config.ts'
 import type { HookAnswer } from './hook-output.ts'
@@ -106,15 +107,16 @@ const defaultFor = (moment: Moment): 'block' | 'continue' =>
 
 const joined = (words: readonly string[]): HookAnswer => (words.length > 0 ? { words: words.join('\n') } : {})
 
-/** A matcher is a pattern of whole names, ours or those of Claude Code: `shell`, `Bash`, `edit|write_file`, `mcp__.*`. */
+/**
+ * A matcher is a list of whole names, ours or those of Claude Code, in which a star stands for any characters: `shell`,
+ * `Bash|edit`, `mcp__.*`. Not a regular expression: one that a project brings could take forever.
+ */
 function isMatch(matcher: string, tool: { readonly name: string; readonly displayName: string }): boolean {
-  if (matcher === '' || matcher === '*') return true
-  if (matcher.split('|').some((name) => isNamed(name.trim(), tool))) return true
-  try {
-    return new RegExp(`^(?:${matcher})$`, 'u').test(tool.name)
-  } catch {
-    return true // a pattern that cannot be read matches everything: the hook decides
-  }
+  if (matcher.trim() === '') return true
+  return matcher.split('|').some((part) => {
+    const name = part.trim().replaceAll('.*', '*')
+    return isNamed(name, tool) || matchesWildcard(wildcard(name.replace(/^mcp__/, 'mcp_')), tool.name)
+  })
 }
 
 function followTools(hooks: HookScope<HookContexts>, asked: AskedHooks): void {
@@ -150,20 +152,28 @@ const callOf = ({ name, input, callId }: { name: string; input: unknown; callId:
 /** Messages are judged before the request that would bring them to the model. */
 function followPrompts(run: Run, hooks: HookScope<HookContexts>, asked: AskedHooks): void {
   const { transcript } = run.log
-  let isUnseen = run.settings.options.prompt !== undefined || transcript.turns.at(-1)?.role === 'user'
+  const seen = new Set<string>()
+  const last = transcript.turns.at(-1)
+  // A process that died may have left a message that no hook has seen.
+  let hasNew = run.settings.options.prompt !== undefined || (last !== undefined && isMessage(last))
   hooks.hook('steer:inject', () => {
-    isUnseen = true
+    hasNew = true
   })
   hooks.hook('request:prepare', async (request) => {
-    const message = isUnseen ? transcript.findLastTurn(isMessage) : undefined
-    isUnseen = false
-    if (!message || message.meta?.hook !== undefined) return
-    const { block, words } = await asked.ask('UserPromptSubmit', { prompt: textOf(message) })
-    if (block !== undefined) {
-      await hide(run, message)
-      request.refuse = new AgentError(`A hook refuses this message: ${block}`)
-    } else if (words !== undefined) {
+    if (!hasNew) return
+    hasNew = false
+    for (const message of messagesSinceReply(transcript.turns)) {
+      if (seen.has(message.id) || isHidden(message, request.messages)) continue
+      seen.add(message.id)
+      const { block, words } = await asked.ask('UserPromptSubmit', { prompt: textOf(message) })
+      if (block !== undefined) {
+        await hide(run, message)
+        request.refuse = new AgentError(`A hook refuses this message: ${block}`)
+        return
+      }
+      if (words === undefined) continue
       const added = userTurn(run, [{ type: 'text', text: words }], { hook: 'UserPromptSubmit' })
+      seen.add(added.id)
       await run.log.append({ type: 'turn', turn: added })
       await tellTurns(run, added)
       request.messages = [...request.messages, added]
@@ -171,12 +181,26 @@ function followPrompts(run: Run, hooks: HookScope<HookContexts>, asked: AskedHoo
   })
 }
 
+/** The messages that the model has not answered, in their order. */
+function messagesSinceReply(turns: readonly SessionTurn[]): readonly SessionTurn[] {
+  const reply = turns.findLastIndex(({ role }) => role === 'assistant')
+  return turns.slice(reply + 1).filter(isMessage)
+}
+
+/** A hook refused it in an earlier run: the request has other words than the log. */
+const isHidden = (turn: SessionTurn, messages: readonly Message[]): boolean =>
+  messages.some(
+    (one) => 'id' in one && one.id === turn.id && textOf(one) !== textOf(turn) && textOf(one).startsWith(refusal),
+  )
+
+const refusal = '(A hook refused this message.)'
+
 const isMessage = ({ role, content }: SessionTurn): boolean =>
   role === 'user' && content.some(({ type }) => type !== 'tool_result')
 
 /** The message stays in the log, and no request contains it. */
 async function hide(run: Run, { id: turnId, content }: SessionTurn): Promise<void> {
-  const replacement = { type: 'text', text: '(A hook refused this message.)' } as const
+  const replacement = { type: 'text', text: refusal } as const
   const edits = content.map((_, block) => ({ type: 'context_edit', turnId, block, replacement }) as const)
   await run.log.append(...edits)
 }
