@@ -47,3 +47,12 @@ test('the byte length is that of UTF-8', () => {
   fc.assert(fc.property(texts, (text) => byteLength(text) === Buffer.byteLength(text)))
   expect(byteLength('\ud83d a \ude00')).toBe(Buffer.byteLength('\ud83d a \ude00'))
 })
+
+test('one line of a long text is as that of the whole text, wherever its words begin', () => {
+  const whole = (text: string): string => cutText(text.replace(/\s+/g, ' ').trim(), 10)
+  for (const blanks of [0, 5, 35, 39, 40, 41, 159, 160, 700])
+    for (const end of ['', ' ', 'word', 'some words and more', '\n'.repeat(300)]) {
+      const text = `${' \n'.repeat(blanks)}ab${' '.repeat(blanks)}cdefgh ${end}`
+      expect(oneLine(text, 10)).toBe(whole(text))
+    }
+})

@@ -21,8 +21,15 @@ export function cutText(text: string, maxLength: number): string {
 
 /** A text on one line, its white space collapsed, of at most `maxLength` UTF-16 units. */
 export function oneLine(text: string, maxLength: number = Number.POSITIVE_INFINITY): string {
-  return cutText(text.replace(/\s+/g, ' ').trim(), maxLength)
+  // Of a long text only the beginning is looked at, and more of it where that is mostly white space.
+  for (let most = 4 * maxLength; most < text.length; most *= 4) {
+    const line = collapsed(text.slice(0, most))
+    if (line.length > maxLength) return cutText(line, maxLength)
+  }
+  return cutText(collapsed(text), maxLength)
 }
+
+const collapsed = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** The beginning of a text, of at most `maxBytes` bytes of UTF-8, whole characters only. */
 export function headBytes(text: string, maxBytes: number): string {

@@ -21,6 +21,7 @@ import { createFrames } from './terminal/frames.ts'
 import { linesTerminal } from './terminal/lines-terminal.ts'
 import { askWidth, setAmbiguousWide, wideColumn } from './terminal/marks.ts'
 import type { Output, TerminalStreams } from './terminal/output.ts'
+import { createPace } from './terminal/pace.ts'
 import { createPaint, hasColours, type Paint } from './terminal/paint.ts'
 import { createSurface, reflowOf, type Surface } from './terminal/surface.ts'
 import type { Terminal } from './terminal/terminal.ts'
@@ -100,8 +101,14 @@ export async function runApp(options: AppOptions): Promise<void> {
   const choice = createThemeChoice(options.theme)
   const paint = createPaint({ colours: hasColours(output, env), theme: () => choice.theme })
   const { watch = (surface: Surface) => surface } = options
-  const surface = watch(createSurface(output, reflowOf(env)))
-  const keyboard = createKeyRouter(options.keyboard)
+  const pace = createPace(clock, () => surface.catchUp())
+  const surface = watch(createSurface(output, reflowOf(env), pace))
+  const keyboard = createKeyRouter(options.keyboard, (column) => {
+    if (!pace.answered() || column !== wideColumn) return
+    setAmbiguousWide(true)
+    surface.invalidate()
+    draw()
+  })
   const columns = (): number => output.columns || 80
   const now = (): number => clock.now()
   const { promise: left, resolve: leave } = Promise.withResolvers<void>()
@@ -151,7 +158,7 @@ export async function runApp(options: AppOptions): Promise<void> {
     },
   })
   const foreground = createForeground({
-    ...{ surface, terminal, keyboard, clock, draw },
+    ...{ surface, terminal, keyboard, clock, pace, draw },
     viewer: {
       terminal: screen,
       note: () => (chat.state.prompts.length > 0 ? 'A question waits for you: q closes this' : undefined),
@@ -263,13 +270,6 @@ export async function runApp(options: AppOptions): Promise<void> {
       openOnce(() => options.submit({ text: key.command }, app, 'steer'))
       return
     }
-    if (key.type === 'report') {
-      if (key.column !== wideColumn) return
-      setAmbiguousWide(true)
-      surface.invalidate()
-      draw()
-      return
-    }
     if (key.type === 'focus') {
       announcer.isFocused = key.isFocused
       if (key.isFocused) chat.lookElsewhere()
@@ -338,6 +338,7 @@ export async function runApp(options: AppOptions): Promise<void> {
     screen.close()
     surface.clear()
     announcer.close()
+    await pace.settled()
     output.write(modesOff)
     keyboard.close()
   }

@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import { DialogClosed, type DialogContext } from './dialogs/dialog.ts'
 import type { KeyRouter } from './input/key-router.ts'
 import { oneAtATime } from './one-at-a-time.ts'
+import type { Pace } from './terminal/pace.ts'
 import type { Surface } from './terminal/surface.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import type { ViewerContext } from './viewers/viewer.ts'
@@ -11,6 +12,7 @@ interface ForegroundOptions {
   readonly terminal: Terminal
   readonly keyboard: KeyRouter
   readonly clock: Clock
+  readonly pace: Pick<Pace, 'settled'>
   /** Viewers get it, with the keyboard. */
   readonly viewer: Omit<ViewerContext, 'keyboard' | 'clock' | 'signal'>
   draw(): void
@@ -20,7 +22,7 @@ interface ForegroundOptions {
  * What takes the screen or the keyboard from the input: viewers, dialogs, other programs. Viewers and dialogs are open one
  * at a time: a question that comes while something else is in sight waits, so that no key answers what is not shown.
  */
-export function createForeground({ surface, terminal, keyboard, clock, viewer, draw }: ForegroundOptions) {
+export function createForeground({ surface, terminal, keyboard, clock, pace, viewer, draw }: ForegroundOptions) {
   const queue = oneAtATime()
   const ending = new AbortController()
   const { signal } = ending
@@ -59,6 +61,7 @@ export function createForeground({ surface, terminal, keyboard, clock, viewer, d
     /** Gives the terminal as it was before to another program, also from within a dialog. */
     outside: <T>(use: () => Promise<T>): Promise<T> =>
       leave(async () => {
+        await pace.settled()
         const again = keyboard.release()
         try {
           return await use()

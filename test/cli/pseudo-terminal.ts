@@ -37,6 +37,8 @@ export interface PseudoTerminalOptions {
   readonly rows?: number
   /** Draws characters of ambiguous width over two columns, as East Asian terminals do. */
   readonly isAmbiguousWide?: boolean
+  /** How fast it takes what the program writes. Default: at once. */
+  readonly bytesPerSecond?: number
 }
 
 /** Starts a program in a pseudo-terminal; it is killed when the test is over, if it still runs. */
@@ -66,6 +68,9 @@ export function startInTerminal(argv: readonly [string, ...string[]], options: P
   child.onData((data) => {
     raw += data
     screen.write(data)
+    if (options.bytesPerSecond === undefined) return
+    child.pause()
+    setTimeout(() => child.resume(), (1000 * data.length) / options.bytesPerSecond)
   })
   screen.onData((reply) => isOver || child.write(reply))
   const ended = new Promise<number>((resolve) =>

@@ -56,7 +56,7 @@ async function playInTerminal(terminal: TerminalProcess, steps: Steps, columns: 
   said = 0
   const surface = new WatchedSurface()
   const app = await terminal.open('fuzz', columns, rows)
-  const drawing = { commit() {}, frame() {}, invalidate() {}, clear() {}, most: rows - 1 }
+  const drawing = { commit() {}, frame() {}, invalidate() {}, catchUp() {}, clear() {}, most: rows - 1 }
   const watched = surface.watch(drawing)
   surface.attach(app.screen)
   app.onDrawn((drawn) => {

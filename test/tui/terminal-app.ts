@@ -169,7 +169,6 @@ async function openApp(wire: Wire, kind: 'golden' | 'fuzz', columns: number, row
     screen.output.write(text)
   })
   screen.output.on('resize', () => wire.pty.resize(screen.emulator.cols, screen.emulator.rows))
-  screen.emulator.onData((reply) => wire.type(reply)) // where its cursor is
   const app: TerminalApp = {
     screen,
     get raw() {

@@ -85,3 +85,15 @@ test('UI111 where the terminal draws marks of ambiguous width over two columns, 
   await terminal.see('How can I help?')
   expect(terminal.text()).toContain('› \u00b7\u2026\u00b7x') // what the person writes stays as it is
 })
+
+test('UI82 a terminal that takes 2 KB a second gets fewer frames, is never far behind, and loses no line', async () => {
+  const terminal = startTui('slow', { bytesPerSecond: 2048 })
+  await terminal.see('enter sends')
+  terminal.type('tell me\r')
+  await terminal.see('Line 59 of a long answer')
+  const lines = terminal.text().match(/^Line \d+ of a long answer\.$/gm)
+  expect(lines).toEqual(Array.from({ length: 60 }, (_, i) => `Line ${i} of a long answer.`))
+  // Twice as many come if they are not held back.
+  expect(terminal.raw.split('\x1b[?2026h').length).toBeLessThan(75)
+  for (const piece of terminal.raw.split('\x1b[6n')) expect(piece.length).toBeLessThan(8192)
+})

@@ -37,6 +37,7 @@ export class WatchedSurface {
       surface.clear()
     },
     invalidate: () => surface.invalidate(),
+    catchUp: () => surface.catchUp(),
     get most() {
       return surface.most
     },

@@ -9,10 +9,14 @@ export interface KeyRouter extends Keyboard {
   release(): () => void
 }
 
-export function createKeyRouter(keyboard: Keyboard): KeyRouter {
+/** `onReport` gets the column of the cursor, when the terminal was asked for it. */
+export function createKeyRouter(keyboard: Keyboard, onReport: (column: number) => void = () => {}): KeyRouter {
   const readers: ((key: Key) => void)[] = []
-  // What the terminal tells of itself concerns the app, whatever is on top of it.
-  const press = (key: Key): void => readers.at(key.type === 'focus' || key.type === 'report' ? 0 : -1)?.(key)
+  const press = (key: Key): void => {
+    if (key.type === 'report') onReport(key.column)
+    // Whether the terminal has the focus concerns the app, whatever is on top of it.
+    else readers.at(key.type === 'focus' ? 0 : -1)?.(key)
+  }
   let stop: (() => void) | undefined
 
   return {

@@ -1,3 +1,4 @@
+import { askCursor } from './pace.ts'
 import { begin, clearRight, end } from './sequences.ts'
 
 /**
@@ -31,7 +32,7 @@ export function setAmbiguousWide(wide: boolean): void {
 }
 
 /** Draws a mark, asks where the cursor is behind it, and removes it, without being seen. */
-export const askWidth = `${begin}\r·\x1b[6n\r${clearRight}${end}`
+export const askWidth = `${begin}\r·${askCursor}\r${clearRight}${end}`
 
 /** The column of the answer, if the mark was wide. */
 export const wideColumn = 3

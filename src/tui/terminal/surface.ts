@@ -1,4 +1,5 @@
 import type { Output, TerminalStreams } from './output.ts'
+import type { Pace } from './pace.ts'
 import {
   begin,
   clearDown,
@@ -33,6 +34,8 @@ export interface Surface {
   invalidate(): void
   /** Clears the live lines, for a program or a viewer that takes the screen. The next frame draws them again. */
   clear(): void
+  /** Draws the frame that waits, if the terminal is ready for it. */
+  catchUp(): void
   /** How many lines may be live. */
   readonly most: number
 }
@@ -50,7 +53,7 @@ export function reflowOf({ XTERM_VERSION, TERM_PROGRAM, TMUX }: TerminalStreams[
   return TERM_PROGRAM === 'vscode' ? 'others' : 'all'
 }
 
-export function createSurface(output: Output, reflow: Reflow = 'all'): Surface {
+export function createSurface(output: Output, reflow: Reflow = 'all', pace?: Pace): Surface {
   const columns = (): number => output.columns || 80
   const height = (): number => output.rows || 24
   const most = (): number => Math.max(1, height() - 1)
@@ -66,14 +69,19 @@ export function createSurface(output: Output, reflow: Reflow = 'all'): Surface {
   /** The frame that could not be written because the terminal is slow; only the last one counts. */
   let delayed: (() => void) | undefined
 
-  output.on('drain', () => {
+  function catchUp(): void {
     const draw = delayed
     delayed = undefined
     draw?.()
-  })
+  }
+  output.on('drain', catchUp)
+
+  function write(text: string): void {
+    output.write(`${begin}${text}${pace?.wrote(text) ?? ''}${end}`)
+  }
 
   function frame(lines: readonly string[], caret?: Caret): void {
-    if (output.writableNeedDrain) {
+    if (output.writableNeedDrain || pace?.isBehind) {
       delayed = () => frame(lines, caret)
       return
     }
@@ -87,7 +95,7 @@ export function createSurface(output: Output, reflow: Reflow = 'all'): Surface {
     const drawn = isWhole ? everything(next, width) : changes(next)
     if (drawn === '' && isSamePlace(at, cursor)) return
     const from = drawn === '' ? rowOf(cursor, shown.length) : Math.max(0, next.length - 1)
-    output.write(`${begin}${drawn === '' ? '' : hideCursor}${drawn}${placed(at, from, next.length)}${end}`)
+    write(`${drawn === '' ? '' : hideCursor}${drawn}${placed(at, from, next.length)}`)
     given = dropped > 0 ? lines.slice(dropped) : lines
     shown = next
     shownWidth = width
@@ -178,13 +186,14 @@ export function createSurface(output: Output, reflow: Reflow = 'all'): Surface {
     clear() {
       if (shown.length > 0 || committed.length > 0) {
         const top = shown.length > 0 ? toTop(columns()) : ''
-        output.write(`${begin}${top}${clearDown}${committedRows(columns())}${showCursor}${end}`)
+        write(`${top}${clearDown}${committedRows(columns())}${showCursor}`)
       }
       committed = []
       given = shown = []
       cursor = undefined
       delayed = undefined
     },
+    catchUp,
     get most() {
       return most()
     },
