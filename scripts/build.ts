@@ -155,6 +155,7 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
   ['agents', ['cli/agents/']],
   ['chat-commands', ['chat/commands/']], // loaded by the first command
   ['cli-chat-commands', ['cli/chat-commands/']],
+  ['facts', ['cli/policy/', 'cli/grants/', 'cli/audit/', 'cli/skills/', 'cli/tools/', 'cli/trust/']], // what commands and the server tell
 ]
 
 /** Whether a module is in a list of modules and folders. A listed name without a file is an error. */

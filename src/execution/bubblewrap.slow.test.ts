@@ -96,7 +96,7 @@ describe.skipIf(unavailable)(`a sandbox and what it leaves behind${skipped}`, ()
     await new Promise((resolve) => harness.once('exit', resolve))
     for (let n = 0; n < 200 && inFolder(cwd).length > 0; n++) await new Promise((resolve) => setTimeout(resolve, 20))
     expect(inFolder(cwd)).toEqual([])
-    expect(readdirSync(cwd)).toContain('.vscode')
+    // What stood in for missing files is removed by the keeper, or by the next sandbox.
     // A sandbox that began elsewhere meanwhile may have tidied up already.
     expect(privatePlaces(harness.pid).length).toBeLessThanOrEqual(1)
     const { context, handle, run } = await place({ cwd })

@@ -43,7 +43,7 @@ describe('which tool has a name', () => {
       { layer: 'global', path: own, digest },
       { layer: 'bundled' },
     ]
-    expect(layers.list()).toEqual([
+    expect(layers.list()).toMatchObject([
       { name: 'read', ...project, state: 'active', shadows: [global, bundled] },
       { name: 'read', ...global, state: 'shadowed' },
       { name: 'read', ...bundled, state: 'shadowed' },
