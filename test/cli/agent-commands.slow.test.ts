@@ -24,7 +24,7 @@ function leavesOf(command: Command, above = ''): Leaf[] {
   return command.commands?.flatMap((one) => leavesOf(one, `${name} `)) ?? [{ name, command }]
 }
 
-const agents = 'run|rpc|mcp-serve|serve|agents (?:new|send|answer)|schedules run'
+const agents = 'run|rpc|mcp-serve|serve|web|acp|agents (?:new|send|answer)|schedules run'
 /** It asks the offline model alone, in a folder of its own. */
 const alone = ['demo']
 
@@ -89,9 +89,10 @@ test.each(leaves.filter(({ name }) => !alone.includes(name)))(
         saidBefore = io.said.err
         return [{ say: 'ok' }]
       })
-      const goesOn = ['agents watch', 'schedules run', 'serve'].includes(name)
+      const goesOn = ['agents watch', 'schedules run', 'serve', 'web'].includes(name)
+      const quietly = name === 'web' ? ['--no-open'] : []
       const stop = setInterval(() => goesOn && io.signal('SIGINT'), 500)
-      await libero([...name.split(' '), ...given], io).finally(() => clearInterval(stop))
+      await libero([...name.split(' '), ...given, ...quietly], io).finally(() => clearInterval(stop))
       if (saidBefore === undefined) continue
       asking.add(name)
       expect(saidBefore, given.join(' ')).toContain('no sandbox: it was switched off; in the mode yolo')
