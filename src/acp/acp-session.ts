@@ -199,10 +199,12 @@ export class AcpSession {
     this.#isBehind = true
     if (this.#isQuiet) return
     this.#answer(this.#chat.state)
-    this.#sending ??= this.#sendChanges().finally(() => {
-      this.#sending = undefined
-      if (this.#isBehind) this.#changed()
-    })
+    this.#sending ??= this.#sendChanges()
+      .catch((error) => this.#options.host.report(String(error)))
+      .finally(() => {
+        this.#sending = undefined
+        if (this.#isBehind) this.#changed()
+      })
   }
 
   /** A slow client gets fewer and larger updates: each round sends what changed since the one before. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -80,4 +80,30 @@ test('AC20 a context that cannot hold files open keeps its own files', async () 
   const { openFile: _, ...memory } = memoryExecution({ files: { '/a.txt': 'own' } })
   const context = clientExecution(memory, { read: async () => 'the editor’s' })
   expect(await context.readFile(await context.spawn(), '/a.txt')).toBe('own')
+})
+
+test('AC20 the client is asked for the file that was judged, however its path is written, and not for one that is read-only', async () => {
+  const own = base()
+  const handle = await own.spawn()
+  const { cwd } = handle
+  mkdirSync(join(cwd, 'sub'))
+  writeFileSync(join(cwd, 'sub/notes.txt'), 'inside')
+  writeFileSync(join(cwd, 'fixed.txt'), 'fixed')
+  chmodSync(join(cwd, 'fixed.txt'), 0o444)
+  const asked: string[] = []
+  const context = clientExecution(own, {
+    async read(path) {
+      asked.push(`read ${path}`)
+      return 'unsaved'
+    },
+    write: async (path) => void asked.push(`write ${path}`),
+  })
+  // For a URL a backslash separates folders; for a path it does not.
+  const path = `file://${cwd}/sub\\0\\1/../../notes.txt`
+  expect(await context.readFile(handle, path)).toBe('unsaved')
+  await context.writeFile(handle, path, 'new')
+  const judged = join(cwd, 'sub/notes.txt')
+  expect([...new Set(asked)]).toEqual([`read ${judged}`, `write ${judged}`])
+  if (process.getuid?.() !== 0) await expect(context.writeFile(handle, 'fixed.txt', 'new')).rejects.toThrow('EACCES')
+  await own.destroy(handle)
 })

@@ -28,12 +28,14 @@ export function clientExecution(base: ExecutionContext, services: ClientServices
     const own = running.get(handle.id) ?? new Set()
     running.set(handle.id, own.add(stop))
     try {
-      if ((await base.stat?.(handle, cwd))?.kind === 'file') throw new Error(`${cwd} is a file; run it in a folder`)
+      const folder = await base.stat?.(handle, cwd)
+      if (folder?.kind === 'file') throw new Error(`${cwd} is a file; run it in a folder`)
       return await runInTerminal(
         handle,
         command,
         {
           ...options,
+          cwd: folder?.path ?? cwd, // as it was judged, not resolved a second time
           env: { ...environments.get(handle.id), ...env },
           signal: signal ? AbortSignal.any([signal, stop.signal]) : stop.signal,
         },

@@ -1,4 +1,4 @@
-import { posix } from 'node:path'
+import { access, constants } from 'node:fs/promises'
 import { codeOf } from '../core/errors.ts'
 import type { ExecutionContext, ExecutionHandle, FileInfo, OpenFile } from '../core/execution.ts'
 import { digestOf } from '../platform/digest.ts'
@@ -25,9 +25,10 @@ export function clientFiles(base: ExecutionContext, { read, write }: ClientFileS
   const openOnDisk = (handle: ExecutionHandle, path: string): Promise<OpenFile> => open.call(base, handle, path)
 
   /** The text that is not saved; undefined if the client has none, or does not tell. */
-  async function unsaved(handle: ExecutionHandle, path: string, file: OpenFile): Promise<Uint8Array | undefined> {
+  async function unsaved(file: OpenFile): Promise<Uint8Array | undefined> {
     if (!read || file.info.kind !== 'file' || file.info.size > largest) return undefined
-    const shown = await read(posix.resolve(handle.cwd, path)).catch(() => undefined)
+    // The client gets the path of the file that was judged and is held open, never one that is resolved a second time.
+    const shown = await read(file.info.path).catch(() => undefined)
     if (shown === undefined) return undefined
     const saved = new TextDecoder().decode(await readAll(file)) // without its byte order mark
     return plain(shown) === plain(saved) ? undefined : new TextEncoder().encode(shown)
@@ -36,7 +37,7 @@ export function clientFiles(base: ExecutionContext, { read, write }: ClientFileS
   async function openFile(handle: ExecutionHandle, path: string): Promise<OpenFile> {
     const file = await openOnDisk(handle, path)
     try {
-      const bytes = await unsaved(handle, path, file)
+      const bytes = await unsaved(file)
       if (!bytes) return file
       await file.close()
       return {
@@ -82,7 +83,8 @@ export function clientFiles(base: ExecutionContext, { read, write }: ClientFileS
       const { ifStamp } = options
       if (ifStamp !== undefined && ifStamp !== file.info.stamp)
         throw Object.assign(new Error(`${path} was changed meanwhile`), { code: 'ESTALE' })
-      await write(posix.resolve(handle.cwd, path), text)
+      await access(file.info.path, constants.W_OK)
+      await write(file.info.path, text)
     },
   }
 }

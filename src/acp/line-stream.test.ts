@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream'
+import { PassThrough, Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { lineStream } from './line-stream.ts'
 
@@ -30,4 +30,13 @@ test('AC21 half of a surrogate pair is not written, because strict readers refus
   const line = String(output.read())
   expect(JSON.parse(line).params).toEqual({ cut: 'x\ufffd', typed: '\\ud83d' })
   expect(line.endsWith('\n')).toBe(true)
+})
+
+test('AC21 when the client is gone, no write waits for a reader any more', async () => {
+  const over = new AbortController()
+  const output = new Writable({ write() {} }) // takes the first line, and never says so
+  const { writable } = lineStream(new PassThrough(), output, { signal: over.signal })
+  const written = writable.getWriter().write({ jsonrpc: '2.0', method: 'a' })
+  over.abort()
+  await expect(written).rejects.toThrow('The client is gone')
 })

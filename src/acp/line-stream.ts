@@ -8,16 +8,23 @@ const longestLine = 64 * 1024 * 1024
 
 /**
  * Messages over two byte streams, one JSON object in each line. What is no message gets an error as its answer, and reading
- * goes on: the SDK's own stream ends at a line that is too long.
+ * goes on: the SDK's own stream ends at a line that is too long. When the signal aborts, no write waits for a reader any more.
  */
 export function lineStream(
   input: AsyncIterable<Uint8Array>,
   output: Writable,
-  { maxBytes = longestLine }: { readonly maxBytes?: number } = {},
+  { maxBytes = longestLine, signal }: { readonly maxBytes?: number; readonly signal?: AbortSignal } = {},
 ): Stream {
   const write = (message: object): Promise<void> =>
     new Promise((resolve, reject) => {
-      output.write(lineOf(message), (error) => (error ? reject(error) : resolve()))
+      const end = (): void => reject(new Error('The client is gone'))
+      if (signal?.aborted) return end()
+      signal?.addEventListener('abort', end, { once: true })
+      output.write(lineOf(message), (error) => {
+        signal?.removeEventListener('abort', end)
+        if (error) reject(error)
+        else resolve()
+      })
     })
 
   async function* messages(): AsyncGenerator<AnyMessage> {

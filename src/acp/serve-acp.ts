@@ -98,11 +98,13 @@ export async function serveAcp({ host, input, output, signal }: ServeAcpOptions)
     )
     .onNotification(agent.session.cancel, ({ params }) => service.find(params.sessionId)?.cancel())
 
-  const connection = app.connect(lineStream(input, output))
+  const over = new AbortController()
+  const connection = app.connect(lineStream(input, output, { signal: over.signal }))
   const end = (): void => connection.close()
   signal.addEventListener('abort', end, { once: true })
   if (signal.aborted) end()
   output.once('error', end)
   await connection.closed
+  over.abort() // a client that is gone reads nothing more
   await service.end()
 }

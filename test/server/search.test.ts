@@ -25,6 +25,8 @@ async function everything(get: (query: string) => Promise<{ body: { hits: Hit[];
 }
 
 async function talk(store: SessionStore, id: string, title: string, texts: readonly string[]) {
+  const { sessions } = await store.list({ limit: 1 })
+  while (Date.now() <= (sessions[0]?.updatedAt ?? 0)) await new Promise((resolve) => setTimeout(resolve, 1)) // newer than the last
   const session = await createSession({ store, id, title })
   await session.addTurns(
     texts.map((text, i) => ({ role: i % 2 ? 'assistant' : 'user', content: [{ type: 'text', text }] })),
