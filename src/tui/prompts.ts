@@ -1,4 +1,7 @@
 import type { Chat, ChatPrompt } from '../chat/chat.ts'
+import { messageOf } from '../core/errors.ts'
+import type { InteractionResponse } from '../core/interaction.ts'
+import { DialogClosed } from './dialogs/dialog.ts'
 import { createPerson, type PersonOptions } from './dialogs/person.ts'
 
 interface PromptsOptions extends PersonOptions {
@@ -15,7 +18,7 @@ export function createPrompts(chat: Chat, options: PromptsOptions) {
   async function show(prompt: ChatPrompt): Promise<void> {
     options.onAsk(prompt)
     try {
-      const answer = await options.inTurn(async () => person.present(prompt))
+      const answer = await options.inTurn(async () => person.present(prompt)).catch(refusalOf)
       if (answer !== undefined) prompt.respond(answer as Parameters<ChatPrompt['respond']>[0])
     } catch {
       // The dialog was closed: the question is over, or Ctrl-C has stopped the run.
@@ -34,4 +37,10 @@ export function createPrompts(chat: Chat, options: PromptsOptions) {
       }
     },
   }
+}
+
+/** A dialog that fails refuses, so that the question does not stay open unseen. */
+function refusalOf(error: unknown): InteractionResponse {
+  if (error instanceof DialogClosed) throw error
+  return { status: 'rejected', reason: messageOf(error) }
 }

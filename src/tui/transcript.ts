@@ -110,7 +110,7 @@ export function createTranscript(options: TranscriptOptions) {
     return options.marksPrompts ? markPrompt(rows) : rows
   }
   const note = (text: string, style: (text: string) => string): string[] =>
-    visibleText(text)
+    visibleText(text.replace(/^(?:[ \t]*\r?\n)+/, '')) // output may begin with empty lines
       .split('\n')
       .flatMap((line, i) => wrapped(line, style(i === 0 ? own('·') : ' '), style))
   const wrapped = (line: string, mark: string, style: (text: string) => string): string[] =>

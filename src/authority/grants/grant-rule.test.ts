@@ -94,6 +94,7 @@ test.each([
   ['write_file:src/**', ['src/deep/a.ts'], true],
   ['write_file:src/*.ts', ['src/a.ts', 'src/b.js'], false],
   ['write_file:src/a.ts', ['src/a-ts'], false],
+  ['write_file:my-docs/*: [a] (b) 漢.md', ['my-docs/x: [a] (b) 漢.md'], true],
   ['edit:src/*', ['src/a.ts'], false],
 ])('UI108 the kept rule "%s" covers the files %j: %s', (rule, paths, expected) => {
   expect(isCoveredByRule(rule, write(...paths))).toBe(expected)

@@ -6,7 +6,7 @@ import { denialsText, type EditDecision, isDenied } from '../../core/edit-outcom
 import type { InteractionResponse } from '../../core/interaction.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { cutToWidth } from '../terminal/text-width.ts'
+import { cutToWidth, wrapToWidth } from '../terminal/text-width.ts'
 import { type ApprovalCall, approvalCalls, approvalRows } from './approval-calls.ts'
 import { boxed } from './boxed.ts'
 import { type Choice, choose, chooseFromList } from './choices.ts'
@@ -57,13 +57,12 @@ async function decide(
     const { changeRule } = await import('./change-rule.ts') // reads rules, which few answers need
     const changed = await changeRule(verdict.change, context)
     if (!changed) return await decide(payload, calls, shownRows, { ...context, ignoreKeysMs: 0 })
-    terminal.line(`${terminal.paint.green('✓')} allowed ${changed.words}`)
+    printKept(changed.words, context)
     return { status: 'accepted', value: { scope: 'project', rule: changed.rule } satisfies ApprovalExtent }
   }
   const { scope, where, words } = verdict
-  const allowed = `${terminal.paint.green('✓')} allowed ${fullyVisible(words)}`
-  if (scope === 'once') printLine(`${allowed}: ${summary}`, context)
-  else terminal.line(allowed)
+  if (scope === 'once') printLine(`${terminal.paint.green('✓')} allowed ${fullyVisible(words)}: ${summary}`, context)
+  else printKept(words, context)
   return { status: 'accepted', value: { scope, ...(where && { where }) } satisfies ApprovalExtent }
 }
 
@@ -180,6 +179,12 @@ function refuse(reason: string, summary: string, context: DialogContext): Refusa
 }
 
 type Refusal = Extract<InteractionResponse, { status: 'rejected' }>
+
+/** What is kept is read whole. */
+function printKept(words: string, { terminal }: DialogContext): void {
+  const rows = wrapToWidth(`allowed ${fullyVisible(words)}`, Math.max(8, terminal.columns - 3))
+  terminal.line(rows.map((row, i) => `${i === 0 ? terminal.paint.green('✓') : ' '} ${row.trimStart()}`).join('\n'))
+}
 
 /** Cut to one line: the whole call is printed above. */
 function printLine(line: string, { terminal }: DialogContext): void {

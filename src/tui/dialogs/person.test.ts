@@ -187,7 +187,7 @@ describe('an approval', () => {
     ],
     [['r', 'half', 'escape', 'y'], accepted({ scope: 'once' }), '✓ allowed once: deploy production'],
   ])('the keys %j are an answer', async (keys, expected, line) => {
-    const { terminal, keyboard, ask } = desk()
+    const { terminal, keyboard, ask } = desk({ columns: 100 })
     const { outcome } = await ask(asked())
     for (const key of keys) {
       keyboard.press(key)

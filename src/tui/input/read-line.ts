@@ -43,7 +43,9 @@ export async function readLine(
     ...rest
   } = options
   const { paint } = terminal
-  const editor = new Editor(initial)
+  // Without redrawing a whole line is typed: it replaces the text, and an empty one keeps it.
+  const kept = terminal.isInteractive ? '' : initial
+  const editor = new Editor(kept === '' ? initial : '')
   const texts: (string | readonly Piece[])[] = [...history, initial]
   let at = history.length
 
@@ -71,10 +73,14 @@ export async function readLine(
         const { row, column } = layout().caret
         return { row, column: column + textWidth(prompt) }
       },
-      hint: () => (isConversation ? 'Enter: send; Esc: clear; Ctrl-D: end' : `Enter: done; Esc: ${escapeLabel}`),
+      hint() {
+        if (kept !== '') return `a line and Enter; Enter alone: ${kept}`
+        return isConversation ? 'Enter: send; Esc: clear; Ctrl-D: end' : `Enter: done; Esc: ${escapeLabel}`
+      },
       press(key) {
         const isCtrl = (letter: string): boolean => key.type === 'ctrl' && key.key === letter
-        if ((key.type === 'enter' && !key.shift) || isCtrl('j')) return { value: editor.fullText.replace(/\n+$/, '') }
+        if ((key.type === 'enter' && !key.shift) || isCtrl('j'))
+          return { value: editor.isEmpty ? kept : editor.fullText.replace(/\n+$/, '') }
         if ((isCtrl('d') && editor.isEmpty) || (key.type === 'escape' && !isConversation)) return { value: undefined }
         // Of a secret nothing is seen, so Ctrl+U removes all of it, not the last line.
         if (key.type === 'escape' || (isSecret && isCtrl('u'))) editor.set('')

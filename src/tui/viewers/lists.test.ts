@@ -228,3 +228,15 @@ test('UI55 a page of a command is scrolled and searched, and foreign text in it 
   expect(rows[1]).toBe('first')
   expect(rows.join('\n')).toContain('bad␛]0;title\\x07')
 })
+
+test('UI61 on a narrow screen what a key does stands below it, whole', async () => {
+  const { seen } = show(({ paint }) => keysView(paint), { columns: 40, rows: 12 })
+  const rows = await seen()
+  expect(rows.slice(1, 6)).toEqual([
+    'Input line',
+    '  enter',
+    '    sends; while the agent works it',
+    '    steers',
+    '  alt+enter',
+  ])
+})

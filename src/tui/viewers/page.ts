@@ -32,11 +32,13 @@ export function keysView(paint: Paint, bindings: KeyBindings = {}): View<undefin
       rows(i, columns) {
         const item = items[i]!
         if (typeof item === 'string') return [paint.bold(item)]
-        const [first = '', ...more] = wrapLine(item.does, (text) => text, Math.max(8, columns - indent))
-        return [
-          `  ${paint.cyan(item.keys.padEnd(indent - 2))}${first}`,
-          ...more.map((line) => `${' '.repeat(indent)}${line}`),
-        ]
+        // What a key does stands beside it, or below it where there is little room.
+        const left = columns - indent >= leastBeside ? indent : 4
+        const rows = wrapLine(item.does, (text) => text, columns - left).map((line) => `${' '.repeat(left)}${line}`)
+        const keys = `  ${item.keys}`
+        if (left < indent) return [paint.cyan(keys), ...rows]
+        const [first = '', ...more] = rows
+        return [`${paint.cyan(keys)}${first.slice(keys.length)}`, ...more]
       },
       text(i) {
         const item = items[i]!
@@ -45,6 +47,8 @@ export function keysView(paint: Paint, bindings: KeyBindings = {}): View<undefin
     }),
   })
 }
+
+const leastBeside = 24
 
 function linesView(title: string, lines: readonly string[], paint: Paint): View<undefined> {
   return createPager({
