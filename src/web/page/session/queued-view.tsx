@@ -1,5 +1,5 @@
 import type { QueuedMessage } from '../libero.ts'
-import type { SendingMessage } from '../model/session-model.ts'
+import type { OutboxMessage } from '../model/outbox.ts'
 import { useAction } from '../parts/use-action.ts'
 import { MessageContent, textOf } from './message-view.tsx'
 import { useSessionScreen } from './session-context.ts'
@@ -34,13 +34,10 @@ export function QueuedView({ message }: { readonly message: QueuedMessage }) {
 }
 
 /** A message that the log does not have yet. One that could not be sent keeps its text. */
-export function SendingView({ message: { key, content, problem } }: { readonly message: SendingMessage }) {
+export function SendingView({ message: { key, content, problem } }: { readonly message: OutboxMessage }) {
   const { session, compose } = useSessionScreen()
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
-  const again = (): void => {
-    session.dismiss(key)
-    void session.send(content).catch(() => {})
-  }
+  const again = (): void => void session.sendAgain(key).catch(() => {})
   return (
     <div class="message is-queued">
       <span class="mark" aria-hidden="true">
