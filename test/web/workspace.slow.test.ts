@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 inBrowser('a session in a folder', (browser) => {
-  test('WB72 WB73 WB77 WB80 WB89 completion, commands, mode and model, files with comments, rollback and undo, context, why', async () => {
+  test('WB72 WB73 WB76 WB77 WB80 WB89 completion, commands, mode and model, files with comments, rollback and undo, context, why', async () => {
     const desk = openDesk(service.url)
     desk.write('src/cart.js', 'export const discounted = (whole, rebate) => {\n  return whole + rebate\n}\n')
     execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: desk.cwd, env: { ...desk.env, HOME: desk.home } })
@@ -60,7 +60,16 @@ inBrowser('a session in a folder', (browser) => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('Enter')
     await feed.getByText('I have read it.').waitFor()
-    await page.locator('.message', { hasText: 'Look at @src/cart.js' }).getByText('whole - rebate').waitFor()
+    const named = page.locator('.message', { hasText: 'Look at @src/cart.js' })
+    await named.getByRole('button', { name: 'file: src/cart.js' }).click()
+    await named.getByText('whole - rebate').waitFor()
+    // Once also when it is tried again.
+    service.play([{ say: 'I have read it twice.' }])
+    await named.hover()
+    await named.getByRole('button', { name: 'More about this' }).click()
+    await page.getByRole('menuitem', { name: 'Retry' }).click()
+    await feed.getByText('I have read it twice.').waitFor()
+    expect(await named.getByRole('button', { name: 'file: src/cart.js' }).count()).toBe(1)
     await field.pressSequentially('/lab')
     await page.getByRole('option', { name: /^\/label/ }).waitFor()
     await page.keyboard.press('Escape')

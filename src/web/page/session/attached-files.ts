@@ -1,4 +1,4 @@
-import { formatSize, type RemoteContent } from '../libero.ts'
+import { formatSize, type RemoteContent, type SessionContentBlock, withoutAttached } from '../libero.ts'
 
 /** A file that goes with the next message. */
 export interface Attached {
@@ -59,4 +59,11 @@ function base64(bytes: Uint8Array): string {
 export function contentOf(text: string, attached: readonly Attached[]): RemoteContent {
   if (attached.length === 0) return text
   return [...(text === '' ? [] : [{ type: 'text', text } as const]), ...attached.map(({ part }) => part)]
+}
+
+/** What the person wrote, without the files that the server attached to it. */
+export function writtenText(content: readonly SessionContentBlock[]): string {
+  return withoutAttached(content)
+    .flatMap((block) => (block.type === 'text' ? [block.text] : []))
+    .join('\n')
 }

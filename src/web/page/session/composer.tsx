@@ -4,7 +4,7 @@ import { RemoteProblem } from '../libero.ts'
 import type { DraftModel } from '../model/draft-model.ts'
 import { useModel } from '../model/model.ts'
 import { wordsOf } from '../parts/use-action.ts'
-import { type Attached, contentOf, readFiles } from './attached-files.ts'
+import { type Attached, contentOf, readFiles, writtenText } from './attached-files.ts'
 import { CompletionList, useCompletion } from './completion.tsx'
 import { useSessionScreen } from './session-context.ts'
 
@@ -231,7 +231,7 @@ function useHistory(draft: DraftModel) {
     for (let at = rows.length - 1; at >= 0; at--) {
       const row = rows.at(at)!
       if (row.kind !== 'message' || row.isNote || --left > 0) continue
-      return row.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
+      return writtenText(row.content)
     }
     return undefined
   }

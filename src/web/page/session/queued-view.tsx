@@ -1,7 +1,8 @@
 import type { QueuedMessage } from '../libero.ts'
 import type { OutboxMessage } from '../model/outbox.ts'
 import { useAction } from '../parts/use-action.ts'
-import { MessageContent, textOf } from './message-view.tsx'
+import { writtenText } from './attached-files.ts'
+import { MessageContent } from './message-view.tsx'
 import { useSessionScreen } from './session-context.ts'
 
 /** A message that the log has and the model does not: it can be taken back, or edited. */
@@ -11,7 +12,7 @@ export function QueuedView({ message }: { readonly message: QueuedMessage }) {
   const { clientKey, content, mode, id } = message
   const takeBack = (): Promise<boolean> => run(() => api.takeBack(clientKey))
   const edit = async (): Promise<void> => {
-    if (await takeBack()) compose(textOf(content))
+    if (await takeBack()) compose(writtenText(content))
   }
   return (
     <div class="message is-queued">
@@ -58,7 +59,7 @@ export function SendingView({ message: { key, content, problem } }: { readonly m
               class="quiet"
               onClick={() => {
                 session.dismiss(key)
-                compose(textOf(blocks))
+                compose(writtenText(blocks))
               }}
             >
               Edit
