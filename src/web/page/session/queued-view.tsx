@@ -1,7 +1,6 @@
 import type { QueuedMessage } from '../libero.ts'
 import type { OutboxMessage } from '../model/outbox.ts'
 import { useAction } from '../parts/use-action.ts'
-import { writtenText } from './attached-files.ts'
 import { MessageContent } from './message-view.tsx'
 import { useSessionScreen } from './session-context.ts'
 
@@ -11,9 +10,8 @@ export function QueuedView({ message }: { readonly message: QueuedMessage }) {
   const { isBusy, problem, run } = useAction()
   const { clientKey, content, mode, id } = message
   const takeBack = (): Promise<boolean> => run(() => api.takeBack(clientKey))
-  const edit = async (): Promise<void> => {
-    if (await takeBack()) compose(writtenText(content))
-  }
+  /** The answer has all of it; the page keeps long texts cut, and no pictures. */
+  const edit = (): Promise<boolean> => run(async () => compose((await api.takeBack(clientKey)).content))
   return (
     <div class="message is-queued">
       <span class="mark" aria-hidden="true">
@@ -59,7 +57,7 @@ export function SendingView({ message: { key, content, problem } }: { readonly m
               class="quiet"
               onClick={() => {
                 session.dismiss(key)
-                compose(writtenText(blocks))
+                compose(content)
               }}
             >
               Edit

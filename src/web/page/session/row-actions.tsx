@@ -44,9 +44,9 @@ export function RowActions({ row, facts, isNear }: RowActionsProps) {
     })
   const remove = (message: MessageRow): Promise<void> =>
     attempt(async () => {
-      const text = writtenText(await contentOf(message))
+      const content = await contentOf(message)
       const undo = await takeOut(message.from - 1)
-      compose(text)
+      compose(content)
       said.set({ text: 'Deleted; its text is in the message field.', ...(undo && { action: undo }) })
     })
   /** A rollback of the conversation can be undone; a server without workspaces has only the rewind. */
