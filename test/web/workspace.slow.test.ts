@@ -104,11 +104,24 @@ inBrowser('a session in a folder', (browser) => {
     await eventually(() => field.inputValue()).toBe('src/cart.js:2\n> return whole - rebate\nRound this')
     await field.fill('')
 
-    // Back to before the message, files included, after a look at the plan; and back again.
-    await page.locator('.message', { hasText: 'Find the failing test' }).hover()
-    await page.locator('.message').getByRole('button', { name: 'More about this' }).first().click()
-    await page.getByRole('menuitem', { name: /^Roll back/ }).click()
     const dialog = page.getByRole('dialog', { name: 'Roll back' })
+    const askForRollback = async (): Promise<void> => {
+      await page.locator('.message', { hasText: 'Find the failing test' }).hover()
+      await page.locator('.message').getByRole('button', { name: 'More about this' }).first().click()
+      await page.getByRole('menuitem', { name: /^Roll back/ }).click()
+    }
+    // A file that was changed since stays, if the person wants that, and is named.
+    const before = file()
+    desk.write('src/cart.js', '// by hand\n')
+    await askForRollback()
+    await dialog.getByText('Files only').click()
+    await dialog.getByRole('button', { name: 'Roll back the others' }).click()
+    await page.getByText(/^Rolled back, except 1 file:\s+src\/cart\.js: /).waitFor()
+    expect(file()).toBe('// by hand\n')
+    desk.write('src/cart.js', before)
+
+    // Back to before the message, files included, after a look at the plan; and back again.
+    await askForRollback()
     await dialog.getByText('src/cart.js').waitFor()
     await dialog.getByRole('button', { name: 'Roll back', exact: true }).click()
     await page.getByText('Rolled back.').waitFor()
