@@ -78,7 +78,9 @@ inBrowser('a session in a folder', (browser) => {
     await feed.getByText('Label: the sign is right').waitFor()
     await write(page, '/nonsense')
     await page.getByRole('alert').filter({ hasText: 'nonsense' }).waitFor()
-    await field.fill('')
+    service.play([{ say: 'It looks right to me.' }])
+    await write(page, '/etc/hosts is wrong')
+    await feed.getByText('It looks right to me.').waitFor()
 
     // The mode is always in sight; yolo needs a second yes, and is inverse red.
     await page.getByRole('button', { name: 'Mode: ask' }).click()

@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
-import { RemoteProblem } from '../libero.ts'
 import type { DraftModel } from '../model/draft-model.ts'
 import { type Cell, useModel } from '../model/model.ts'
+import { runLine } from '../model/run-line.ts'
 import { wordsOf } from '../parts/use-action.ts'
 import { type Attached, contentOf, readFiles, writtenText } from './attached-files.ts'
 import { CompletionList, useCompletion } from './completion.tsx'
@@ -43,7 +43,7 @@ export function Composer({ draft, attached: files }: ComposerProps) {
     completion.close()
     said.set(undefined)
     draft.write('')
-    if (/^\/[a-z]/.test(written) && attached.length === 0 && (await runCommand(written))) return
+    if (attached.length === 0 && (await runCommand(text.trimEnd()))) return
     const content = contentOf(written, attached)
     files.set([])
     // One that fails stays in the conversation, with its text.
@@ -51,14 +51,13 @@ export function Composer({ draft, attached: files }: ComposerProps) {
     if (notices.length > 0) said.set({ text: notices.join('\n') })
   }
 
-  /** Whether it was a command; an embedder's own server may have none, and then it is a message. */
+  /** Whether it was a command. One that fails stays in the field. */
   const runCommand = async (line: string): Promise<boolean> => {
     try {
-      const { text: answer } = await api.runCommand(line)
-      if (answer !== '') said.set({ text: answer })
-      return true
+      const answer = await runLine(client, session.id, line)
+      if (answer) said.set({ text: answer })
+      return answer !== undefined
     } catch (error) {
-      if (error instanceof RemoteProblem && (error.status === 501 || error.status === 404)) return false
       said.set({ text: wordsOf(error), isBad: true })
       if (draft.state.text === '') draft.write(line)
       return true
