@@ -5,7 +5,6 @@ import {
   type RemoteContent,
   RemoteProblem,
   type RemoteSession,
-  type SentMessage,
   type SessionView,
   type ViewHistory,
 } from '../libero.ts'
@@ -13,6 +12,7 @@ import { cutEntry } from './cut-entry.ts'
 import { Cell, type Model } from './model.ts'
 import type { Outbox, OutboxMessage } from './outbox.ts'
 import { itemsOf, type RowItem } from './row-items.ts'
+import { sendWithFiles } from './send-with-files.ts'
 import { createSessionFold, type SessionFold } from './session-fold.ts'
 
 /** One session, as its log tells it, read from its end and followed from then on. */
@@ -270,17 +270,6 @@ export function createSessionModel(
     },
     isCut: (seq) => fold.isCut(seq),
     endOf: (result) => fold.endOf(result),
-  }
-}
-
-/** A server without a folder attaches nothing: there a name with `@` is only text. */
-async function sendWithFiles(client: RemoteClient, id: string, message: OutboxMessage): Promise<SentMessage> {
-  if (!JSON.stringify(message.content).includes('@')) return client.send(id, message)
-  try {
-    return await client.send(id, { ...message, files: true })
-  } catch (error) {
-    if (!(error instanceof RemoteProblem) || error.status !== 501) throw error
-    return client.send(id, message)
   }
 }
 
