@@ -44,7 +44,14 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
     ['web'],
     [
       ...['core', 'platform', 'events', 'view', 'client', 'server'],
-      ...['chat/view-models', 'chat/describe-call', 'chat/diff-counts', 'chat/read-diff'],
+      ...[
+        'chat/view-models',
+        'chat/attached-text',
+        'chat/describe-call',
+        'chat/diff-counts',
+        'chat/read-diff',
+        'chat/read-command-line',
+      ],
     ],
   ],
   [['cli'], 'everything above'],

@@ -2,6 +2,9 @@ import { existsSync } from 'node:fs'
 import { didYouMean } from '../core/nearest.ts'
 import { visibleName } from '../platform/visible-text.ts'
 import type { ChatCommand, CommandContext } from './command.ts'
+import { readCommandLine } from './read-command-line.ts'
+
+export { readCommandLine }
 
 /**
  * Runs a line that begins with a slash. Resolves with `message` if it is none of the commands but begins with a path, such as
@@ -23,18 +26,6 @@ export async function runCommand(line: string, context: CommandContext): Promise
 /** A command with this name; upper and lower case are the same. */
 export function findCommand(name: string, commands: readonly ChatCommand[]): ChatCommand | undefined {
   return commands.find((one) => one.name === name) ?? commands.find((one) => one.name === name.toLowerCase())
-}
-
-export interface CommandLine {
-  /** Without the slash. */
-  readonly name: string
-  readonly argument: string
-}
-
-/** The name and the argument of a line that may be a command; a name has no slash in it. */
-export function readCommandLine(line: string): CommandLine | undefined {
-  const [, name, argument = ''] = /^\/([\p{L}\p{N}?][^\s/]*)(?:\s+([\s\S]*))?$/u.exec(line.trimEnd()) ?? []
-  return name === undefined ? undefined : { name, argument: argument.trim() }
 }
 
 function unknownCommand(name: string, commands: readonly ChatCommand[]): Error {

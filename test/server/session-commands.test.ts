@@ -150,6 +150,17 @@ test('WB07 files that a message names are attached as the authority allows, and 
   expect((await sent())[1]).toBe('Mail me@src/main.ts @src/main.ts')
 })
 
+test('WB07 a name with @ inside an attached file attaches nothing', async () => {
+  const { send, sent, over } = await desk()
+  const content = [
+    { type: 'text', text: 'Explain @notes.md' },
+    { type: 'text', text: 'The file notes.md:\n```\nSee @src/main.ts\n```' },
+  ]
+  await send('POST', '/v1/sessions/a/messages', { content, files: true })
+  await over()
+  expect((await sent())[0]).not.toContain('export const one')
+})
+
 test('WB07 without an authority that could judge it no file is attached', async () => {
   const { send, run, sent } = await desk(['One.', 'Two.'], { isJudged: false })
   await send('POST', '/v1/sessions/a/messages', { content: 'See @src/main.ts', files: true }, { prefer: 'wait=20' })

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 inBrowser('a session in a folder', (browser) => {
-  test('WB72 WB73 WB77 WB80 WB89 completion, commands, mode and model, files with comments, rollback and undo, context, why', async () => {
+  test('WB72 WB73 WB76 WB77 WB80 WB89 completion, commands, mode and model, files with comments, rollback and undo, context, why', async () => {
     const desk = openDesk(service.url)
     desk.write('src/cart.js', 'export const discounted = (whole, rebate) => {\n  return whole + rebate\n}\n')
     execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: desk.cwd, env: { ...desk.env, HOME: desk.home } })
@@ -60,7 +60,16 @@ inBrowser('a session in a folder', (browser) => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('Enter')
     await feed.getByText('I have read it.').waitFor()
-    await page.locator('.message', { hasText: 'Look at @src/cart.js' }).getByText('whole - rebate').waitFor()
+    const named = page.locator('.message', { hasText: 'Look at @src/cart.js' })
+    await named.getByRole('button', { name: 'file: src/cart.js' }).click()
+    await named.getByText('whole - rebate').waitFor()
+    // Once also when it is tried again.
+    service.play([{ say: 'I have read it twice.' }])
+    await named.hover()
+    await named.getByRole('button', { name: 'More about this' }).click()
+    await page.getByRole('menuitem', { name: 'Retry' }).click()
+    await feed.getByText('I have read it twice.').waitFor()
+    expect(await named.getByRole('button', { name: 'file: src/cart.js' }).count()).toBe(1)
     await field.pressSequentially('/lab')
     await page.getByRole('option', { name: /^\/label/ }).waitFor()
     await page.keyboard.press('Escape')
@@ -69,7 +78,9 @@ inBrowser('a session in a folder', (browser) => {
     await feed.getByText('Label: the sign is right').waitFor()
     await write(page, '/nonsense')
     await page.getByRole('alert').filter({ hasText: 'nonsense' }).waitFor()
-    await field.fill('')
+    service.play([{ say: 'It looks right to me.' }])
+    await write(page, '/etc/hosts is wrong')
+    await feed.getByText('It looks right to me.').waitFor()
 
     // The mode is always in sight; yolo needs a second yes, and is inverse red.
     await page.getByRole('button', { name: 'Mode: ask' }).click()
@@ -95,11 +106,24 @@ inBrowser('a session in a folder', (browser) => {
     await eventually(() => field.inputValue()).toBe('src/cart.js:2\n> return whole - rebate\nRound this')
     await field.fill('')
 
-    // Back to before the message, files included, after a look at the plan; and back again.
-    await page.locator('.message', { hasText: 'Find the failing test' }).hover()
-    await page.locator('.message').getByRole('button', { name: 'More about this' }).first().click()
-    await page.getByRole('menuitem', { name: /^Roll back/ }).click()
     const dialog = page.getByRole('dialog', { name: 'Roll back' })
+    const askForRollback = async (): Promise<void> => {
+      await page.locator('.message', { hasText: 'Find the failing test' }).hover()
+      await page.locator('.message').getByRole('button', { name: 'More about this' }).first().click()
+      await page.getByRole('menuitem', { name: /^Roll back/ }).click()
+    }
+    // A file that was changed since stays, if the person wants that, and is named.
+    const before = file()
+    desk.write('src/cart.js', '// by hand\n')
+    await askForRollback()
+    await dialog.getByText('Files only').click()
+    await dialog.getByRole('button', { name: 'Roll back the others' }).click()
+    await page.getByText(/^Rolled back, except 1 file:\s+src\/cart\.js: /).waitFor()
+    expect(file()).toBe('// by hand\n')
+    desk.write('src/cart.js', before)
+
+    // Back to before the message, files included, after a look at the plan; and back again.
+    await askForRollback()
     await dialog.getByText('src/cart.js').waitFor()
     await dialog.getByRole('button', { name: 'Roll back', exact: true }).click()
     await page.getByText('Rolled back.').waitFor()

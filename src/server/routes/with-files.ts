@@ -1,4 +1,5 @@
 import { attachFiles } from '../../chat/attach-files.ts'
+import { withoutAttached } from '../../chat/attached-text.ts'
 import type { SessionSummary } from '../../core/store.ts'
 import type { PromptPart } from '../../core/turn.ts'
 import type { Call } from '../route.ts'
@@ -10,7 +11,10 @@ export async function withFiles(
   content: unknown,
 ): Promise<{ readonly content: unknown; readonly notices?: readonly string[] }> {
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content as readonly PromptPart[])
-  const text = parts.map((part) => ('text' in part && part.type === 'text' ? String(part.text) : '')).join('\n')
+  // What an attached file says with `@` names no file.
+  const text = withoutAttached(parts as readonly PromptPart[])
+    .flatMap((part) => (part.type === 'text' ? [String(part.text)] : []))
+    .join('\n')
   if (!text.includes('@')) return { content }
   return server.workspaces.use(summary, async ({ workspace, session }) => {
     const { execution, authority } = workspace

@@ -1,7 +1,9 @@
 /** All that the page uses of the library. Nothing else of it is imported: a boundary checks that this runs in a browser. */
 
+export { attachedPath, withoutAttached } from '../../chat/attached-text.ts'
 export { callOutcome, callTitle } from '../../chat/describe-call.ts'
 export { diffCounts } from '../../chat/diff-counts.ts'
+export { readCommandLine } from '../../chat/read-command-line.ts'
 export { type DiffRow, readDiff } from '../../chat/read-diff.ts'
 export * from '../../chat/view-models.ts'
 export * from '../../client/index.ts'

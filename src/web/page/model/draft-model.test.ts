@@ -64,3 +64,14 @@ test('WB70 what another tab wrote is shown, but never in the place of what is ju
   draft.hear({ text: 'theirs', version: 3 })
   expect(draft.state.text).toBe('mine')
 })
+
+test('WB70 a text from before the server was started, which has version 0, is shown', async () => {
+  const draft = createDraftModel({
+    key: 'k',
+    load: async () => ({ text: 'from before', version: 0 }),
+    save: async () => 1,
+    storage: { getItem: () => null, setItem() {}, removeItem() {} },
+  })
+  await draft.start()
+  expect(draft.state.text).toBe('from before')
+})

@@ -33,8 +33,8 @@ export function createDraftModel({ load, save, storage, key }: DraftOptions): Dr
   const cell = new Cell<DraftState>({ text: '', isSaved: true, isFromElsewhere: false })
   let timer: ReturnType<typeof setTimeout> | undefined
   let saving: Promise<void> = Promise.resolve()
-  /** Of the last text that was read or saved here. */
-  let known = 0
+  /** Of the last text that was read or saved here; that of a server that was started since has 0. */
+  let known = -1
 
   const saveNow = (): Promise<void> => {
     clearTimeout(timer)

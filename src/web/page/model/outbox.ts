@@ -1,10 +1,12 @@
 import type { RemoteContent } from '../libero.ts'
 
-/** A message that the server has not acknowledged: it survives a reload, and its key makes a second try harmless. */
+/** A message that the log does not have yet: it survives a reload, and its key makes a second try harmless. */
 export interface OutboxMessage {
   readonly key: string
   readonly content: RemoteContent
   readonly mode?: 'steer' | 'followUp'
+  /** Why it could not be sent: from then on it waits for the person. */
+  readonly problem?: string
 }
 
 export interface Outbox {

@@ -2,6 +2,7 @@ import { createRemoteClient, type RemoteClient, RemoteProblem } from '../libero.
 import { Cell, type Model } from './model.ts'
 import { createSessionList, type SessionList } from './session-list.ts'
 import { createThemeChoice, type ThemeChoice } from './theme-choice.ts'
+import { tokenIn } from './token-in.ts'
 
 /** What all screens of the page share. */
 export interface PageModel extends Model<PageState> {
@@ -77,7 +78,7 @@ export function createPageModel(): PageModel {
 
 /** The token is in the fragment, which is sent to no server; it is taken out of the address at once, and so out of the history. */
 function takeTokenFromAddress(): string | undefined {
-  const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? []
+  const token = tokenIn(location.hash)
   if (token !== undefined) history.replaceState(null, '', location.pathname + location.search)
   return token
 }

@@ -5,7 +5,6 @@ import {
   type RemoteContent,
   RemoteProblem,
   type RemoteSession,
-  type SentMessage,
   type SessionView,
   type ViewHistory,
 } from '../libero.ts'
@@ -13,6 +12,7 @@ import { cutEntry } from './cut-entry.ts'
 import { Cell, type Model } from './model.ts'
 import type { Outbox, OutboxMessage } from './outbox.ts'
 import { itemsOf, type RowItem } from './row-items.ts'
+import { sendWithFiles } from './send-with-files.ts'
 import { createSessionFold, type SessionFold } from './session-fold.ts'
 
 /** One session, as its log tells it, read from its end and followed from then on. */
@@ -23,10 +23,12 @@ export interface SessionModel extends Model<SessionState> {
   /** Connects anew at once, as after sleep. */
   wake(): void
   /**
-   * Sends a message with the files that it names. It is shown at once, and stays shown as failed if the server refuses it.
+   * Sends a message with the files that it names. It is shown at once, and stays shown as failed if it could not be sent.
    * Resolves with what was not attached, in words.
    */
   send(content: RemoteContent, options?: { readonly mode?: 'steer' | 'followUp' }): Promise<readonly string[]>
+  /** Sends a message that could not be sent once more, under its key: it is one message also if the server had it. */
+  sendAgain(key: string): Promise<readonly string[]>
   /** Forgets a message that could not be sent. */
   dismiss(key: string): void
   /** Shows the session as it was after an entry, or as it is now. */
@@ -54,16 +56,10 @@ export interface SessionState {
   readonly pastSeq?: number | undefined
   /** A run is at work in a process that does not pass on what it streams. */
   readonly isWithoutDeltas: boolean
-  readonly sending: readonly SendingMessage[]
+  /** Messages that the log does not have yet. */
+  readonly sending: readonly OutboxMessage[]
   /** Why the session cannot be shown. */
   readonly problem?: unknown
-}
-
-/** A message that the log does not have yet. */
-export interface SendingMessage {
-  readonly key: string
-  readonly content: RemoteContent
-  readonly problem?: string
 }
 
 interface SessionModelOptions {
@@ -115,6 +111,7 @@ export function createSessionModel(
     const { state } = cell
     const items = itemsOf(view.rows, state.items.length > 0 ? { rows: state.view.rows, items: state.items } : undefined)
     const sending = withoutArrived(state.sending, view)
+    for (const one of state.sending) if (!sending.includes(one)) outbox.remove(one.key)
     const sentFrom = items === state.items ? state.sentFrom : summarisedTo(view)
     cell.set({
       ...state,
@@ -195,28 +192,39 @@ export function createSessionModel(
   }
 
   const isSending = (key: string): boolean => cell.state.sending.some((one) => one.key === key)
-  const othersThan = (key: string): readonly SendingMessage[] => cell.state.sending.filter((one) => one.key !== key)
+  const othersThan = (key: string): readonly OutboxMessage[] => cell.state.sending.filter((one) => one.key !== key)
+
+  const keep = (message: OutboxMessage): void => {
+    outbox.add(message)
+    cell.change({ sending: [...othersThan(message.key), message] })
+  }
 
   async function deliver(message: OutboxMessage): Promise<readonly string[]> {
-    const { key, content } = message
-    outbox.add(message)
-    cell.change({ sending: [...othersThan(key), { key, content }] })
+    keep(message)
     try {
       const { notices = [] } = await sendWithFiles(client, id, message)
-      publish() // the log may have had it before the answer came
+      outbox.remove(message.key)
       return notices
     } catch (error) {
-      const problem = error instanceof RemoteProblem ? error.detail : String(error)
-      cell.change({ sending: [...othersThan(key), { key, content, problem }] })
+      keep({ ...message, problem: error instanceof RemoteProblem ? error.detail : String(error) })
       throw error
     } finally {
-      outbox.remove(key)
+      if (!cell.state.isLoading) publish() // the log may have had it before the answer came
+    }
+  }
+
+  /** What the page before this one had under way is sent; what had failed is shown. */
+  function takeFromOutbox(): void {
+    for (const message of outbox.all()) {
+      if (isSending(message.key)) continue
+      if (message.problem === undefined) void deliver(message).catch(() => {})
+      else cell.change({ sending: [...cell.state.sending, message] })
     }
   }
 
   function start(): void {
     if (following) return
-    for (const message of outbox.all()) if (!isSending(message.key)) void deliver(message).catch(() => {})
+    takeFromOutbox()
     following = new AbortController()
     void run(following.signal)
   }
@@ -239,6 +247,12 @@ export function createSessionModel(
       start()
     },
     send: (content, { mode } = {}) => deliver({ key: crypto.randomUUID(), content, ...(mode && { mode }) }),
+    async sendAgain(key) {
+      const failed = cell.state.sending.find((one) => one.key === key)
+      if (failed?.problem === undefined) return []
+      const { problem: _, ...message } = failed
+      return deliver(message)
+    },
     dismiss(key) {
       outbox.remove(key)
       cell.change({ sending: othersThan(key) })
@@ -256,17 +270,6 @@ export function createSessionModel(
     },
     isCut: (seq) => fold.isCut(seq),
     endOf: (result) => fold.endOf(result),
-  }
-}
-
-/** A server without a folder attaches nothing: there a name with `@` is only text. */
-async function sendWithFiles(client: RemoteClient, id: string, message: OutboxMessage): Promise<SentMessage> {
-  if (!JSON.stringify(message.content).includes('@')) return client.send(id, message)
-  try {
-    return await client.send(id, { ...message, files: true })
-  } catch (error) {
-    if (!(error instanceof RemoteProblem) || error.status !== 501) throw error
-    return client.send(id, message)
   }
 }
 
@@ -290,7 +293,7 @@ function summarisedTo({ rows }: SessionView): number {
   return 0
 }
 
-function withoutArrived(sending: readonly SendingMessage[], { queue, rows }: SessionView): readonly SendingMessage[] {
+function withoutArrived(sending: readonly OutboxMessage[], { queue, rows }: SessionView): readonly OutboxMessage[] {
   if (sending.length === 0) return sending
   const arrived = new Set(queue.map(({ clientKey }) => clientKey))
   for (let at = rows.length - 1; at >= Math.max(0, rows.length - 200); at--) {

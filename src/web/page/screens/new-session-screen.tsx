@@ -1,8 +1,8 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { navigate } from '../frame/router.ts'
-import type { RemoteSettingsChange } from '../libero.ts'
 import { useModel } from '../model/model.ts'
+import { createBeginning } from '../new-session/create-beginning.ts'
 import { type NewSessionDraft, newSessionDraft } from '../new-session/new-session-draft.ts'
 import { useOffers } from '../new-session/use-offers.ts'
 import { ProblemLine } from '../parts/problem-line.tsx'
@@ -18,6 +18,7 @@ const modes = [
 /** A new session: the first message, and where, with which model and under which rules it is answered. */
 export function NewSessionScreen() {
   const { client, base, sessions } = usePage()
+  const beginSession = useMemo(() => createBeginning(client), [client])
   const [draft, setDraft] = useState(newSessionDraft.read)
   const { models, profiles } = useOffers()
   const folders = [...new Set(useModel(sessions, (state) => state.sessions)?.flatMap(({ folder }) => folder ?? []))]
@@ -34,13 +35,8 @@ export function NewSessionScreen() {
   const begin = (event: Event): void => {
     event.preventDefault()
     if (isBusy || draft.text.trim() === '') return
-    const { text, folder = '', ...chosen } = draft
     void run(async () => {
-      const { id } = await client.sessions.make(folder.trim() === '' ? {} : { folder: folder.trim() })
-      const choices = choicesOf(chosen)
-      // Before the message, which is answered with them.
-      if (Object.keys(choices).length > 0) await client.sessions.changeSettings(id, choices)
-      await client.send(id, text)
+      const id = await beginSession(draft)
       newSessionDraft.clear()
       navigate(base, { screen: 'session', id, part: 'chat' })
     })
@@ -129,17 +125,4 @@ export function NewSessionScreen() {
       </form>
     </section>
   )
-}
-
-function choicesOf({
-  model = '',
-  mode = '',
-  profile = '',
-}: Omit<NewSessionDraft, 'text' | 'folder'>): RemoteSettingsChange {
-  const at = model.indexOf('/')
-  return {
-    ...(at > 0 && { model: { provider: model.slice(0, at), model: model.slice(at + 1) } }),
-    ...(mode !== '' && { mode: mode as 'ask' }),
-    ...(profile !== '' && { profile }),
-  }
 }

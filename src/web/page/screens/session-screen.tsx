@@ -13,6 +13,7 @@ import { Empty } from '../parts/empty.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Announcer } from '../session/announcer.tsx'
+import { type Attached, takenApart } from '../session/attached-files.ts'
 import { Composer } from '../session/composer.tsx'
 import { Dock } from '../session/dock.tsx'
 import { FindBar } from '../session/find-bar.tsx'
@@ -40,6 +41,7 @@ function Conversation({ route }: { readonly route: Extract<Route, { screen: 'ses
   const { client } = usePage()
   const session = useSession(route.id)
   const draft = useDraft(route.id)
+  const attached = useMemo(() => new Cell<readonly Attached[]>([]), [session])
   const context = useMemo(
     (): SessionScreenContext => ({
       session,
@@ -49,8 +51,10 @@ function Conversation({ route }: { readonly route: Extract<Route, { screen: 'ses
       draft,
       thoughtFor: new Map(),
       said: new Cell<Said | undefined>(undefined),
-      compose(text) {
+      compose(content) {
+        const { text, attached: more } = takenApart(content)
         const before = draft.state.text.trimEnd()
+        attached.set([...attached.state, ...more])
         draft.write(before === '' ? text : `${before}\n${text}`)
         document.getElementById('message')?.focus()
       },
@@ -82,7 +86,7 @@ function Conversation({ route }: { readonly route: Extract<Route, { screen: 'ses
           {past === undefined ? (
             <>
               <Dock />
-              <Composer draft={draft} />
+              <Composer draft={draft} attached={attached} />
             </>
           ) : (
             <p class="dock-line">{`You see the session as it was after entry ${past}. Nothing is changed by looking.`}</p>

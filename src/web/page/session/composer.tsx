@@ -1,23 +1,28 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
-import { RemoteProblem } from '../libero.ts'
 import type { DraftModel } from '../model/draft-model.ts'
-import { useModel } from '../model/model.ts'
+import { type Cell, useModel } from '../model/model.ts'
+import { runLine } from '../model/run-line.ts'
 import { wordsOf } from '../parts/use-action.ts'
-import { type Attached, contentOf, readFiles } from './attached-files.ts'
+import { type Attached, contentOf, readFiles, writtenText } from './attached-files.ts'
 import { CompletionList, useCompletion } from './completion.tsx'
 import { useSessionScreen } from './session-context.ts'
 
 /** On a device without a keyboard, Enter breaks lines. */
 const isTouch = matchMedia('(pointer: coarse)')
 
+interface ComposerProps {
+  readonly draft: DraftModel
+  readonly attached: Cell<readonly Attached[]>
+}
+
 /** The field for messages. While the agent works, Enter steers it and Alt+Enter queues. */
-export function Composer({ draft }: { readonly draft: DraftModel }) {
+export function Composer({ draft, attached: files }: ComposerProps) {
   const { client } = usePage()
   const { session, api, said } = useSessionScreen()
   const { text, isFromElsewhere } = useModel(draft)
   const isAtWork = useModel(session, ({ view }) => view.run !== undefined)
-  const [attached, setAttached] = useState<readonly Attached[]>([])
+  const attached = useModel(files)
   const [isStopping, setStopping] = useState(false)
   const [isOver, setOver] = useState(false)
   const field = useRef<HTMLTextAreaElement>(null)
@@ -38,22 +43,21 @@ export function Composer({ draft }: { readonly draft: DraftModel }) {
     completion.close()
     said.set(undefined)
     draft.write('')
-    if (/^\/[a-z]/.test(written) && attached.length === 0 && (await runCommand(written))) return
+    if (attached.length === 0 && (await runCommand(text.trimEnd()))) return
     const content = contentOf(written, attached)
-    setAttached([])
+    files.set([])
     // One that fails stays in the conversation, with its text.
     const notices = await session.send(content, mode ? { mode } : {}).catch((): readonly string[] => [])
     if (notices.length > 0) said.set({ text: notices.join('\n') })
   }
 
-  /** Whether it was a command; an embedder's own server may have none, and then it is a message. */
+  /** Whether it was a command. One that fails stays in the field. */
   const runCommand = async (line: string): Promise<boolean> => {
     try {
-      const { text: answer } = await api.runCommand(line)
-      if (answer !== '') said.set({ text: answer })
-      return true
+      const answer = await runLine(client, session.id, line)
+      if (answer) said.set({ text: answer })
+      return answer !== undefined
     } catch (error) {
-      if (error instanceof RemoteProblem && (error.status === 501 || error.status === 404)) return false
       said.set({ text: wordsOf(error), isBad: true })
       if (draft.state.text === '') draft.write(line)
       return true
@@ -79,9 +83,9 @@ export function Composer({ draft }: { readonly draft: DraftModel }) {
     return () => removeEventListener('keydown', press)
   }, [isAtWork])
 
-  const attach = async (files: Iterable<File>): Promise<void> => {
-    const { read, problems } = await readFiles([...files]) // the list of a field is emptied below
-    setAttached((before) => [...before, ...read])
+  const attach = async (chosen: Iterable<File>): Promise<void> => {
+    const { read, problems } = await readFiles([...chosen]) // the list of a field is emptied below
+    files.set([...files.state, ...read])
     if (problems.length > 0) said.set({ text: problems.join(' '), isBad: true })
   }
 
@@ -118,7 +122,7 @@ export function Composer({ draft }: { readonly draft: DraftModel }) {
       }}
     >
       <CompletionList completion={completion} onChoose={replace} />
-      <AttachedList attached={attached} onRemove={(one) => setAttached(attached.filter((other) => other !== one))} />
+      <AttachedList attached={attached} onRemove={(one) => files.set(attached.filter((other) => other !== one))} />
       <div class="composer-field">
         <span class="mark" aria-hidden="true">
           ›
@@ -140,10 +144,10 @@ export function Composer({ draft }: { readonly draft: DraftModel }) {
           onKeyDown={press}
           onBlur={() => completion.close()}
           onPaste={(event) => {
-            const files = [...(event.clipboardData?.files ?? [])]
-            if (files.length === 0) return
+            const pasted = [...(event.clipboardData?.files ?? [])]
+            if (pasted.length === 0) return
             event.preventDefault()
-            void attach(files)
+            void attach(pasted)
           }}
         />
       </div>
@@ -191,8 +195,8 @@ function AttachedList({ attached, onRemove }: AttachedListProps) {
   if (attached.length === 0) return null
   return (
     <ul class="attached" aria-label="Attached">
-      {attached.map((one) => (
-        <li key={one.name}>
+      {attached.map((one, i) => (
+        <li key={`${i} ${one.name}`}>
           <span class="one-line">{one.name}</span>
           <span class="facts">{one.facts}</span>
           <button type="button" class="quiet" aria-label={`Remove ${one.name}`} onClick={() => onRemove(one)}>
@@ -231,7 +235,7 @@ function useHistory(draft: DraftModel) {
     for (let at = rows.length - 1; at >= 0; at--) {
       const row = rows.at(at)!
       if (row.kind !== 'message' || row.isNote || --left > 0) continue
-      return row.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
+      return writtenText(row.content)
     }
     return undefined
   }

@@ -1,5 +1,13 @@
-import { type MessageRow, pluralize, type SessionContentBlock, visibleText } from '../libero.ts'
+import {
+  attachedPath,
+  type MessageRow,
+  pluralize,
+  type SessionContentBlock,
+  visibleName,
+  visibleText,
+} from '../libero.ts'
 import { RelativeTime } from '../parts/relative-time.tsx'
+import { writtenText } from './attached-files.ts'
 import { Attachment } from './attachment.tsx'
 import { RowActions } from './row-actions.tsx'
 import { useOpened, useSessionScreen } from './session-context.ts'
@@ -41,7 +49,7 @@ export function MessageContent({ id, content, seq }: MessageContentProps) {
   const { session } = useSessionScreen()
   const [isOpen, toggle] = useOpened(`${id}.text`)
   const isCut = seq !== undefined && session.isCut(seq)
-  const text = textOf(content)
+  const text = writtenText(content)
   const whole = useWholeEntry(isCut && isOpen ? seq : undefined)
   const lines = text.split('\n')
   const isLong = lines.length > mostLines + 2 || text.length > mostCharacters
@@ -58,21 +66,41 @@ export function MessageContent({ id, content, seq }: MessageContentProps) {
       {content.map((block, i) =>
         block.type === 'image' || block.type === 'document' ? (
           <Attachment key={i} block={block} seq={seq} place={i} />
-        ) : null,
+        ) : (
+          i > 0 && block.type === 'text' && <AttachedFile key={i} id={`${id}.${i}`} text={block.text} />
+        ),
       )}
     </div>
+  )
+}
+
+/** A file that the message named with `@`, as the model got it. */
+function AttachedFile({ id, text }: { readonly id: string; readonly text: string }) {
+  const [isOpen, toggle] = useOpened(id)
+  const path = attachedPath(text)
+  if (path === undefined) return null
+  return (
+    <>
+      <button type="button" class="fold attachment" aria-expanded={isOpen} onClick={toggle}>
+        <span class="chevron" aria-hidden="true">
+          {isOpen ? '▾' : '▸'}
+        </span>
+        {`file: ${visibleName(path)}`}
+      </button>
+      {isOpen && <p class="plain">{visibleText(text.slice(text.indexOf('\n') + 1))}</p>}
+    </>
   )
 }
 
 const mostLines = 20
 const mostCharacters = 4000
 
-/** The text of a message, without what is attached. */
+/** The text of all parts. */
 export function textOf(content: readonly SessionContentBlock[]): string {
   return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
 }
 
 function textOfEntry(entry: ReturnType<typeof useWholeEntry>): string | undefined {
-  if (entry?.type === 'turn') return textOf(entry.turn.content)
-  return entry?.type === 'input' ? textOf(entry.content) : undefined
+  if (entry?.type === 'turn') return writtenText(entry.turn.content)
+  return entry?.type === 'input' ? writtenText(entry.content) : undefined
 }

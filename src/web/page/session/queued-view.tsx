@@ -1,7 +1,7 @@
 import type { QueuedMessage } from '../libero.ts'
-import type { SendingMessage } from '../model/session-model.ts'
+import type { OutboxMessage } from '../model/outbox.ts'
 import { useAction } from '../parts/use-action.ts'
-import { MessageContent, textOf } from './message-view.tsx'
+import { MessageContent } from './message-view.tsx'
 import { useSessionScreen } from './session-context.ts'
 
 /** A message that the log has and the model does not: it can be taken back, or edited. */
@@ -10,9 +10,8 @@ export function QueuedView({ message }: { readonly message: QueuedMessage }) {
   const { isBusy, problem, run } = useAction()
   const { clientKey, content, mode, id } = message
   const takeBack = (): Promise<boolean> => run(() => api.takeBack(clientKey))
-  const edit = async (): Promise<void> => {
-    if (await takeBack()) compose(textOf(content))
-  }
+  /** The answer has all of it; the page keeps long texts cut, and no pictures. */
+  const edit = (): Promise<boolean> => run(async () => compose((await api.takeBack(clientKey)).content))
   return (
     <div class="message is-queued">
       <span class="mark" aria-hidden="true">
@@ -34,13 +33,10 @@ export function QueuedView({ message }: { readonly message: QueuedMessage }) {
 }
 
 /** A message that the log does not have yet. One that could not be sent keeps its text. */
-export function SendingView({ message: { key, content, problem } }: { readonly message: SendingMessage }) {
+export function SendingView({ message: { key, content, problem } }: { readonly message: OutboxMessage }) {
   const { session, compose } = useSessionScreen()
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
-  const again = (): void => {
-    session.dismiss(key)
-    void session.send(content).catch(() => {})
-  }
+  const again = (): void => void session.sendAgain(key).catch(() => {})
   return (
     <div class="message is-queued">
       <span class="mark" aria-hidden="true">
@@ -61,7 +57,7 @@ export function SendingView({ message: { key, content, problem } }: { readonly m
               class="quiet"
               onClick={() => {
                 session.dismiss(key)
-                compose(textOf(blocks))
+                compose(content)
               }}
             >
               Edit

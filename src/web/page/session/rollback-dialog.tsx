@@ -6,6 +6,7 @@ import { ProblemLine } from '../parts/problem-line.tsx'
 import { Shown } from '../parts/shown.tsx'
 import { useAction, wordsOf } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
+import { rollbackWords } from './rollback-words.ts'
 import type { Said } from './session-context.ts'
 
 interface RollbackDialogProps {
@@ -30,13 +31,15 @@ export function RollbackDialog({ api, to, onClose, onSaid }: RollbackDialogProps
   const { isBusy, problem, run } = useAction()
   const undo = (): void =>
     void api.undoRollback().then(
-      () => onSaid({ text: 'The rollback is undone.' }),
+      (done) => onSaid(rollbackWords(done, 'The rollback is undone')),
       (error: unknown) => onSaid({ text: wordsOf(error), isBad: true }),
     )
   const roll = async (force: boolean): Promise<void> => {
-    if (!(await run(() => api.rollback(to, what, { force })))) return
-    onSaid({ text: 'Rolled back.', action: { label: 'Undo', run: undo } })
-    onClose()
+    await run(async () => {
+      const done = await api.rollback(to, what, { force })
+      onSaid({ ...rollbackWords(done), action: { label: 'Undo', run: undo } })
+      onClose()
+    })
   }
   const conflicts = plan.value?.files?.conflicts ?? []
   return (
@@ -68,9 +71,14 @@ export function RollbackDialog({ api, to, onClose, onSaid }: RollbackDialogProps
           Cancel
         </button>
         {conflicts.length > 0 && what !== 'conversation' ? (
-          <button type="button" class="deny" disabled={isBusy} onClick={() => roll(true)}>
-            Roll back and overwrite
-          </button>
+          <>
+            <button type="button" class="deny" disabled={isBusy} onClick={() => roll(true)}>
+              Roll back and overwrite
+            </button>
+            <button type="button" class="primary" disabled={isBusy} onClick={() => roll(false)}>
+              Roll back the others
+            </button>
+          </>
         ) : (
           <button type="button" class="primary" disabled={isBusy || !plan.value} onClick={() => roll(false)}>
             Roll back

@@ -2,12 +2,12 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { navigate, pathOf } from '../frame/router.ts'
-import { type AnswerRow, type MessageRow, type RemoteContent, RemoteProblem } from '../libero.ts'
+import { type AnswerRow, type MessageRow, type RemoteContent, RemoteProblem, withoutAttached } from '../libero.ts'
 import { wholeRow } from '../model/whole-row.ts'
 import { CopyButton, copyText } from '../parts/copy-button.tsx'
 import { Menu, type MenuItem } from '../parts/menu.tsx'
 import { wordsOf } from '../parts/use-action.ts'
-import { textOf } from './message-view.tsx'
+import { writtenText } from './attached-files.ts'
 import { RollbackDialog } from './rollback-dialog.tsx'
 import { useSessionScreen } from './session-context.ts'
 import { turnText } from './turn-text.ts'
@@ -32,21 +32,21 @@ export function RowActions({ row, facts, isNear }: RowActionsProps) {
     await work().catch((error: unknown) => said.set({ text: wordsOf(error), isBad: true }))
   }
   /** The text as its author wrote it. */
-  const copy = async (): Promise<string> => (row.kind === 'answer' ? row.text : textOf(await contentOf(row)))
+  const copy = async (): Promise<string> => (row.kind === 'answer' ? row.text : writtenText(await contentOf(row)))
   const contentOf = async (message: MessageRow): Promise<MessageRow['content']> =>
     ((await wholeRow(session, message)) as MessageRow).content
   const fork = (at: number, message?: MessageRow): Promise<void> =>
     attempt(async () => {
-      const text = message && textOf(await contentOf(message))
+      const text = message && writtenText(await contentOf(message))
       const copied = await page.client.sessions.fork(id, { at })
       if (text !== undefined) await page.client.sessions.saveDraft(copied.id, text)
       navigate(page.base, { screen: 'session', id: copied.id, part: 'chat' })
     })
   const remove = (message: MessageRow): Promise<void> =>
     attempt(async () => {
-      const text = textOf(await contentOf(message))
+      const content = await contentOf(message)
       const undo = await takeOut(message.from - 1)
-      compose(text)
+      compose(content)
       said.set({ text: 'Deleted; its text is in the message field.', ...(undo && { action: undo }) })
     })
   /** A rollback of the conversation can be undone; a server without workspaces has only the rewind. */
@@ -65,7 +65,8 @@ export function RowActions({ row, facts, isNear }: RowActionsProps) {
     attempt(async () => {
       const content = await contentOf(message)
       await takeOut(message.from - 1)
-      await session.send(content as RemoteContent)
+      // The files that it names are attached anew.
+      await session.send(withoutAttached(content) as RemoteContent)
     })
 
   const items = (): readonly MenuItem[] => {

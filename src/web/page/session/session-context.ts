@@ -5,6 +5,7 @@ import type { FindModel } from '../model/find-model.ts'
 import { type Cell, useModel } from '../model/model.ts'
 import type { SessionApi } from '../model/session-api.ts'
 import type { SessionModel } from '../model/session-model.ts'
+import type { takenApart } from './attached-files.ts'
 
 /** What the parts of the session screen share. */
 export interface SessionScreenContext {
@@ -19,8 +20,8 @@ export interface SessionScreenContext {
   readonly draft?: DraftModel
   /** How long the model thought, of answers that were streamed to this page. */
   readonly thoughtFor: Map<string, { from: number; to?: number }>
-  /** Puts a text into the message field and gives it the focus. */
-  readonly compose: (text: string) => void
+  /** Puts a message into the message field, with what is attached to it, and gives the field the focus. */
+  readonly compose: (content: Parameters<typeof takenApart>[0]) => void
   /** What the page said last, above the message field. */
   readonly said: Cell<Said | undefined>
 }
