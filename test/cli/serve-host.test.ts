@@ -261,6 +261,18 @@ test('WB44 a login that a person refuses is told as failed, and another can be b
   expect((await client.mcpLogin('tracker')).url).not.toBe(url)
 })
 
+test('WB39 settings with the mask of a secret are refused whole, and the secret stays', async () => {
+  const system = 'The key is sk-ant-api03-abcdefghijklmnopqrstuvwxyz'
+  const { client, io } = await serving({ system })
+  const { settings } = (await client.settings()) as { settings: { system: { value: string } } }
+  const shown = settings.system.value
+  expect(shown).toContain('[REDACTED:')
+  expect(await refusal(client.changeSettings({ maxTurns: 7, system: shown }))).toMatch(/^422 .* of system is the mask/)
+  expect(await refusal(client.changeSettings({ deny: ['shell:curl [REDACTED:2]'] }))).toMatch(/^422 .* of deny is/)
+  expect(JSON.parse(readFileSync(join(io.home, 'config.json'), 'utf8'))).not.toHaveProperty('maxTurns')
+  expect(readFileSync(join(io.home, 'config.json'), 'utf8')).toContain(system)
+})
+
 test('WB32 what is set for all agents is kept in the settings, and counts for the next server', async () => {
   const { client, io } = await serving()
   await client.agents.changeDefaults({ approval: { 'web-fetch': { mode: 'confirm' } }, retry: { maxAttempts: 2 } })
