@@ -100,7 +100,13 @@ export async function changeSettings(
   await whenFree(server, id, async () =>
     settings.change(work.session(id) ?? (await loadSession(store, id)), summary, change),
   )
-  if (!mode) return
-  const about = { by: caller.user, sessionId: id, ...(mode === 'yolo' && { allowYolo: true as const }) }
-  await (await work.served(id))?.authority?.setMode(mode, about)
+  if (mode === undefined) return
+  const { authority } = (await work.served(id)) ?? {}
+  if (!authority) return
+  // A choice that was taken back leads to the mode that the host has for the session.
+  const wanted =
+    mode ?? (await workspaces.use(summary, async ({ workspace, session }) => workspace.settings?.(session)))?.mode
+  if (wanted === undefined) return
+  const about = { by: caller.user, sessionId: id, ...(wanted === 'yolo' && { allowYolo: true as const }) }
+  await authority.setMode(wanted, about)
 }
