@@ -273,6 +273,21 @@ test('WB39 settings with the mask of a secret are refused whole, and the secret 
   expect(readFileSync(join(io.home, 'config.json'), 'utf8')).toContain(system)
 })
 
+test('WB17 a model or profile that is not there is refused before it is stored, and one that is gone is told', async () => {
+  const { client, io } = await serving({ providers: { box: { baseURL: 'http://127.0.0.1:1/v1', model: 'm' } } })
+  await client.sessions.make({ id: 'a' })
+  const choose = (change: object) => refusal(client.sessions.changeSettings('a', change))
+  expect(await choose({ model: { provider: 'nobody', model: 'x' } })).toMatch(/^422 .*nobody/)
+  expect(await choose({ profile: 'nope' })).toMatch(/^422 There is no profile "nope" here; choose one of build, plan/)
+  expect(await client.sessions.settings('a')).toMatchObject({ chosen: {}, now: { model: { provider: 'offline' } } })
+  expect(await choose({ model: { provider: 'offline', model: 'offline' }, profile: 'plan' })).toBeUndefined()
+  expect(await choose({ model: { provider: 'box', model: 'm' } })).toBeUndefined()
+  expect((await client.sessions.settings('a')).now).toMatchObject({ profile: 'plan', model: { provider: 'box' } })
+  write(io.home, 'config.json', JSON.stringify({ provider: 'offline', sandbox: 'off' }))
+  expect(await choose({ thinking: 'low' })).toMatch(/^422 .*box/)
+  expect(await choose({ model: null })).toBeUndefined()
+})
+
 test('WB32 what is set for all agents is kept in the settings, and counts for the next server', async () => {
   const { client, io } = await serving()
   await client.agents.changeDefaults({ approval: { 'web-fetch': { mode: 'confirm' } }, retry: { maxAttempts: 2 } })
