@@ -273,6 +273,16 @@ test('WB39 settings with the mask of a secret are refused whole, and the secret 
   expect(readFileSync(join(io.home, 'config.json'), 'utf8')).toContain(system)
 })
 
+test('WB17 the folder of a new session must be there; ~ is the home of the user', async () => {
+  const { client, io } = await serving()
+  expect(await client.sessions.make({ id: 'home', folder: '~/project' })).toMatchObject({ folder: io.cwd })
+  for (const folder of ['project', './project', '~/none', join(io.home, 'config.json'), '~other/project'])
+    expect(await refusal(client.sessions.make({ id: 'wrong', folder })), folder).toMatch(
+      /^422 The folder of this session/,
+    )
+  expect(await refusal(client.sessions.get('wrong'))).toMatch(/^404/)
+})
+
 test('WB17 a model or profile that is not there is refused before it is stored, and one that is gone is told', async () => {
   const { client, io } = await serving({ providers: { box: { baseURL: 'http://127.0.0.1:1/v1', model: 'm' } } })
   await client.sessions.make({ id: 'a' })
