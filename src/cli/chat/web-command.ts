@@ -4,6 +4,7 @@ import type { CommandWork } from '../../chat/lazy-command.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { ServeValues } from '../commands/serve.ts'
 import type { Io } from '../io.ts'
+import { loginLink } from '../serve/login-link.ts'
 import type { ServeBesideOptions, ServedBeside } from '../serve/serve.ts'
 import { chosenValues } from './open-chat-agent.ts'
 
@@ -26,7 +27,7 @@ const openWeb = (flags: RunValues, io: Io): CommandWork => ({
     served.set(chat, serving)
     serving.catch(() => served.delete(chat)) // what is wrong may be right at the next try
     const { address, token } = await serving
-    const link = `${address}/s/${encodeURIComponent(sessionId)}#token=${token}`
+    const link = loginLink({ address, token, path: `/s/${encodeURIComponent(sessionId)}` })
     screen.print(`This session on a page, until this program ends: ${link}`, { isRaw: true })
     const { openBrowser } = await import('../../auth/open-browser.ts')
     await openBrowser(link).catch(() => screen.print('No browser could be opened; open the address above yourself.'))
