@@ -12,7 +12,7 @@ const marks = ['<!-- commands -->', '<!-- end of commands -->'] as const
 
 /** docs/terminal.md with the table of slash commands as they are. */
 export async function terminalDocs(page = readFileSync(terminalDocsPath, 'utf8')): Promise<string> {
-  const builtIn = withWeb(builtInCommands(processIo()), processIo())
+  const builtIn = withWeb(builtInCommands(processIo()), {}, processIo())
   const { commands: shipped } = await loadCustomCommands({ taken: builtIn.map(({ name }) => name) })
   const rows = [...builtIn, ...shipped].map((command) => `| \`${usageOf(command)}\` | ${command.summary} |`)
   const table = [

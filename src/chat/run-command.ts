@@ -15,13 +15,16 @@ export async function runCommand(line: string, context: CommandContext): Promise
   const typed = readCommandLine(line)
   if (!typed) return 'message'
   const command = findCommand(typed.name, commands)
-  if (!command && existsSync(`/${typed.name}`)) return 'message'
+  if (!command && isPath(typed)) return 'message'
   if (!command) throw unknownCommand(typed.name, commands)
   if (typed.argument !== '' && command.argument === undefined)
     throw new Error(`/${command.name} takes no argument, got "${visibleName(typed.argument.slice(0, 100))}"`)
   await command.run(typed.argument, context)
   return 'done'
 }
+
+/** Whether a line that is no command begins with a path, such as `/tmp is full`. */
+export const isPath = ({ name }: CommandLine): boolean => existsSync(`/${name}`)
 
 /** A command with this name; upper and lower case are the same. */
 export function findCommand(name: string, commands: readonly ChatCommand[]): ChatCommand | undefined {

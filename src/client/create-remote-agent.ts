@@ -30,7 +30,7 @@ export interface RemoteAgent {
   readonly client: RemoteClient
   readonly session: string
   /**
-   * Sends a prompt and waits for the end of the run that answers it. Without a prompt: continues, and waits for the end of
+   * Sends a prompt and waits for the end of the run that answers it; rejects if another client takes the prompt back. Without a prompt: continues, and waits for the end of
    * a run after the last one that was waited for, as after an answer. The signal ends the waiting, not the run.
    */
   run(options?: { readonly prompt?: RemoteContent; readonly signal?: AbortSignal }): Promise<RemoteRun>
@@ -79,7 +79,7 @@ export function createRemoteAgent({ session = crypto.randomUUID(), ...options }:
   }
 
   async function untilEnd(after: number, key: string | undefined, signal: AbortSignal | undefined): Promise<RemoteRun> {
-    const types = ['input', 'turn', 'usage', 'run_ended', 'parked'] as const
+    const types = ['input', 'withdrawn', 'turn', 'usage', 'run_ended', 'parked'] as const
     let view = { ...emptyView, head: after }
     let text = ''
     let input: string | undefined
@@ -89,6 +89,12 @@ export function createRemoteAgent({ session = crypto.randomUUID(), ...options }:
       const { entry } = event
       view = foldOnwards(view, event)
       if (entry.type === 'input' && entry.clientKey === key) input = entry.id
+      if (entry.type === 'withdrawn' && entry.input === input && !isAnswering)
+        throw new RemoteProblem({
+          status: 409,
+          code: 'withdrawn',
+          detail: 'The prompt was taken back; no run answers it',
+        })
       if (entry.type === 'turn') {
         const isIt = entry.clientKey === key || (input !== undefined && entry.consumed?.includes(input) === true)
         if (isIt && !isAnswering) text = '' // of a run before it

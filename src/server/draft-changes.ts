@@ -13,6 +13,8 @@ export class DraftChanges {
   readonly #drafts: ServerDrafts
   readonly #clock: Clock
   readonly #versions = new Map<string, number>()
+  /** The last write of each draft that is under way. */
+  readonly #writing = new Map<string, Promise<void>>()
   readonly #listeners = new Set<(change: DraftChange) => void>()
 
   constructor(drafts: ServerDrafts, clock: Clock) {
@@ -22,6 +24,7 @@ export class DraftChanges {
 
   /** The version of a text from before the server was started is 0. */
   async load(id: string): Promise<Omit<DraftChange, 'id'>> {
+    await this.#writing.get(id)?.catch(() => {}) // else a version would come with the text before it
     const version = this.#versions.get(id) ?? 0
     return { text: await this.#drafts.load(id), version }
   }
@@ -30,7 +33,7 @@ export class DraftChanges {
   async save(id: string, text: string): Promise<number> {
     const version = Math.max(this.#clock.now(), (this.#versions.get(id) ?? 0) + 1)
     this.#versions.set(id, version)
-    await this.#drafts.save(id, text)
+    await this.#write(id, text)
     for (const listener of this.#listeners) listener({ id, text, version })
     return version
   }
@@ -38,7 +41,22 @@ export class DraftChanges {
   /** Removes the draft of a session that is gone. */
   async forget(id: string): Promise<void> {
     this.#versions.delete(id)
-    await this.#drafts.save(id, '')
+    await this.#write(id, '')
+  }
+
+  /** One after the other: a store of files may end a later write first. */
+  async #write(id: string, text: string): Promise<void> {
+    const before = this.#writing.get(id)
+    const writing = (async () => {
+      await before?.catch(() => {}) // its own caller is told
+      await this.#drafts.save(id, text)
+    })()
+    this.#writing.set(id, writing)
+    try {
+      await writing
+    } finally {
+      if (this.#writing.get(id) === writing) this.#writing.delete(id)
+    }
   }
 
   /** Calls the listener with each change that is made through this server. Returns a function that stops it. */

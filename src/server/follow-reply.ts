@@ -6,7 +6,7 @@ import type { SessionSummary } from '../core/store.ts'
 import { readEvents } from '../events/read-events.ts'
 import type { Row } from '../view/rows.ts'
 import { emptyView, foldOnwards, type SessionView } from '../view/session-view.ts'
-import { problemOf } from './problem.ts'
+import { problemOf, withdrawnText } from './problem.ts'
 import type { Call } from './route.ts'
 
 export interface ReplyToFollow {
@@ -48,6 +48,8 @@ export async function* followReply(
       view = foldOnwards(view, event)
       const entry = event.durable ? event.entry : undefined
       if (entry?.type === 'input' && entry.clientKey === clientKey) input = entry.id
+      if (clientKey !== undefined && !reply && entry?.type === 'withdrawn' && entry.input === input)
+        return yield { type: 'error', errorText: withdrawnText }
       const added = entry?.type === 'turn' ? view.rows.slice(committed, view.fold.committed) : []
       const prompt = added.findLast(isPrompt)
       if (prompt) {

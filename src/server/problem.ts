@@ -100,6 +100,8 @@ export function refuseSubAgent({ parent }: SessionSummary): void {
 export const notOffered = (what: string): Problem =>
   new Problem(501, 'not_offered', `This server offers no ${what}: its host did not set that up`)
 
+export const withdrawnText = 'The message was taken back, so no run answers it; send it again with another key'
+
 export const parkedText = 'This session is parked after repeated crashes; POST …/unpark allows runs again'
 
 /** The problem to answer an error with; undefined for an error that the client must not see. */

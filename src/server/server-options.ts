@@ -24,6 +24,8 @@ export interface ServerOptions extends HostGuardOptions {
    * like. `undefined`: the session has none.
    */
   readonly workspaceFor?: (request: AgentForRequest) => Promise<SessionWorkspace | undefined>
+  /** The full path of the folder that a client names for a new session; throws if no agent can work there. Default: as it is. */
+  readonly folderFor?: (folder: string) => Promise<string>
   /** The authority that signs answers. Each tenant must have its own. Without it calls that wait can only be denied. */
   readonly authorityFor?: AuthorityFor
   /** Agents and schedules. For several tenants: one for each. */

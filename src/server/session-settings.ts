@@ -48,13 +48,21 @@ export class ChosenSettings {
     return mode === undefined || mode === 'yolo' ? others : { ...others, mode }
   }
 
+  /** What would be chosen after a change. */
+  after(session: Session, summary: SessionSummary, change: SettingsChange): SessionSettings {
+    return checkedAs(withoutNulls({ ...this.of(session, summary), ...change }))
+  }
+
   /** Resolves once the change is durable. Rejects with SessionBusyError if another process has the session. */
   async change(session: Session, { createdAt }: SessionSummary, { mode, ...others }: SettingsChange): Promise<void> {
     const kept = session.log.transcript.states.get(owner)
     const isYolo = mode === 'yolo'
     const all = { ...(isRecord(kept) && kept), ...others, ...(mode !== undefined && !isYolo && { mode }) }
-    await session.setState(owner, Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)))
+    await session.setState(owner, withoutNulls(all))
     if (isYolo) this.#yolo.set(session.id, createdAt)
     else if (mode !== undefined) this.#yolo.delete(session.id)
   }
 }
+
+const withoutNulls = (all: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null))

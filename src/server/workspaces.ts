@@ -4,7 +4,7 @@ import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
 import { loadSession } from '../sessions/session.ts'
 import type { ServerOptions } from './server-options.ts'
 import { tenantOf } from './session-names.ts'
-import type { ChosenSettings } from './session-settings.ts'
+import type { ChosenSettings, SessionSettings, SettingsChange } from './session-settings.ts'
 import type { SessionWorkspace } from './session-workspace.ts'
 
 interface WorkspacesOptions {
@@ -34,12 +34,18 @@ export class Workspaces {
     this.#options = options
   }
 
-  /** Does something with the workspace of a session; with an empty one if the host has none for it. */
-  async use<Result>(summary: SessionSummary, work: (open: OpenWorkspace) => Promise<Result>): Promise<Result> {
+  /**
+   * Does something with the workspace of a session; with an empty one if the host has none for it. With a change it is the
+   * workspace that the session would have after it.
+   */
+  async use<Result>(
+    summary: SessionSummary,
+    work: (open: OpenWorkspace) => Promise<Result>,
+    change: SettingsChange = {},
+  ): Promise<Result> {
     const { store, settings } = this.#options
     const session = await loadSession(store, summary.id)
-    const key = JSON.stringify([summary.folder, summary.createdAt, settings.of(session, summary)])
-    const kept = this.#keep(summary, session, key)
+    const kept = this.#keep(summary, session, settings.after(session, summary, change))
     kept.users++
     try {
       return await work({ ...(await kept.opening), session })
@@ -53,23 +59,27 @@ export class Workspaces {
     await Promise.all([...this.#kept.values()].map((kept) => this.#retire(kept)))
   }
 
-  #keep(summary: SessionSummary, session: Session, key: string): Kept {
+  #keep(summary: SessionSummary, session: Session, chosen: SessionSettings): Kept {
     const { id } = summary
+    const key = JSON.stringify([summary.folder, summary.createdAt, chosen])
     const known = this.#kept.get(id)
     if (known?.key === key) return known
     if (known) void this.#retire(known)
-    const kept: Kept = { id, key, users: 0, opening: this.#open(summary, session) }
+    const kept: Kept = { id, key, users: 0, opening: this.#open(summary, session, chosen) }
     this.#kept.set(id, kept)
     kept.cancelTimer = this.#options.clock.timer(keptMs, () => void this.#retire(kept))
     kept.opening.catch(() => void this.#retire(kept)) // the next request tries again
     return kept
   }
 
-  async #open(summary: SessionSummary, session: Session): Promise<Omit<OpenWorkspace, 'session'>> {
-    const { store, settings, open } = this.#options
+  async #open(
+    summary: SessionSummary,
+    session: Session,
+    settings: SessionSettings,
+  ): Promise<Omit<OpenWorkspace, 'session'>> {
+    const { store, open } = this.#options
     const tenant = await tenantOf(store, summary.id)
-    const chosen = settings.of(session, summary)
-    const workspace = (await open?.({ session, summary, tenant, settings: chosen, skills: [] })) ?? emptyWorkspace
+    const workspace = (await open?.({ session, summary, tenant, settings, skills: [] })) ?? emptyWorkspace
     const { execution } = workspace
     return { workspace, ...(execution && { files: workspaceFiles({ execution }) }) }
   }

@@ -127,11 +127,11 @@ test('WB132 /web serves the page of the session until the chat ends, and the cha
   onTestFinished(() => void (process.env.PATH = path))
   process.env.PATH = project // no program that could open a browser
   const store = await openStore(join(home, 'sessions.db'))
-  const commands = withWeb(builtInCommands(ioHere()), ioHere())
+  const commands = withWeb(builtInCommands(ioHere()), { deny: ['net'], preset: 'basic' }, ioHere())
   const { type, say, screen, chat } = await scene({ steps: ['An answer.'], store, commands })
   await expect(type('/web')).rejects.toThrow('send one first')
   await say('A question')
-  await chat.set({ model: { provider: 'offline', model: 'offline' } })
+  await chat.set({ model: { provider: 'offline', model: 'offline' }, mode: 'plan' })
   await type('/web')
   const [, address, id, token] = /(http:\/\/[^/]+)\/s\/([^#]+)#token=(\S+)$/m.exec(screen.printed.join('\n'))!
   expect(screen.printed.join('\n')).toContain('open the address above yourself')
@@ -139,6 +139,12 @@ test('WB132 /web serves the page of the session until the chat ends, and the cha
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   expect((await fetch(`${address}/s/${id}`)).headers.get('content-type')).toContain('text/html')
   expect(await (await fetch(session, { headers })).json()).toMatchObject({ id, title: 'A question' })
+  expect(await (await fetch(`${session}/settings`, { headers })).json()).toMatchObject({
+    now: { mode: 'plan', profile: 'basic', model: { provider: 'offline' } },
+  })
+  expect(await (await fetch(`${address}/v1/rules`, { headers })).json()).toMatchObject({
+    rules: expect.arrayContaining([expect.objectContaining({ list: 'deny', rule: 'net' })]),
+  })
   await vi.waitFor(() => expect(chat.state.isAttached).toBe(true), { timeout: 20_000 })
   await fetch(`${session}/messages`, { method: 'POST', headers, body: '{"content":"what files are here?"}' })
   await vi.waitFor(() => expect(JSON.stringify([...chat.state.view.rows])).toContain('what files are here?'), {

@@ -261,6 +261,43 @@ test('WB44 a login that a person refuses is told as failed, and another can be b
   expect((await client.mcpLogin('tracker')).url).not.toBe(url)
 })
 
+test('WB39 settings with the mask of a secret are refused whole, and the secret stays', async () => {
+  const system = 'The key is sk-ant-api03-abcdefghijklmnopqrstuvwxyz'
+  const { client, io } = await serving({ system })
+  const { settings } = (await client.settings()) as { settings: { system: { value: string } } }
+  const shown = settings.system.value
+  expect(shown).toContain('[REDACTED:')
+  expect(await refusal(client.changeSettings({ maxTurns: 7, system: shown }))).toMatch(/^422 .* of system is the mask/)
+  expect(await refusal(client.changeSettings({ deny: ['shell:curl [REDACTED:2]'] }))).toMatch(/^422 .* of deny is/)
+  expect(JSON.parse(readFileSync(join(io.home, 'config.json'), 'utf8'))).not.toHaveProperty('maxTurns')
+  expect(readFileSync(join(io.home, 'config.json'), 'utf8')).toContain(system)
+})
+
+test('WB17 the folder of a new session must be there; ~ is the home of the user', async () => {
+  const { client, io } = await serving()
+  expect(await client.sessions.make({ id: 'home', folder: '~/project' })).toMatchObject({ folder: io.cwd })
+  for (const folder of ['project', './project', '~/none', join(io.home, 'config.json'), '~other/project'])
+    expect(await refusal(client.sessions.make({ id: 'wrong', folder })), folder).toMatch(
+      /^422 The folder of this session/,
+    )
+  expect(await refusal(client.sessions.get('wrong'))).toMatch(/^404/)
+})
+
+test('WB17 a model or profile that is not there is refused before it is stored, and one that is gone is told', async () => {
+  const { client, io } = await serving({ providers: { box: { baseURL: 'http://127.0.0.1:1/v1', model: 'm' } } })
+  await client.sessions.make({ id: 'a' })
+  const choose = (change: object) => refusal(client.sessions.changeSettings('a', change))
+  expect(await choose({ model: { provider: 'nobody', model: 'x' } })).toMatch(/^422 .*nobody/)
+  expect(await choose({ profile: 'nope' })).toMatch(/^422 There is no profile "nope" here; choose one of build, plan/)
+  expect(await client.sessions.settings('a')).toMatchObject({ chosen: {}, now: { model: { provider: 'offline' } } })
+  expect(await choose({ model: { provider: 'offline', model: 'offline' }, profile: 'plan' })).toBeUndefined()
+  expect(await choose({ model: { provider: 'box', model: 'm' } })).toBeUndefined()
+  expect((await client.sessions.settings('a')).now).toMatchObject({ profile: 'plan', model: { provider: 'box' } })
+  write(io.home, 'config.json', JSON.stringify({ provider: 'offline', sandbox: 'off' }))
+  expect(await choose({ thinking: 'low' })).toMatch(/^422 .*box/)
+  expect(await choose({ model: null })).toBeUndefined()
+})
+
 test('WB32 what is set for all agents is kept in the settings, and counts for the next server', async () => {
   const { client, io } = await serving()
   await client.agents.changeDefaults({ approval: { 'web-fetch': { mode: 'confirm' } }, retry: { maxAttempts: 2 } })

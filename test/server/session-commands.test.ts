@@ -9,6 +9,7 @@ import { createProcessContext } from '../../src/execution/process.ts'
 import { compactWith } from '../../src/extensions/compact-now.ts'
 import { workInRun } from '../../src/extensions/work-in-run.ts'
 import { createAgent } from '../../src/index.ts'
+import { loadSession } from '../../src/sessions/session.ts'
 import type { scripted } from '../../src/testing/index.ts'
 import { temporary } from '../temporary.ts'
 import { gated, startServer, until } from './server-kit.ts'
@@ -93,6 +94,23 @@ test('WB06 a command of a file becomes a message, once for each key, and may nar
   for (let i = 0; i < 2; i++)
     await send('POST', '/v1/sessions/a/commands', { line: '/review b' }, { 'idempotency-key': 'k' })
   await until(async () => (await sent()).length === 2)
+})
+
+test('WB06 a line that begins with a path is a message, as in the terminal; a parked session takes none', async () => {
+  const { run, sent, store } = await desk(['Yes.', 'Yes.'])
+  for (const line of ['/etc/hosts is wrong', '/tmp is full'])
+    expect((await run(line)).body).toMatchObject({ text: '', sent: { clientKey: expect.any(String) } })
+  await until(async () => (await sent()).length === 2)
+  await until(async () => (await store.find('a'))?.status === 'idle' && !(await store.find('a'))?.isHeld)
+  expect((await run('/no-such-thing here')).body.code).toBe('no_command')
+  expect((await run('review it')).status).toBe(400)
+  const session = await loadSession(store, 'a')
+  await session.open()
+  await session.log.append({ type: 'parked', reason: 'it crashed three times' })
+  await session.release()
+  expect((await run('/review b')).body).toMatchObject({ status: 409, code: 'parked' })
+  expect((await run('/tmp is full')).body).toMatchObject({ status: 409, code: 'parked' })
+  expect(await sent()).toHaveLength(2)
 })
 
 test('WB06 a skill is activated for the message behind its name', async () => {

@@ -61,6 +61,25 @@ test('WB01 a mode counts from the next call on in the run that is under way', as
   expect((await settings()).now.mode).toBe('allowlist')
 })
 
+test('WB02 a run under way leaves yolo when the choice is taken back', async () => {
+  const script = gated('Done.')
+  let authority: ReturnType<typeof createAuthority> | undefined
+  const { choose, send } = await withSettings({
+    async agentFor({ session, settings }) {
+      authority = createAuthority({ mode: settings.mode ?? 'ask' })
+      const agent = createAgent({ provider: script.provider, session, authority })
+      return { agent, authority, close: () => agent.destroy() }
+    },
+  })
+  await send('POST', '/v1/sessions/a/messages', { content: 'Go.' })
+  await until(() => script.requests.length === 1)
+  await choose({ mode: 'yolo' })
+  expect(authority?.mode).toBe('yolo')
+  expect((await choose({ mode: null })).body).toMatchObject({ chosen: {}, now: { mode: 'ask' } })
+  expect(authority?.mode).toBe('ask')
+  script.open()
+})
+
 test('WB01 a mode that is chosen while the agent is opened reaches it', async () => {
   let open = (): void => {}
   const opened = new Promise<void>((resolve) => void (open = resolve))

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
+import { createRemoteAgent, type RemoteProblem } from '../../src/client/index.ts'
 import type { Provider } from '../../src/core/provider.ts'
 import { createMemoryStore, createSession } from '../../src/index.ts'
+import { inboxOf } from '../../src/sessions/pending.ts'
 import { call, scripted } from '../../src/testing/index.ts'
+import { listen, remote } from './http-kit.ts'
 import { gated, startServer, tool, until } from './server-kit.ts'
 
 const say = (text: string) => [{ type: 'text', text }]
@@ -35,6 +38,42 @@ test('WB12 a message that was sent during a run is taken back, and the model nev
   expect((await send('DELETE', '/v1/sessions/a/messages/k2')).body).toMatchObject({ status: 409, code: 'delivered' })
   expect((await send('DELETE', '/v1/sessions/a/messages/k9')).body).toMatchObject({ status: 404, code: 'no_message' })
 })
+
+test('WB12 a client that waits for the answer to a message is told that it was taken back', async () => {
+  const script = gated('One.')
+  const { server, send, store } = await startServer({ provider: () => script.provider })
+  const { url } = await listen(server.fetch)
+  await send('POST', '/v1/sessions', { id: 'a', message: 'Go.' })
+  await until(() => script.requests.length === 1)
+  const parts = say('Then.')
+  const openai = { messages: [{ role: 'user', content: 'Then.' }], metadata: { session: 'a' } }
+  const agent = createRemoteAgent({ ...remote(url), session: 'a' })
+  const agentEnds = agent.run({ prompt: 'Then.' }).catch((problem: RemoteProblem) => problem.code)
+  const message = () =>
+    send('POST', '/v1/sessions/a/messages', { content: 'Then.' }, { prefer: 'wait=60', 'idempotency-key': 'k1' })
+  const waiting = message()
+  const chat = () => send('POST', '/v1/chat', { id: 'a', messages: [{ id: 'k2', role: 'user', parts }] })
+  const chatting = chat()
+  const completing = send('POST', '/v1/openai/v1/chat/completions', openai, { 'idempotency-key': 'k3' })
+  await until(async () => (await waitingKeys(store)).length === 4)
+  for (const key of await waitingKeys(store))
+    expect((await send('DELETE', `/v1/sessions/a/messages/${key}`)).status).toBe(200)
+  expect((await waiting).body).toMatchObject({ status: 409, code: 'withdrawn' })
+  expect((await message()).body).toMatchObject({ status: 409, code: 'withdrawn' })
+  expect((await chatting).body).toContain('The message was taken back')
+  expect((await chat()).body).toContain('The message was taken back')
+  expect((await completing).body.error.message).toContain('The message was taken back')
+  expect(await agentEnds).toBe('withdrawn')
+  script.open()
+})
+
+/** The keys of the messages that the model has not got. */
+async function waitingKeys(store: ReturnType<typeof createMemoryStore>): Promise<string[]> {
+  const entries = await store.read('a')
+  const got = new Set(entries.flatMap((entry) => (entry.type === 'turn' ? (entry.consumed ?? []) : [])))
+  const logged = entries.flatMap((entry) => (entry.type === 'input' && !got.has(entry.id) ? [entry.clientKey!] : []))
+  return [...new Set([...logged, ...(await inboxOf(store, 'a')).map(({ clientKey }) => clientKey!)])]
+}
 
 test('WB12 a message that waits for an answer to a call is taken back without a run', async () => {
   const script = scripted([call('c1', 'publish')], 'Done.')

@@ -42,7 +42,7 @@ export async function runChat(
           import('../chat-commands/load-commands.ts'),
           import('./web-command.ts'),
         ])
-        return withWeb((await loadCommands(io, cwd)).commands, io)
+        return withWeb((await loadCommands(io, cwd)).commands, values, io)
       },
     })
   } finally {

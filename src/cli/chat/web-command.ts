@@ -1,34 +1,46 @@
-import type { Chat } from '../../chat/chat.ts'
+import type { Chat, ChatSettings } from '../../chat/chat.ts'
 import type { ChatCommand } from '../../chat/command.ts'
 import type { CommandWork } from '../../chat/lazy-command.ts'
+import type { RunValues } from '../commands/run.ts'
+import type { ServeValues } from '../commands/serve.ts'
 import type { Io } from '../io.ts'
+import { loginLink } from '../serve/login-link.ts'
 import type { ServeBesideOptions, ServedBeside } from '../serve/serve.ts'
+import { chosenValues } from './open-chat-agent.ts'
 
 /** The commands of a terminal: `/web` needs the server, which has commands of its own and so cannot be in their list. */
-export function withWeb(commands: readonly ChatCommand[], io: Io): readonly ChatCommand[] {
-  const web = { name: 'web', summary: 'Open this session on a page in the browser', ...openWeb(io) }
+export function withWeb(commands: readonly ChatCommand[], flags: RunValues, io: Io): readonly ChatCommand[] {
+  const web = { name: 'web', summary: 'Open this session on a page in the browser', ...openWeb(flags, io) }
   const before = commands.findIndex(({ name }) => name === 'doctor')
   return commands.toSpliced(before, 0, web)
 }
 
 /** The page of the open session, served by this process until the chat ends. The session goes on in both. */
-const openWeb = (io: Io): CommandWork => ({
+const openWeb = (flags: RunValues, io: Io): CommandWork => ({
   async run(_, { chat, screen }) {
     const { sessionId, settings, view } = chat.state
     if (sessionId === undefined || view.head === 0)
       throw new Error('The page shows a session, and this one has no message yet; send one first')
-    const { model, folder: cwd = io.cwd } = settings
-    const serving = served.get(chat) ?? serveUntilClosed(chat, { model, io, cwd, notify: (text) => screen.print(text) })
+    const { folder: cwd = io.cwd } = settings
+    const options = { values: servedValues(flags, settings), io, cwd, notify: (text: string) => screen.print(text) }
+    const serving = served.get(chat) ?? serveUntilClosed(chat, options)
     served.set(chat, serving)
     serving.catch(() => served.delete(chat)) // what is wrong may be right at the next try
     const { address, token } = await serving
-    const link = `${address}/s/${encodeURIComponent(sessionId)}#token=${token}`
+    const link = loginLink({ address, token, path: `/s/${encodeURIComponent(sessionId)}` })
     screen.print(`This session on a page, until this program ends: ${link}`, { isRaw: true })
     const { openBrowser } = await import('../../auth/open-browser.ts')
     await openBrowser(link).catch(() => screen.print('No browser could be opened; open the address above yourself.'))
     await followWhenIdle(chat, sessionId)
   },
 })
+
+/** What the terminal works with now: a message of the page must not run with more rights than one that is typed here. */
+function servedValues({ 'no-session': _, ...flags }: RunValues, { profile, ...settings }: ChatSettings): ServeValues {
+  // Another preset is the one that the flags or the settings name.
+  const isProfile = profile === 'build' || profile === 'plan'
+  return chosenValues(flags, {}, { ...settings, ...(isProfile && { profile }) })
+}
 
 /** One server for each chat, however often it is asked for. */
 const served = new WeakMap<Chat, Promise<ServedBeside>>()

@@ -3,7 +3,7 @@ import { isAbsolute, join, relative } from 'node:path'
 import { CredentialsError } from '../../auth/credentials.ts'
 import { OAuthError } from '../../auth/token-endpoint.ts'
 import { isRecord } from '../../core/is-record.ts'
-import { createRedactor } from '../../platform/redact.ts'
+import { createRedactor, placeholder } from '../../platform/redact.ts'
 import type { WikitextRenderer } from '../../plugins/wiki/tiddlywiki/wikitext-renderer.ts'
 import { Problem } from '../../server/problem.ts'
 import type { ServerAbout } from '../../server/server-options.ts'
@@ -191,10 +191,11 @@ const shownArgument = (argument: unknown): unknown =>
 
 /** A client that writes back what it read would replace secrets by their masks. */
 function refuseMasked(key: string, value: unknown): void {
-  if (key === 'mcpServers' && JSON.stringify(value)?.includes(`"${mask}"`))
+  const text = JSON.stringify(value) ?? ''
+  if (placeholder.test(text) || (key === 'mcpServers' && text.includes(`"${mask}"`)))
     throw new Problem(
       422,
       'masked',
-      'A value is the mask of a secret; send the secret itself, or change other settings',
+      `A value of ${key} is the mask of a secret; send the secret itself, or change other settings`,
     )
 }

@@ -20,7 +20,7 @@ import { openAgent } from '../run/open-agent.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import { isAgentId, isOwnSession } from '../sessions/session-id.ts'
 import { aboutHere, asProblem } from './about-here.ts'
-import { questions, servedSession } from './served-session.ts'
+import { newFolder, questions, servedSession } from './served-session.ts'
 import { servedWorkspace } from './served-workspace.ts'
 import { textDrafts } from './text-drafts.ts'
 
@@ -83,6 +83,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
       isAgentId(request.session.id) ? workflowAgent(agents) : servedSession(request, { ...served, store }),
     workspaceFor: async (request) =>
       isAgentId(request.session.id) ? undefined : asProblem(() => servedWorkspace(request, { ...served, store })),
+    folderFor: (folder) => asProblem(() => newFolder(folder, io)),
     authorityFor: async () => authority,
     workflowFor: async () => keepingSettings(await asProblem(agents), io),
     about: aboutHere(flags, { io, cwd, logins, wikitext, closing: closing.signal }),

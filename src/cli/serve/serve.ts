@@ -72,8 +72,8 @@ export interface ServedBeside {
 }
 
 export interface ServeBesideOptions {
-  /** The model of sessions that have not chosen one. */
-  readonly model: { readonly provider: string; readonly model: string }
+  /** The flags of agents. */
+  readonly values: ServeValues
   readonly io: Io
   readonly cwd: string
   readonly notify: (text: string) => void
@@ -81,12 +81,11 @@ export interface ServeBesideOptions {
 
 export async function serveBeside(
   fetchOf: Serving['fetchOf'],
-  { model, io, cwd, notify }: ServeBesideOptions,
+  { values, io, cwd, notify }: ServeBesideOptions,
 ): Promise<ServedBeside> {
   const makeServer = await loadNodeServer()
   const { token } = await serverToken(io)
-  const { provider, model: name } = model
-  const opened = await openServer({ provider, model: name }, { io, cwd, token, notify: oncePerMinute(notify) })
+  const opened = await openServer(values, { io, cwd, token, notify: oncePerMinute(notify) })
   const http = makeServer(fetchOf(opened.server))
   await listen(http, 0, '127.0.0.1')
   return { address: addressOf(http), token, close: () => endAll(http, opened) }

@@ -96,8 +96,13 @@ export const questions: readonly ToolDef[] = [askUser, presentPlan].map((tool) =
   execute: (input, ctx) => (ctx.answer ? tool.execute(input, ctx) : ctx.suspend('question')),
 }))
 
+/** The folder that a client names for a new session: a full path, or one below the home. Throws if there is none. */
+export async function newFolder(named: string, { userHome }: Pick<Io, 'userHome'>): Promise<string> {
+  return realFolder(await folderOf({ folder: named.replace(/^~(?=\/|$)/, userHome) }, userHome))
+}
+
 /** The folder in which a session works. Throws if it is gone: its tools would work elsewhere. */
-export async function folderOf({ folder }: SessionSummary, cwd: string): Promise<string> {
+export async function folderOf({ folder }: Pick<SessionSummary, 'folder'>, cwd: string): Promise<string> {
   if (folder === undefined) return cwd
   const shown = fullyVisible(folder)
   if (!isAbsolute(folder))

@@ -11,6 +11,7 @@ import { chosenValues, settingsOf } from '../chat/open-chat-agent.ts'
 import { linesView } from '../mcp/servers.ts'
 import { type ChosenModel, NoModelError } from '../models/choose-model.ts'
 import { chooseRunModel } from '../run/open-agent.ts'
+import { asProblem } from './about-here.ts'
 import { folderOf, type ServedSessionOptions } from './served-session.ts'
 
 /** The folder of a session with the rules, snapshots and commands that its agent would have. Starts no server and no sandbox. */
@@ -28,12 +29,14 @@ export async function servedWorkspace(
 
   /** Undefined if none is set up: a page works without. */
   const modelOf = (session: Session): Promise<ChosenModel | undefined> =>
-    chooseRunModel(values, { session, config, io, mayGoOffline: undefined })
-      .then(({ chosen }) => chosen)
-      .catch((error: unknown) => {
-        if (error instanceof NoModelError) return undefined
-        throw error
-      })
+    asProblem(() =>
+      chooseRunModel(values, { session, config, io, mayGoOffline: undefined })
+        .then(({ chosen }) => chosen)
+        .catch((error: unknown) => {
+          if (error instanceof NoModelError) return undefined
+          throw error
+        }),
+    )
 
   return {
     ...{ execution, authority, snapshots },
@@ -45,10 +48,10 @@ export async function servedWorkspace(
       return { ...(level && { thinking: level }), profile: assembly.preset, mode: authority.mode, folder: cwd }
     },
     findDecision: findDecision(io),
-    models: () => listChoices(config, io),
+    models: () => asProblem(() => listChoices(config, io)),
     async commands() {
       const { loadMessageCommands } = await import('../chat-commands/load-commands.ts')
-      return (await loadMessageCommands(io, cwd)).commands
+      return (await asProblem(() => loadMessageCommands(io, cwd))).commands
     },
     costOf: async (session) => (await modelOf(session))?.provider.costOf,
     async close() {

@@ -2,6 +2,7 @@ import { openBrowser } from '../../auth/open-browser.ts'
 import { createWebPage } from '../../web/create-web-page.ts'
 import type { WebValues } from '../commands/web.ts'
 import type { Io } from '../io.ts'
+import { loginLink } from './login-link.ts'
 import { loopback } from './open-server.ts'
 import { serveUntilStopped } from './serve.ts'
 
@@ -11,13 +12,11 @@ export function web({ 'no-open': staysClosed, ...values }: WebValues, io: Io): P
   return serveUntilStopped(values, io, {
     fetchOf: (server) => createWebPage({ server, allowedHosts: [...loopback, ...hosts] }).fetch,
     async announce({ address, token }) {
-      // A page is opened by a name that the server answers to, which 0.0.0.0 is not.
-      const url = new URL(`/#token=${token}`, address)
-      if (hosts[0] !== undefined) url.hostname = hosts[0]
-      io.out(`open ${url}`)
-      if (hosts[0] !== undefined && io.stderr.isTTY) await showQrCode(url.href, io) // for a phone
+      const link = loginLink({ address, token, host: hosts[0] })
+      io.out(`open ${link}`)
+      if (hosts[0] !== undefined && io.stderr.isTTY) await showQrCode(link, io) // for a phone
       if (staysClosed) return
-      await openBrowser(url.href).catch((error: Error) =>
+      await openBrowser(link).catch((error: Error) =>
         io.err(`libero: no browser could be opened (${error.message}); open the address above yourself`),
       )
     },

@@ -1,6 +1,6 @@
 import { readEvents } from '../../events/read-events.ts'
 import { requireScope } from '../caller.ts'
-import { Problem, parkedText } from '../problem.ts'
+import { Problem, parkedText, withdrawnText } from '../problem.ts'
 import { type Call, done, json, type Route } from '../route.ts'
 import { messageContent } from '../schemas.ts'
 import { tenantOf } from '../session-names.ts'
@@ -68,6 +68,7 @@ export const messageRoutes: readonly Route[] = [
         schema: accepted,
         example: { clientKey: 'k1', head: 12 },
       },
+      409: { description: 'The session is parked, or with Prefer: wait, the message was taken back (withdrawn)' },
       429: { description: 'Too many messages or runs; see Retry-After' },
     },
     handle: postMessage,
@@ -159,7 +160,7 @@ interface Awaited {
 /** A retry comes soon, so that not the whole log is read for it. */
 const lookBack = 1000
 
-/** How the run that answers a message ended; undefined if that took too long. */
+/** How the run that answers a message ended; undefined if that took too long. Rejects if the message is taken back. */
 export async function untilAnswered(
   { request, server: { store, closing } }: Call,
   { id, head, clientKey, seconds }: Awaited,
@@ -177,6 +178,8 @@ export async function untilAnswered(
     if (!event.durable) continue
     const { entry } = event
     if (entry.type === 'input' && entry.clientKey === clientKey) input = entry.id
+    if (entry.type === 'withdrawn' && entry.input === input && !isDelivered)
+      throw new Problem(409, 'withdrawn', withdrawnText)
     if (entry.type === 'run_started' && input !== undefined) runId ??= entry.runId
     if (entry.type === 'turn') {
       const isIt = entry.clientKey === clientKey || (input !== undefined && entry.consumed?.includes(input))

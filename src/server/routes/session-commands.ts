@@ -1,9 +1,9 @@
 import { completionsFor } from '../../chat/complete.ts'
-import { findCommand, readCommandLine } from '../../chat/run-command.ts'
+import { findCommand, isPath, readCommandLine } from '../../chat/run-command.ts'
 import { codeOf, messageOf } from '../../core/errors.ts'
 import type { SessionSummary } from '../../core/store.ts'
 import { sleep } from '../../core/waiting.ts'
-import { badRequest, notOffered, Problem, problemOf, refuseSubAgent } from '../problem.ts'
+import { badRequest, notOffered, Problem, parkedText, problemOf, refuseSubAgent } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
 import { type CommandActions, commandContext, remoteCommands } from '../session-commands.ts'
 import { tenantOf } from '../session-names.ts'
@@ -78,7 +78,8 @@ export const sessionCommandRoutes: readonly Route[] = [
     method: 'POST',
     path: '/v1/sessions/{id}/commands',
     scope: 'send',
-    summary: 'Runs a line such as /review src. Commands of files and skills become a message',
+    summary:
+      'Runs a line such as /review src. Commands of files and skills become a message, and so does a line that begins with a path, as in the terminal',
     body: {
       type: 'object',
       additionalProperties: false,
@@ -142,11 +143,16 @@ const onlyReads: CommandActions = { isBusy: false, set: never, send: never, comp
 function runLine(call: Call): Promise<Response> {
   const line = String(call.body.line)
   const typed = readCommandLine(line)
-  if (!typed) throw badRequest(`A command begins with / and its name, got ${JSON.stringify(line.slice(0, 60))}`)
+  if (!line.startsWith('/'))
+    throw badRequest(`A command begins with / and its name, got ${JSON.stringify(line.slice(0, 60))}`)
   return inWorkspace(call, async (summary, open) => {
     const actions = new LineActions(call, summary)
     const context = await commandContext(open, actions)
-    const command = findCommand(typed.name, context.commands)
+    const command = typed && findCommand(typed.name, context.commands)
+    if (!typed || (!command && isPath(typed))) {
+      await actions.send({ text: line })
+      return json({ text: '', sent: actions.sent })
+    }
     if (!command)
       throw new Problem(422, 'no_command', `There is no command /${typed.name.slice(0, 60)} here`, {
         commands: wordsOf(context.commands as Awaited<ReturnType<typeof remoteCommands>>),
@@ -190,7 +196,8 @@ class LineActions implements CommandActions {
     })
 
   readonly send: CommandActions['send'] = async ({ text, parts }, skill) => {
-    const { id, head } = this.#summary
+    const { id, head, status } = this.#summary
+    if (status === 'parked') throw new Problem(409, 'parked', parkedText)
     if (skill !== undefined) await (await this.#call.server.work.served(id))?.activateSkill?.(skill)
     const message = { content: parts ?? text, mode: 'prompt' as const, ...(skill !== undefined && { meta: { skill } }) }
     this.sent = { clientKey: await sendMessage(this.#call, id, message), head }

@@ -1,9 +1,10 @@
 import { loadSession } from '../../sessions/session.ts'
 import { requireScope } from '../caller.ts'
-import { notOffered, refuseSubAgent } from '../problem.ts'
+import { notOffered, Problem, refuseSubAgent } from '../problem.ts'
 import { type Call, json, type Route } from '../route.ts'
 import { whenFree } from '../send-once.ts'
 import { type SettingsChange, settingSchemas } from '../session-settings.ts'
+import type { SessionWorkspace } from '../session-workspace.ts'
 
 const { model: _, ...others } = settingSchemas
 
@@ -60,7 +61,11 @@ export const sessionSettingsRoutes: readonly Route[] = [
         Object.entries(settingSchemas).map(([name, schema]) => [name, { anyOf: [schema, { type: 'null' }] }]),
       ),
     },
-    answers: { 200: settingsAnswer, 423: { description: 'Another program runs the session, with its own settings' } },
+    answers: {
+      200: settingsAnswer,
+      422: { description: 'There is no such model or profile here; nothing is changed' },
+      423: { description: 'Another program runs the session, with its own settings' },
+    },
     async handle(call) {
       await changeSettings(call, call.body as SettingsChange)
       return showSettings(call)
@@ -96,11 +101,27 @@ export async function changeSettings(
   refuseSubAgent(summary)
   await workspaces.use(summary, async ({ workspace }) => {
     if (!workspace.settings) throw notOffered('settings of sessions')
+    refuseProfile(change, workspace)
   })
+  // The host refuses a model that it does not have, before every run and every request would fail for it.
+  if (change.model)
+    await workspaces.use(summary, async (open) => void (await open.workspace.settings?.(open.session)), change)
   await whenFree(server, id, async () =>
     settings.change(work.session(id) ?? (await loadSession(store, id)), summary, change),
   )
-  if (!mode) return
-  const about = { by: caller.user, sessionId: id, ...(mode === 'yolo' && { allowYolo: true as const }) }
-  await (await work.served(id))?.authority?.setMode(mode, about)
+  if (mode === undefined) return
+  const { authority } = (await work.served(id)) ?? {}
+  if (!authority) return
+  // A choice that was taken back leads to the mode that the host has for the session.
+  const wanted =
+    mode ?? (await workspaces.use(summary, async ({ workspace, session }) => workspace.settings?.(session)))?.mode
+  if (wanted === undefined) return
+  const about = { by: caller.user, sessionId: id, ...(wanted === 'yolo' && { allowYolo: true as const }) }
+  await authority.setMode(wanted, about)
+}
+
+function refuseProfile({ profile }: SettingsChange, { profiles }: SessionWorkspace): void {
+  if (typeof profile !== 'string' || !profiles || profiles.includes(profile)) return
+  const named = JSON.stringify(profile.slice(0, 60))
+  throw new Problem(422, 'no_profile', `There is no profile ${named} here; choose one of ${profiles.join(', ')}`)
 }

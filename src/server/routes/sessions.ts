@@ -60,6 +60,7 @@ export const sessionRoutes: readonly Route[] = [
     answers: {
       201: { description: 'The session', schema: sessionSchema, example: exampleSession },
       409: { description: 'There is a session with this id' },
+      422: { description: 'No agent can work in this folder' },
     },
     handle: makeSession,
   },
@@ -253,7 +254,9 @@ async function makeSession(call: Call): Promise<Response> {
   if (known) throw exists(String(name))
   if (message !== undefined) checkMessage(call, id, message)
   const tenant = names.tenant === undefined ? {} : { tenant: names.tenant }
-  const session = await checked(createSession({ store, id, ...details, ...tenant }))
+  const { folderFor } = server.options
+  const folder = folderFor && details.folder !== undefined && { folder: await folderFor(String(details.folder)) }
+  const session = await checked(createSession({ store, id, ...details, ...folder, ...tenant }))
   await session.save().catch((error: unknown) => {
     throw error instanceof SessionBusyError ? exists(String(name)) : error
   })
