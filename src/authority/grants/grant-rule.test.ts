@@ -27,6 +27,7 @@ test('UI108 the rule that is proposed for a file is for its folder, without thos
   expect(proposed.rule).toBe('write_file:src/*')
   expect(readGrantRule(proposed.rule, proposed)).toBe('write_file of `src/*` in this project (not in folders below)')
   expect(proposedRule(write('a.txt'))?.rule).toBe('write_file:*')
+  expect(proposedRule(write('my-app/a b.ts'))?.rule).toBe('write_file:my-app/*')
 })
 
 test.each([
@@ -95,6 +96,8 @@ test.each([
   ['write_file:src/*.ts', ['src/a.ts', 'src/b.js'], false],
   ['write_file:src/a.ts', ['src/a-ts'], false],
   ['edit:src/*', ['src/a.ts'], false],
+  ['write_file:my-app/über uns/@x/*', ['my-app/über uns/@x/a.ts'], true],
+  ['write_file:a+(b)[c]{d}^$|?\\/*.ts', ['a+(b)[c]{d}^$|?\\/x.ts'], true],
 ])('UI108 the kept rule "%s" covers the files %j: %s', (rule, paths, expected) => {
   expect(isCoveredByRule(rule, write(...paths))).toBe(expected)
 })

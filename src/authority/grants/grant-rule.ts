@@ -132,7 +132,7 @@ function covers(pattern: string, about: ProposedRule['about'], example: readonly
 /** A star stays within its folder, two stars include the folders below. Narrower than in settings, where one is enough. */
 function pathPattern(pattern: string): RegExp {
   const source = pattern
-    .replace(/[^\w/*]/g, '\\$&')
+    .replace(/[\\^$.|?+()[\]{}]/g, '\\$&')
     .replace(/\*\*+|\*/g, (stars) => (stars.length > 1 ? '.*' : '[^/]*'))
   return new RegExp(`^${source}$`, 'su')
 }
