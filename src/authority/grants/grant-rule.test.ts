@@ -12,14 +12,21 @@ const write = (...paths: string[]): JudgedCall => ({
 })
 
 test.each([
-  ['git commit -m "a b"', 'shell:git commit *', 'every `git commit *` in this project'],
-  ['touch a && touch b', 'shell:touch *', 'every `touch *` in this project'],
+  ['git commit -m "a b"', 'shell:git commit *', 'every `git commit *` in this project (and any further words)'],
+  ['touch a && touch b', 'shell:touch *', 'every `touch *` in this project (and any further words)'],
   ['npm test', 'shell:npm test', 'exactly `npm test` in this project'],
   ['make', 'shell:make', 'exactly `make` in this project'],
 ])('UI108 the rule that is proposed for %s is %s: %s', (text, rule, words) => {
   const proposed = proposedRule(line(text))!
   expect(proposed.rule).toBe(rule)
   expect(readGrantRule(rule, proposed)).toBe(words)
+})
+
+test('UI108 the words of a rule for commands say whether further words are covered', () => {
+  const proposed = proposedRule(line('touch build/x'))!
+  expect(readGrantRule('shell:touch build/*', proposed)).toBe(
+    'every `touch build/*` in this project (no further words)',
+  )
 })
 
 test('UI108 the rule that is proposed for a file is for its folder, without those below', () => {
@@ -85,6 +92,19 @@ test.each([
   ['shell:npm run *', 'npm install x', false],
   ['shell:touch *', 'touch ../x', false],
   ['nonsense (', 'touch x', false],
+  ['shell:touch build/*', 'touch build/deep/x', true],
+  ['shell:touch build/*', 'touch build/../src/x', false],
+  ['shell:touch build/*', 'touch "build/.."/src/x', false],
+  ['shell:touch build/*', 'touch build/.*/src/x', false],
+  ['shell:touch build/*', 'touch build/x src/y', false],
+  ['shell:touch build/*', 'touch "build/x y"', true],
+  ['shell:touch build/* *', 'touch build/x src/y', true],
+  ['shell:touch build/* *', 'touch build/x src/../y', false],
+  ['shell:touch * last', 'touch a last', true],
+  ['shell:touch * last', 'touch a b last', false],
+  ['shell:make --out=*', 'make --out=../x', false],
+  ['shell:make build/../x', 'make build/../x', true],
+  ['shell:touch *', 'touch ./... main..', true],
 ])('UI108 the kept rule "%s" covers %s: %s', (rule, text, expected) => {
   expect(isCoveredByRule(rule, line(text))).toBe(expected)
 })
