@@ -80,7 +80,9 @@ test('UI108 a rule that the person keeps covers what it says, in this project an
   expect(await askedAbout([line('npm run x')], { ...desk, scope: 'once', root: b })).toEqual(['npm run x'])
   expect(await askedAbout([line('npm run x')], { ...desk, scope: 'once', profiles: [] })).toEqual(['npm run x'])
   const { grants } = JSON.parse(await readFile(join(home, 'grants.json'), 'utf8'))
-  expect(grants).toMatchObject([{ rule: 'shell:npm run *', covers: 'every `npm run *` in this project' }])
+  expect(grants).toMatchObject([
+    { rule: 'shell:npm run *', covers: 'every `npm run *` in this project (and any further words)' },
+  ])
   expect(grants).toHaveLength(1)
 })
 

@@ -12,8 +12,8 @@ const write = (...paths: string[]): JudgedCall => ({
 })
 
 test.each([
-  ['git commit -m "a b"', 'shell:git commit *', 'every `git commit *` in this project'],
-  ['touch a && touch b', 'shell:touch *', 'every `touch *` in this project'],
+  ['git commit -m "a b"', 'shell:git commit *', 'every `git commit *` in this project (and any further words)'],
+  ['touch a && touch b', 'shell:touch *', 'every `touch *` in this project (and any further words)'],
   ['npm test', 'shell:npm test', 'exactly `npm test` in this project'],
   ['make', 'shell:make', 'exactly `make` in this project'],
 ])('UI108 the rule that is proposed for %s is %s: %s', (text, rule, words) => {
@@ -22,11 +22,19 @@ test.each([
   expect(readGrantRule(rule, proposed)).toBe(words)
 })
 
+test('UI108 the words of a rule for commands say whether further words are covered', () => {
+  const proposed = proposedRule(line('touch build/x'))!
+  expect(readGrantRule('shell:touch build/*', proposed)).toBe(
+    'every `touch build/*` in this project (no further words)',
+  )
+})
+
 test('UI108 the rule that is proposed for a file is for its folder, without those below', () => {
   const proposed = proposedRule(write('src/cart.js'))!
   expect(proposed.rule).toBe('write_file:src/*')
   expect(readGrantRule(proposed.rule, proposed)).toBe('write_file of `src/*` in this project (not in folders below)')
   expect(proposedRule(write('a.txt'))?.rule).toBe('write_file:*')
+  expect(proposedRule(write('my-app/a b.ts'))?.rule).toBe('write_file:my-app/*')
 })
 
 test.each([
@@ -84,6 +92,19 @@ test.each([
   ['shell:npm run *', 'npm install x', false],
   ['shell:touch *', 'touch ../x', false],
   ['nonsense (', 'touch x', false],
+  ['shell:touch build/*', 'touch build/deep/x', true],
+  ['shell:touch build/*', 'touch build/../src/x', false],
+  ['shell:touch build/*', 'touch "build/.."/src/x', false],
+  ['shell:touch build/*', 'touch build/.*/src/x', false],
+  ['shell:touch build/*', 'touch build/x src/y', false],
+  ['shell:touch build/*', 'touch "build/x y"', true],
+  ['shell:touch build/* *', 'touch build/x src/y', true],
+  ['shell:touch build/* *', 'touch build/x src/../y', false],
+  ['shell:touch * last', 'touch a last', true],
+  ['shell:touch * last', 'touch a b last', false],
+  ['shell:make --out=*', 'make --out=../x', false],
+  ['shell:make build/../x', 'make build/../x', true],
+  ['shell:touch *', 'touch ./... main..', true],
 ])('UI108 the kept rule "%s" covers %s: %s', (rule, text, expected) => {
   expect(isCoveredByRule(rule, line(text))).toBe(expected)
 })
@@ -96,6 +117,8 @@ test.each([
   ['write_file:src/a.ts', ['src/a-ts'], false],
   ['write_file:my-docs/*: [a] (b) 漢.md', ['my-docs/x: [a] (b) 漢.md'], true],
   ['edit:src/*', ['src/a.ts'], false],
+  ['write_file:my-app/über uns/@x/*', ['my-app/über uns/@x/a.ts'], true],
+  ['write_file:a+(b)[c]{d}^$|?\\/*.ts', ['a+(b)[c]{d}^$|?\\/x.ts'], true],
 ])('UI108 the kept rule "%s" covers the files %j: %s', (rule, paths, expected) => {
   expect(isCoveredByRule(rule, write(...paths))).toBe(expected)
 })

@@ -1,7 +1,7 @@
 import { CodedError } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { matchesWildcard, wildcard } from '../../platform/wildcard.ts'
 import { factsOf, type JudgedCall } from '../judged-call.ts'
-import { coversWords } from '../rules/allow-rules.ts'
 import { parseRule } from '../rules/rules.ts'
 
 /** A rule that a person may keep instead of what "always" covers, and what it must cover. Plain JSON. */
@@ -83,7 +83,7 @@ function commandsOf({ isWhole, obstacles, commands }: NonNullable<JudgedCall['sh
       Object.keys(env).length === 0 &&
       via.length === 0 &&
       !isNested &&
-      !globs.includes(0) &&
+      !globs.some((i) => i === 0 || mayBeParent.test(words[i]!)) &&
       redirects.every(({ operator, target }) => target !== undefined && !operator.includes('>')),
   )
   const isHere = commands.every(({ command }) => command.cwd === '.')
@@ -91,6 +91,9 @@ function commandsOf({ isWhole, obstacles, commands }: NonNullable<JudgedCall['sh
     ? { about: 'commands', examples: asked.map(({ words }) => words) }
     : undefined
 }
+
+/** A pattern of the shell such as `.*`, which some shells let stand for `..`. */
+const mayBeParent = /(?:^|\/)\.[*?[]/
 
 function filesOf({ effects }: JudgedCall): Subject | undefined {
   const isFiles = effects.every(({ effect, target, isDeep }) => /^fs\./.test(effect) && target && !isDeep)
@@ -129,6 +132,25 @@ function covers(pattern: string, about: ProposedRule['about'], example: readonly
   return about === 'commands' ? coversWords(pattern, example) : pathPattern(pattern).test(example[0] ?? '')
 }
 
+/**
+ * A star stays within its word; as the last word it stands for all that follow, one at least. Narrower than in settings:
+ * `rm build/*` must cover neither `rm build/x src/y` nor `rm build/../src/y`.
+ */
+function coversWords(pattern: string, words: readonly string[]): boolean {
+  const parts = pattern.trim().split(/\s+/)
+  const isOpen = isOpenEnded(pattern)
+  if (isOpen ? words.length < parts.length : words.length !== parts.length) return false
+  return words.every((word, i) => {
+    const part = parts[i] ?? '*'
+    return part === word || (matchesWildcard(wildcard(part), word) && !hasParentSegment.test(word))
+  })
+}
+
+const isOpenEnded = (pattern: string): boolean => /\s\*\s*$/.test(pattern)
+
+/** Also in `--out=../x`, but not in `./...` or `main..`. */
+const hasParentSegment = /(?:^|[^.])\.\.\/|(?:^|[/=:,])\.\.$/
+
 /** A star stays within its folder, two stars include the folders below. Narrower than in settings, where one is enough. */
 function pathPattern(pattern: string): RegExp {
   const source = pattern
@@ -138,10 +160,11 @@ function pathPattern(pattern: string): RegExp {
 }
 
 function wordsOf(pattern: string, tool: string, about: ProposedRule['about']): string {
-  if (about === 'commands')
-    return pattern.includes('*')
-      ? `every ${quoted(pattern)} in this project`
-      : `exactly ${quoted(pattern)} in this project`
+  if (about === 'commands') {
+    if (!pattern.includes('*')) return `exactly ${quoted(pattern)} in this project`
+    const further = isOpenEnded(pattern) ? 'and any further words' : 'no further words'
+    return `every ${quoted(pattern)} in this project (${further})`
+  }
   const below = pattern.includes('**') ? 'folders below included' : 'not in folders below'
   return `${fullyVisible(tool)} of ${quoted(pattern)} in this project${pattern.includes('*') ? ` (${below})` : ''}`
 }

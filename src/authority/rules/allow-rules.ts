@@ -180,13 +180,6 @@ function canonicalWords(words: readonly string[]): readonly string[] {
   return words[0] === 'git' && words[1] === '--no-pager' ? ['git', ...words.slice(2)] : words
 }
 
-/** Whether a pattern of a rule covers these words of a command. */
-export function coversWords(pattern: string, words: readonly string[]): boolean {
-  const { leading, rest } = wordPattern(pattern)
-  if (!rest && leading.length !== words.length) return false
-  return coverTest(words, createMatchBudget())({ leading, ...(rest && { rest }) })
-}
-
 interface AllowRule extends WordPattern {
   readonly rule: Rule
 }

@@ -249,13 +249,15 @@ describe('an approval', () => {
     await clock.advance(0)
     expect(terminal.shown).toEqual(
       expect.arrayContaining([
-        '  p  yes, always: every `git commit -m *` in this project, inside the sandbox',
+        '  p  yes, always: every `git commit -m *` in this project (and any further words), inside the sandbox',
         '▸ n  back',
       ]),
     )
     keyboard.press('p')
     expect(await outcome).toEqual(accepted({ scope: 'project', rule: 'shell:git commit -m *' }))
-    expect(terminal.lines.at(-1)).toBe('✓ allowed always: every `git commit -m *` in this project, inside the sandbox')
+    expect(terminal.lines.at(-1)).toBe(
+      '✓ allowed always: every `git commit -m *` in this project (and any further words), inside the sandbox',
+    )
   })
 
   test('UI108 going back from a changed rule allows nothing', async () => {
