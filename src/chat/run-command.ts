@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { didYouMean } from '../core/nearest.ts'
 import { visibleName } from '../platform/visible-text.ts'
 import type { ChatCommand, CommandContext } from './command.ts'
-import { readCommandLine } from './read-command-line.ts'
+import { type CommandLine, readCommandLine } from './read-command-line.ts'
 
 export { readCommandLine }
 
