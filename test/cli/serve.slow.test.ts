@@ -37,6 +37,26 @@ test('SV30 libero serve prints its address when it answers, and keeps a token th
   expect((await second.ended).code).toBe(143)
 })
 
+test('WB132 libero web listens on its last port again, and on another one if that is taken', async () => {
+  const desk = openDesk(service.url)
+  const start = async () => {
+    const running = desk.start(['web', '--no-open'])
+    await running.until(/^open http:\S+\n/)
+    return { ...running, port: /:(\d+)\//.exec(running.said.out)![1] }
+  }
+  const first = await start()
+  const beside = await start()
+  expect(beside.port).not.toBe(first.port)
+  for (const { child, ended } of [first, beside]) {
+    child.kill('SIGINT')
+    await ended
+  }
+  const again = await start()
+  expect(again.port).toBe(beside.port)
+  again.child.kill('SIGINT')
+  await again.ended
+})
+
 test('SV30 the token of the environment is used, never shown, and not given to commands', async () => {
   const desk = openDesk(service.url)
   const token = 'a-secret-of-the-environment-0123456789'

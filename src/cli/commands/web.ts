@@ -3,6 +3,7 @@ import { checkServe, serveFlags } from './serve.ts'
 
 const webFlags = {
   ...serveFlags,
+  port: { ...serveFlags.port, says: 'The port to listen on; default: that of the last time, else any free one' },
   'no-open': { type: 'boolean', says: 'Print the address, and open no browser' },
 } as const satisfies Flags
 

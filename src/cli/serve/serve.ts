@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { messageOf } from '../../core/errors.ts'
+import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { LiberoServer } from '../../server/create-server.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
@@ -25,6 +26,8 @@ export function serve(values: ServeValues, io: Io): Promise<number> {
 
 /** What a command makes of a server. */
 interface Serving {
+  /** The file with the port of the last time, which is tried first if none is asked for: open pages come back to it. */
+  readonly portFile?: string
   /** Answers the requests. */
   readonly fetchOf: (server: LiberoServer) => LiberoServer['fetch']
   /** Tells the person where it is, once it answers. `notice` says where the token is. */
@@ -45,10 +48,11 @@ export async function serveUntilStopped(values: ServeValues, io: Io, serving: Se
   const quitAtSecond = onSecondSignal(io)
   try {
     const exitCode = await untilStopped(io, async (signal) => {
-      const { host = '127.0.0.1', port = '0' } = values
+      const { host = '127.0.0.1', port } = values
       const http = makeServer(serving.fetchOf(opened.server))
       try {
-        await listen(http, Number(port), host)
+        if (port === undefined && serving.portFile !== undefined) await listenAgain(http, serving.portFile, host)
+        else await listen(http, Number(port ?? 0), host)
         await serving.announce({ address: addressOf(http), token, notice })
         await opened.start()
         if (!signal.aborted) await once(signal, 'abort')
@@ -134,6 +138,14 @@ function listen(server: Server, port: number, host: string): Promise<void> {
     )
     server.listen(port, host, resolve)
   })
+}
+
+async function listenAgain(server: Server, portFile: string, host: string): Promise<void> {
+  const kept = Number((await readTextIfThere(portFile))?.trim())
+  const last = Number.isInteger(kept) && kept > 0 && kept < 65_536 ? kept : 0
+  await listen(server, last, host).catch(() => listen(server, 0, host)) // another program may have it now
+  const { port } = server.address() as AddressInfo
+  if (port !== last) await writeFileAtomic(portFile, `${port}\n`)
 }
 
 function addressOf(server: Server): string {

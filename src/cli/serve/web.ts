@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { openBrowser } from '../../auth/open-browser.ts'
 import { createWebPage } from '../../web/create-web-page.ts'
 import type { WebValues } from '../commands/web.ts'
@@ -10,6 +11,7 @@ import { serveUntilStopped } from './serve.ts'
 export function web({ 'no-open': staysClosed, ...values }: WebValues, io: Io): Promise<number> {
   const { 'allowed-host': hosts = [] } = values
   return serveUntilStopped(values, io, {
+    portFile: join(io.home, 'web-port'),
     fetchOf: (server) => createWebPage({ server, allowedHosts: [...loopback, ...hosts] }).fetch,
     async announce({ address, token }) {
       const link = loginLink({ address, token, host: hosts[0] })
