@@ -49,17 +49,17 @@ const entryParts = /^([^()]+)(?:\((.*)\))?$/s
 /** Whether an entry names a tool, in upper or lower case, for some of its calls at least. */
 export function isNamed(entry: string, tool: NamedTool): boolean {
   const [, name = ''] = entryParts.exec(entry.trim()) ?? []
-  return entry === '*' || namesOf(name.trim(), tool).includes(tool.name)
+  const key = name.trim().toLowerCase()
+  // A server's tool may have to be searched before it can be called.
+  return entry === '*' || namesOf(tool).includes(key) || (tool.name === 'tool_search' && key.startsWith('mcp_'))
 }
 
 type NamedTool = Pick<Gate, 'name' | 'displayName'> & { readonly tool?: Gate['tool'] }
 
-function namesOf(written: string, { name, displayName, tool }: NamedTool): readonly string[] {
-  const key = written.toLowerCase()
-  if ([name, displayName, ...mcpNames(tool?.mcp)].some((one) => one.toLowerCase() === key)) return [name]
-  // A server's tool may have to be searched before it can be called.
-  if (name === 'tool_search' && key.startsWith('mcp_')) return [name]
-  return Object.hasOwn(commonNames, key) ? commonNames[key]! : []
+/** All names of a tool, in lower case: ours, what the model calls it, and those of other agents. */
+export function namesOf({ name, displayName, tool }: NamedTool): readonly string[] {
+  const common = Object.keys(commonNames).filter((key) => commonNames[key]!.includes(name))
+  return [name, displayName, ...mcpNames(tool?.mcp), ...common].map((one) => one.toLowerCase())
 }
 
 const mcpNames = (mcp: ToolDef['mcp']): readonly string[] =>
