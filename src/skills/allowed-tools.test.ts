@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { HookContexts } from '../core/hook-map.ts'
 import { tool } from '../testing/index.ts'
-import { allows } from './allowed-tools.ts'
+import { allows, isNamed } from './allowed-tools.ts'
 
 const run = { host: { handle: { id: 'h', type: 'process', cwd: '/repo' } } }
 const shell = tool('shell', () => '', { commandLine: ({ command }) => ({ command }) })
@@ -108,3 +108,18 @@ test('a tool that cannot say what its call is about is not covered by a pattern'
   expect(allows('Bash', gate(broken), run)).toBe(true)
   expect(allows('Bash(git:*)', gate(tool('shell', () => '')), run)).toBe(false)
 })
+
+test.each(['Shell', 'BASH', 'shell(ls)', 'mcp__gitHub', 'MCP__github__Get', 'mcp__GITHUB__*'])(
+  'a tool is named in upper or lower case: %s',
+  (entry) => {
+    const get = tool('mcp_github_get', () => '')
+    const named = {
+      name: 'mcp_github_get',
+      displayName: 'get',
+      tool: { ...get, mcp: { server: 'GitHub', tool: 'get' } },
+    }
+    expect([isNamed(entry, gate(shell)), isNamed(entry, named)]).toEqual(
+      /^mcp/i.test(entry) ? [false, true] : [true, false],
+    )
+  },
+)

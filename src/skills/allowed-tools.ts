@@ -1,6 +1,7 @@
 import { resolvePosix } from '../core/execution.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
+import type { ToolDef } from '../core/tool.ts'
 import { activeInChain } from './active-skills.ts'
 import { matchesGlob } from './path-globs.ts'
 
@@ -45,25 +46,24 @@ export function allows(entry: string, gate: Gate, run: { readonly host: Pick<Run
 
 const entryParts = /^([^()]+)(?:\((.*)\))?$/s
 
-/** Whether an entry names a tool, for some of its calls at least. */
+/** Whether an entry names a tool, in upper or lower case, for some of its calls at least. */
 export function isNamed(entry: string, tool: NamedTool): boolean {
   const [, name = ''] = entryParts.exec(entry.trim()) ?? []
-  return entry === '*' || namesOf(name.trim(), tool).includes(tool.name)
+  const key = name.trim().toLowerCase()
+  // A server's tool may have to be searched before it can be called.
+  return entry === '*' || namesOf(tool).includes(key) || (tool.name === 'tool_search' && key.startsWith('mcp_'))
 }
 
 type NamedTool = Pick<Gate, 'name' | 'displayName'> & { readonly tool?: Gate['tool'] }
 
-function namesOf(written: string, { name, displayName, tool }: NamedTool): readonly string[] {
-  if (written === name || written === displayName) return [name]
-  if (tool?.mcp && (written === `mcp__${tool.mcp.server}` || isMcpName(written, tool.mcp))) return [name]
-  // A server's tool may have to be searched before it can be called.
-  if (name === 'tool_search' && written.startsWith('mcp_')) return [name]
-  const key = written.toLowerCase()
-  return Object.hasOwn(commonNames, key) ? commonNames[key]! : []
+/** All names of a tool, in lower case: ours, what the model calls it, and those of other agents. */
+export function namesOf({ name, displayName, tool }: NamedTool): readonly string[] {
+  const common = Object.keys(commonNames).filter((key) => commonNames[key]!.includes(name))
+  return [name, displayName, ...mcpNames(tool?.mcp), ...common].map((one) => one.toLowerCase())
 }
 
-const isMcpName = (written: string, { server, tool }: { server: string; tool: string }): boolean =>
-  written === `mcp__${server}__${tool}` || written === `mcp__${server}__*`
+const mcpNames = (mcp: ToolDef['mcp']): readonly string[] =>
+  mcp ? [`mcp__${mcp.server}`, `mcp__${mcp.server}__${mcp.tool}`, `mcp__${mcp.server}__*`] : []
 
 /** Names of our tools in skills written for other agents. */
 const commonNames: Readonly<Record<string, readonly string[]>> = {

@@ -183,7 +183,10 @@ const hookFields: Fields<ConfiguredHook> = {
 const hookGroupFields: Fields<ConfiguredHookGroup> = {
   matcher: {
     type: 'string',
-    description: 'Tool names, such as "shell|edit", in which * stands for any characters; default: every tool',
+    // A regular expression would match no tool, and the guard would never run.
+    pattern: '^[A-Za-z0-9_. *|-]*$',
+    description:
+      'Tool names, such as "shell|edit" or "mcp_*", in which * stands for any characters; no regular expression: only letters, digits, blanks, _ - . * and |; default: every tool',
   },
   hooks: {
     type: 'array',

@@ -6,7 +6,7 @@ import type { Extension, Run } from '../../core/run.ts'
 import { toolResultToText } from '../../core/tool-output.ts'
 import { type Message, type SessionTurn, textOf } from '../../core/turn.ts'
 import { matchesWildcard, wildcard } from '../../platform/wildcard.ts'
-import { isNamed } from '../../skills/allowed-tools.ts'
+import { isNamed, namesOf } from '../../skills/allowed-tools.ts'
 import type { ConfiguredHooks } from '../config/config.ts'
 import type { HookAnswer } from './hook-output.ts'
 import { type HookPlace, type OwnedHook, runHook } from './run-hook.ts'
@@ -109,13 +109,15 @@ const joined = (words: readonly string[]): HookAnswer => (words.length > 0 ? { w
 
 /**
  * A matcher is a list of whole names, ours or those of Claude Code, in which a star stands for any characters: `shell`,
- * `Bash|edit`, `mcp__.*`. Not a regular expression: one that a project brings could take forever.
+ * `Bash|edit`, `mcp__.*`. Upper and lower case are the same: a guard that is misspelt never runs. Not a regular
+ * expression: one that a project brings could take forever; the check of the settings refuses what looks like one.
  */
-function isMatch(matcher: string, tool: { readonly name: string; readonly displayName: string }): boolean {
+export function isMatch(matcher: string, tool: { readonly name: string; readonly displayName: string }): boolean {
   if (matcher.trim() === '') return true
   return matcher.split('|').some((part) => {
-    const name = part.trim().replaceAll('.*', '*')
-    return isNamed(name, tool) || matchesWildcard(wildcard(name.replace(/^mcp__/, 'mcp_')), tool.name)
+    const name = part.trim().toLowerCase().replaceAll('.*', '*')
+    const patterns = [name, name.replace(/^mcp__/, 'mcp_')].map(wildcard)
+    return isNamed(name, tool) || namesOf(tool).some((one) => patterns.some((over) => matchesWildcard(over, one)))
   })
 }
 

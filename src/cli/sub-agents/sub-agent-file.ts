@@ -13,13 +13,17 @@ export interface SubAgentFile {
   readonly system: string
 }
 
-/** Reads a file. Fields of other agents that we do not have are ignored: none of them makes a sub-agent narrower. Throws an error that says what is wrong. */
+/**
+ * Reads a file. Fields of other agents that we do not have are ignored, unless they may be meant to make the sub-agent
+ * narrower. Throws an error that says what is wrong.
+ */
 export async function parseSubAgent(file: string): Promise<SubAgentFile> {
   const parts = splitFrontMatter(file)
   if ('failure' in parts)
     throw new Error('it does not begin with --- and the fields name and description, followed by a line of ---')
   const { fields = new Map<string, unknown>(), failure } = await readFrontMatter(parts.yaml)
   if (failure !== undefined) throw new Error(failure)
+  refuseUnknownLimits(fields)
   const name = textField(fields.get('name'))
   if (name === undefined || !/^[\p{L}\p{N}][\p{L}\p{N}_.-]{0,63}$/u.test(name))
     throw new Error(
@@ -33,8 +37,8 @@ export async function parseSubAgent(file: string): Promise<SubAgentFile> {
   return {
     name,
     description: oneLine(visibleName(description), 200),
-    ...(fields.has('tools') && { tools: listField(fields.get('tools')) }),
-    withoutTools: listField(fields.get('disallowedTools') ?? fields.get('withoutTools')),
+    ...(fields.has('tools') && { tools: toolsField(fields, 'tools') }),
+    withoutTools: [...toolsField(fields, 'disallowedTools'), ...toolsField(fields, 'withoutTools')],
     ...(model !== undefined && !namesOfClaude.has(model) && { model }),
     system,
   }
@@ -46,8 +50,35 @@ const namesOfClaude: ReadonlySet<string> = new Set(['inherit', 'default', 'sonne
 const textField = (value: unknown): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 
-/** A list, or texts separated by commas that are not in parentheses: `Read, Bash(git log, git diff)`. */
-function listField(value: unknown): readonly string[] {
-  const all = Array.isArray(value) ? value.map(String) : typeof value === 'string' ? value.split(/,(?![^(]*\))/) : []
-  return all.map((one) => one.trim()).filter((one) => one !== '')
+/** Without what such a field says, the sub-agent could do more than its author meant. */
+function refuseUnknownLimits(fields: ReadonlyMap<string, unknown>): void {
+  for (const [field, value] of fields) {
+    if (toolFields.includes(field) || !looksLikeLimit.test(field)) continue
+    if (/^permissionMode$/i.test(field) && widerModes.has(String(value))) continue
+    throw new Error(
+      `we do not have its field ${JSON.stringify(visibleName(field))}, which may limit it; write what it may use as tools, or what it may not use as disallowedTools`,
+    )
+  }
 }
+
+const toolFields = ['tools', 'disallowedTools', 'withoutTools']
+const looksLikeLimit = /tool|permission|allow|den(?:y|ied)|forbid|block|sandbox|read.?only|^hooks$|^isolation$/i
+
+/** Modes of Claude Code that only take questions away: we ask all the same. */
+const widerModes: ReadonlySet<string> = new Set(['default', 'acceptEdits', 'bypassPermissions'])
+
+/** A list, or texts separated by commas that are not in parentheses: `Read, Bash(git log, git diff)`. */
+function toolsField(fields: ReadonlyMap<string, unknown>, field: string): readonly string[] {
+  const value = fields.get(field) ?? []
+  const all: readonly unknown[] = typeof value === 'string' ? value.split(/,(?![^(]*\))/) : [value].flat()
+  const entries = all.map((one) => (typeof one === 'string' ? one.trim() : one)).filter((one) => one !== '')
+  return entries.map((entry) => {
+    if (typeof entry === 'string' && toolEntry.test(entry)) return entry
+    const shown = typeof entry === 'string' ? JSON.stringify(visibleName(entry)) : 'a list or a map inside'
+    throw new Error(
+      `its ${field} has ${shown}, which names no tool; write names with commas between them, as in "Read, Bash(git diff:*), mcp__github__*"`,
+    )
+  })
+}
+
+const toolEntry = /^(?:\*|mcp__[^\s()*|,]+__\*|[^\s()*|,]+(?:\s*\(.*\))?)$/s
