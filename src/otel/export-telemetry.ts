@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { messageOf } from '../core/errors.ts'
 import { version } from '../core/version.ts'
 import { peerPackages } from '../platform/peer-packages.ts'
@@ -47,6 +49,7 @@ export async function exportTelemetry({ traces, metrics }: ExportedSignals): Pro
   const logger = { error: note, warn: note, info: silent, debug: silent, verbose: silent }
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
 
+  const failures = watchFailures()
   const named = sdk.resourceFromAttributes({ 'service.name': 'libero', 'service.version': version })
   const resource = named.merge(sdk.detectResources({ detectors: [sdk.envDetector] }))
   const spanProcessors = traces ? [new sdk.BatchSpanProcessor(new sdk.OTLPTraceExporter())] : []
@@ -64,12 +67,40 @@ export async function exportTelemetry({ traces, metrics }: ExportedSignals): Pro
       trace.disable()
       context.disable()
       diag.disable()
-      if (results === undefined) return problem ?? `the collector did not answer within ${closeMs} ms`
-      for (const result of results) if (result.status === 'rejected') note(messageOf(result.reason))
+      failures.stop()
+      for (const result of results ?? []) if (result.status === 'rejected') note(messageOf(result.reason))
+      if (results === undefined)
+        problem = failures.last() ?? problem ?? `the collector did not answer within ${closeMs} ms`
       return problem === undefined ? undefined : createRedactor({ env: process.env }).text(problem).slice(0, 300)
     },
   }
 }
+
+/** What became of the newest request to the collector. The SDK tries again in silence, for longer than `close` waits. */
+function watchFailures(): { last(): string | undefined; stop(): void } {
+  let last: string | undefined
+  const onError = (said: unknown): void => {
+    const { request, error } = said as { request: ClientRequest; error: NodeJS.ErrnoException }
+    // An error about several addresses of one name has no message.
+    if (isExport(request)) last = `the collector cannot be reached: ${error.message || error.code}`
+  }
+  const onResponse = (said: unknown): void => {
+    const { request, response } = said as { request: ClientRequest; response: IncomingMessage }
+    const { statusCode = 0 } = response
+    if (isExport(request)) last = statusCode < 400 ? undefined : `the collector answered with status ${statusCode}`
+  }
+  subscribe('http.client.request.error', onError)
+  subscribe('http.client.response.finish', onResponse)
+  return {
+    last: () => last,
+    stop() {
+      unsubscribe('http.client.request.error', onError)
+      unsubscribe('http.client.response.finish', onResponse)
+    },
+  }
+}
+
+const isExport = (request: ClientRequest): boolean => /OTel-OTLP-Exporter/.test(String(request.getHeader('user-agent')))
 
 /** Required, as the API is: no bundler looks for them. */
 function loadSdk() {

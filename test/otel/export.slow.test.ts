@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
@@ -131,18 +131,34 @@ test('DR05 a run that Ctrl-C ends is sent too, and one that goes on after its pr
   expect(out).toContain(`00-${run.links![0]!.traceId}-${run.links![0]!.spanId}-01`)
 })
 
-test('DR06 a collector that cannot be reached, or does not answer, changes nothing but a line at the end', async () => {
-  const silent = createServer(() => {})
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void silent.close().closeAllConnections())
-  const addresses = ['http://127.0.0.1:1', `http://127.0.0.1:${(silent.address() as AddressInfo).port}`]
-  const runs = addresses.map(async (address) => {
-    const desk = openDesk(service.url)
-    return desk.process(['run', 'hello'], { env: { OTEL_EXPORTER_OTLP_ENDPOINT: address } })
+/** An HTTP server that does this with every request, until the test ends. */
+async function addressOf(answer: RequestListener): Promise<string> {
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close().closeAllConnections())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('DR06 a collector that cannot be reached, refuses or does not answer changes nothing but a line at the end, which says why', async () => {
+  const silent = await addressOf(() => {})
+  const busy = await addressOf((_, response) => void response.writeHead(503).end())
+  const secret = 'a-secret-of-this-person'
+  const cases: [string, Record<string, string>, string][] = [
+    ['http://127.0.0.1:1', {}, 'the collector cannot be reached: connect ECONNREFUSED 127.0.0.1:1'],
+    [busy, {}, 'the collector answered with status 503'],
+    [silent, {}, 'the collector did not answer within 2000 ms'],
+    // The SDK quotes what it cannot read.
+    [silent, { OTEL_EXPORTER_OTLP_TIMEOUT: secret, DESK_API_KEY: secret }, 'OTEL_EXPORTER_OTLP_TIMEOUT'],
+  ]
+  const runs = cases.map(async ([address, more, why]) => {
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: address, ...more }
+    return { ...(await openDesk(service.url).process(['run', 'hello'], { env })), why }
   })
-  for (const { code, out, err } of await Promise.all(runs)) {
+  for (const { code, out, err, why } of await Promise.all(runs)) {
     expect([code, out.trim()]).toEqual([0, 'ok'])
     expect(err).toContain('libero: some traces or metrics were not sent: ')
+    expect(err).toContain(why)
+    expect(err).not.toContain(secret)
   }
 })
 
