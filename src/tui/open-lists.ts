@@ -36,7 +36,7 @@ export async function openSessions(app: ScreenApp): Promise<void> {
 }
 
 /** The last rows, from the last entries alone. */
-async function lastRows(store: SessionStore, id: string): Promise<readonly Row[]> {
+export async function lastRows(store: SessionStore, id: string): Promise<readonly Row[]> {
   const entries = await store.read(id, { limit: 60, fromEnd: true })
   const head = (entries[0]?.seq ?? 1) - 1
   return foldEntries({ ...emptyView, head }, entries).rows.slice(-6)

@@ -287,7 +287,12 @@ test('without a task a conversation starts, which Ctrl-D ends; --resume lets the
 
   service.play([{ say: 'Still blue.' }])
   const again = sit(desk, ['--resume'])
-  await again.until(/▸ 1\. \S+ +remember blue \(just now, idle\).*Enter: this one/s)
+  await again.until(/Sessions of .*▸ remember blue .*just now.*› which colour\?.*Enter opens/s)
+  expect(again.isAlternate).toBe(true)
+  again.type('/blue')
+  await again.until(/▸ remember blue.*\/blue/s)
+  again.type('\r')
+  await again.until(/▸ remember blue.*Enter opens/s)
   again.type('\r')
   // Where the machine has no sandbox, a notice stands between.
   await again.until(/Blue, you said\.\n(?:·.*\n(?: {2}.*\n)*|\n)+ ›.*\n.*enter sends/)

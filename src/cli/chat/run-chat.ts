@@ -1,7 +1,6 @@
 import { version } from '../../core/version.ts'
 import { processEvents } from '../../tui/process-events.ts'
 import { runTui } from '../../tui/run-tui.ts'
-import { exitCodes } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { readImages } from '../run/flag-files.ts'
@@ -18,7 +17,7 @@ export async function runChat(
   const { openAgent, first, terminal, close, ...host } = await createCliHost(values, {
     io,
     cwd,
-    pick: pickWith({ io, cwd }),
+    pick: pickWith(values, { io, cwd }),
   })
   try {
     return await runTui({
@@ -62,21 +61,13 @@ const examples = [
   ['libero demo', 'watch it fix a failing test'],
 ] as const
 
-/** Lets the person choose a session before the first one is opened. */
-function pickWith({ io, cwd }: { readonly io: Io; readonly cwd: string }): NonNullable<OpenSessionOptions['pick']> {
-  return async (sessions) => {
-    const [{ openTerminalUser }, { createTerminal }] = await Promise.all([
-      import('../run/terminal-user.ts'),
-      import('../../tui/terminal/terminal.ts'),
-    ])
-    const terminal = createTerminal(io)
-    const screen = { pause() {}, resume() {} }
-    const person = openTerminalUser({ io, cwd, terminal, screen, onInterrupt: () => io.quit(exitCodes.interrupted) })
-    try {
-      return await person?.pick(sessions)
-    } finally {
-      person?.close()
-      terminal.close()
-    }
+/** Lets the person choose a session before the first one is opened: by number in plain mode. */
+function pickWith(
+  values: RunValues,
+  at: { readonly io: Io; readonly cwd: string },
+): NonNullable<OpenSessionOptions['pick']> {
+  return async (sessions, store) => {
+    const { pickByNumber, pickInViewer } = await import('./pick-session.ts')
+    return await (values.plain ? pickByNumber(at) : pickInViewer(at))(sessions, store)
   }
 }

@@ -26,7 +26,7 @@ interface SessionRequest {
 
 export interface OpenSessionOptions {
   /** Lets the person pick a session; `undefined` means none. Absent without a terminal. */
-  readonly pick?: (sessions: readonly SessionSummary[]) => Promise<string | undefined>
+  readonly pick?: (sessions: readonly SessionSummary[], store: SessionStore) => Promise<string | undefined>
 }
 
 export interface OpenedSession {
@@ -84,11 +84,14 @@ export async function requestedId(
 
 const mostToPick = 20
 
+/** Whether a session is offered to a person who wants to go on with one. */
+export const isResumable = (session: SessionSummary): boolean => isOwnSession(session) && session.turns > 0
+
 async function pickId(store: SessionStore, pick: NonNullable<OpenSessionOptions['pick']>): Promise<string> {
   const query = { parent: null, limit: mostToPick }
-  const { sessions } = await pageWhere(store, query, (session) => isOwnSession(session) && session.turns > 0)
+  const { sessions } = await pageWhere(store, query, isResumable)
   if (sessions.length === 0) throw new CliError('There is no session to resume yet; begin one with libero "task"')
-  const id = await pick(sessions)
+  const id = await pick(sessions, store)
   if (id === undefined) throw new CliError('No session was chosen', exitCodes.interrupted)
   return id
 }
