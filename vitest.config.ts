@@ -35,6 +35,7 @@ const long = [
 const alone = [
   'src/execution/process-commands.slow.test.ts',
   'src/execution/process.slow.test.ts',
+  'src/mcp/definitions/pattern-problem.slow.test.ts',
   'src/mcp/serve/agent-server.test.ts',
   'src/mcp/stdio/nothing-left.slow.test.ts',
   'src/mcp/stdio/stdio-transport.slow.test.ts',

@@ -574,10 +574,12 @@ describe('snapshots', () => {
   test('CK09 take no more space than their limit, however many are taken, and the newest can be restored', async () => {
     const repo = repository({ a: '1' })
     const maxBytes = 400_000
-    const { files } = await open(repo.root, { maxBytes })
+    const clock = fakeClock(1_700_000_000_000)
+    const { files } = await open(repo.root, { maxBytes, clock })
     let last = await taken(files)
     for (let i = 0; i < 8; i++) {
       const before = last
+      await clock.advance(1000) // git orders them by the second
       repo.write({ a: randomBytes(50_000).toString('hex'), [`b${i}`]: `${i}` })
       last = await taken(files, { tidy: true })
       const [folder = ''] = readdirSync(store())

@@ -186,7 +186,7 @@ const cases: () => { readonly [Key in keyof Required<Config>]: Case } = () => ({
     config: { mode: 'yolo', agents: { approval: { 'web-fetch': { mode: 'confirm' } }, retry: { maxAttempts: 0 } } },
     replies: fetches,
     check: ({ requests }) => expect(requests).toHaveLength(1),
-    except: { commands: ['run', 'rpc', 'mcp-serve', 'serve'], says: 'other commands have allow, ask and deny' },
+    except: { commands: ['run', 'rpc', 'acp', 'mcp-serve', 'serve'], says: 'other commands have allow, ask and deny' },
   },
   mode: { config: { mode: 'plan' }, replies: changes, check: (seen) => expect(toolResult(seen)).toContain('plan') },
   allow: {

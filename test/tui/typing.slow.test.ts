@@ -7,7 +7,10 @@ import { startTui } from './tui-kit.ts'
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
-test('UI80 ten megabytes are pasted with and without marks, cut anywhere, and the model gets every character', async () => {
+// Without marks a paste is known by its speed: a machine that is very busy may need several tries.
+test('UI80 ten megabytes are pasted with and without marks, cut anywhere, and the model gets every character', {
+  retry: 4,
+}, async () => {
   const terminal = startTui('digest')
   await terminal.see('enter sends')
   const text = Array.from({ length: 200_000 }, (_, i) => `line ${i} of a long paste, 漢字 and é, to its end`).join('\n')

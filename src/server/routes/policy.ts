@@ -134,7 +134,7 @@ export const policyRoutes: readonly Route[] = [
         example: {
           grants: [
             {
-              ...{ id: '1f2e3d4c', tool: 'shell', covers: 'npm test', scope: 'project', project: '/work/app' },
+              ...{ id: '1f2e3d4c', tool: 'shell', covers: 'npm test', scope: 'project', project: '/home/ann/app' },
               ...{ grantedBy: 'ann', grantedAt: 1_790_000_000_000 },
             },
           ],
