@@ -42,7 +42,6 @@ const alone = [
   'src/providers/sse.slow.test.ts',
   'src/tools/search/search.slow.test.ts',
   'src/tools/shell.slow.test.ts',
-  'test/server/client-requests.test.ts',
   'test/stories/endurance.slow.test.ts',
   'test/stories/held-sessions.slow.test.ts',
   'test/stories/project-trust.slow.test.ts',

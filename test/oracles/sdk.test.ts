@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { FunctionCallingConfigMode, GoogleGenAI, ThinkingLevel } from '@google/genai'
 import OpenAI from 'openai'
-import { describe, expect, test, vi } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import type { ModelReply, Provider } from '../../src/core/provider.ts'
 import type { SessionContentBlock, ToolResultBlock } from '../../src/core/turn.ts'
 import { anthropic, google, openai, openaiCompat } from '../../src/providers/index.ts'
@@ -11,6 +11,7 @@ import { ask, requestTo } from './services.ts'
 import { speak } from './streams.ts'
 
 vi.stubGlobal('fetch', loopbackFetch) // Google's SDK takes no other
+afterAll(() => vi.unstubAllGlobals()) // other files share this worker
 
 describe('the body of a request is the one of', () => {
   test('@anthropic-ai/sdk', async () => {
