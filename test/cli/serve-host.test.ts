@@ -159,7 +159,7 @@ test('WB39 keys of providers are stored and deleted, and no answer, message or e
   expect((await client.providers()).find(({ name }) => name === 'groq')).toMatchObject({ key: 'variable' })
   for (const [provider, wrong] of [
     ...([
-      ['nobody', key],
+      ['no-such-provider', key],
       ['offline', key],
       ['anthropic', `${key} ${key}`],
     ] as const),
@@ -287,7 +287,7 @@ test('WB17 a model or profile that is not there is refused before it is stored, 
   const { client, io } = await serving({ providers: { box: { baseURL: 'http://127.0.0.1:1/v1', model: 'm' } } })
   await client.sessions.make({ id: 'a' })
   const choose = (change: object) => refusal(client.sessions.changeSettings('a', change))
-  expect(await choose({ model: { provider: 'nobody', model: 'x' } })).toMatch(/^422 .*nobody/)
+  expect(await choose({ model: { provider: 'no-such-provider', model: 'x' } })).toMatch(/^422 .*no-such-provider/)
   expect(await choose({ profile: 'nope' })).toMatch(/^422 There is no profile "nope" here; choose one of build, plan/)
   expect(await client.sessions.settings('a')).toMatchObject({ chosen: {}, now: { model: { provider: 'offline' } } })
   expect(await choose({ model: { provider: 'offline', model: 'offline' }, profile: 'plan' })).toBeUndefined()

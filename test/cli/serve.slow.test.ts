@@ -331,7 +331,12 @@ test('SV37 models, tools, servers, skills, rules, the audit and settings are tol
     status: 200,
     body: { settings: { maxTurns: { value: 7 }, system: { value: null } } },
   })
-  for (const wrong of [{ maxTurns: -1 }, { nothing: 1 }, { maxTurns: 9, provider: 'nobody' }, { apiKey: 'x' }])
+  for (const wrong of [
+    { maxTurns: -1 },
+    { nothing: 1 },
+    { maxTurns: 9, provider: 'no-such-provider' },
+    { apiKey: 'x' },
+  ])
     expect((await patch(wrong)).body, JSON.stringify(wrong)).toMatchObject({ status: 422, code: 'refused' })
   const { body } = await send('/v1/settings')
   expect((await patch({ mcpServers: body.settings.mcpServers.value })).body.code).toBe('masked')
