@@ -18,12 +18,13 @@ import {
 } from './git-runner.ts'
 import { type Entry, type PathState, readPathStates } from './path-states.ts'
 import { type NamedChange, type NamedPlan, planRollback } from './plan-rollback.ts'
-import { type Snapshot, takeSnapshot } from './take-snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
+import { takeSnapshot } from './take-snapshot.ts'
 import { ownerWord, tidyScript } from './tidy.ts'
 
 export type { Work } from './changes-of-work.ts'
 export { SnapshotsUnavailableError } from './git-runner.ts'
-export type { LeftOut, Snapshot } from './take-snapshot.ts'
+export type { LeftOut, Snapshot } from './snapshot.ts'
 
 /** How much is kept of a folder. */
 export interface SnapshotLimits {
