@@ -82,7 +82,7 @@ interface RollbackRequest {
   readonly force?: boolean
   /** Plain data, for `interrupted`. */
   readonly detail?: unknown
-  /** Called with the snapshot from before, when everything is prepared and nothing is changed; if it rejects, nothing will be. */
+  /** Called with the snapshot from before, when everything is prepared and nothing is changed; if it rejects, nothing will be, and `end` is the caller's. */
   readonly commit?: (before: Snapshot) => Promise<void>
 }
 
@@ -208,10 +208,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     failpoint('rollback.planned')
     await git.run(writeJournalScript(owner), { input: JSON.stringify(journal) })
     failpoint('rollback.begun')
-    await commit?.(undoable).catch(async (error) => {
-      await end(owner)
-      throw error
-    })
+    await commit?.(undoable)
     return apply(owner, { plan, now, mark, undoable })
   }
 
