@@ -21,9 +21,10 @@ export interface FleetWork {
   /** Called by a worker after it has worked on a session of any kind: its log may have changed. */
   worked?(session: Pick<SessionSummary, 'id' | 'tenant'>, context: FleetWorkContext): Promise<void>
   /** Called when the worker drains or closes: ends what it does for itself, such as owning schedules. Jobs end by `context.signal`. */
-  stop?(): Promise<void>
+  stop?(context: FleetWorkContext): Promise<void>
 }
 
+/** What a worker gives to its work: one object for as long as the worker lives. */
 export interface FleetWorkContext {
   readonly store: SessionStore
   readonly dispatcher: Pick<Dispatcher, 'wake'>
