@@ -39,6 +39,7 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
   [['acp'], ['core', 'platform', 'events', 'view', 'chat', 'rpc']],
   [['server'], 'everything above'],
   [['client'], ['core', 'events', 'view']],
+  [['durable'], 'everything above'],
   [['tui'], ['core', 'platform', 'tools', 'authority', 'events', 'view', 'chat']],
   [
     ['web'],

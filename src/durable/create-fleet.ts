@@ -1,0 +1,209 @@
+import { show } from '../core/behavior.ts'
+import { systemClock } from '../core/clock.ts'
+import { SessionBusyError, SessionNotFoundError } from '../core/errors.ts'
+import type { InboxItem } from '../core/log.ts'
+import { parseMeta } from '../core/meta.ts'
+import { parsePrompt } from '../core/run-options.ts'
+import type { PendingAnswer, SessionStatus, SessionStore, SessionSummary } from '../core/store.ts'
+import { sleep } from '../core/waiting.ts'
+import { parentLeaseOf } from '../sessions/family.ts'
+import { openCalls } from '../sessions/open-calls.ts'
+import { loadSession, openSession } from '../sessions/session.ts'
+import { eachSession } from '../sessions/session-query.ts'
+import { type DelayedSend, delayedSends, storeDelayed } from './delayed-sends.ts'
+import type { WakeOptions } from './dispatcher.ts'
+import type { Fleet, FleetMessage, FleetOptions, FleetPending, FleetStatus, KindRequest, WorkOptions } from './fleet.ts'
+import { stopSession } from './stop-session.ts'
+import { FleetWorker } from './worker.ts'
+import { isPostgres, workerDirectory } from './worker-directory.ts'
+
+/** Runs sessions on any number of workers, in this process and others that use the same store and the same queue. */
+export function createFleet(options: FleetOptions): Fleet {
+  checkOptions(options)
+  const { store, dispatcher, kinds, limits = {}, clock = systemClock, version = '' } = options
+  const { onError = (error) => console.error(`libero: ${error.message}`, error.cause ?? '') } = options
+  const directory = workerDirectory(store, clock)
+  const works = [delayedSends(deliver), ...(options.works ?? [])]
+  const workers = new Set<FleetWorker>()
+  const limited: KindRequest['limited'] = (provider) => provider
+
+  const kindOf = ({ id, kind }: Pick<SessionSummary, 'id' | 'kind'>): string | undefined =>
+    works.find((work) => work.owns(id))?.kind ?? kind
+
+  const wakeOf = (summary: SessionSummary): WakeOptions => ({
+    kind: kindOf(summary) ?? '',
+    ...(summary.tenant !== undefined && { tenant: summary.tenant }),
+  })
+
+  async function deliver(send: DelayedSend): Promise<void> {
+    const { sessionId: id, item } = send
+    const summary = await findOrMake(store, send)
+    const wake = wakeOf(summary)
+    if (!isPostgres(store)) {
+      await store.send(id, item) // if the process ends here, the reconciler finds the session
+      return dispatcher.wake(id, wake)
+    }
+    await store.transaction(async (transaction) => {
+      await store.send(id, item, { transaction })
+      await dispatcher.wake(id, { ...wake, transaction })
+    })
+  }
+
+  async function wakeRoot(sessionId: string): Promise<void> {
+    const root = (await parentLeaseOf(store, sessionId))?.holder ?? sessionId // it continues the calls of its sub-agents
+    const summary = await store.find(root)
+    if (summary) await dispatcher.wake(root, wakeOf(summary))
+  }
+
+  return {
+    store,
+    dispatcher,
+
+    async send(sessionId, message) {
+      const { kind, tenant, at = 0 } = message
+      const item = itemOf(message)
+      const target = { ...(kind !== undefined && { kind }), ...(tenant !== undefined && { tenant }) }
+      const send: DelayedSend = { sessionId, ...target, item, at }
+      if (at <= clock.now()) await deliver(send)
+      else {
+        const id = await storeDelayed(store, send)
+        await dispatcher.wake(id, { kind: kindOf({ id })!, at })
+      }
+      return item.clientKey
+    },
+
+    async answer(sessionId, callId, answer) {
+      const session = await loadSession(store, sessionId)
+      const needsSignature = session.pending.some((call) => call.callId === callId && call.signature)
+      if (answer.decision === 'allow' && needsSignature && answer.mac === undefined && options.authorityFor)
+        await (await options.authorityFor(await tenantOf(store, sessionId))).answer(session, callId, signable(answer))
+      else await session.answer(callId, answer)
+      await wakeRoot(sessionId)
+    },
+
+    async stop(sessionId) {
+      await stopSession(store, sessionId, clock)
+    },
+
+    async *pending({ tenant } = {}) {
+      const own = tenant !== undefined && { tenant }
+      for await (const { id: root, ...summary } of eachSession(store, { status: 'waiting', parent: null, ...own })) {
+        const calls = await openCalls(store, root).catch((error: unknown) => {
+          if (error instanceof SessionNotFoundError) return [] // deleted meanwhile
+          throw error
+        })
+        for (const call of calls) yield { ...call, root, ...named(summary) }
+      }
+    },
+
+    work(workOptions: WorkOptions = {}) {
+      checkWork(workOptions)
+      const parts = { store, dispatcher, kinds, clock, onError, limits, works, version, directory, limited, kindOf }
+      const wake = (summary: SessionSummary): Promise<void> => dispatcher.wake(summary.id, wakeOf(summary))
+      const worker = new FleetWorker({ ...parts, wake, options: workOptions })
+      workers.add(worker)
+      return worker
+    },
+
+    async status(): Promise<FleetStatus> {
+      const counted = statuses.map(async (status) => {
+        const { sessions } = await store.list({ status, parent: null, limit: 1000 })
+        return [status, sessions.length] as const
+      })
+      const [alive, jobs] = await Promise.all([directory.list(), dispatcher.stats?.()])
+      const sessions = Object.fromEntries(await Promise.all(counted)) as FleetStatus['sessions']
+      return { workers: alive, sessions, ...(jobs && { jobs }), limits }
+    },
+
+    async close() {
+      await Promise.all([...workers].map((worker) => worker.close()))
+      await dispatcher.close()
+      await store.close?.()
+    },
+  }
+}
+
+const statuses: readonly Exclude<SessionStatus, 'idle'>[] = ['working', 'waiting', 'interrupted', 'failed', 'parked']
+
+/** How often a session is tried to be made that another process is just making. */
+const maxTries = 100
+
+async function findOrMake(store: SessionStore, { sessionId, kind, tenant }: DelayedSend): Promise<SessionSummary> {
+  for (let tries = 1; ; tries++) {
+    const summary = await store.find(sessionId)
+    if (summary) return checkedSummary(summary, { kind, tenant })
+    if (kind === undefined)
+      throw new TypeError(`There is no session "${sessionId}"; send its first message with the kind of agent it is for`)
+    try {
+      await (await openSession(store, sessionId, { kind, ...(tenant !== undefined && { tenant }) })).save()
+    } catch (error) {
+      if (!(error instanceof SessionBusyError) || tries === maxTries) throw error
+      await sleep(20) // another process is just making it
+    }
+  }
+}
+
+function checkedSummary(
+  summary: SessionSummary,
+  given: { readonly kind: string | undefined; readonly tenant: string | undefined },
+): SessionSummary {
+  for (const name of ['kind', 'tenant'] as const)
+    if (given[name] !== undefined && given[name] !== summary[name])
+      throw new TypeError(
+        `Session "${summary.id}" has the ${name} ${show(summary[name])}, which a message cannot change; it named ${show(given[name])}`,
+      )
+  return summary
+}
+
+function itemOf({ prompt, clientKey = crypto.randomUUID(), mode = 'followUp', meta }: FleetMessage): InboxItem {
+  if (mode !== 'followUp' && mode !== 'steer')
+    throw new TypeError(`The mode of a message must be "followUp" or "steer", got ${show(mode)}`)
+  const content = parsePrompt(prompt)
+  if (!content) throw new TypeError('There is no message; pass a prompt as a text or a list of parts')
+  const checked = parseMeta(meta, 'the meta of a message')
+  return { clientKey, mode, content, ...(checked && { meta: checked }) }
+}
+
+async function tenantOf(store: SessionStore, sessionId: string): Promise<string | undefined> {
+  const { holder = sessionId } = (await parentLeaseOf(store, sessionId)) ?? {}
+  return (await store.find(holder))?.tenant
+}
+
+/** An answer as an authority takes it: its content is a note for the model. */
+function signable({ decision, content, by, scope, where, edits, rule }: PendingAnswer) {
+  if (content !== undefined && typeof content !== 'string')
+    throw new TypeError('The content of a signed answer must be a text')
+  return {
+    decision: decision!,
+    ...(by !== undefined && { by }),
+    ...(content !== undefined && { note: content }),
+    ...{ ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }), ...(rule && { rule }) },
+  }
+}
+
+const named = ({
+  title,
+  tenant,
+  kind,
+}: Omit<SessionSummary, 'id'>): Pick<FleetPending, 'title' | 'tenant' | 'kind'> => ({
+  ...(title !== undefined && { title }),
+  ...(tenant !== undefined && { tenant }),
+  ...(kind !== undefined && { kind }),
+})
+
+function checkOptions({ store, dispatcher, kinds }: FleetOptions): void {
+  if (typeof store?.append !== 'function')
+    throw new TypeError(`createFleet needs a store such as createPostgresStore({ url }), got ${show(store)}`)
+  if (typeof dispatcher?.claim !== 'function')
+    throw new TypeError(`createFleet needs a dispatcher such as inProcessDispatcher(), got ${show(dispatcher)}`)
+  for (const [name, open] of Object.entries(kinds ?? {}))
+    if (typeof open !== 'function')
+      throw new TypeError(
+        `The kind "${name}" of createFleet must be a function that returns an agent, got ${show(open)}`,
+      )
+}
+
+function checkWork({ concurrency = 1 }: WorkOptions): void {
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    throw new TypeError(`fleet.work takes concurrency as a whole number of at least 1, got ${show(concurrency)}`)
+}
