@@ -25,7 +25,7 @@ dispatcher.onWake?.(() => wake())
 writeSync(1, 'ready\n')
 
 const record = {
-  spec: { name: 'record', description: 'Records a task.', parameters: { type: 'object' } },
+  spec: { name: 'record', description: 'Records a task.', inputSchema: { type: 'object' } },
   replay: 'opaque' as const,
   async execute(
     { task }: Readonly<Record<string, unknown>>,

@@ -24,7 +24,7 @@ const record: ToolDef = {
   spec: {
     name: 'record',
     description: 'Records a task.',
-    parameters: { type: 'object', properties: { task: { type: 'integer' } }, required: ['task'] },
+    inputSchema: { type: 'object', properties: { task: { type: 'integer' } }, required: ['task'] },
   },
   replay: 'opaque',
   async execute({ task }, { session }) {

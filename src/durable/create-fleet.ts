@@ -81,13 +81,20 @@ export function createFleet(options: FleetOptions): Fleet {
       await wakeRoot(sessionId)
     },
 
+    wake: wakeRoot,
+
     async stop(sessionId) {
       await stopSession(store, sessionId, clock)
     },
 
     async *pending({ tenant } = {}) {
       const own = tenant !== undefined && { tenant }
-      for await (const { id: root, ...summary } of eachSession(store, { status: 'waiting', parent: null, ...own })) {
+      for await (const { id: root, ...summary } of eachSession(store, {
+        status: 'waiting',
+        parent: null,
+        limit: 100,
+        ...own,
+      })) {
         const calls = await openCalls(store, root).catch((error: unknown) => {
           if (error instanceof SessionNotFoundError) return [] // deleted meanwhile
           throw error

@@ -88,6 +88,8 @@ export interface Fleet {
   send(sessionId: string, message: FleetMessage): Promise<string>
   /** Records the answer to a call that waits, and leaves it to a worker to continue. The first answer counts. */
   answer(sessionId: string, callId: string, answer: PendingAnswer): Promise<void>
+  /** Asks a worker to look at a session, after something was written to it without the fleet. */
+  wake(sessionId: string): Promise<void>
   /** Stops the run of a session, wherever it runs. The log says when it has stopped. */
   stop(sessionId: string): Promise<void>
   /** The calls that wait for a person, those of the session that changed last first. */

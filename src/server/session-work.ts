@@ -42,6 +42,16 @@ interface SessionWorkOptions {
   readonly onError: (error: Error) => void
   /** Called when a session begins or ends to work here. */
   readonly onChange: () => void
+  /** Runs all sessions instead of this process. */
+  readonly fleet?: ServerFleet | undefined
+}
+
+/** Runs sessions in other processes: `createFleet` of `libero/durable`. */
+export interface ServerFleet {
+  /** Asks a worker to look at a session. */
+  wake(sessionId: string): Promise<void>
+  /** Stops the run of a session, wherever it runs. */
+  stop(sessionId: string): Promise<void>
 }
 
 export type AuthorityFor = (tenant: string | undefined) => Promise<Authority>
@@ -148,6 +158,12 @@ export class SessionWork {
   /** Sees to it that what waits in the session is worked on, here or by the process that has the session. */
   wake(id: string, tenant: string | undefined): void {
     if (this.#isClosed) return
+    const { fleet, onError } = this.#options
+    if (fleet) {
+      // If it fails, the workers find the session all the same, a little later.
+      fleet.wake(id).catch((cause) => onError(new Error(`No worker was told of session "${id}"`, { cause })))
+      return
+    }
     const known = this.#jobs.get(id)
     if (known) {
       known.isAgain = true
@@ -172,7 +188,8 @@ export class SessionWork {
 
   /** Looks for sessions that need attention, now and every ten seconds. */
   async start(): Promise<void> {
-    const { clock, onError } = this.#options
+    const { clock, onError, fleet } = this.#options
+    if (fleet) return // its workers look
     try {
       await this.#look()
     } catch (cause) {
