@@ -8,6 +8,9 @@ import type { NewAgent, WorkflowDependencies } from './workflow-contract.ts'
 /** The ids of agents' sessions begin with this; those of other sessions do not. */
 export const agentPrefix = 'agent-'
 
+/** The lease of an agent's session: any process can take over from a dead one after so long. */
+export const agentLease = { owner: 'workflow', leaseMs: 8000 } as const
+
 const owner = 'workflow:agent'
 
 /** The record of an agent in its log; the latest counts. */
