@@ -32,7 +32,7 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
   [['create-agent.ts'], 'everything above'],
   [['types.ts'], 'everything above'],
   [['index.ts'], 'everything above'],
-  [['testing'], ['core', 'platform', 'providers', 'sessions', 'execution']],
+  [['testing'], ['core', 'platform', 'providers', 'sessions', 'execution', 'durable/dispatcher']],
   [['otel'], ['core', 'platform']],
   [['workflow', 'chat'], 'everything above'],
   [['rpc'], ['events', 'chat']],

@@ -1,0 +1,284 @@
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { StoreError } from '../../core/errors.ts'
+import { createDatabase } from '../../sessions/postgres/database.ts'
+import { fromText, toList, toText } from '../../sessions/postgres/values.ts'
+import type { Dispatcher, Job, TenantLimits } from '../dispatcher.ts'
+import { type BossDatabase, bossDatabase, bossTransaction, lockedDatabase } from './pg-boss-database.ts'
+import { createSameDatabase } from './same-database.ts'
+import { WakeNotices } from './wake-notices.ts'
+
+/** pg-boss takes a job away from a worker that is silent for so long. It allows no shorter time. */
+const heartbeatSeconds = 10
+const extendEveryMs = 3000
+/** How often a dispatcher looks for jobs whose worker is silent. */
+const lapseEveryMs = 4000
+const secondsOfDay = 86_400
+const noLimit = 2 ** 31 - 1
+
+export interface PgBossDispatcherOptions {
+  /** The address of the server: `postgres://user:password@host:5432/database`. */
+  readonly url: string
+  /** The schema of pg-boss's tables, which are created if they are missing. Default `libero_jobs`. */
+  readonly schema?: string
+  /** The maximum number of connections, without the one for notifications. Default 2. */
+  readonly max?: number
+  /** Whether statements are prepared. `false` for PgBouncer in transaction mode, as `?prepare=false` in the url. Default true. */
+  readonly prepare?: boolean
+  /** Where to listen for notifications, if not at `url`: an address that does not lead through a pooler, or `false` to poll only. */
+  readonly listen?: false | string
+  /** How long a statement is retried after its connection was lost. Default 10000. */
+  readonly retryMs?: number
+  /** Called with errors of pg-boss that belong to no call. */
+  readonly onError?: (error: unknown) => void
+  readonly clock?: Clock
+}
+
+/** One row of pg-boss; the count tells its claim from later ones. */
+interface Claim {
+  readonly queue: string
+  readonly id: string
+  readonly retryCount: number
+}
+
+interface BossJob extends Job {
+  readonly claims: readonly Claim[]
+}
+
+/** Jobs in Postgres by pg-boss, for any number of processes and machines. Needs the packages `pg-boss` and `postgres`. */
+export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
+  const { url, schema = 'libero_jobs', max = 2, prepare, listen = url, retryMs = 10_000 } = options
+  const { clock = systemClock, onError = () => {} } = options
+  if (!/^[a-z_][a-z0-9_]{0,48}$/.test(schema))
+    throw new TypeError(`pgBossDispatcher cannot use the schema "${schema}"; use lower-case letters, digits and _`)
+  const database = createDatabase({ url, max, prepare, clock, retryMs })
+  const notices = new WakeNotices({ database, channel: schema, listen, clock })
+  const isHere = createSameDatabase(database, `${schema}.job`)
+  const limiting = lockedDatabase(database, `libero tenants ${schema}`)
+  const queues = new Map<string, Promise<string>>()
+  let starting: ReturnType<typeof start> | undefined
+  let lapsesAt = 0
+
+  async function start() {
+    const { PgBoss } = await loadPgBoss()
+    const boss = new PgBoss({
+      db: bossDatabase(database),
+      schema,
+      // Its own rounds would cost statements in every worker. This dispatcher calls them when a worker is silent.
+      ...{ supervise: false, schedule: false, monitorIntervalSeconds: 1, monitorVacuum: false, reindex: false },
+      ...{ queueCacheIntervalSeconds: secondsOfDay, bamIntervalSeconds: 3600 },
+    })
+    boss.on('error', onError)
+    return boss.start()
+  }
+
+  function started(): ReturnType<typeof start> {
+    if (!starting) {
+      const mine = start()
+      starting = mine
+      mine.catch(() => {
+        if (starting === mine) starting = undefined
+      })
+    }
+    return starting
+  }
+
+  /** The queue of a kind, which is created when it is first used. */
+  function queueOf(kind: string): Promise<string> {
+    const known = queues.get(kind)
+    if (known) return known
+    const creating = createQueue(kind)
+    queues.set(kind, creating)
+    creating.catch(() => queues.delete(kind))
+    return creating
+  }
+
+  async function createQueue(kind: string): Promise<string> {
+    const name = `kind/${kind.replace(/[^\w.-]/g, (char) => `/${char.charCodeAt(0).toString(16)}/`)}`
+    const boss = await started()
+    const policy = {
+      policy: 'short',
+      heartbeatSeconds,
+      retryLimit: noLimit,
+      expireInSeconds: secondsOfDay - 1,
+    } as const
+    if (!(await boss.getQueue(name))) await boss.createQueue(name, policy)
+    return name
+  }
+
+  /** Adds a job, or hastens the one that waits. That row stays locked until the commit, so no worker looks too early. */
+  async function add(queue: string, sessionId: string, { tenant, at, db }: Added): Promise<void> {
+    const boss = await started()
+    const key = toText(sessionId)
+    const when = at === undefined ? {} : { startAfter: new Date(at) }
+    const group = { id: groupOf(tenant), tier: groupOf(tenant) }
+    const sent = { ...when, group, singletonKey: key, id: orderedUuid(clock.now()), db }
+    for (let tries = 0; tries < 10; tries++) {
+      if (await boss.send(queue, { session: key, tenant: toText(tenant) }, sent)) return
+      const startAfter = at === undefined ? 0 : await earlier(queue, key, at, db)
+      const { updated } = await boss.update(queue, undefined, { singletonKey: key, startAfter, db })
+      if (updated > 0) return // else a worker has just claimed it
+    }
+  }
+
+  async function earlier(queue: string, key: string, at: number, db: BossDatabase): Promise<Date> {
+    const [waiting] = await (await started()).findJobs(queue, { key, queued: true, db })
+    return new Date(Math.min(at, waiting?.startAfter.getTime() ?? at))
+  }
+
+  /** How many jobs of each queue are due, at most `most`; those with the oldest job first. */
+  async function dueIn(names: readonly string[], most: number): Promise<readonly { name: string; due: number }[]> {
+    const rows = await database.query(
+      `select queue.name, due.count::int as due from unnest($1::text::text[]) as queue (name), lateral (
+        select count(*), min(created_on) as oldest from (
+          select created_on from ${schema}.job as job
+          where job.name = queue.name and state < 'active' and not blocked and start_after <= ${schema}.job_now()
+          order by priority desc, created_on limit $2::int
+        ) as found
+      ) as due where due.count > 0 order by oldest`,
+      [toList(names), most],
+    )
+    return rows.map(({ name, due }) => ({ name: String(name), due: Number(due) }))
+  }
+
+  /** Lets pg-boss give the jobs of silent workers to others. */
+  async function lapse(names: readonly string[]): Promise<void> {
+    const now = clock.now()
+    if (now < lapsesAt) return
+    lapsesAt = now + lapseEveryMs * (1 + Math.random() / 2)
+    const rows = await database.query(
+      `select distinct name from ${schema}.job where name = any ($1::text::text[]) and state = 'active'
+      and group_id is not null and heartbeat_on + heartbeat_seconds * interval '1s' < ${schema}.job_now()`,
+      [toList(names)],
+    )
+    for (const { name } of rows) await (await started()).supervise(String(name))
+  }
+
+  async function fetch(queue: string, free: number, limits: TenantLimits): Promise<Omit<BossJob, 'kind'>[]> {
+    const boss = await started()
+    const isLimited = Object.keys(limits).length > 0
+    const fetched = await boss.fetch<{ session: string; tenant: string }>(queue, {
+      batchSize: free,
+      includeMetadata: true,
+      ...(isLimited && { ...limitsOf(limits), db: limiting }),
+    })
+    const jobs = new Map<string, Omit<BossJob, 'kind'>>()
+    for (const { id, retryCount, data, startAfter } of fetched) {
+      const [sessionId, tenant] = [fromText(data.session), fromText(data.tenant)]
+      // A job whose worker fell silent, and the wake that came meanwhile, are one look.
+      const { claims = [], attempt = 0 } = jobs.get(sessionId) ?? {}
+      jobs.set(sessionId, {
+        ...{ sessionId, tenant, attempt: Math.max(attempt, retryCount + 1), dueAt: startAfter.getTime() },
+        claims: [...claims, { queue, id, retryCount }],
+      })
+    }
+    return [...jobs.values()]
+  }
+
+  /** Calls `work` once per queue with the claims in it. */
+  async function eachQueue(
+    jobs: readonly Job[],
+    work: (queue: string, claims: Claim[]) => Promise<unknown>,
+  ): Promise<void> {
+    const claims = jobs.flatMap((job) => (job as BossJob).claims)
+    for (const [queue, some] of Map.groupBy(claims, ({ queue }) => queue)) await work(queue, some)
+  }
+
+  return {
+    extendEveryMs,
+
+    async wake(sessionId, { kind, tenant = '', at, transaction }) {
+      const queue = await queueOf(kind)
+      const inside = transaction && (await isHere(transaction)) ? transaction : undefined
+      const db = inside ? bossTransaction(database, inside) : bossDatabase(database)
+      await add(queue, sessionId, { tenant, at, db })
+      await notices.tell(at ?? 0, inside)
+    },
+
+    async claim(free, { kinds, tenantLimits }) {
+      notices.connect()
+      if (free <= 0) return []
+      const kindOf = new Map(await Promise.all(kinds.map(async (kind) => [await queueOf(kind), kind] as const)))
+      await lapse([...kindOf.keys()])
+      const jobs: BossJob[] = []
+      for (const { name, due } of await dueIn([...kindOf.keys()], free + 1)) {
+        // A tenant with many jobs may hide others in a fetch, of which only as many are taken as its limit allows.
+        for (let wanted = free - jobs.length; wanted > 0; wanted = free - jobs.length) {
+          const some = await fetch(name, wanted, tenantLimits)
+          jobs.push(...some.map((job) => ({ ...job, kind: kindOf.get(name)! })))
+          if (some.length === 0 || due <= wanted) break
+        }
+      }
+      return jobs
+    },
+
+    extend: (jobs) => eachQueue(jobs, async (queue, claims) => (await started()).touch(queue, claims)),
+
+    async settle(jobs) {
+      await eachQueue(jobs, async (queue, claims) => (await started()).deleteJob(queue, claims))
+    },
+
+    onWake: (listener) => notices.onWake(listener),
+
+    async stats() {
+      await started()
+      const [row] = await database.query(
+        `select count(*) filter (where state < 'active' and start_after <= ${schema}.job_now()) as waiting,
+          count(*) filter (where state = 'active') as claimed,
+          count(*) filter (where state < 'active' and start_after > ${schema}.job_now()) as later,
+          extract(epoch from min(start_after) filter (where state < 'active' and start_after <= ${schema}.job_now())) * 1000 as oldest
+        from ${schema}.job where name like 'kind/%'`,
+      )
+      const oldest = row?.oldest === null ? {} : { oldestDueAt: Number(row?.oldest) }
+      return { waiting: Number(row?.waiting), claimed: Number(row?.claimed), later: Number(row?.later), ...oldest }
+    },
+
+    async close() {
+      await notices.close()
+      const boss = await starting?.catch(() => undefined)
+      await boss?.stop({ graceful: false, close: false })
+      await database.close()
+    },
+  }
+}
+
+interface Added {
+  readonly tenant: string
+  readonly at: number | undefined
+  readonly db: BossDatabase
+}
+
+async function loadPgBoss() {
+  try {
+    return await import('pg-boss')
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new StoreError('unavailable', 'pgBossDispatcher needs the package "pg-boss": npm install pg-boss', {
+      cause: error,
+    })
+  }
+}
+
+/** The group of a tenant, whose name may be empty. */
+const groupOf = (tenant: string): string => `t${toText(tenant)}`
+
+/** Each tenant is a tier of its own, so that the limits of a claim hold for jobs of all times. */
+function limitsOf({ default: others = noLimit, ...own }: TenantLimits) {
+  if (!(others >= 1))
+    throw new RangeError(`The limit of the tenant "default" is ${others}; pgBossDispatcher needs at least 1`)
+  const limits = Object.entries(own).map(([tenant, limit]) => [groupOf(tenant), limitIn(limit)] as const)
+  return {
+    groupConcurrency: {
+      default: limitIn(others),
+      tiers: Object.fromEntries(limits.filter(([, limit]) => limit >= 1)),
+    },
+    ignoreGroups: limits.filter(([, limit]) => limit < 1).map(([group]) => group),
+  }
+}
+
+const limitIn = (limit: number): number => Math.min(Math.floor(limit), noLimit)
+
+/** A UUID of version 7: pg-boss takes jobs of a tenant in the order of their ids. */
+function orderedUuid(now: number): string {
+  const time = Math.floor(now).toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8, 12)}-7${crypto.randomUUID().slice(15)}`
+}
