@@ -16,6 +16,7 @@ import type { Fleet, FleetMessage, FleetOptions, FleetPending, FleetStatus, Kind
 import { stopSession } from './stop-session.ts'
 import { FleetWorker } from './worker.ts'
 import { isPostgres, workerDirectory } from './worker-directory.ts'
+import { workflowAgents } from './workflow-agents.ts'
 
 /** Runs sessions on any number of workers, in this process and others that use the same store and the same queue. */
 export function createFleet(options: FleetOptions): Fleet {
@@ -23,9 +24,10 @@ export function createFleet(options: FleetOptions): Fleet {
   const { store, dispatcher, kinds, limits = {}, clock = systemClock, version = '' } = options
   const { onError = (error) => console.error(`libero: ${error.message}`, error.cause ?? '') } = options
   const directory = workerDirectory(store, clock)
-  const works = [delayedSends(deliver), ...(options.works ?? [])]
-  const workers = new Set<FleetWorker>()
   const limited: KindRequest['limited'] = (provider) => provider
+  const agents = options.workflow && workflowAgents(options.workflow, { store, dispatcher, clock, onError, limited })
+  const works = [delayedSends(deliver), ...(agents ? [agents] : []), ...(options.works ?? [])]
+  const workers = new Set<FleetWorker>()
 
   const kindOf = ({ id, kind }: Pick<SessionSummary, 'id' | 'kind'>): string | undefined =>
     works.find((work) => work.owns(id))?.kind ?? kind
@@ -58,6 +60,11 @@ export function createFleet(options: FleetOptions): Fleet {
   return {
     store,
     dispatcher,
+    get workflow() {
+      if (!agents)
+        throw new Error('This fleet has no workflow; pass createFleet({ workflow: (given) => createWorkflow(…) })')
+      return agents.workflow()
+    },
 
     async send(sessionId, message) {
       const { kind, tenant, at = 0 } = message
@@ -124,6 +131,7 @@ export function createFleet(options: FleetOptions): Fleet {
 
     async close() {
       await Promise.all([...workers].map((worker) => worker.close()))
+      await agents?.close()
       await dispatcher.close()
       await store.close?.()
     },

@@ -6,6 +6,7 @@ import type { Provider } from '../core/provider.ts'
 import type { PendingAnswer, Session, SessionStatus, SessionStore, SessionSummary } from '../core/store.ts'
 import type { PromptPart } from '../core/turn.ts'
 import type { OpenCall } from '../sessions/open-calls.ts'
+import type { Workflow, WorkflowOptions } from '../workflow/workflow-contract.ts'
 import type { Dispatcher, DispatcherStats, TenantLimits } from './dispatcher.ts'
 import type { FleetWork } from './fleet-work.ts'
 
@@ -18,7 +19,9 @@ export interface FleetOptions {
   /** The kinds of agents that the workers of this process can run, by name. A session has one kind. */
   readonly kinds: Readonly<Record<string, AgentKind>>
   readonly limits?: FleetLimits
-  /** Work that is no run of a plain session, such as that of a workflow. */
+  /** Makes the workflow whose agents the fleet works on, as in `(given) => createWorkflow({ ...given, provider, definitions })`. */
+  readonly workflow?: FleetWorkflow
+  /** Work that is no run of a plain session, such as deliveries to webhooks. */
   readonly works?: readonly FleetWork[]
   /** The authority that signs answers. Without it `answer` cannot allow a call that an authority asked about. */
   readonly authorityFor?: (tenant: string | undefined) => Promise<Pick<Authority, 'answer'>>
@@ -28,6 +31,12 @@ export interface FleetOptions {
   /** Called with errors of workers that no caller gets. Default: the console. */
   readonly onError?: (error: Error) => void
 }
+
+/** Called once for `fleet.workflow`, and once by each worker. */
+export type FleetWorkflow = (
+  given: Required<Pick<WorkflowOptions, 'store' | 'clock' | 'work' | 'onWork' | 'onError'>>,
+  request: Pick<KindRequest, 'limited'>,
+) => Workflow
 
 export interface FleetLimits {
   /** How many sessions of a tenant run at once, over all workers. */
@@ -84,6 +93,8 @@ export type FleetPending = OpenCall & Pick<SessionSummary, 'title' | 'tenant' | 
 export interface Fleet {
   readonly store: SessionStore
   readonly dispatcher: Dispatcher
+  /** Records messages and answers for agents, and leaves the work to workers. Throws without the option `workflow`. */
+  readonly workflow: Workflow
   /** Stores a message and wakes a worker; makes the session if there is none. Resolves with the key of the message. */
   send(sessionId: string, message: FleetMessage): Promise<string>
   /** Records the answer to a call that waits, and leaves it to a worker to continue. The first answer counts. */

@@ -4,7 +4,7 @@ import { sleep } from '../core/waiting.ts'
 import { thisProcessId } from '../sessions/leased-log.ts'
 import type { Job } from './dispatcher.ts'
 import type { FleetOptions, KindRequest, Worker, WorkerStatus, WorkOptions } from './fleet.ts'
-import type { FleetWork, FleetWorkContext } from './fleet-work.ts'
+import type { FleetJobContext, FleetWork, FleetWorkContext } from './fleet-work.ts'
 import { Quarantine } from './quarantine.ts'
 import { Reconciler } from './reconciler.ts'
 import { runSession, type SessionRun } from './run-session.ts'
@@ -66,7 +66,7 @@ export class FleetWorker implements Worker {
     this.#slots = options.concurrency ?? 20
     this.#kinds = [...Object.keys(kinds), ...works.map(({ kind }) => kind)]
     this.#startedAt = clock.now()
-    this.#context = { store, dispatcher, clock, onError, signal: this.#leaving.signal }
+    this.#context = { worker: this.id, store, dispatcher, clock, onError, signal: this.#leaving.signal }
     this.#quarantine = new Quarantine({ clock, onChange: () => this.#turn() })
     this.#reconciler = new Reconciler({
       ...{ store, clock, onError },
@@ -112,12 +112,14 @@ export class FleetWorker implements Worker {
     const { clock, works, directory, onError } = this.#parts
     this.#state = 'draining'
     void this.#tell()
-    await Promise.allSettled([this.#reconciler.stop(), ...works.map((work) => work.stop?.(this.#context))])
+    await this.#reconciler.stop()
     if (graceMs > 0) await Promise.race([this.#allDone(), sleep(graceMs, { clock, signals: [this.#hurry.signal] })])
     this.#leaving.abort()
     for (const { run } of this.#running) this.#leave(run)
+    const stopping = Promise.allSettled(works.map((work) => work.stop?.(this.#context)))
     const late = new AbortController()
-    await Promise.race([this.#allDone(), sleep(leaveMs, { clock, signals: [late.signal] })])
+    const done = Promise.all([this.#allDone(), stopping])
+    await Promise.race([done, sleep(leaveMs, { clock, signals: [late.signal] })])
     late.abort()
     this.#hurry.abort()
     this.#turn()
@@ -192,15 +194,20 @@ export class FleetWorker implements Worker {
   async #work(running: Running): Promise<void> {
     const { job } = running
     const { works, kinds, limited } = this.#parts
-    const work = works.find(({ kind }) => kind === job.kind)
-    if (work) return work.work(job, this.#context)
-    await runSession(job, {
-      ...{ ...this.#context, kinds, limited, owner: `worker ${this.id}` },
+    const own = works.find(({ kind }) => kind === job.kind)
+    const context: FleetJobContext = {
+      ...this.#context,
       admit: (summary) => this.#quarantine.admit(summary, () => this.#others(running)),
-      onRun: (run) => this.#onRun(running, run),
-    })
-    const { run } = running
-    if (run) for (const one of works) await one.worked?.(run.summary, this.#context)
+    }
+    if (own) await own.work(job, context)
+    else {
+      const onRun = (run: SessionRun): void => this.#onRun(running, run)
+      await runSession(job, { ...context, kinds, limited, owner: `worker ${this.id}`, onRun })
+      if (!running.run) return
+    }
+    const { sessionId: id, tenant } = job
+    for (const one of works)
+      if (one !== own) await one.worked?.({ id, ...(tenant !== '' && { tenant }) }, this.#context)
   }
 
   #others(running: Running): readonly { readonly done: Promise<void>; leave(): void }[] {
