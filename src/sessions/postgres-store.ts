@@ -13,6 +13,7 @@ import { findSql, pageIn, pageQuery, pageSql, summaryIn } from './postgres/list.
 import { createListener } from './postgres/listener.ts'
 import { Looks, type Watcher } from './postgres/looks.ts'
 import { idsIn, Notices } from './postgres/notices.ts'
+import { rememberQuery } from './postgres/store-query.ts'
 import { StoredSummaries } from './postgres/stored-summaries.ts'
 import { createTables } from './postgres/tables.ts'
 import { fromText, parseStored, toId, toKey, toList, toText } from './postgres/values.ts'
@@ -122,7 +123,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     return { entries, inbox }
   }
 
-  return {
+  const store: PostgresStore = {
     schema: name,
 
     async transaction(work) {
@@ -252,6 +253,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       await Promise.all([leaving, noticing, database.close(), listener?.close()])
     },
   }
+  return rememberQuery(store, tables.write)
 }
 
 function checkOptions({ url, sql, listen }: PostgresStoreOptions): void {
