@@ -16,6 +16,10 @@ export interface Verdict {
   readonly takeovers: readonly number[]
   /** The same after a worker left a run. */
   readonly handovers: readonly number[]
+  /** Runs that ended with their process. */
+  readonly crashes: number
+  /** Of these, runs of processes that were alive. */
+  readonly stolen: number
 }
 
 /** Reads all logs, and compares them with what was sent and with what happened. */
@@ -25,20 +29,26 @@ export async function verdictOf(trial: Trial): Promise<Verdict> {
   const takeovers: number[] = []
   const handovers: number[] = []
   let unknown = 0
+  let crashes = 0
   for await (const { id, status, kind } of eachSession(trial.store, { parent: null, order: 'id', limit: 500 })) {
     if (kind !== 'task') continue
     if (status === 'parked') parked.push(id)
     const entries = await trial.store.read(id)
     for (const task of tasksCalled(entries)) called.add(`${id}/${task}`)
     unknown += entries.filter((entry) => entry.type === 'call_result' && entry.outcome === 'unknown').length
-    takeovers.push(...takeoversIn(entries, trial.deaths))
+    const its = takeoversIn(entries, trial.deaths)
+    crashes += its.length
+    takeovers.push(...its.filter((ms) => ms !== undefined))
     handovers.push(...handoversIn(entries))
   }
   const lost = trial.sent.map(({ session, task }) => `${session}/${task}`).filter((key) => !called.has(key))
   const rows = await trial.admin.unsafe(
     `select session || '/' || task as key from "${trial.schema}".effect group by session, task having count(*) > 1`,
   )
-  return { lost, doubled: rows.map(({ key }) => String(key)), parked, unknown, takeovers, handovers }
+  return {
+    ...{ lost, doubled: rows.map(({ key }) => String(key)), parked, unknown, takeovers, handovers, crashes },
+    stolen: crashes - takeovers.length,
+  }
 }
 
 function tasksCalled(entries: readonly LogEntry[]): unknown[] {
@@ -49,15 +59,15 @@ function tasksCalled(entries: readonly LogEntry[]): unknown[] {
   )
 }
 
-/** The end of a dead run is written by the process that takes it over. */
-function takeoversIn(entries: readonly LogEntry[], deaths: ReadonlyMap<string, number>): number[] {
-  const found: number[] = []
+/** The end of a dead run is written by the process that takes it over. Undefined where the process before was alive. */
+function takeoversIn(entries: readonly LogEntry[], deaths: ReadonlyMap<string, number>): (number | undefined)[] {
+  const found: (number | undefined)[] = []
   let processId: string | undefined
   for (const entry of entries) {
     if (entry.type === 'run_started') processId = entry.processId
     if (entry.type !== 'run_ended' || entry.stop !== 'crashed') continue
     const diedAt = deaths.get(processId ?? '')
-    if (diedAt !== undefined) found.push(entry.at - diedAt)
+    found.push(diedAt === undefined ? undefined : entry.at - diedAt)
   }
   return found
 }

@@ -1,3 +1,4 @@
+import { drainWorkers } from './drains.ts'
 import { killPostgres, loseJobs, throughPgbouncer } from './faults.ts'
 import { manyThinking, manyWaiting } from './idle.ts'
 import { killWorkers } from './kills.ts'
@@ -10,6 +11,7 @@ import { oldBesideNew } from './versions.ts'
 
 export type PartName =
   | 'kills'
+  | 'drains'
   | 'pauses'
   | 'poison'
   | 'jobs'
@@ -24,6 +26,7 @@ export type PartName =
 /** The parts of the harness, in the order of the promises in docs/fleet.md. */
 export const parts: Readonly<Record<PartName, (options: PartOptions) => Promise<PartResult>>> = {
   kills: killWorkers,
+  drains: drainWorkers,
   pauses: pauseWorkers,
   poison: poisonSessions,
   jobs: loseJobs,

@@ -17,7 +17,7 @@ const { createPostgresStore } =
 const { loadSession } = await from<typeof import('../src/sessions/session.ts')>('sessions/session.ts')
 const { createAgent } = await from<typeof import('../src/create-agent.ts')>('create-agent.ts')
 const store = createPostgresStore({ url, schema, max: 5 })
-const dispatcher = engineOf(options)
+const dispatcher = await engineOf(options)
 const effects = postgres(url, { max: 2, prepare: false, onnotice: () => {} })
 let running = 0
 let wake = (): void => {}

@@ -87,7 +87,7 @@ async function senderOf(trial: Trial, sources: string): Promise<(session: string
     await from<typeof import('../src/sessions/postgres-store.ts')>('sessions/postgres-store.ts')
   const { createSession } = await from<typeof import('../src/sessions/session.ts')>('sessions/session.ts')
   const store = createPostgresStore({ url: options.url, schema, max: 10 })
-  const dispatcher = engineOf({ ...options, schema })
+  const dispatcher = await engineOf({ ...options, schema })
   trial.onClose(async () => {
     await dispatcher.close()
     await store.close?.()

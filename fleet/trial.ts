@@ -38,7 +38,6 @@ export class Trial {
   readonly options: TrialOptions
   readonly schema = `fleet_${process.pid}_${++count}`
   readonly store: PostgresStore
-  readonly fleet: Fleet
   readonly admin: postgres.Sql
   readonly workers = new Set<WorkerProcess>()
   readonly sent: SentTask[] = []
@@ -46,24 +45,26 @@ export class Trial {
   readonly deaths = new Map<string, number>()
   readonly problems: string[] = []
   #started = 0
+  #fleet: Fleet | undefined
   readonly #closers: (() => Promise<void>)[] = []
 
   constructor(options: TrialOptions) {
     this.options = options
-    const { url, engine } = options
+    const { url } = options
     this.store = createPostgresStore({ url, schema: this.schema, max: 10 })
-    const onError = (error: Error): void => void this.problems.push(error.message)
-    this.fleet = createFleet({
-      ...{ store: this.store, onError },
-      dispatcher: engineOf({ engine, url, schema: this.schema }),
-      kinds: { task: () => Promise.reject(new Error('the sender runs nothing')) },
-    })
     this.admin = postgres(url, { max: 2, onnotice: () => {} })
   }
 
   /** With `sources`: the schema is left to the store of another commit. */
   async prepare(sources?: string): Promise<this> {
+    const { engine, url } = this.options
     if (sources === undefined) await this.store.list({ limit: 1 })
+    this.#fleet = createFleet({
+      store: this.store,
+      dispatcher: await engineOf({ engine, url, schema: this.schema }),
+      kinds: { task: () => Promise.reject(new Error('the sender runs nothing')) },
+      onError: ({ message }) => void this.problems.push(message),
+    })
     await this.admin.unsafe(`create schema if not exists "${this.schema}"`)
     await this.admin.unsafe(
       `create table "${this.schema}".effect (session text not null, task int not null, worker text not null, at timestamptz default clock_timestamp())`,
@@ -103,7 +104,7 @@ export class Trial {
   /** Sends one task. What is not acknowledged is not counted. */
   async send(session: string, task: number, { tenant = 'default', text = taskText(task) } = {}): Promise<void> {
     const sentAt = Date.now()
-    await this.fleet.send(session, {
+    await this.#fleet!.send(session, {
       kind: 'task',
       tenant,
       prompt: text,
@@ -137,7 +138,7 @@ export class Trial {
     for (const worker of workers) worker.kill('SIGKILL')
     await Promise.all(workers.map(({ ended }) => ended))
     await Promise.all(this.#closers.map((close) => close()))
-    await this.fleet.close()
+    await this.#fleet?.close()
     await this.admin.unsafe(
       `drop schema if exists "${this.schema}" cascade; drop schema if exists "${this.schema}_jobs" cascade`,
     )

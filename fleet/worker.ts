@@ -35,7 +35,7 @@ const record: ToolDef = {
 
 const fleet = createFleet({
   store,
-  dispatcher: engineOf(options),
+  dispatcher: await engineOf(options),
   kinds: {
     task: ({ session }) => {
       if (!isNamed) say(`process ${session.processId}`)
