@@ -5,5 +5,6 @@ export type { PendingAnswer, Session, SessionStore, SessionSummary } from '../co
 export { createFleet } from './create-fleet.ts'
 export type * from './dispatcher.ts'
 export { inProcessDispatcher } from './dispatchers/in-process.ts'
+export { type PgBossDispatcherOptions, pgBossDispatcher } from './dispatchers/pg-boss.ts'
 export type * from './fleet.ts'
 export type * from './fleet-work.ts'

@@ -8,8 +8,9 @@ interface QuarantineOptions {
   readonly onChange: () => void
 }
 
-/** Another run of the worker. */
-interface OtherRun {
+/** Another job of the worker. */
+export interface OtherJob {
+  readonly isRunning: boolean
   readonly done: Promise<void>
   leave(): void
 }
@@ -40,13 +41,13 @@ export class Quarantine {
   }
 
   /** Whether a session may run now; else it is looked at again later, perhaps by another worker. */
-  async admit(summary: SessionSummary, others: () => readonly OtherRun[]): Promise<boolean> {
+  async admit(summary: SessionSummary, others: () => readonly OtherJob[]): Promise<boolean> {
     const { id, suspicions = 0, attention } = summary
     if (this.#alone !== undefined) return false
     const deaths = suspicions + (attention === 'owner_died' ? 1 : 0) // the last one is not in its log yet
     if (suspicions === 0 || deaths < maxDeaths) return true
     const tries = this.#tries.get(id) ?? 0
-    if (others().length > 0 && tries < maxTries) {
+    if (others().some(({ isRunning }) => isRunning) && tries < maxTries) {
       this.#tries.set(id, tries + 1)
       return false
     }
@@ -63,7 +64,7 @@ export class Quarantine {
     this.#options.onChange()
   }
 
-  async #makeRoom(others: () => readonly OtherRun[]): Promise<void> {
+  async #makeRoom(others: () => readonly OtherJob[]): Promise<void> {
     const runs = others()
     if (runs.length === 0) return
     const enough = new AbortController()

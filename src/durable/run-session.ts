@@ -76,7 +76,9 @@ export async function runSession(job: Job, context: SessionJobContext): Promise<
     if (wasLeft || (log.deliverable.length > 0 && !hasOldMailOnly(session))) await wake()
   } catch (error) {
     if (error instanceof SessionBusyError) return lookAgain()
-    if (!(error instanceof SessionNotFoundError)) throw error
+    if (error instanceof SessionParkedError) return context.onError(error)
+    // Deleted meanwhile, or another process goes on with it.
+    if (!(error instanceof SessionNotFoundError) && !(error instanceof LeaseLostError)) throw error
   }
 }
 

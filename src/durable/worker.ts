@@ -5,7 +5,7 @@ import { thisProcessId } from '../sessions/leased-log.ts'
 import type { Job } from './dispatcher.ts'
 import type { FleetOptions, KindRequest, Worker, WorkerStatus, WorkOptions } from './fleet.ts'
 import type { FleetJobContext, FleetWork, FleetWorkContext } from './fleet-work.ts'
-import { Quarantine } from './quarantine.ts'
+import { type OtherJob, Quarantine } from './quarantine.ts'
 import { Reconciler } from './reconciler.ts'
 import { runSession, type SessionRun } from './run-session.ts'
 import { Waits } from './waits.ts'
@@ -210,9 +210,9 @@ export class FleetWorker implements Worker {
       if (one !== own) await one.worked?.({ id, ...(tenant !== '' && { tenant }) }, this.#context)
   }
 
-  #others(running: Running): readonly { readonly done: Promise<void>; leave(): void }[] {
+  #others(running: Running): readonly OtherJob[] {
     const others = [...this.#running].filter((one) => one !== running)
-    return others.map((one) => ({ done: one.done, leave: () => this.#leave(one.run) }))
+    return others.map((one) => ({ done: one.done, isRunning: !!one.run, leave: () => this.#leave(one.run) }))
   }
 
   #onRun(running: Running, run: SessionRun): void {

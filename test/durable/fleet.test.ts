@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { createAuthority } from '../../src/authority/authority.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createFleet } from '../../src/durable/create-fleet.ts'
+import type { KindRequest } from '../../src/durable/fleet.ts'
+import { openSession } from '../../src/sessions/session.ts'
 import { call, scripted, tool } from '../../src/testing/index.ts'
 import { fleetKit, gate } from './fleet-kit.ts'
 
@@ -74,7 +76,7 @@ test('FL06 a session that waits for an approval has no job and no memory, and an
   const provider = scripted([call('c1', 'deploy')], 'Deployed.')
   const deploy = tool('deploy', async () => 'done', { effects: ['exec'] })
   const kinds = {
-    coder: ({ session }: { session: import('../../src/core/store.ts').Session }) =>
+    coder: ({ session }: KindRequest) =>
       createAgent({
         provider,
         session,
@@ -97,15 +99,15 @@ test('FL06 a session that waits for an approval has no job and no memory, and an
     ...{ store, dispatcher: fleet.dispatcher, kinds: {}, clock },
     authorityFor: async () => createAuthority({ answerSecret: secret }),
   })
-  const waiting = await Array.fromAsync(front.pending({ tenant: 'acme' }))
+  const waiting = await all(front.pending({ tenant: 'acme' }))
   expect(waiting).toMatchObject([
     { root: 's', sessionId: 's', callId: 'c1', name: 'deploy', tenant: 'acme', kind: 'coder' },
   ])
-  expect(await Array.fromAsync(front.pending({ tenant: 'other' }))).toEqual([])
+  expect(await all(front.pending({ tenant: 'other' }))).toEqual([])
   await front.answer('s', 'c1', { decision: 'allow', by: 'ann' })
   await answered('s', 2)
   expect((await said('s')).at(-1)).toBe('assistant: Deployed.')
-  expect(await Array.fromAsync(front.pending())).toEqual([])
+  expect(await all(front.pending())).toEqual([])
 })
 
 test('FL07 pending reads sessions by pages, as many as its reader wants', async () => {
@@ -119,16 +121,20 @@ test('FL07 pending reads sessions by pages, as many as its reader wants', async 
   fleet.work({ concurrency: 50 })
   await until(async () => (await store.list({ status: 'waiting', limit: 1000 })).sessions.length === 120)
   let pages = 0
+  const countedList: typeof store.list = (query) => {
+    pages++
+    return store.list(query)
+  }
   const counted = createFleet({
     ...{ dispatcher: fleet.dispatcher, kinds: {} },
-    store: { ...store, list: (query) => (pages++, store.list(query)) },
+    store: { ...store, list: countedList },
   })
   for await (const { callId } of counted.pending()) {
     expect(callId).toBe('c1')
     break
   }
   const first = pages
-  expect(new Set((await Array.fromAsync(counted.pending())).map(({ root }) => root)).size).toBe(120)
+  expect(new Set((await all(counted.pending())).map(({ root }) => root)).size).toBe(120)
   expect(pages - first).toBeGreaterThan(first)
 })
 
@@ -164,7 +170,6 @@ test('FL08 stop ends the run of another process, and work that has not begun', a
 test('FL09 sessions of kinds that a worker does not have, and sessions of other programs, are left alone', async () => {
   const { fleet, store, clock, answered, errors } = fleetKit({ steps: ['One.'] })
   await fleet.send('w', { kind: 'writer', prompt: 'Write' })
-  const { openSession } = await import('../../src/sessions/session.ts')
   await (await openSession(store, 'plain')).save()
   await store.send('plain', { clientKey: 'k', mode: 'followUp', content: [{ type: 'text', text: 'Hi' }] })
   await fleet.send('s', { kind: 'coder', prompt: 'Hi' })
@@ -235,3 +240,9 @@ test('FL11 status tells workers, sessions by their status, jobs and limits, and 
   await worker.close()
   expect((await fleet.status()).workers).toEqual([])
 })
+
+async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const list: Item[] = []
+  for await (const item of items) list.push(item)
+  return list
+}
