@@ -8,14 +8,17 @@ import type { PendingAnswer, SessionStatus, SessionStore, SessionSummary } from 
 import { sleep } from '../core/waiting.ts'
 import { parentLeaseOf } from '../sessions/family.ts'
 import { openCalls } from '../sessions/open-calls.ts'
+import type { PostgresStore } from '../sessions/postgres-store.ts'
 import { loadSession, openSession } from '../sessions/session.ts'
 import { eachSession } from '../sessions/session-query.ts'
 import { type DelayedSend, delayedSends, storeDelayed } from './delayed-sends.ts'
 import type { WakeOptions } from './dispatcher.ts'
-import type { Fleet, FleetMessage, FleetOptions, FleetPending, FleetStatus, KindRequest, WorkOptions } from './fleet.ts'
+import type { Fleet, FleetMessage, FleetOptions, FleetPending, FleetStatus, WorkOptions } from './fleet.ts'
+import { providerLimits } from './provider-limits.ts'
 import { stopSession } from './stop-session.ts'
 import { FleetWorker } from './worker.ts'
-import { isPostgres, workerDirectory } from './worker-directory.ts'
+import { workerDirectory } from './worker-directory.ts'
+import { webhookJobs } from './webhook-jobs.ts'
 import { workflowAgents } from './workflow-agents.ts'
 
 /** Runs sessions on any number of workers, in this process and others that use the same store and the same queue. */
@@ -24,9 +27,11 @@ export function createFleet(options: FleetOptions): Fleet {
   const { store, dispatcher, kinds, limits = {}, clock = systemClock, version = '' } = options
   const { onError = (error) => console.error(`libero: ${error.message}`, error.cause ?? '') } = options
   const directory = workerDirectory(store, clock)
-  const limited: KindRequest['limited'] = (provider) => provider
+  const providers = providerLimits({ store, clock, ...(limits.providers && { limits: limits.providers }) })
+  const { limited } = providers
   const agents = options.workflow && workflowAgents(options.workflow, { store, dispatcher, clock, onError, limited })
-  const works = [delayedSends(deliver), ...(agents ? [agents] : []), ...(options.works ?? [])]
+  const own = [delayedSends(deliver), webhookJobs(options.webhooks), ...(agents ? [agents] : [])]
+  const works = [...own, ...(options.works ?? [])]
   const workers = new Set<FleetWorker>()
 
   const kindOf = ({ id, kind }: Pick<SessionSummary, 'id' | 'kind'>): string | undefined =>
@@ -124,9 +129,9 @@ export function createFleet(options: FleetOptions): Fleet {
         const { sessions } = await store.list({ status, parent: null, limit: 1000 })
         return [status, sessions.length] as const
       })
-      const [alive, jobs] = await Promise.all([directory.list(), dispatcher.stats?.()])
+      const [alive, jobs, keys] = await Promise.all([directory.list(), dispatcher.stats?.(), providers.status()])
       const sessions = Object.fromEntries(await Promise.all(counted)) as FleetStatus['sessions']
-      return { workers: alive, sessions, ...(jobs && { jobs }), limits }
+      return { workers: alive, sessions, ...(jobs && { jobs }), limits, providers: keys }
     },
 
     async close() {
@@ -136,6 +141,11 @@ export function createFleet(options: FleetOptions): Fleet {
       await store.close?.()
     },
   }
+}
+
+/** A store whose `send` and a wake can be one transaction. */
+function isPostgres(store: SessionStore): store is PostgresStore {
+  return 'transaction' in store
 }
 
 const statuses: readonly Exclude<SessionStatus, 'idle'>[] = ['working', 'waiting', 'interrupted', 'failed', 'parked']

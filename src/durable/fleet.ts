@@ -5,10 +5,12 @@ import type { Meta } from '../core/meta.ts'
 import type { Provider } from '../core/provider.ts'
 import type { PendingAnswer, Session, SessionStatus, SessionStore, SessionSummary } from '../core/store.ts'
 import type { PromptPart } from '../core/turn.ts'
+import type { WebhookOptions } from '../server/webhooks/webhook.ts'
 import type { OpenCall } from '../sessions/open-calls.ts'
 import type { Workflow, WorkflowOptions } from '../workflow/workflow-contract.ts'
 import type { Dispatcher, DispatcherStats, TenantLimits } from './dispatcher.ts'
 import type { FleetWork } from './fleet-work.ts'
+import type { KeyState } from './limit-book.ts'
 
 /** The options of `createFleet`. */
 export interface FleetOptions {
@@ -21,7 +23,9 @@ export interface FleetOptions {
   readonly limits?: FleetLimits
   /** Makes the workflow whose agents the fleet works on, as in `(given) => createWorkflow({ ...given, provider, definitions })`. */
   readonly workflow?: FleetWorkflow
-  /** Work that is no run of a plain session, such as deliveries to webhooks. */
+  /** How workers deliver to the webhooks of the store, which a server in front makes. */
+  readonly webhooks?: Omit<WebhookOptions, 'deliver'>
+  /** Other work that is no run of a plain session. */
   readonly works?: readonly FleetWork[]
   /** The authority that signs answers. Without it `answer` cannot allow a call that an authority asked about. */
   readonly authorityFor?: (tenant: string | undefined) => Promise<Pick<Authority, 'answer'>>
@@ -42,12 +46,7 @@ export interface FleetLimits {
   /** How many sessions of a tenant run at once, over all workers. */
   readonly tenants?: TenantLimits
   /** Requests to each model, over all workers, by the key `name:model` of the provider. */
-  readonly providers?: Readonly<Record<string, ProviderLimit>>
-}
-
-/** How many requests to a model may begin in a minute. */
-export interface ProviderLimit {
-  readonly requestsPerMinute: number
+  readonly providers?: Readonly<Record<string, { readonly requestsPerMinute: number }>>
 }
 
 /** Opens the agent that works on a session. It is destroyed when the session has nothing left to do. */
@@ -187,4 +186,6 @@ export interface FleetStatus {
   /** Absent if the dispatcher does not count. */
   readonly jobs?: DispatcherStats
   readonly limits: FleetLimits
+  /** The keys of providers that had requests, and those that a service closed for a while. */
+  readonly providers: readonly KeyState[]
 }

@@ -1,10 +1,11 @@
 import type { Clock } from '../core/clock.ts'
 import type { SessionStore } from '../core/store.ts'
-import { lockOf, quoted } from '../sessions/postgres/schema.ts'
+import { quoted } from '../sessions/postgres/schema.ts'
 import { queryOf } from '../sessions/postgres/store-query.ts'
 import { timeOf } from '../sessions/postgres/time.ts'
 import { toText } from '../sessions/postgres/values.ts'
 import type { PostgresStore } from '../sessions/postgres-store.ts'
+import { onOwnTable } from './own-table.ts'
 
 /** Counts requests to models by key, for all workers that share it. */
 export interface LimitBook {
@@ -75,19 +76,12 @@ function bookInPostgres(name: string, run: NonNullable<ReturnType<typeof queryOf
   const table = `${quoted(name)}.provider_limit`
   const now = timeOf('null')
   const minute = `floor(${now} / ${minuteMs})`
-  /** Additive only: workers of other versions use the same table. */
-  const creation = `select ${lockOf(name)}; create table if not exists ${table} (
-    key text collate "C" primary key, minute float8 not null, used bigint not null, closed float8 not null)`
-  let ready: Promise<unknown> | undefined
-
-  async function query(statement: string, values: readonly unknown[] = []) {
-    const mine = (ready ??= run(creation))
-    await mine.catch((error) => {
-      ready = undefined
-      throw error
-    })
-    return run(statement, values)
-  }
+  const query = onOwnTable(
+    run,
+    name,
+    `create table if not exists ${table} (
+    key text collate "C" primary key, minute float8 not null, used bigint not null, closed float8 not null)`,
+  )
 
   return {
     async take(key, perMinute) {

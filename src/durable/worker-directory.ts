@@ -1,9 +1,11 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import type { SessionStore } from '../core/store.ts'
-import { lockOf, quoted } from '../sessions/postgres/schema.ts'
+import { quoted } from '../sessions/postgres/schema.ts'
+import { queryOf } from '../sessions/postgres/store-query.ts'
 import { timeOf } from '../sessions/postgres/time.ts'
-import type { PostgresStore, PostgresTransaction } from '../sessions/postgres-store.ts'
+import type { PostgresStore } from '../sessions/postgres-store.ts'
 import type { WorkerInfo } from './fleet.ts'
+import { onOwnTable } from './own-table.ts'
 
 /** What workers tell of themselves, for people and for servers that look for the worker of a session. Nothing depends on it. */
 export interface WorkerDirectory {
@@ -20,12 +22,8 @@ const forgottenMs = 3_600_000
 
 /** The directory of all workers on a store: a table in Postgres, else those of this process. */
 export function workerDirectory(store: SessionStore, clock: Clock = systemClock): WorkerDirectory {
-  return isPostgres(store) ? inPostgres(store) : inMemory(store, clock)
-}
-
-/** A store whose `send` and a wake can be one transaction. */
-export function isPostgres(store: SessionStore): store is PostgresStore {
-  return 'transaction' in store && 'schema' in store
+  const query = queryOf(store)
+  return query ? inPostgres((store as PostgresStore).schema, query) : inMemory(store, clock)
 }
 
 const known = new WeakMap<SessionStore, Map<string, WorkerInfo>>()
@@ -44,37 +42,26 @@ function inMemory(store: SessionStore, clock: Clock): WorkerDirectory {
   }
 }
 
-function inPostgres(store: PostgresStore): WorkerDirectory {
-  const schema = quoted(store.schema)
+function inPostgres(name: string, run: NonNullable<ReturnType<typeof queryOf>>): WorkerDirectory {
+  const table = `${quoted(name)}.worker`
   const now = timeOf('null')
-  let ready: Promise<unknown> | undefined
-  /** Additive only: workers of other versions use the same table. */
-  const create = `select ${lockOf(store.schema)};
-    create table if not exists ${schema}.worker (id text primary key, beat float8 not null, info text not null)`
-
-  async function query(statement: string, values: readonly unknown[]): Promise<Rows> {
-    ready ??= store.identity!().then(() => store.transaction((sql) => Promise.resolve(sql.unsafe(create)))) // after the schema
-    await ready.catch((error) => {
-      ready = undefined
-      throw error
-    })
-    return store.transaction((sql) => Promise.resolve(sql.unsafe(statement, [...values])))
-  }
+  const columns = 'id text primary key, beat float8 not null, info text not null'
+  const query = onOwnTable(run, name, `create table if not exists ${table} (${columns})`)
 
   return {
     async tell(worker) {
       await query(
-        `with old as (delete from ${schema}.worker where beat < ${now} - ${forgottenMs})
-        insert into ${schema}.worker (id, beat, info) values ($1, ${now}, $2)
+        `with old as (delete from ${table} where beat < ${now} - ${forgottenMs})
+        insert into ${table} (id, beat, info) values ($1, ${now}, $2)
         on conflict (id) do update set beat = excluded.beat, info = excluded.info`,
         [worker.id, JSON.stringify(worker)],
       )
     },
     async remove(id) {
-      await query(`delete from ${schema}.worker where id = $1`, [id])
+      await query(`delete from ${table} where id = $1`, [id])
     },
     async list() {
-      const text = `select beat, info from ${schema}.worker where beat > ${now} - ${staleMs} order by id`
+      const text = `select beat, info from ${table} where beat > ${now} - ${staleMs} order by id`
       const rows = await query(text, [])
       return rows
         .map(({ beat, info }) => ({ ...(JSON.parse(String(info)) as WorkerInfo), beatAt: Number(beat) }))
@@ -82,5 +69,3 @@ function inPostgres(store: PostgresStore): WorkerDirectory {
     },
   }
 }
-
-type Rows = Awaited<ReturnType<PostgresTransaction['unsafe']>>
