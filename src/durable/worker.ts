@@ -199,15 +199,16 @@ export class FleetWorker implements Worker {
       ...this.#context,
       admit: (summary) => this.#quarantine.admit(summary, () => this.#others(running)),
     }
-    if (own) await own.work(job, context)
-    else {
-      const onRun = (run: SessionRun): void => this.#onRun(running, run)
-      await runSession(job, { ...context, kinds, limited, owner: `worker ${this.id}`, onRun })
-      if (!running.run) return
-    }
+    const onRun = (run: SessionRun): void => this.#onRun(running, run)
     const { sessionId: id, tenant } = job
-    for (const one of works)
-      if (one !== own) await one.worked?.({ id, ...(tenant !== '' && { tenant }) }, this.#context)
+    try {
+      if (own) await own.work(job, context)
+      else await runSession(job, { ...context, kinds, limited, owner: `worker ${this.id}`, onRun })
+    } finally {
+      const hasWorked = own || running.run
+      for (const one of works)
+        if (hasWorked && one !== own) await one.worked?.({ id, ...(tenant !== '' && { tenant }) }, this.#context)
+    }
   }
 
   #others(running: Running): readonly OtherJob[] {

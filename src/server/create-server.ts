@@ -122,10 +122,11 @@ function contextOf(options: ServerOptions): Context {
     mayContinue: options.mayContinue ?? (() => true),
     onChange: () => changes.nudge(),
   })
+  const byWorkers = fleet && { deliver: false }
   const server: ServerContext = {
     ...{ options, store, work, changes, limits, clock, settings },
     workspaces: new Workspaces({ store, settings, clock, open: options.workspaceFor }),
-    webhooks: new Webhooks({ store, changes, clock, onError, options: options.webhooks ?? {} }),
+    webhooks: new Webhooks({ store, changes, clock, onError, options: { ...options.webhooks, ...byWorkers } }),
     usage: new UsageBook(store),
     routes: allRoutes,
     authorityFor: options.authorityFor ?? noAuthority,

@@ -78,7 +78,7 @@ export class Webhooks {
   /** Delivers what is undelivered, now and whenever there is something. Resolves after the first look. */
   start(): Promise<void> {
     this.#looking = this.#looking.then(async () => {
-      if (this.#isClosed) return
+      if (this.#isClosed || this.#options.options.deliver === false) return
       try {
         await this.#look()
       } catch (error) {
@@ -125,7 +125,7 @@ export class Webhooks {
   }
 
   #notice(summary: SessionSummary): void {
-    for (const delivery of this.#deliveries.values()) delivery.notice(summary)
+    for (const delivery of this.#deliveries.values()) void delivery.notice(summary)
   }
 
   /** Finds what changed while nobody looked. */
