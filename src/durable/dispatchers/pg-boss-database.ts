@@ -1,6 +1,7 @@
 import type { Database, Row } from '../../sessions/postgres/database.ts'
 import type { PostgresTransaction } from '../../sessions/postgres/driver.ts'
 import { toList } from '../../sessions/postgres/values.ts'
+import { inlined, toLiteral } from './sql-literals.ts'
 
 /** What pg-boss needs of a database. */
 export interface BossDatabase {
@@ -35,11 +36,8 @@ export function bossTransaction(database: Database, transaction: PostgresTransac
 export function lockedDatabase(database: Database, lock: string): BossDatabase {
   return {
     async executeSql(text, values = []) {
-      const literals = values.map(toLiteral)
-      const inlined = text.replace(/\$(\d+)/g, (_, n) => literals[Number(n) - 1]!)
-      const results = await database.query(
-        `select pg_advisory_xact_lock(hashtextextended(${toLiteral(lock)}, 0));\n${inlined}`,
-      )
+      const locking = `select pg_advisory_xact_lock(hashtextextended(${toLiteral(lock)}, 0))`
+      const results = await database.query(`${locking};\n${inlined(text, values)}`)
       return { rows: (results.at(-1) ?? []) as unknown as Row[] }
     },
   }
@@ -47,9 +45,3 @@ export function lockedDatabase(database: Database, lock: string): BossDatabase {
 
 /** The driver does not know the types of arrays. */
 const toParameter = (value: unknown): unknown => (Array.isArray(value) ? toList(value.map(String)) : value)
-
-function toLiteral(value: unknown): string {
-  if (typeof value === 'number') return String(value)
-  const text = Array.isArray(value) ? toList(value.map(String)) : String(value)
-  return `'${text.replaceAll("'", "''")}'`
-}

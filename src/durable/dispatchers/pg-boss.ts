@@ -3,6 +3,7 @@ import { StoreError } from '../../core/errors.ts'
 import { createDatabase } from '../../sessions/postgres/database.ts'
 import { fromText, toList, toText } from '../../sessions/postgres/values.ts'
 import type { Dispatcher, Job, TenantLimits } from '../dispatcher.ts'
+import { orderedUuid } from './ordered-uuid.ts'
 import { type BossDatabase, bossDatabase, bossTransaction, lockedDatabase } from './pg-boss-database.ts'
 import { createSameDatabase } from './same-database.ts'
 import { WakeNotices } from './wake-notices.ts'
@@ -276,9 +277,3 @@ function limitsOf({ default: others = noLimit, ...own }: TenantLimits) {
 }
 
 const limitIn = (limit: number): number => Math.min(Math.floor(limit), noLimit)
-
-/** A UUID of version 7: pg-boss takes jobs of a tenant in the order of their ids. */
-function orderedUuid(now: number): string {
-  const time = Math.floor(now).toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8, 12)}-7${crypto.randomUUID().slice(15)}`
-}
