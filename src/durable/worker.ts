@@ -59,6 +59,7 @@ export class FleetWorker implements Worker {
   #isWanted = false
   #turning: Promise<void> | undefined
   #draining: Promise<void> | undefined
+  #telling: Promise<void> = Promise.resolve()
 
   constructor(parts: WorkerParts) {
     const { store, dispatcher, clock, onError, options, kinds, works } = parts
@@ -80,7 +81,7 @@ export class FleetWorker implements Worker {
     this.#every(pollMs, async () => this.#turn())
     this.#every(dispatcher.extendEveryMs, () => this.#extend())
     this.#every(beatMs, () => this.#tell())
-    void this.#tell()
+    this.#tell()
     this.#reconciler.start()
     this.#turn()
   }
@@ -111,7 +112,7 @@ export class FleetWorker implements Worker {
   async #drain(graceMs: number): Promise<void> {
     const { clock, works, directory, onError } = this.#parts
     this.#state = 'draining'
-    void this.#tell()
+    this.#tell()
     await this.#reconciler.stop()
     if (graceMs > 0) await Promise.race([this.#allDone(), sleep(graceMs, { clock, signals: [this.#hurry.signal] })])
     this.#leaving.abort()
@@ -126,6 +127,7 @@ export class FleetWorker implements Worker {
     await this.#turning
     for (const cancel of this.#timers) cancel()
     this.#state = 'closed'
+    await this.#telling
     await directory.remove(this.id).catch((cause) => onError(new Error('The worker is still listed', { cause })))
   }
 
@@ -238,7 +240,12 @@ export class FleetWorker implements Worker {
   }
 
   /** Tells people and servers about this worker; nothing depends on it. */
-  async #tell(): Promise<void> {
+  #tell(): Promise<void> {
+    this.#telling = this.#telling.then(() => this.#tellNow())
+    return this.#telling
+  }
+
+  async #tellNow(): Promise<void> {
     const { directory, options, version, onError } = this.#parts
     const { address } = options
     try {
