@@ -56,9 +56,7 @@ test('E09 subscribe hears what others write, of one agent and of all: new agents
   await clock.advance(3_600_000)
   const hearing = life(store, [], { clock, maxIdleAgents: 0 })
   const heard: Record<'all' | 'one', string[]> = { all: [], one: [] }
-  const note = (name: 'all' | 'one') => (update: WorkflowUpdate) => {
-    if (update.type !== 'status' || update.status.state !== 'working') heard[name].push(told(update)) // a look may miss that
-  }
+  const note = (name: 'all' | 'one') => (update: WorkflowUpdate) => void heard[name].push(told(update))
   const stopAll = hearing.workflow.subscribe(undefined, note('all'))
   const stopOne = hearing.workflow.subscribe('agent-new', note('one')) // it is not there yet
   await clock.advance(1)
@@ -69,11 +67,17 @@ test('E09 subscribe hears what others write, of one agent and of all: new agents
   await working.workflow.sendMsgToAgent(old.id, 'Again')
   await clock.advance(3000)
   await vi.waitFor(() => expect(heard.all).toContain('agent-old completed'))
-  const fresh = ['agent-new made', 'agent-new user: Hello', 'agent-new assistant: First.', 'agent-new completed']
+  const fresh = [
+    'agent-new made',
+    'agent-new working',
+    'agent-new user: Hello',
+    'agent-new assistant: First.',
+    'agent-new completed',
+  ]
   expect(heard.one).toEqual(fresh)
   expect(heard.all).toEqual([
     ...fresh,
-    ...['agent-old user: Again', 'agent-old assistant: Second.', 'agent-old completed'],
+    ...['agent-old working', 'agent-old user: Again', 'agent-old assistant: Second.', 'agent-old completed'],
   ])
 
   stopAll()

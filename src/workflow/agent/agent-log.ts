@@ -59,10 +59,12 @@ export class AgentLog {
     if (this.isDeleted) this.endReason ??= unknownAgentMessage(id)
     const entries = read.filter(({ seq }) => seq > head)
     const { tells } = this.#options
-    for (const entry of entries) this.#applyEntry(entry, head > 0 || !tells || tells(entry))
-    const isTold = head > 0 || (tells && entries.some(tells))
-    if (isTold) this.#emitStatus()
-    else this.#emittedState = this.views.messages.status.state // a state from before this process is no change
+    for (const entry of entries) {
+      const isTold = head > 0 || !tells || tells(entry)
+      this.#applyEntry(entry, isTold)
+      if (head > 0 || (tells && isTold)) this.#emitStatus()
+      else this.#emittedState = this.views.messages.status.state // a state from before this process is no change
+    }
     return entries.length
   }
 
