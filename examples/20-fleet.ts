@@ -12,11 +12,11 @@ for (const tenant of ['ada', 'bob', 'cyd']) {
   const id = `hello-${tenant}`
   await fleet.send(id, { kind: 'helper', tenant, prompt: 'Say hello.', clientKey: 'first' })
   await fleet.send(id, { prompt: 'Say hello.', clientKey: 'first' }) // sent again after a lost connection: one message
-  for await (const event of readEvents(fleet.store, id)) if (event.type === 'run_ended') break
+  for await (const event of readEvents(fleet.store, id)) if (event.durable && event.entry.type === 'run_ended') break
   const { turns = 0 } = (await fleet.store.find(id)) ?? {}
   console.log(`${tenant}: ${turns} turns`)
 }
-console.log('runs by worker:', workers.map((worker) => worker.status().runs).join(' + '))
+console.log(workers.reduce((sum, worker) => sum + worker.status().runs, 0), 'runs')
 await Promise.all(workers.map((worker) => worker.drain()))
 await fleet.close()
 rmSync(folder, { recursive: true })

@@ -13,12 +13,12 @@ import { loadSession, openSession } from '../sessions/session.ts'
 import { eachSession } from '../sessions/session-query.ts'
 import { type DelayedSend, delayedSends, storeDelayed } from './delayed-sends.ts'
 import type { WakeOptions } from './dispatcher.ts'
-import type { Fleet, FleetMessage, FleetOptions, FleetPending, FleetStatus, WorkOptions } from './fleet.ts'
+import type { Fleet, FleetMessage, FleetOptions, FleetPending, FleetStatus, WorkerInfo, WorkOptions } from './fleet.ts'
 import { providerLimits } from './provider-limits.ts'
 import { stopSession } from './stop-session.ts'
+import { webhookJobs } from './webhook-jobs.ts'
 import { FleetWorker } from './worker.ts'
 import { workerDirectory } from './worker-directory.ts'
-import { webhookJobs } from './webhook-jobs.ts'
 import { workflowAgents } from './workflow-agents.ts'
 
 /** Runs sessions on any number of workers, in this process and others that use the same store and the same queue. */
@@ -131,7 +131,7 @@ export function createFleet(options: FleetOptions): Fleet {
       })
       const [alive, jobs, keys] = await Promise.all([directory.list(), dispatcher.stats?.(), providers.status()])
       const sessions = Object.fromEntries(await Promise.all(counted)) as FleetStatus['sessions']
-      return { workers: alive, sessions, ...(jobs && { jobs }), limits, providers: keys }
+      return { workers: alive.map(withoutKey), sessions, ...(jobs && { jobs }), limits, providers: keys }
     },
 
     async close() {
@@ -141,6 +141,11 @@ export function createFleet(options: FleetOptions): Fleet {
       await store.close?.()
     },
   }
+}
+
+/** The key in its address is for servers, which read it from the directory. */
+function withoutKey({ address, ...worker }: WorkerInfo): WorkerInfo {
+  return address === undefined ? worker : { ...worker, address: URL.parse(address)?.origin ?? '' }
 }
 
 /** A store whose `send` and a wake can be one transaction. */
