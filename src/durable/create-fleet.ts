@@ -22,6 +22,10 @@ import { workerDirectory } from './worker-directory.ts'
 import { workflowAgents } from './workflow-agents.ts'
 
 /** Runs sessions on any number of workers, in this process and others that use the same store and the same queue. */
+export function createFleet(
+  options: FleetOptions & Required<Pick<FleetOptions, 'workflow'>>,
+): Fleet & Required<Pick<Fleet, 'workflow'>>
+export function createFleet(options: FleetOptions): Fleet
 export function createFleet(options: FleetOptions): Fleet {
   checkOptions(options)
   const { store, dispatcher, kinds, limits = {}, clock = systemClock, version = '' } = options
@@ -65,11 +69,7 @@ export function createFleet(options: FleetOptions): Fleet {
   return {
     store,
     dispatcher,
-    get workflow() {
-      if (!agents)
-        throw new Error('This fleet has no workflow; pass createFleet({ workflow: (given) => createWorkflow(…) })')
-      return agents.workflow()
-    },
+    ...(agents && { workflow: agents.workflow }),
 
     async send(sessionId, message) {
       const { kind, tenant, at = 0 } = message

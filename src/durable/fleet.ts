@@ -92,8 +92,8 @@ export type FleetPending = OpenCall & Pick<SessionSummary, 'title' | 'tenant' | 
 export interface Fleet {
   readonly store: SessionStore
   readonly dispatcher: Dispatcher
-  /** Records messages and answers for agents, and leaves the work to workers. Throws without the option `workflow`. */
-  readonly workflow: Workflow
+  /** Records messages and answers for agents, and leaves the work to workers. Absent without the option `workflow`. */
+  readonly workflow?: Workflow
   /** Stores a message and wakes a worker; makes the session if there is none. Resolves with the key of the message. */
   send(sessionId: string, message: FleetMessage): Promise<string>
   /** Records the answer to a call that waits, and leaves it to a worker to continue. The first answer counts. */

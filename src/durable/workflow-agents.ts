@@ -13,7 +13,7 @@ interface WorkflowAgentsOptions extends Pick<FleetWorkContext, 'store' | 'clock'
 /** The agents of a workflow on a fleet. */
 export interface WorkflowAgents extends FleetWork {
   /** Records and wakes; runs no model. */
-  workflow(): Workflow
+  readonly workflow: Workflow
   close(): Promise<void>
 }
 
@@ -31,13 +31,13 @@ const waitingAtOnce = 20
 export function workflowAgents(make: FleetWorkflow, options: WorkflowAgentsOptions): WorkflowAgents {
   const { store, dispatcher, clock, onError, limited } = options
   const workflows = new Map<string, WorkerState>()
-  let front: Workflow | undefined
-
   const wake = (id: string, tenant: string | undefined, at?: number): Promise<void> =>
     dispatcher.wake(id, { kind, ...(tenant !== undefined && { tenant }), ...(at !== undefined && { at }) })
 
   const makeWorkflow = (): Workflow =>
     make({ store, clock, onError, work: 'elsewhere', onWork: (id, tenant) => wake(id, tenant) }, { limited })
+
+  const front = makeWorkflow()
 
   function of(worker: string): WorkerState {
     const known = workflows.get(worker) ?? { workflow: makeWorkflow(), looks: 0 }
@@ -87,11 +87,9 @@ export function workflowAgents(make: FleetWorkflow, options: WorkflowAgentsOptio
       await own?.workflow.close()
     },
 
-    workflow: () => (front ??= makeWorkflow()),
+    workflow: front,
 
-    async close() {
-      await Promise.all([front, ...[...workflows.values()].map(({ workflow }) => workflow)].map((one) => one?.close()))
-    },
+    close: () => front.close(),
   }
 }
 

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createFleet } from '../../src/durable/create-fleet.ts'
+import type { Fleet } from '../../src/durable/fleet.ts'
 import { createMemoryStore } from '../../src/sessions/stores.ts'
 import { call, type FakeClock, fakeClock, memoryExecution, type Step, scripted } from '../../src/testing/index.ts'
 import { createWorkflow } from '../../src/workflow/workflow.ts'
@@ -99,10 +100,17 @@ test('FL53 a due time is delivered once, although the worker that owned the sche
   expect(messages.map(({ content }) => content)).toEqual(['Water', 'Water'])
 })
 
-test('FL54 a fleet without a workflow says how to give it one, and works on no agent', async () => {
+test('FL54 a fleet without a workflow has none, and leaves agents to other processes', async () => {
+  const { fleet: other, workflow, store, provider } = agentFleet(['Hi.'])
+  const { id } = await workflow.createAgent('helper')
+  await workflow.sendMsgToAgent(id, 'Hello')
   const clock = fakeClock(0)
-  const store = createMemoryStore({ clock })
-  const fleet = createFleet({ store, dispatcher: losableDispatcher(clock), kinds: {}, clock })
-  onTestFinished(() => fleet.close())
-  expect(() => fleet.workflow).toThrow('pass createFleet({ workflow: (given) => createWorkflow(…) })')
+  const fleet: Fleet = createFleet({ store, dispatcher: losableDispatcher(clock), kinds: {}, clock })
+  expect(fleet.workflow).toBe(undefined)
+  const worker = fleet.work()
+  await clock.advance(30_000)
+  expect([worker.status().claimed, provider.requests]).toEqual([0, []])
+  await worker.close()
+  other.work()
+  await eventually(() => provider.requests.length === 1)
 })

@@ -21,6 +21,7 @@ export async function openFleetServer(
   const server = createServer({
     ...{ store: fleet.store, fleet, auth: { token }, allowedOrigins },
     authorityFor: async () => authority,
+    workflowFor: async () => fleet.workflow,
     allowedHosts: [...loopback, ...hosts],
     webhooks: { allowPrivate },
     join: joinWorkers(fleet),
