@@ -1,6 +1,7 @@
-import { describe, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { postgresClock } from '../../../test/durable/postgres-clock.ts'
 import { withPostgres } from '../../../test/postgres-kit.ts'
+import { sampleOf } from '../../../test/soak.ts'
 import { dispatcherContract } from '../../testing/index.ts'
 import { type DbosDispatcherOptions, dbosDispatcher } from './dbos.ts'
 
@@ -29,6 +30,36 @@ withPostgres('the dispatcher on DBOS', (kit) => {
       },
       { clock, again: (clock) => open({ clock }), transaction: (work) => kit.admin.begin(work) as Promise<unknown> },
     )
-    for (const { name, run } of cases) test(name, run)
+    for (const { name, run } of sampleOf(cases, 5)) test(name, run)
+  })
+
+  test('FL48 on DBOS an idle worker, a wake and a claim cost a bounded number of statements', async () => {
+    const dispatcher = open(kit.proxied())
+    onTestFinished(() => dispatcher.close())
+    const options = { kinds: ['coder', 'planner'], tenantLimits: { default: 5 } }
+    await dispatcher.wake('warm', { kind: 'coder' })
+    await dispatcher.settle(await dispatcher.claim(5, options))
+    const statements = (): number => kit.proxy.statements - kit.proxy.executionsOf('pg_notify')
+    async function cost(work: () => Promise<unknown>): Promise<number> {
+      const before = statements()
+      await work()
+      return statements() - before
+    }
+    const idle = await cost(async () => {
+      for (let i = 0; i < 10; i++) await dispatcher.claim(20, options)
+    })
+    const wake = await cost(() => dispatcher.wake('s', { kind: 'coder' }))
+    let jobs = await dispatcher.claim(0, options)
+    const claim = await cost(async () => {
+      jobs = await dispatcher.claim(20, options)
+    })
+    expect(jobs).toHaveLength(1)
+    const beat = await cost(() => dispatcher.extend(jobs))
+    const settle = await cost(() => dispatcher.settle(jobs))
+    const found = { idle: idle / 10, wake, claim, beat, settle }
+    if (process.env.LIBERO_SOAK) console.log(found)
+    expect(found).toEqual({ idle: expect.any(Number), wake: 5, claim: expect.any(Number), beat: 1, settle: 7 })
+    expect(found.idle).toBeLessThanOrEqual(1.2)
+    expect(found.claim).toBeLessThanOrEqual(9)
   })
 })

@@ -89,7 +89,13 @@ export function dbosDispatcher(options: DbosDispatcherOptions): Dispatcher {
     const client = await DBOSClient.create({
       ...{ systemDatabaseUrl: url, systemDatabaseSchemaName: schema, systemDatabasePoolSize: max, logger: silent },
     })
-    return { client, queues: (client as unknown as { systemDatabase: QueueDatabase }).systemDatabase }
+    const { systemDatabase: queues } = client as unknown as { systemDatabase: QueueDatabase }
+    if (typeof queues?.findAndMarkStartableWorkflows !== 'function')
+      throw new StoreError(
+        'unavailable',
+        'dbosDispatcher does not know this version of DBOS; install @dbos-inc/dbos-sdk@5.3',
+      )
+    return { client, queues }
   }
 
   function started(): ReturnType<typeof start> {
