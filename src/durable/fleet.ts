@@ -1,10 +1,10 @@
-import type { Authority } from '../authority/authority.ts'
 import type { Agent } from '../core/agent.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Meta } from '../core/meta.ts'
 import type { Provider } from '../core/provider.ts'
 import type { PendingAnswer, Session, SessionStatus, SessionStore, SessionSummary } from '../core/store.ts'
 import type { PromptPart } from '../core/turn.ts'
+import type { AuthorityFor } from '../server/session-work.ts'
 import type { WebhookOptions } from '../server/webhooks/webhook.ts'
 import type { OpenCall } from '../sessions/open-calls.ts'
 import type { Workflow, WorkflowOptions } from '../workflow/workflow-contract.ts'
@@ -28,7 +28,7 @@ export interface FleetOptions {
   /** Other work that is no run of a plain session. */
   readonly works?: readonly FleetWork[]
   /** The authority that signs answers. Without it `answer` cannot allow a call that an authority asked about. */
-  readonly authorityFor?: (tenant: string | undefined) => Promise<Pick<Authority, 'answer'>>
+  readonly authorityFor?: AuthorityFor
   /** Shown by `status()`, to tell old workers from new ones. */
   readonly version?: string
   readonly clock?: Clock
