@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { postgresClock } from '../../../test/durable/postgres-clock.ts'
+import { noPgbouncer, startPgbouncer } from '../../../test/pgbouncer.ts'
 import { withPostgres } from '../../../test/postgres-kit.ts'
 import { sampleOf } from '../../../test/soak.ts'
 import { dispatcherContract } from '../../testing/index.ts'
@@ -62,4 +63,37 @@ withPostgres('the dispatcher on DBOS', (kit) => {
     expect(found.idle).toBeLessThanOrEqual(1.2)
     expect(found.claim).toBeLessThanOrEqual(9)
   })
+
+  test('FL48 on DBOS jobs survive lost connections', async () => {
+    const dispatcher = open(kit.proxied())
+    onTestFinished(() => dispatcher.close())
+    const options = { kinds: ['coder'], tenantLimits: { default: 5 } }
+    await dispatcher.wake('s', { kind: 'coder' })
+    const jobs = await dispatcher.claim(5, options)
+    kit.proxy.refuse(true)
+    await kit.admin`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()
+      and backend_type = 'client backend' and state = 'idle' and application_name <> ''`
+    const waking = dispatcher.wake('t', { kind: 'coder' })
+    const keeping = dispatcher.extend(jobs)
+    setTimeout(() => kit.proxy.refuse(false), 300)
+    await Promise.all([waking, keeping])
+    expect((await dispatcher.claim(5, options)).map(({ sessionId }) => sessionId)).toContain('t')
+    await dispatcher.settle(jobs)
+  })
+
+  if (noPgbouncer) test.skip(`FL48 PgBouncer: NOT tested here: ${noPgbouncer}`, () => {})
+  else
+    test('FL48 on DBOS jobs go through PgBouncer in transaction mode', async () => {
+      const bouncer = await startPgbouncer(kit.server)
+      onTestFinished(() => bouncer.stop())
+      const bounced = { url: `${kit.server.url({ port: bouncer.port })}?prepare=false`, listen: kit.server.url() }
+      const dispatcher = open(bounced)
+      await empty()
+      await dispatcher.wake('s', { kind: 'coder' })
+      const jobs = await dispatcher.claim(5, { kinds: ['coder'], tenantLimits: { default: 5 } })
+      await dispatcher.settle(jobs)
+      expect(jobs.map(({ sessionId }) => sessionId)).toEqual(['s'])
+      expect(await dispatcher.stats!()).toEqual({ waiting: 0, claimed: 0, later: 0 })
+      await dispatcher.close()
+    })
 })
