@@ -61,10 +61,7 @@ function sceneOf(
       return jobs
     },
     async eventually(isTrue, what) {
-      for (let tries = 0; tries < 300 && !isTrue(); tries++) {
-        await clock.advance(1)
-        await new Promise((resolve) => setTimeout(resolve, 10))
-      }
+      for (let tries = 0; tries < 150 && !isTrue(); tries++) await new Promise((resolve) => setTimeout(resolve, 20))
       check(isTrue(), what)
     },
   }

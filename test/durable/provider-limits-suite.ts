@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
-import { withPostgres } from '../../test/postgres-kit.ts'
-import { systemClock } from '../core/clock.ts'
-import { limitBook } from './limit-book.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { limitBook } from '../../src/durable/limit-book.ts'
+import type { PostgresKit } from '../postgres-kit.ts'
 
-withPostgres('the limits of providers in Postgres', (kit) => {
+/** The limits of providers in Postgres. */
+export function providerLimitsTests(kit: PostgresKit): void {
   test('FL43 workers on different machines share the counts of a key, in one statement each', async () => {
     const books = [kit.openNew(kit.proxied()), kit.open(kit.proxied())].map((store) => limitBook(store, systemClock))
     await Promise.all(books.map((book) => book.take('warm "up"', 1)))
@@ -26,4 +27,4 @@ withPostgres('the limits of providers in Postgres', (kit) => {
     await kit.admin.unsafe(`update ${kit.schema}.provider_limit set closed = closed - 60000`)
     expect(await two!.take('k', Number.POSITIVE_INFINITY)).toEqual({ waitMs: 0, isClosed: false })
   })
-})
+}

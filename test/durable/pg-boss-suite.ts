@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { postgresClock } from '../../../test/durable/postgres-clock.ts'
-import { noPgbouncer, type Pgbouncer, startPgbouncer } from '../../../test/pgbouncer.ts'
-import { eventually, withPostgres } from '../../../test/postgres-kit.ts'
-import { sampleOf } from '../../../test/soak.ts'
-import { type ContractCase, dispatcherContract } from '../../testing/index.ts'
-import type { Dispatcher } from '../dispatcher.ts'
-import { type PgBossDispatcherOptions, pgBossDispatcher } from './pg-boss.ts'
+import type { Dispatcher } from '../../src/durable/dispatcher.ts'
+import { type PgBossDispatcherOptions, pgBossDispatcher } from '../../src/durable/dispatchers/pg-boss.ts'
+import { type ContractCase, dispatcherContract } from '../../src/testing/index.ts'
+import { noPgbouncer, type Pgbouncer, startPgbouncer } from '../pgbouncer.ts'
+import { eventually, type PostgresKit } from '../postgres-kit.ts'
+import { sampleOf } from '../soak.ts'
+import { postgresClock } from './postgres-clock.ts'
 
-withPostgres('the dispatcher on pg-boss', (kit) => {
+/** The dispatcher on pg-boss. */
+export function pgBossTests(kit: PostgresKit): void {
   const schema = 'jobs_1'
   const options = { kinds: ['coder', 'planner'], tenantLimits: { default: 5 } }
   const create = (options: Partial<PgBossDispatcherOptions> = {}): Dispatcher =>
@@ -159,4 +160,4 @@ withPostgres('the dispatcher on pg-boss', (kit) => {
         expect(await dispatcher.stats!()).toEqual({ waiting: 0, claimed: 0, later: 0 })
       })
     })
-})
+}

@@ -1,12 +1,13 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { postgresClock } from '../../../test/durable/postgres-clock.ts'
-import { noPgbouncer, startPgbouncer } from '../../../test/pgbouncer.ts'
-import { withPostgres } from '../../../test/postgres-kit.ts'
-import { sampleOf } from '../../../test/soak.ts'
-import { dispatcherContract } from '../../testing/index.ts'
-import { type DbosDispatcherOptions, dbosDispatcher } from './dbos.ts'
+import { type DbosDispatcherOptions, dbosDispatcher } from '../../src/durable/dispatchers/dbos.ts'
+import { dispatcherContract } from '../../src/testing/index.ts'
+import { noPgbouncer, startPgbouncer } from '../pgbouncer.ts'
+import type { PostgresKit } from '../postgres-kit.ts'
+import { sampleOf } from '../soak.ts'
+import { postgresClock } from './postgres-clock.ts'
 
-withPostgres('the dispatcher on DBOS', (kit) => {
+/** The dispatcher on DBOS. */
+export function dbosTests(kit: PostgresKit): void {
   const schema = 'dbos_1'
   const open = (options: Partial<DbosDispatcherOptions> = {}) =>
     dbosDispatcher({ url: kit.server.url(), schema, ...options })
@@ -96,4 +97,4 @@ withPostgres('the dispatcher on DBOS', (kit) => {
       expect(await dispatcher.stats!()).toEqual({ waiting: 0, claimed: 0, later: 0 })
       await dispatcher.close()
     })
-})
+}
