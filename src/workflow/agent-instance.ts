@@ -35,6 +35,9 @@ export const closedMessage = (agentId: string): string => `agent "${agentId}" is
 export const unknownAgentMessage = (agentId: string): string =>
   `there is no agent "${agentId}"; listAgents() names those there are`
 
+export const subAgentMessage = (agentId: string, parentAgentId: string | undefined): string =>
+  `"${agentId}" is a sub-agent of "${parentAgentId}"; speak to that one`
+
 export const takenIdMessage = (agentId: string): string =>
   `there is an agent "${agentId}" already, open or closed; send to that one, or choose another id`
 

@@ -107,18 +107,30 @@ export class ChangesElsewhere {
   }
 
   #watchAll(): () => void {
-    const since = this.#options.clock.now() - toleranceMs
-    this.#all ??= { listeners: 0, unfollow: this.#changes.follow((...change) => this.#plan(since, ...change)) }
+    this.#all ??= { listeners: 0, unfollow: this.#followAll() }
     const all = this.#all
-    all.unfollow.catch((cause) => this.#options.onError(new Error('agents could not be followed', { cause })))
     all.listeners++
     return () => {
       if (--all.listeners === 0 && this.#all === all) this.#stopAll()
     }
   }
 
+  async #followAll(): Promise<() => void> {
+    const { clock, onError } = this.#options
+    const since = clock.now() - toleranceMs
+    do
+      try {
+        return await this.#changes.follow((...change) => this.#plan(since, ...change))
+      } catch (cause) {
+        onError(new Error('the store could not be asked what other processes wrote; this is tried again', { cause }))
+        await sleep(retryMs, { clock, signals: [this.#closing.signal] }).catch(() => {})
+      }
+    while (this.#all && !this.#closing.signal.aborted)
+    return () => {}
+  }
+
   #stopAll(): void {
-    void this.#all?.unfollow.then((unfollow) => unfollow()).catch(() => {})
+    void this.#all?.unfollow.then((unfollow) => unfollow())
     this.#all = undefined
   }
 

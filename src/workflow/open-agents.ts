@@ -7,7 +7,14 @@ import { createSession, loadSession } from '../sessions/session.ts'
 import { appendOverRuns, cancelAgent } from './agent/cancel-agent.ts'
 import { checkAgent } from './agent/engine.ts'
 import { LiveAgent, type LiveAgentOptions } from './agent/live-agent.ts'
-import { agentLease, closedMessage, instanceEntry, noteOf, unknownAgentMessage } from './agent-instance.ts'
+import {
+  agentLease,
+  closedMessage,
+  instanceEntry,
+  noteOf,
+  subAgentMessage,
+  unknownAgentMessage,
+} from './agent-instance.ts'
 import { type AgentChange, changedInstance } from './agent-settings.ts'
 import { type AgentInstance, resultDurationOf } from './definitions/definition.ts'
 import { Directory, readSubAgent } from './directory.ts'
@@ -134,8 +141,7 @@ export class OpenAgents {
     const { store, clock, newId } = dependencies
     const instance = await directory.get(agentId)
     if (!instance) throw new Error(unknownAgentMessage(agentId))
-    if (instance.isSubAgent)
-      throw new Error(`"${agentId}" is a sub-agent of "${instance.parentAgentId}"; speak to that one`)
+    if (instance.isSubAgent) throw new Error(subAgentMessage(agentId, instance.parentAgentId))
     const session = await loadSession(store, agentId, { clock, newId, ...agentLease })
     const agent = this.#liveAgent(instance, session, tells)
     await agent.refresh()

@@ -1,8 +1,9 @@
 import type { MessageOptions } from '../core/agent.ts'
 import { show } from '../core/behavior.ts'
 import { createIds, systemClock } from '../core/clock.ts'
-import { parseMeta } from '../core/meta.ts'
+import { type Meta, parseMeta } from '../core/meta.ts'
 import { didYouMean } from '../core/nearest.ts'
+import { parsePrompt } from '../core/run-options.ts'
 import type { PromptPart } from '../core/turn.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { readAttachedTiddlers } from '../plugins/attached-pages.ts'
@@ -19,12 +20,19 @@ import { cancelAgent } from './agent/cancel-agent.ts'
 import { agentSettings, checkAgent } from './agent/engine.ts'
 import { checkHandlers, handlerOf } from './agent/handler-run.ts'
 import type { LiveAgent } from './agent/live-agent.ts'
-import { agentLease, newInstance, takenIdMessage } from './agent-instance.ts'
+import {
+  agentLease,
+  closedMessage,
+  newInstance,
+  subAgentMessage,
+  takenIdMessage,
+  unknownAgentMessage,
+} from './agent-instance.ts'
 import { BackgroundWork } from './background-work.ts'
 import { ChangesElsewhere } from './changes-elsewhere.ts'
 import { checkNewAgent, checkSettings, checkWorkflowOptions } from './check-options.ts'
 import { readDefinitions } from './definitions/check-definition.ts'
-import type { AgentDefinition, AgentInstance } from './definitions/definition.ts'
+import type { AgentDefinition, AgentInstance, AgentSummary } from './definitions/definition.ts'
 import { Directory } from './directory.ts'
 import { Updates } from './listeners.ts'
 import { OpenAgents } from './open-agents.ts'
@@ -119,21 +127,35 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   ): Promise<AgentInstanceLatestStatus> {
     const content = readContent('sendMsgToAgent', given)
     const labels = { clientKey, meta: parseMeta(meta, 'the meta of sendMsgToAgent') }
+    if (leave) return record(agentId, content, labels)
     return agents.useForWork(agentId, async (agent) => {
-      if (leave) {
-        await agent.leaveMessage(await withPages(content), labels)
-        return leave(agentId)
-      }
       const status = await agent.send(await withPages(content), labels)
       background.checkLater(agent, status)
       return status
     })
   }
 
+  /** Stores a message for the process that works on the agent. Reads no log. */
+  async function record(
+    agentId: string,
+    content: UserContent,
+    { clientKey, meta }: { readonly clientKey: string; readonly meta: Meta | undefined },
+  ): Promise<AgentInstanceLatestStatus> {
+    agents.checkOpen()
+    const agent = await directory.find(agentId)
+    if (!agent) throw new Error(unknownAgentMessage(agentId))
+    if (agent.isSubAgent) throw new Error(subAgentMessage(agentId, agent.parentAgentId))
+    if (agent.closed) throw new Error(closedMessage(agentId))
+    const prompt = parsePrompt(await withPages(content)) as readonly PromptPart[]
+    await store.send(agentId, { mode: 'steer', content: prompt, clientKey, ...(meta && { meta }) })
+    return leaveWork(agentId, agent)
+  }
+
   /** Something was recorded for an agent: wakes a process that works on it. If that fails, one finds it by itself. */
-  async function leaveWork(agentId: string): Promise<AgentInstanceLatestStatus> {
+  async function leaveWork(agentId: string, known?: AgentSummary): Promise<AgentInstanceLatestStatus> {
     try {
-      await options.onWork?.(agentId, (await directory.find(agentId))?.tenant)
+      const agent = known ?? (await directory.find(agentId))
+      await options.onWork?.(agentId, agent?.tenant)
     } catch (cause) {
       onError(new Error(`onWork failed for agent ${agentId}; what was recorded waits in the store`, { cause }))
     }

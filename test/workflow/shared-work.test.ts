@@ -190,6 +190,9 @@ test('a failing onWork loses nothing, and options that contradict each other are
   expect((await worker.workflow.work(id)).message?.content).toBe('Hi.')
   expect(() => life(store, [], { onWork })).toThrow(`option "onWork" is for work: 'elsewhere'`)
   await expect(front.workflow.createAgent('helper', { volatile: true })).rejects.toThrow('volatile')
+  await expect(front.workflow.sendMsgToAgent('agent-none', 'Hello')).rejects.toThrow('there is no agent "agent-none"')
+  await front.workflow.closeAgent(id)
+  await expect(front.workflow.sendMsgToAgent(id, 'Hello')).rejects.toThrow(`agent "${id}" is closed`)
   await expect(worker.workflow.work('agent-none')).rejects.toThrow('there is no agent "agent-none"')
 })
 

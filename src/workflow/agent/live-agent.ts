@@ -121,16 +121,6 @@ export class LiveAgent {
     return this.#untilIdle((await this.running?.catch(() => undefined)) ?? this.status)
   }
 
-  /** Stores a message for the process that works on the agent. Resolves once it is durable. */
-  async leaveMessage(
-    content: readonly PromptPart[],
-    { clientKey, meta }: { readonly clientKey: string; readonly meta?: Meta | undefined },
-  ): Promise<void> {
-    this.#checkUsable()
-    const prompt = parsePrompt(content) as readonly PromptPart[]
-    await this.session.send({ mode: 'steer', content: prompt, clientKey, ...(meta && { meta }) })
-  }
-
   /** Continues with the open work, if any. Resolves when the agent is idle. */
   async resume(): Promise<AgentInstanceLatestStatus> {
     return this.#untilIdle(await this.#advance())
