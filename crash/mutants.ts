@@ -150,7 +150,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: session,
-        find: 'else await this.#absorb(await this.#readNew())',
+        find: 'else if (!isUpToDate) await this.#absorb(await this.#readNew())',
         replace: '',
       },
       { file: append, find: 'moveHeadIfKnown(database, rows, append) ?? ', replace: '' },

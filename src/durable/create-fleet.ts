@@ -37,18 +37,33 @@ export function createFleet(options: FleetOptions): Fleet {
   const own = [delayedSends(deliver), webhookJobs(options.webhooks), ...(agents ? [agents] : [])]
   const works = [...own, ...(options.works ?? [])]
   const workers = new Set<FleetWorker>()
+  const sent = new Map<string, Named & { readonly at: number }>()
 
   const kindOf = ({ id, kind }: Pick<SessionSummary, 'id' | 'kind'>): string | undefined =>
     works.find((work) => work.owns(id))?.kind ?? kind
 
-  const wakeOf = (summary: SessionSummary): WakeOptions => ({
+  const wakeOf = (summary: Named): WakeOptions => ({
     kind: kindOf(summary) ?? '',
     ...(summary.tenant !== undefined && { tenant: summary.tenant }),
   })
 
+  /** A session that was just sent to is not looked up again: it keeps its kind and its tenant. */
   async function deliver(send: DelayedSend): Promise<void> {
-    const { sessionId: id, item } = send
-    const summary = await findOrMake(store, send)
+    const { sessionId: id } = send
+    const known = sent.get(id)
+    const now = clock.now()
+    try {
+      if (known && now - known.at < sentMs && !differing(known, send)) return await deliverTo(send, known)
+    } catch (error) {
+      if (!(error instanceof SessionNotFoundError)) throw error // it was deleted
+    }
+    const found = await findOrMake(store, send)
+    if (sent.size >= maxSent) sent.clear()
+    sent.set(id, { ...pick(found), id, at: now })
+    await deliverTo(send, found)
+  }
+
+  async function deliverTo({ sessionId: id, item }: DelayedSend, summary: Named): Promise<void> {
     const wake = wakeOf(summary)
     if (!isPostgres(store)) {
       await store.send(id, item) // if the process ends here, the reconciler finds the session
@@ -153,15 +168,22 @@ function isPostgres(store: SessionStore): store is PostgresStore {
   return 'transaction' in store
 }
 
+type Named = Pick<SessionSummary, 'id' | 'kind' | 'tenant'>
+
+/** How long, and of how many sessions, their kind and tenant are remembered. */
+const sentMs = 60_000
+const maxSent = 10_000
+
 const statuses: readonly Exclude<SessionStatus, 'idle'>[] = ['working', 'waiting', 'interrupted', 'failed', 'parked']
 
 /** How often a session is tried to be made that another process is just making. */
 const maxTries = 100
 
-async function findOrMake(store: SessionStore, { sessionId, kind, tenant }: DelayedSend): Promise<SessionSummary> {
+async function findOrMake(store: SessionStore, send: DelayedSend): Promise<SessionSummary> {
+  const { sessionId, kind, tenant } = send
   for (let tries = 1; ; tries++) {
     const summary = await store.find(sessionId)
-    if (summary) return checkedSummary(summary, { kind, tenant })
+    if (summary) return checkedSummary(summary, send)
     if (kind === undefined)
       throw new TypeError(`There is no session "${sessionId}"; send its first message with the kind of agent it is for`)
     try {
@@ -173,17 +195,17 @@ async function findOrMake(store: SessionStore, { sessionId, kind, tenant }: Dela
   }
 }
 
-function checkedSummary(
-  summary: SessionSummary,
-  given: { readonly kind: string | undefined; readonly tenant: string | undefined },
-): SessionSummary {
-  for (const name of ['kind', 'tenant'] as const)
-    if (given[name] !== undefined && given[name] !== summary[name])
-      throw new TypeError(
-        `Session "${summary.id}" has the ${name} ${show(summary[name])}, which a message cannot change; it named ${show(given[name])}`,
-      )
-  return summary
+function checkedSummary(summary: SessionSummary, send: DelayedSend): SessionSummary {
+  const name = differing(summary, send)
+  if (!name) return summary
+  throw new TypeError(
+    `Session "${summary.id}" has the ${name} ${show(summary[name])}, which a message cannot change; it named ${show(send[name])}`,
+  )
 }
+
+/** What a message names that the session does not have. */
+const differing = (session: Named, send: DelayedSend): 'kind' | 'tenant' | undefined =>
+  (['kind', 'tenant'] as const).find((name) => send[name] !== undefined && send[name] !== session[name])
 
 function itemOf({ prompt, clientKey = crypto.randomUUID(), mode = 'followUp', meta }: FleetMessage): InboxItem {
   if (mode !== 'followUp' && mode !== 'steer')
@@ -211,14 +233,14 @@ function signable({ decision, content, by, scope, where, edits, rule }: PendingA
   }
 }
 
-const named = ({
-  title,
-  tenant,
-  kind,
-}: Omit<SessionSummary, 'id'>): Pick<FleetPending, 'title' | 'tenant' | 'kind'> => ({
+const named = ({ title, ...summary }: Omit<SessionSummary, 'id'>): Pick<FleetPending, 'title' | 'tenant' | 'kind'> => ({
   ...(title !== undefined && { title }),
-  ...(tenant !== undefined && { tenant }),
+  ...pick(summary),
+})
+
+const pick = ({ kind, tenant }: Pick<SessionSummary, 'kind' | 'tenant'>): Pick<SessionSummary, 'kind' | 'tenant'> => ({
   ...(kind !== undefined && { kind }),
+  ...(tenant !== undefined && { tenant }),
 })
 
 function checkOptions({ store, dispatcher, kinds }: FleetOptions): void {

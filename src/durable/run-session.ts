@@ -13,7 +13,7 @@ import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
 import { hasOldMailOnly } from '../sessions/needs-run.ts'
 import { inboxOf } from '../sessions/pending.ts'
 import { recordFailure } from '../sessions/record-failure.ts'
-import { loadSession } from '../sessions/session.ts'
+import { loadFound } from '../sessions/session.ts'
 import type { Dispatcher, Job } from './dispatcher.ts'
 import type { AgentKind, FleetAgent, KindRequest } from './fleet.ts'
 
@@ -66,7 +66,7 @@ export async function runSession(job: Job, context: SessionJobContext): Promise<
   if (!open || context.signal.aborted) return wake() // the job named another kind, or the worker is leaving
   if (!(await context.admit(summary))) return wake(againMs)
   try {
-    const session = await loadSession(store, id, { leaseMs, clock, owner: context.owner })
+    const session = await loadFound(store, summary, { leaseMs, clock, owner: context.owner })
     if (attention === 'mail' && hasOldMailOnly(session) && (await inboxOf(store, id, session.log.head)).length === 0)
       return
     const hasRun = await runAgent(session, summary, open, context)

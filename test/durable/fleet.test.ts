@@ -29,12 +29,16 @@ test('FL02 two messages with one key are one prompt, also after the first was an
 })
 
 test('FL03 a message to a session of another kind or tenant is refused, and so is one to a session that is not there', async () => {
-  const { fleet } = fleetKit()
+  const { fleet, store } = fleetKit()
   await fleet.send('s', { kind: 'coder', tenant: 'acme', prompt: 'Hi' })
   await expect(fleet.send('s', { kind: 'writer', prompt: 'Hi' })).rejects.toThrow('has the kind "coder"')
   await expect(fleet.send('s', { tenant: 'other', prompt: 'Hi' })).rejects.toThrow('has the tenant "acme"')
   await expect(fleet.send('none', { prompt: 'Hi' })).rejects.toThrow('There is no session "none"')
   await fleet.send('s', { prompt: 'And again' })
+  await store.delete('s')
+  await expect(fleet.send('s', { prompt: 'Hi' })).rejects.toThrow('There is no session "s"')
+  await fleet.send('s', { kind: 'writer', prompt: 'Hi' })
+  expect(await store.find('s')).toMatchObject({ kind: 'writer' })
 })
 
 test('FL04 a session whose message came without a wake is found, and so is one whose process lost all its jobs', async () => {
