@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type DbosDispatcherOptions, dbosDispatcher } from '../../src/durable/dispatchers/dbos.ts'
+import { dbosDispatcher } from '../../src/durable/dispatchers/dbos.ts'
+import type { PostgresDispatcherOptions } from '../../src/durable/dispatchers/postgres-queue.ts'
 import { dispatcherContract } from '../../src/testing/index.ts'
 import { noPgbouncer, startPgbouncer } from '../pgbouncer.ts'
 import type { PostgresKit } from '../postgres-kit.ts'
@@ -9,7 +10,7 @@ import { postgresClock } from './postgres-clock.ts'
 /** The dispatcher on DBOS. */
 export function dbosTests(kit: PostgresKit): void {
   const schema = 'dbos_1'
-  const open = (options: Partial<DbosDispatcherOptions> = {}) =>
+  const open = (options: Partial<PostgresDispatcherOptions> = {}) =>
     dbosDispatcher({ url: kit.server.url(), schema, ...options })
 
   async function empty(): Promise<void> {

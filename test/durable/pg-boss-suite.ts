@@ -88,13 +88,17 @@ export function pgBossTests(kit: PostgresKit): void {
     let calls = 0
     const stop = other.onWake!(() => calls++)
     await eventually(() => calls > 0) // it listens
+    const notices = (): number => kit.proxy.executionsOf('pg_notify')
+    const first = notices()
     await store.transaction((sql) => counted.wake('warm', { kind: 'coder', transaction: sql }))
+    await eventually(() => notices() > first)
+    const before = notices()
     calls = 0
     await store.transaction(async (sql) => {
       await counted.wake('s', { kind: 'coder', transaction: sql })
-      expect(calls).toBe(0)
+      expect(notices()).toBe(before)
     })
-    await eventually(() => calls > 0)
+    await eventually(() => notices() > before && calls > 0)
     stop()
     const jobs = await other.claim(5, options)
     expect(jobs.map(({ sessionId }) => sessionId)).toContain('s')

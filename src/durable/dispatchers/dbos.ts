@@ -1,48 +1,26 @@
-import { type Clock, systemClock } from '../../core/clock.ts'
+import { systemClock } from '../../core/clock.ts'
 import { StoreError } from '../../core/errors.ts'
 import { sleep } from '../../core/waiting.ts'
-import { createDatabase, type Row } from '../../sessions/postgres/database.ts'
+import type { Row } from '../../sessions/postgres/database.ts'
 import type { PostgresTransaction } from '../../sessions/postgres/driver.ts'
 import { codeOf } from '../../sessions/postgres/failure.ts'
 import { fromText, toList, toText } from '../../sessions/postgres/values.ts'
 import type { Dispatcher, Job } from '../dispatcher.ts'
 import { orderedUuid } from './ordered-uuid.ts'
-import { createSameDatabase } from './same-database.ts'
+import { claimsOf, joinBySession, openQueue, type PostgresDispatcherOptions, startedOnce } from './postgres-queue.ts'
 import { inlined } from './sql-literals.ts'
 import { tenantLimit } from './tenant-limit.ts'
-import { WakeNotices } from './wake-notices.ts'
 
 /** A claim that is not kept for so long lapses. In DBOS itself nothing notices a dead worker. */
 const lapseMs = 10_000
 const extendEveryMs = 3000
-const lapseEveryMs = 4000
 /** All workers share the jobs, whatever their version. */
 const version = 'libero'
-
-export interface DbosDispatcherOptions {
-  /** The address of the server: `postgres://user:password@host:5432/database`. */
-  readonly url: string
-  /** The schema of DBOS's tables, which are created if they are missing. Default `libero_dbos`. */
-  readonly schema?: string
-  /** The maximum number of connections of DBOS, and as many for this dispatcher. Default 2. */
-  readonly max?: number
-  /** Whether statements are prepared. `false` for PgBouncer in transaction mode, as `?prepare=false` in the url. Default true. */
-  readonly prepare?: boolean
-  /** Where to listen for notifications, if not at `url`: an address that does not lead through a pooler, or `false` to poll only. */
-  readonly listen?: false | string
-  /** How long a statement is retried after its connection was lost. Default 10000. */
-  readonly retryMs?: number
-  readonly clock?: Clock
-}
 
 /** One workflow of DBOS; the owner tells its claim from later ones. */
 interface Claim {
   readonly id: string
   readonly owner: string
-}
-
-interface DbosJob extends Job {
-  readonly claims: readonly Claim[]
 }
 
 /** A queue of DBOS with the limits of one claim. */
@@ -70,19 +48,14 @@ interface QueueDatabase {
  * Jobs in Postgres by the queues of DBOS, for any number of processes and machines: a queue per kind, a partition per tenant. Needs
  * the packages `@dbos-inc/dbos-sdk` and `postgres`.
  */
-export function dbosDispatcher(options: DbosDispatcherOptions): Dispatcher {
-  const { url, schema = 'libero_dbos', max = 2, prepare, listen = url, retryMs = 10_000, clock = systemClock } = options
-  if (!/^[a-z_][a-z0-9_]{0,48}$/.test(schema))
-    throw new TypeError(`dbosDispatcher cannot use the schema "${schema}"; use lower-case letters, digits and _`)
+export function dbosDispatcher(options: PostgresDispatcherOptions): Dispatcher {
+  const { url } = options
+  const queue = openQueue(options, { name: 'dbosDispatcher', schema: 'libero_dbos', table: 'workflow_status' })
+  const { schema, max, clock, database, notices } = queue
   const table = `"${schema}".workflow_status`
   const executor = crypto.randomUUID()
-  const database = createDatabase({ url, max, prepare, clock, retryMs })
-  const notices = new WakeNotices({ database, channel: schema, listen, clock })
-  const isHere = createSameDatabase(database, `${schema}.workflow_status`)
-  let starting: ReturnType<typeof start> | undefined
-  let lapsesAt = 0
 
-  async function start() {
+  const started = startedOnce(async () => {
     const { DBOSClient, DBOS } = await loadDbos()
     const [row] = await database.query(`select to_regclass($1) as found`, [`${schema}.workflow_status`])
     if (!row?.found) await DBOS.migrate(url, { schemaName: schema })
@@ -96,37 +69,26 @@ export function dbosDispatcher(options: DbosDispatcherOptions): Dispatcher {
         'dbosDispatcher does not know this version of DBOS; install @dbos-inc/dbos-sdk@5.3',
       )
     return { client, queues }
-  }
-
-  function started(): ReturnType<typeof start> {
-    if (!starting) {
-      const mine = start()
-      starting = mine
-      mine.catch(() => {
-        if (starting === mine) starting = undefined
-      })
-    }
-    return starting
-  }
+  })
 
   /**
    * Enqueues a job, or hastens the one that waits; its row stays locked until the commit, so no worker looks too early. DBOS
    * refuses a second job of a session with an error, which would end the caller's transaction, so wakes of a session go one by one.
    */
   async function add(sessionId: string, { kind, tenant, at }: Wanted, transaction: PostgresTransaction): Promise<void> {
-    const [queue, session] = [queueOf(kind), toText(sessionId)]
+    const [name, session] = [queueOf(kind), toText(sessionId)]
     const isDue = at <= clock.now()
     const hastening = `select pg_advisory_xact_lock(hashtextextended($1 || $2, 0));
       update ${table} set delay_until_epoch_ms = least(delay_until_epoch_ms, $3),
       status = case when status = 'DELAYED' and $4 then 'ENQUEUED' else status end,
       deduplication_id = case when status = 'PENDING' then null else deduplication_id end
       where queue_name = $1 and deduplication_id = $2 returning status`
-    const results = await database.queryIn(transaction, inlined(hastening, [queue, session, Math.floor(at), isDue]), [])
+    const results = await database.queryIn(transaction, inlined(hastening, [name, session, Math.floor(at), isDue]), [])
     const [waiting] = results.at(-1) as unknown as readonly Row[]
     if (waiting && waiting.status !== 'PENDING') return
     const { client } = await started()
     await client.enqueueInTransaction(clientOf(transaction), {
-      ...{ queueName: queue, workflowName: 'look', workflowID: orderedUuid(clock.now()), deduplicationID: session },
+      ...{ queueName: name, workflowName: 'look', workflowID: orderedUuid(clock.now()), deduplicationID: session },
       ...{ queuePartitionKey: partitionOf(tenant), attributes: { session, tenant: toText(tenant) } },
       ...(!isDue && { delaySeconds: (at - clock.now()) / 1000 }),
     })
@@ -148,9 +110,7 @@ export function dbosDispatcher(options: DbosDispatcherOptions): Dispatcher {
 
   /** Gives the jobs of silent workers to others. */
   async function lapse(names: readonly string[]): Promise<void> {
-    const now = clock.now()
-    if (now < lapsesAt) return
-    lapsesAt = now + lapseEveryMs * (1 + Math.random() / 2)
+    if (!queue.isLapseDue()) return
     await database.query(
       `update ${table} set status = 'ENQUEUED', owner_xid = null, executor_id = null, started_at_epoch_ms = null
       where status = 'PENDING' and queue_name = any ($1::text::text[]) and updated_at < ${nowSql} - ${lapseMs}`,
@@ -159,7 +119,7 @@ export function dbosDispatcher(options: DbosDispatcherOptions): Dispatcher {
   }
 
   async function claimIn(queues: QueueDatabase, partition: Partition, free: number, limit: number): Promise<Claim[]> {
-    const queue: Queue = {
+    const limited: Queue = {
       ...{ name: partition.queue, workerConcurrency: free },
       ...(limit < Number.POSITIVE_INFINITY && { partitionConcurrency: Math.max(0, Math.floor(limit)) }),
     }
@@ -167,7 +127,7 @@ export function dbosDispatcher(options: DbosDispatcherOptions): Dispatcher {
       const owner = crypto.randomUUID()
       try {
         const ids = await queues.findAndMarkStartableWorkflows(
-          queue,
+          limited,
           executor,
           version,
           partition.partition,
@@ -185,7 +145,7 @@ export function dbosDispatcher(options: DbosDispatcherOptions): Dispatcher {
   }
 
   /** What the jobs say. From now on a wake of their sessions is another job. */
-  async function jobsOf(claims: readonly Claim[], kindOf: ReadonlyMap<string, string>): Promise<readonly DbosJob[]> {
+  async function jobsOf(claims: readonly Claim[], kindOf: ReadonlyMap<string, string>): Promise<readonly Job[]> {
     if (claims.length === 0) return []
     const rows = await database.query(
       `update ${table} set deduplication_id = null, updated_at = ${nowSql} where workflow_uuid = any ($1::text::text[])
@@ -194,23 +154,17 @@ export function dbosDispatcher(options: DbosDispatcherOptions): Dispatcher {
       [toList(claims.map(({ id }) => id))],
     )
     const owners = new Map(claims.map(({ id, owner }) => [id, owner]))
-    const jobs = new Map<string, DbosJob>()
-    for (const row of [...rows].sort(byAge)) {
-      const [id, sessionId] = [String(row.id), fromText(String(row.session))]
-      // A job whose worker fell silent, and the wake that came meanwhile, are one look.
-      const { claims = [], attempt = 0 } = jobs.get(sessionId) ?? {}
-      jobs.set(sessionId, {
-        ...{ sessionId, kind: kindOf.get(String(row.queue))!, tenant: fromText(String(row.tenant)) },
-        ...{ attempt: Math.max(attempt, Number(row.attempt)), dueAt: Number(row.due) },
-        claims: [...claims, { id, owner: owners.get(id)! }],
-      })
-    }
-    return [...jobs.values()]
+    const jobs = [...rows].sort(byAge).map(({ id, queue, session, tenant, attempt, due }) => ({
+      ...{ sessionId: fromText(String(session)), kind: kindOf.get(String(queue))!, tenant: fromText(String(tenant)) },
+      ...{ attempt: Number(attempt), dueAt: Number(due) },
+      claims: [{ id: String(id), owner: owners.get(String(id))! }],
+    }))
+    return joinBySession<Claim>(jobs)
   }
 
   /** The parameters of a statement about claims that are still held. */
   const heldOf = (jobs: readonly Job[]): string[] => {
-    const claims = jobs.flatMap((job) => (job as DbosJob).claims)
+    const claims = claimsOf<Claim>(jobs)
     return [toList(claims.map(({ id }) => id)), toList(claims.map(({ owner }) => owner))]
   }
   const isHeld = `workflow_uuid = any ($1::text::text[]) and owner_xid = any ($2::text::text[]) and status = 'PENDING'`
@@ -220,7 +174,7 @@ export function dbosDispatcher(options: DbosDispatcherOptions): Dispatcher {
 
     async wake(sessionId, { kind, tenant = '', at = 0, transaction }) {
       await started()
-      const inside = transaction && (await isHere(transaction)) ? transaction : undefined
+      const inside = await queue.inside(transaction)
       const work = (sql: PostgresTransaction): Promise<void> => add(sessionId, { kind, tenant, at }, sql)
       await (inside ? work(inside) : database.transaction(work))
       await notices.tell(at, inside)
@@ -267,10 +221,8 @@ export function dbosDispatcher(options: DbosDispatcherOptions): Dispatcher {
     },
 
     async close() {
-      await notices.close()
-      const parts = await starting?.catch(() => undefined)
-      await parts?.client.destroy()
-      await database.close()
+      await (await started.current())?.client.destroy()
+      await queue.close()
     },
   }
 }

@@ -1,37 +1,19 @@
-import { type Clock, systemClock } from '../../core/clock.ts'
 import { StoreError } from '../../core/errors.ts'
-import { createDatabase } from '../../sessions/postgres/database.ts'
 import { fromText, toList, toText } from '../../sessions/postgres/values.ts'
 import type { Dispatcher, Job, TenantLimits } from '../dispatcher.ts'
 import { orderedUuid } from './ordered-uuid.ts'
 import { type BossDatabase, bossDatabase, bossTransaction, lockedDatabase } from './pg-boss-database.ts'
-import { createSameDatabase } from './same-database.ts'
-import { WakeNotices } from './wake-notices.ts'
+import { claimsOf, joinBySession, openQueue, type PostgresDispatcherOptions, startedOnce } from './postgres-queue.ts'
 
 /** pg-boss takes a job away from a worker that is silent for so long. It allows no shorter time. */
 const heartbeatSeconds = 10
 const extendEveryMs = 3000
-/** How often a dispatcher looks for jobs whose worker is silent. */
-const lapseEveryMs = 4000
 const secondsOfDay = 86_400
 const noLimit = 2 ** 31 - 1
 
-export interface PgBossDispatcherOptions {
-  /** The address of the server: `postgres://user:password@host:5432/database`. */
-  readonly url: string
-  /** The schema of pg-boss's tables, which are created if they are missing. Default `libero_jobs`. */
-  readonly schema?: string
-  /** The maximum number of connections, without the one for notifications. Default 2. */
-  readonly max?: number
-  /** Whether statements are prepared. `false` for PgBouncer in transaction mode, as `?prepare=false` in the url. Default true. */
-  readonly prepare?: boolean
-  /** Where to listen for notifications, if not at `url`: an address that does not lead through a pooler, or `false` to poll only. */
-  readonly listen?: false | string
-  /** How long a statement is retried after its connection was lost. Default 10000. */
-  readonly retryMs?: number
+export interface PgBossDispatcherOptions extends PostgresDispatcherOptions {
   /** Called with errors of pg-boss that belong to no call. */
   readonly onError?: (error: unknown) => void
-  readonly clock?: Clock
 }
 
 /** One row of pg-boss; the count tells its claim from later ones. */
@@ -41,25 +23,15 @@ interface Claim {
   readonly retryCount: number
 }
 
-interface BossJob extends Job {
-  readonly claims: readonly Claim[]
-}
-
 /** Jobs in Postgres by pg-boss, for any number of processes and machines. Needs the packages `pg-boss` and `postgres`. */
 export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
-  const { url, schema = 'libero_jobs', max = 2, prepare, listen = url, retryMs = 10_000 } = options
-  const { clock = systemClock, onError = () => {} } = options
-  if (!/^[a-z_][a-z0-9_]{0,48}$/.test(schema))
-    throw new TypeError(`pgBossDispatcher cannot use the schema "${schema}"; use lower-case letters, digits and _`)
-  const database = createDatabase({ url, max, prepare, clock, retryMs })
-  const notices = new WakeNotices({ database, channel: schema, listen, clock })
-  const isHere = createSameDatabase(database, `${schema}.job`)
+  const { onError = () => {} } = options
+  const queue = openQueue(options, { name: 'pgBossDispatcher', schema: 'libero_jobs', table: 'job' })
+  const { schema, clock, database, notices } = queue
   const limiting = lockedDatabase(database, `libero tenants ${schema}`)
   const queues = new Map<string, Promise<string>>()
-  let starting: ReturnType<typeof start> | undefined
-  let lapsesAt = 0
 
-  async function start() {
+  const started = startedOnce(async () => {
     const { PgBoss } = await loadPgBoss()
     const boss = new PgBoss({
       db: bossDatabase(database),
@@ -70,18 +42,7 @@ export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
     })
     boss.on('error', onError)
     return boss.start()
-  }
-
-  function started(): ReturnType<typeof start> {
-    if (!starting) {
-      const mine = start()
-      starting = mine
-      mine.catch(() => {
-        if (starting === mine) starting = undefined
-      })
-    }
-    return starting
-  }
+  })
 
   /** The queue of a kind, which is created when it is first used. */
   function queueOf(kind: string): Promise<string> {
@@ -143,9 +104,7 @@ export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
 
   /** Lets pg-boss give the jobs of silent workers to others. */
   async function lapse(names: readonly string[]): Promise<void> {
-    const now = clock.now()
-    if (now < lapsesAt) return
-    lapsesAt = now + lapseEveryMs * (1 + Math.random() / 2)
+    if (!queue.isLapseDue()) return
     const rows = await database.query(
       `select distinct name from ${schema}.job where name = any ($1::text::text[]) and state = 'active'
       and group_id is not null and heartbeat_on + heartbeat_seconds * interval '1s' < ${schema}.job_now()`,
@@ -154,25 +113,18 @@ export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
     for (const { name } of rows) await (await started()).supervise(String(name))
   }
 
-  async function fetch(queue: string, free: number, limits: TenantLimits): Promise<Omit<BossJob, 'kind'>[]> {
+  async function fetch(name: string, kind: string, { free, limits }: Wanted) {
     const boss = await started()
     const isLimited = Object.keys(limits).length > 0
-    const fetched = await boss.fetch<{ session: string; tenant: string }>(queue, {
+    const fetched = await boss.fetch<{ session: string; tenant: string }>(name, {
       batchSize: free,
       includeMetadata: true,
       ...(isLimited && { ...limitsOf(limits), db: limiting }),
     })
-    const jobs = new Map<string, Omit<BossJob, 'kind'>>()
-    for (const { id, retryCount, data, startAfter } of fetched) {
-      const [sessionId, tenant] = [fromText(data.session), fromText(data.tenant)]
-      // A job whose worker fell silent, and the wake that came meanwhile, are one look.
-      const { claims = [], attempt = 0 } = jobs.get(sessionId) ?? {}
-      jobs.set(sessionId, {
-        ...{ sessionId, tenant, attempt: Math.max(attempt, retryCount + 1), dueAt: startAfter.getTime() },
-        claims: [...claims, { queue, id, retryCount }],
-      })
-    }
-    return [...jobs.values()]
+    return fetched.map(({ id, retryCount, data, startAfter }) => ({
+      ...{ sessionId: fromText(data.session), kind, tenant: fromText(data.tenant) },
+      ...{ attempt: retryCount + 1, dueAt: startAfter.getTime(), claims: [{ queue: name, id, retryCount }] },
+    }))
   }
 
   /** Calls `work` once per queue with the claims in it. */
@@ -180,18 +132,18 @@ export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
     jobs: readonly Job[],
     work: (queue: string, claims: Claim[]) => Promise<unknown>,
   ): Promise<void> {
-    const claims = jobs.flatMap((job) => (job as BossJob).claims)
-    for (const [queue, some] of Map.groupBy(claims, ({ queue }) => queue)) await work(queue, some)
+    const byQueue = Map.groupBy(claimsOf<Claim>(jobs), ({ queue }) => queue)
+    for (const [queue, claims] of byQueue) await work(queue, claims)
   }
 
   return {
     extendEveryMs,
 
     async wake(sessionId, { kind, tenant = '', at, transaction }) {
-      const queue = await queueOf(kind)
-      const inside = transaction && (await isHere(transaction)) ? transaction : undefined
+      const name = await queueOf(kind)
+      const inside = await queue.inside(transaction)
       const db = inside ? bossTransaction(database, inside) : bossDatabase(database)
-      await add(queue, sessionId, { tenant, at, db })
+      await add(name, sessionId, { tenant, at, db })
       await notices.tell(at ?? 0, inside)
     },
 
@@ -200,16 +152,16 @@ export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
       if (free <= 0) return []
       const kindOf = new Map(await Promise.all(kinds.map(async (kind) => [await queueOf(kind), kind] as const)))
       await lapse([...kindOf.keys()])
-      const jobs: BossJob[] = []
+      const jobs: Awaited<ReturnType<typeof fetch>> = []
       for (const { name, due } of await dueIn([...kindOf.keys()], free + 1)) {
         // A tenant with many jobs may hide others in a fetch, of which only as many are taken as its limit allows.
         for (let wanted = free - jobs.length; wanted > 0; wanted = free - jobs.length) {
-          const some = await fetch(name, wanted, tenantLimits)
-          jobs.push(...some.map((job) => ({ ...job, kind: kindOf.get(name)! })))
+          const some = await fetch(name, kindOf.get(name)!, { free: wanted, limits: tenantLimits })
+          jobs.push(...some)
           if (some.length === 0 || due <= wanted) break
         }
       }
-      return jobs
+      return joinBySession<Claim>(jobs)
     },
 
     extend: (jobs) => eachQueue(jobs, async (queue, claims) => (await started()).touch(queue, claims)),
@@ -234,12 +186,15 @@ export function pgBossDispatcher(options: PgBossDispatcherOptions): Dispatcher {
     },
 
     async close() {
-      await notices.close()
-      const boss = await starting?.catch(() => undefined)
-      await boss?.stop({ graceful: false, close: false })
-      await database.close()
+      await (await started.current())?.stop({ graceful: false, close: false })
+      await queue.close()
     },
   }
+}
+
+interface Wanted {
+  readonly free: number
+  readonly limits: TenantLimits
 }
 
 interface Added {
