@@ -117,8 +117,6 @@ export interface WorkOptions {
   readonly concurrency?: number
   /** Where servers reach this worker, for the deltas of its runs: `http://host:port`. */
   readonly address?: string
-  /** Only these kinds. Default: all. */
-  readonly kinds?: readonly string[]
 }
 
 /** Runs the sessions that have something to do. */
