@@ -131,7 +131,7 @@ export function createFleet(options: FleetOptions): Fleet {
     },
 
     work(workOptions: WorkOptions = {}) {
-      checkWork(workOptions)
+      checkWork(workOptions, kinds)
       const parts = { store, dispatcher, kinds, clock, onError, limits, works, version, directory, limited, kindOf }
       const wake = (summary: SessionSummary): Promise<void> => dispatcher.wake(summary.id, wakeOf(summary))
       const worker = new FleetWorker({ ...parts, wake, options: workOptions })
@@ -255,7 +255,12 @@ function checkOptions({ store, dispatcher, kinds }: FleetOptions): void {
       )
 }
 
-function checkWork({ concurrency = 1 }: WorkOptions): void {
+function checkWork({ concurrency = 1, kinds = [] }: WorkOptions, known: FleetOptions['kinds']): void {
+  for (const kind of kinds)
+    if (!Object.hasOwn(known, kind))
+      throw new TypeError(
+        `fleet.work cannot take the kind ${show(kind)}; the fleet has ${Object.keys(known).join(', ')}`,
+      )
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new TypeError(`fleet.work takes concurrency as a whole number of at least 1, got ${show(concurrency)}`)
 }

@@ -117,6 +117,8 @@ export interface WorkOptions {
   readonly concurrency?: number
   /** Where servers reach this worker, for the deltas of its runs: `http://host:port`. */
   readonly address?: string
+  /** Only these kinds of agents. Default: all of the fleet. */
+  readonly kinds?: readonly string[]
 }
 
 /** Runs the sessions that have something to do. */

@@ -65,7 +65,7 @@ export class FleetWorker implements Worker {
     const { store, dispatcher, clock, onError, options, kinds, works } = parts
     this.#parts = parts
     this.#slots = options.concurrency ?? 20
-    this.#kinds = [...Object.keys(kinds), ...works.map(({ kind }) => kind)]
+    this.#kinds = [...(options.kinds ?? Object.keys(kinds)), ...works.map(({ kind }) => kind)]
     this.#startedAt = clock.now()
     this.#context = { worker: this.id, store, dispatcher, clock, onError, signal: this.#leaving.signal }
     this.#quarantine = new Quarantine({ clock, onChange: () => this.#turn() })

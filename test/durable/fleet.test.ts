@@ -183,6 +183,10 @@ test('FL09 sessions of kinds that a worker does not have, and sessions of other 
   expect((await store.find('w'))?.turns).toBe(0)
   expect((await store.find('plain'))?.turns).toBe(0)
   expect(errors).toEqual([])
+  expect(() => fleet.work({ kinds: ['writer'] })).toThrow('cannot take the kind "writer"; the fleet has coder')
+  const none = fleet.work({ kinds: [] })
+  await none.drain()
+  expect(none.status()).toMatchObject({ state: 'closed', claimed: 0 })
 })
 
 test('FL10 a kind that throws is told in the log, not tried again by itself, and tried again with the next message', async () => {
