@@ -74,7 +74,7 @@ export class ModelSpans {
     this.#lastChunkAt = now
   }
 
-  done({ usage, stop, content }: Reply): void {
+  done({ usage, stop, content, responseId }: Reply): void {
     const { capturesContent, redactor, instruments } = this.#telemetry
     const input = allInput(usage)
     const parts = (): object[] => (content as Parameters<typeof partOf>[0][]).map(partOf)
@@ -83,6 +83,8 @@ export class ModelSpans {
       [names.finishReasons]: [stop],
       [names.inputTokens]: input,
       [names.outputTokens]: usage.output,
+      ...(responseId !== undefined && { [names.responseId]: responseId }),
+      ...(usage.reasoning !== undefined && { [names.reasoningTokens]: usage.reasoning }),
       ...(usage.cacheRead !== undefined && { [names.cacheReadTokens]: usage.cacheRead }),
       ...(usage.cacheCreation !== undefined && { [names.cacheCreationTokens]: usage.cacheCreation }),
       ...(usage.cost !== undefined && { [names.cost]: usage.cost }),
