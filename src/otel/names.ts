@@ -66,6 +66,9 @@ export const approvalEvent = 'libero.approval'
 export const compactionEvent = 'libero.compaction'
 export const takeoverEvent = 'libero.takeover'
 export const takeovers = 'libero.takeovers'
+export const sessions = 'libero.sessions'
+export const sessionState = 'libero.session.state'
+export const dispatchWait = 'libero.dispatch.wait'
 
 /** The buckets of the conventions. */
 export const seconds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
@@ -82,6 +85,15 @@ const providers: Readonly<Record<string, string>> = {
   mistral: 'mistral_ai',
   moonshot: 'moonshot_ai',
   xai: 'x_ai',
+}
+
+/** Why a model stopped, as the conventions call it. */
+export const finishReason = (stop: string): string => finishes[stop] ?? stop
+
+const finishes: Readonly<Record<string, string>> = {
+  end: 'stop',
+  tool_use: 'tool_call',
+  refusal: 'content_filter',
 }
 
 export const providerValue = (name: string): string => providers[name] ?? name
