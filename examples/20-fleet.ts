@@ -16,7 +16,10 @@ for (const tenant of ['ada', 'bob', 'cyd']) {
   const { turns = 0 } = (await fleet.store.find(id)) ?? {}
   console.log(`${tenant}: ${turns} turns`)
 }
-console.log(workers.reduce((sum, worker) => sum + worker.status().runs, 0), 'runs')
+console.log(
+  workers.reduce((sum, worker) => sum + worker.status().runs, 0),
+  'runs',
+)
 await Promise.all(workers.map((worker) => worker.drain()))
 await fleet.close()
 rmSync(folder, { recursive: true })
