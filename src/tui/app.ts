@@ -135,7 +135,8 @@ export async function runApp(options: AppOptions): Promise<void> {
     isStill: isSet(env.LIBERO_REDUCED_MOTION),
     parts: options.statusLine,
     hint: () => hint,
-    branch: () => branch.name,
+    // An attached session may be in another folder.
+    branch: () => ((chat.state.settings.folder ?? cwd) === cwd ? branch.name : undefined),
   })
   const draw = (): void => {
     transcript.update(chat.state.view)

@@ -51,6 +51,7 @@ test('UI32 libero attach shows a session of another process, and what is typed s
   const argv = [`${root}node_modules/.bin/node`, '--conditions=libero-source', `${root}src/cli/main.ts`] as const
   const terminal = startInTerminal([...argv, 'attach', 'shar'], { cwd: home, env: { LIBERO_HOME: home } })
   await terminal.see('Look.')
+  await terminal.until(/\n attached · script-1 · \/srv\/shop$/) // the mode is known to the other process alone
   child.send('go on')
   await terminal.see('I begin with a long and careful look.')
   terminal.type('also there\r')
