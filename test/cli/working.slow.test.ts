@@ -228,12 +228,10 @@ test('UI59 the log lists its entries, filters them, goes to a number and shows o
   terminal.type('/log\r')
   await terminal.until((text) => terminal.isAlternate && text.includes('run_ended'))
   await seen(':1\r', /▸ *1 /)
-  await seen('/approval_answered', /approval_answered/)
-  await seen('\r\r', /"decision": "(?:allow|deny)"/)
+  await seen('/approval_answered', /1 of \d+ *\n▸ +\d+ approval_answered/)
+  await seen('\r\r', /Entry \d+: approval_answered[\s\S]*"decision": "(?:allow|deny)"/)
+  await seen('q', /Log of/)
   terminal.type('q')
-  await pause(50)
-  terminal.type('q')
-  await terminal.until(() => !terminal.isAlternate)
 })
 
 test('UI71 text of a model cannot move the cursor, set a title, leave the screen or hide characters', async () => {

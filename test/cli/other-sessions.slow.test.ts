@@ -1,0 +1,86 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createAgent, createSession, createSqliteStore } from 'libero'
+import { scripted } from 'libero/testing'
+import { expect, test } from 'vitest'
+import { builtCli } from '../built-cli.ts'
+import { openDesk } from './cli-kit.ts'
+import { startInTerminal } from './pseudo-terminal.ts'
+import { atTerminal } from './sitting.ts'
+
+const main = await builtCli()
+const here = atTerminal()
+
+test('UI24 UI27 UI60 a long session shows its end; what waits in another session is told, asked about in its dialog and answered with a signature', async () => {
+  const desk = here.openDesk()
+  here.service.play([{ call: 'shell', args: { command: 'touch made' } }])
+  expect((await desk.libero(['--prompt', 'make it'])).code).toBe(3)
+  const store = createSqliteStore({ path: join(desk.home, 'sessions.db') })
+  const [waiting] = (await store.list()).sessions
+  const session = await createSession({ store })
+  const turns = 110
+  const provider = scripted(...Array.from({ length: turns }, (_, i) => `Answer ${i + 1}.`))
+  const agent = createAgent({ provider, session })
+  for (let i = 1; i <= turns; i++) await agent.run({ prompt: `Question ${i}` })
+  await session.setDetails({ folder: desk.cwd })
+  await agent.destroy()
+
+  const terminal = await here.sit(desk, { args: ['-c'] })
+  await terminal.until(/› Question 110\n+Answer 110\./)
+  expect(terminal.text()).toMatch(/\d+ earlier messages; ctrl\+t shows everything/)
+  expect(terminal.text()).not.toContain('Answer 50.')
+  await terminal.see('1 wait in other sessions (/waiting)')
+  terminal.type('\x17') // Ctrl+W
+  await terminal.until(
+    (text) => terminal.isAlternate && /Waiting[\s\S]*make it[\s\S]*touch made/.test(text),
+    'the list',
+  )
+  terminal.type('\r')
+  await terminal.until(
+    (text) => !terminal.isAlternate && /Allow shell\?[\s\S]*touch made[\s\S]*Esc: no/.test(text),
+    'its dialog',
+  )
+  terminal.type('y')
+  await terminal.until(/✓ allowed once.*: shell touch made[\s\S]*enter sends/)
+  const log = async (): Promise<string> => JSON.stringify(await store.read(waiting!.id))
+  await expect.poll(log, { timeout: 15_000 }).toMatch(/"decision":"allow".*"mac":"\w+"/)
+  await terminal.until((text) => !text.includes('wait in other sessions'))
+  await store.close?.()
+})
+
+test('UI25 without a model the terminal works with the offline one, and says so', async () => {
+  const desk = openDesk()
+  desk.write('notes.txt', 'hello')
+  const terminal = startInTerminal([process.execPath, main], { cwd: desk.cwd, env: desk.env, columns: 110, rows: 30 })
+  await terminal.until(/no model yet: trying things out with `offline`, a set of rules/)
+  terminal.type('list the files here\r')
+  await terminal.until(/notes\.txt[\s\S]*enter sends/)
+})
+
+test('UI50 commands of a project count once it is trusted, and as they were accepted', async () => {
+  const desk = here.openDesk()
+  mkdirSync(join(desk.cwd, '.libero/commands'), { recursive: true })
+  const file = join(desk.cwd, '.libero/commands/deploy.md')
+  writeFileSync(file, '---\nmode: allowlist\n---\nDeploy to $1.')
+  const start = () =>
+    startInTerminal([process.execPath, main], { cwd: desk.cwd, env: desk.env, columns: 100, rows: 40 })
+  const first = start()
+  await first.until(/commands?[\s\S]*Esc: not now/)
+  first.type('t')
+  await first.until(/\n ask/)
+  here.service.play([{ say: 'Deployed.' }])
+  first.type('/deploy home\r')
+  await first.until(/Deployed\.[\s\S]*enter sends[\s\S]*\n ask/) // it does not widen the mode
+  expect(JSON.stringify(here.service.requests[0].messages)).toContain('Deploy to home.')
+  first.type('\x04')
+  await first.ended
+
+  writeFileSync(file, 'Deploy to a place of mine.')
+  const again = start()
+  await again.until(/\n ask|Esc: not now/)
+  if (!/\n ask/.test(again.text())) again.type('\x1b')
+  await again.until(/\n ask/)
+  again.type('/deploy\r')
+  await again.until(/There is no command \/deploy|has changed/)
+  expect(readFileSync(file, 'utf8')).toContain('of mine')
+})
