@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAgent, createSession, createSqliteStore } from 'libero'
 import { scripted } from 'libero/testing'
@@ -42,10 +42,11 @@ test('UI24 UI27 UI60 a long session shows its end; what waits in another session
   )
   terminal.type('y')
   await terminal.until(/✓ allowed once.*: shell touch made[\s\S]*enter sends/)
-  const log = async (): Promise<string> => JSON.stringify(await store.read(waiting!.id))
-  await expect.poll(log, { timeout: 15_000 }).toMatch(/"decision":"allow".*"mac":"\w+"/)
   await terminal.until((text) => !text.includes('wait in other sessions'))
+  here.service.play([{ say: 'Made.' }])
   await store.close?.()
+  expect(await desk.libero(['sessions', 'resume', waiting!.id])).toMatchObject({ code: 0, out: 'Made.\n' })
+  expect(existsSync(join(desk.cwd, 'made'))).toBe(true) // an answer without a valid signature would not count
 })
 
 test('UI25 without a model the terminal works with the offline one, and says so', async () => {
