@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createAgent, createSession, createSqliteStore } from 'libero'
-import { scripted } from 'libero/testing'
+import { createSession, createSqliteStore } from 'libero'
 import { expect, test } from 'vitest'
 import { builtCli } from '../built-cli.ts'
 import { openDesk } from './cli-kit.ts'
@@ -18,15 +17,18 @@ test('UI24 UI27 UI60 a long session shows its end; what waits in another session
   const store = createSqliteStore({ path: join(desk.home, 'sessions.db') })
   const [waiting] = (await store.list()).sessions
   const session = await createSession({ store })
-  const turns = 110
-  const provider = scripted(...Array.from({ length: turns }, (_, i) => `Answer ${i + 1}.`))
-  const agent = createAgent({ provider, session })
-  for (let i = 1; i <= turns; i++) await agent.run({ prompt: `Question ${i}` })
-  await session.setDetails({ folder: desk.cwd })
-  await agent.destroy()
+  await session.open()
+  const turns = Array.from({ length: 1000 }, (_, i) => {
+    const text = i % 2 === 0 ? `Question ${i / 2 + 1}` : `Answer ${(i + 1) / 2}.`
+    const role = i % 2 === 0 ? ('user' as const) : ('assistant' as const)
+    const turn = { id: `t${i}`, runId: 'r', createdAt: i, role, content: [{ type: 'text' as const, text }] }
+    return { type: 'turn' as const, turn }
+  })
+  await session.log.append({ type: 'details', folder: desk.cwd }, ...turns)
+  await session.release()
 
   const terminal = await here.sit(desk, { args: ['-c'] })
-  await terminal.until(/› Question 110\n+Answer 110\./)
+  await terminal.until(/Question 500\n+Answer 500\./)
   expect(terminal.text()).toMatch(/\d+ earlier messages; ctrl\+t shows everything/)
   expect(terminal.text()).not.toContain('Answer 50.')
   await terminal.see('1 wait in other sessions (/waiting)')

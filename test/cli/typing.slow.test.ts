@@ -73,7 +73,7 @@ test('UI12 UI13 earlier messages are recalled, those of this folder first, and s
   await becomes('\x15', '')
   for (const query of ['release', 'wrnts']) {
     terminal.type(`\x12${query}`) // what contains it, then what has its letters
-    await terminal.until(new RegExp(`earlier messages: ${query}[\\s\\S]*write the release notes`))
+    await terminal.until(new RegExp(`earlier messages: ${query}[\\s\\S]*write the release notes[\\s\\S]*enter takes`))
     await becomes('\r', 'write the release notes')
     await becomes('\x15', '')
   }

@@ -52,7 +52,7 @@ export function createDock(options: DockOptions) {
     const status =
       most >= 2 ? [statusLine(state, { paint, columns, home, branch: branchHere, parts: options.parts })] : []
     const hints =
-      most >= 6 && columns >= 40 ? [paint.dim(cutToWidth(own(`   ${hint() ?? usualHint(chat)}`), columns - 1))] : []
+      most >= 6 && columns >= 40 ? [paint.dim(cutToWidth(own(`   ${hint() ?? usualHint(chat, composer)}`), columns - 1))] : []
     const notes = most >= 4 ? notesLine(chat.state, { paint, columns }) : []
     const input = composer.draw(columns, most - status.length - hints.length - notes.length)
     return {
@@ -83,7 +83,8 @@ export function createDock(options: DockOptions) {
 }
 
 /** What the keys do at the moment. */
-function usualHint({ state }: Chat): string {
+function usualHint({ state }: Chat, { isSearching }: Composer): string {
+  if (isSearching) return 'enter takes the marked one · up and down mark another · esc closes'
   if (state.phase === 'running') return 'enter steers · alt+enter queues · esc stops · ? keys'
   if (state.phase === 'stopping') return 'stopping'
   if (state.isResumable) return 'enter continues what was interrupted · / commands · ? keys'
