@@ -45,6 +45,8 @@ test('UI24 UI27 UI60 a long session shows its end; what waits in another session
   terminal.type('y')
   await terminal.until(/✓ allowed once.*: shell touch made[\s\S]*enter sends/)
   await terminal.until((text) => !text.includes('wait in other sessions'))
+  terminal.type('/sessions\r')
+  await terminal.until((text) => terminal.isAlternate && text.includes('answered: make it'), 'the list of sessions')
   here.service.play([{ say: 'Made.' }])
   await store.close?.()
   expect(await desk.libero(['sessions', 'resume', waiting!.id])).toMatchObject({ code: 0, out: 'Made.\n' })

@@ -2,16 +2,12 @@ import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { builtCli } from '../built-cli.ts'
 import { type MockService, startMockService } from '../rpc/mock-service.ts'
 import { type Desk, openDesk } from './cli-kit.ts'
-import { type PseudoTerminal, startInTerminal } from './pseudo-terminal.ts'
+import { type PseudoTerminal, type PseudoTerminalOptions, startInTerminal } from './pseudo-terminal.ts'
 
 const main = await builtCli()
 
-interface Sitting {
+interface Sitting extends Omit<PseudoTerminalOptions, 'cwd'> {
   readonly args?: readonly string[]
-  readonly env?: Record<string, string>
-  readonly columns?: number
-  readonly rows?: number
-  readonly onEnd?: (end: () => void) => void
 }
 
 /** For what the tests of a file share: calls the listeners when all of them are over. */
@@ -50,9 +46,9 @@ export function atTerminal() {
       return service
     },
     openDesk: (onEnd?: (end: () => void) => void): Desk => openDesk(service.url, onEnd),
-    async sit(desk: Desk, { args = [], env, ...size }: Sitting = {}): Promise<PseudoTerminal> {
+    async sit(desk: Desk, { args = [], env, ...options }: Sitting = {}): Promise<PseudoTerminal> {
       const terminal = startInTerminal([process.execPath, main, ...args], {
-        ...{ cwd: desk.cwd, env: { ...desk.env, ...env }, columns: 100, rows: 40, ...size },
+        ...{ cwd: desk.cwd, env: { ...desk.env, ...env }, columns: 100, rows: 40, ...options },
       })
       await terminal.until(/\n ask/)
       return terminal

@@ -52,7 +52,9 @@ export function createDock(options: DockOptions) {
     const status =
       most >= 2 ? [statusLine(state, { paint, columns, home, branch: branchHere, parts: options.parts })] : []
     const hints =
-      most >= 6 && columns >= 40 ? [paint.dim(cutToWidth(own(`   ${hint() ?? usualHint(chat, composer)}`), columns - 1))] : []
+      most >= 6 && columns >= 40
+        ? [paint.dim(cutToWidth(own(`   ${hint() ?? usualHint(chat, composer)}`), columns - 1))]
+        : []
     const notes = most >= 4 ? notesLine(chat.state, { paint, columns }) : []
     const input = composer.draw(columns, most - status.length - hints.length - notes.length)
     return {
