@@ -34,7 +34,7 @@ export async function buildPage(): Promise<BuiltPage> {
 /** Modules of the page that a copy of a session does without. */
 const onServer = [
   ...['parts/highlight.ts', 'cards/pending-card.tsx', 'session/rollback-dialog.tsx'],
-  ...['session/queued-view.tsx', 'session/call-why.tsx', 'session/wikitext.tsx'],
+  ...['session/queued-view.tsx', 'session/call-why.tsx', 'parts/wikitext.tsx'],
 ]
 
 async function buildFiles(leftOut: readonly string[], options: BuildOptions): Promise<BuiltPage> {

@@ -7,5 +7,8 @@ import './styles/frame.css'
 import './styles/screens.css'
 
 const page = createPageModel()
+const started = page.start()
+const ofEmbedder = document.querySelector<HTMLMetaElement>('meta[name=libero-renderers]')
+if (ofEmbedder) await (await import('./cards/add-renderers.ts')).addRenderers(ofEmbedder.content)
 render(<App page={page} />, document.getElementById('page')!)
-void page.start()
+await started

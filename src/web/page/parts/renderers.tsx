@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { type AgentInstanceMessage, createRendererRegistry, messageKinds, visibleText } from '../libero.ts'
-import { DiffView } from '../parts/diff-view.tsx'
-import { Markdown } from '../parts/markdown.tsx'
+import { DiffView } from './diff-view.tsx'
+import { Markdown } from './markdown.tsx'
 import { Wikitext } from './wikitext.tsx'
 
-/** What draws the content of answers and results, by its media type and its details. Others may be added to it. */
+/** What draws answers, results and, since `cards/pending-card.tsx`, what waits for a person. Embedders add theirs to it. */
 export const renderers = createRendererRegistry<ComponentChildren>({
   text: ({ content }) => <pre class="output">{visibleText(content)}</pre>,
   onError: (error, { renderer }) => console.warn(`libero: the renderer ${renderer} failed:`, error),
