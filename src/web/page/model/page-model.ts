@@ -1,4 +1,5 @@
 import { createRemoteClient, type RemoteClient, RemoteProblem } from '../libero.ts'
+import type { Attached } from '../session/attached-files.ts'
 import { Cell, type Model } from './model.ts'
 import { createSessionList, type SessionList } from './session-list.ts'
 import { createThemeChoice, type ThemeChoice } from './theme-choice.ts'
@@ -11,6 +12,8 @@ export interface PageModel extends Model<PageState> {
   readonly base: string
   readonly sessions: SessionList
   readonly theme: ThemeChoice
+  /** The files that go with the next message of a session. The page keeps them while the person looks at other sessions. */
+  attachedTo(session: string): Cell<readonly Attached[]>
   /** Logs in with the token of the address, if it has one, and follows the server from then on. */
   start(): Promise<void>
   /** Trades a token for the cookie. Rejects if the token is wrong. */
@@ -36,6 +39,8 @@ export function createPageModel(): PageModel {
     },
   })
 
+  const attached = new Map<string, Cell<readonly Attached[]>>()
+
   async function enter(): Promise<void> {
     try {
       await client.sessions.list({ limit: 1 })
@@ -58,6 +63,11 @@ export function createPageModel(): PageModel {
     base,
     sessions,
     theme: createThemeChoice(),
+    attachedTo(session) {
+      const cell = attached.get(session) ?? new Cell<readonly Attached[]>([])
+      attached.set(session, cell)
+      return cell
+    },
     get state() {
       return cell.state
     },

@@ -6,12 +6,13 @@ import { CopyButton } from '../parts/copy-button.tsx'
 import { renderContent } from '../parts/renderers.tsx'
 import { Attachment } from './attachment.tsx'
 import { CallWhy } from './call-why.tsx'
+import { isReplay } from './is-replay.ts'
 import { useSessionScreen } from './session-context.ts'
 import { useWholeEntry } from './use-whole-entry.ts'
 
 /** All of a call: its input, what the person was asked, its result. What the page had cut is read again from the log. */
 export function CallDetails({ row }: { readonly row: CallRow }) {
-  const { session, isReplay } = useSessionScreen()
+  const { session } = useSessionScreen()
   const { base } = usePage()
   const call = useWholeEntry(session.isCut(row.seq) ? row.seq : undefined)
   const resultSeq = row.result?.seq

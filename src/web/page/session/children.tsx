@@ -2,6 +2,7 @@ import { Link } from '../frame/link.tsx'
 import { type ChildView, callTitle, pluralize, type Row, visibleName, visibleText } from '../libero.ts'
 import { useModel } from '../model/model.ts'
 import { Markdown } from '../parts/markdown.tsx'
+import { isReplay } from './is-replay.ts'
 import { textOf } from './message-view.tsx'
 import { useOpened, useSessionScreen } from './session-context.ts'
 
@@ -21,7 +22,6 @@ export function Children({ callId }: { readonly callId: string }) {
 }
 
 function Child({ child, number }: { readonly child: ChildView; readonly number: number }) {
-  const { isReplay } = useSessionScreen()
   const [isOpen, toggle] = useOpened(`child.${child.id}`)
   const { id, isOver, view } = child
   const name = view.run?.agent ?? `agent ${number}`

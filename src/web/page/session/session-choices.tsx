@@ -2,11 +2,16 @@ import { useState } from 'preact/hooks'
 import { usePage } from '../frame/page-context.ts'
 import { type RemoteMode, type RemoteModel, type RemoteSettingsChange, visibleName } from '../libero.ts'
 import { useModel } from '../model/model.ts'
+import { lazy } from '../parts/lazy.tsx'
 import { Menu, type MenuItem } from '../parts/menu.tsx'
 import { wordsOf } from '../parts/use-action.ts'
 import { useAnswer } from '../parts/use-answer.ts'
 import { useSessionScreen } from './session-context.ts'
-import { YoloDialog } from './session-dialogs.tsx'
+import type { SessionDialogProps } from './session-dialogs.tsx'
+
+const YoloDialog = lazy<SessionDialogProps & { readonly onSure: () => void }>(
+  async () => (await import('./session-dialogs.tsx')).YoloDialog,
+)
 
 const modes: readonly (readonly [RemoteMode, string])[] = [
   ['plan', 'reads and plans, changes nothing'],
@@ -20,16 +25,16 @@ const thoughts = ['off', 'minimal', 'low', 'medium', 'high', 'adaptive'] as cons
 /** The mode, always in sight, and the model with its thinking. A server that has no such choices shows none. */
 export function SessionChoices() {
   const { client } = usePage()
-  const { session, api, said } = useSessionScreen()
+  const { session, said } = useSessionScreen()
   const [isAsking, setAsking] = useState(false)
   const runs = useModel(session, ({ view }) => view.run?.id)
-  const settings = useAnswer(() => api.settings(), [session.id, runs])
+  const settings = useAnswer(() => client.sessions.settings(session.id), [session.id, runs])
   const usedModel = useModel(session, ({ view }) => view.run?.model)
   const now = settings.value?.now
   if (!now && usedModel === undefined) return null
   const change = (changes: RemoteSettingsChange): void =>
-    void api
-      .changeSettings(changes)
+    void client.sessions
+      .changeSettings(session.id, changes)
       .then(settings.again, (error: unknown) => said.set({ text: wordsOf(error), isBad: true }))
   const modeItems = (): readonly MenuItem[] =>
     modes.map(([mode, detail]) => ({
