@@ -5,7 +5,7 @@ import { call } from '../../src/testing/index.ts'
 import { writeLongSession } from '../long-session.ts'
 import { tool, until } from '../server/server-kit.ts'
 import { inBrowser, openTab, servePage } from './browser-kit.ts'
-import { ended, eventually, notOffered, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
+import { ended, eventually, openSession, serveLed, text, turn, write, writeSession } from './session-kit.ts'
 
 const answer = [
   'I look at it.\n\n## Findings\n\n1. One\n2. Two\n\n   with more\n\n',
@@ -73,7 +73,7 @@ inBrowser('the conversation', (browser) => {
     await writer.log.appendAll([turn('last', 'assistant', text('It runs.'), call('open', 'build'))])
     let letThrough = (): void => {}
     const isAllowed = new Promise<void>((resolve) => void (letThrough = resolve))
-    const page = await openTab(browser(), served.link, { mayReport: notOffered })
+    const page = await openTab(browser(), served.link)
     await page.getByRole('navigation').waitFor()
     await page.route(/entries\?after=/, async (route) => {
       await isAllowed

@@ -7,8 +7,11 @@ import './styles/frame.css'
 import './styles/screens.css'
 
 const page = createPageModel()
-const started = page.start()
-const ofEmbedder = document.querySelector<HTMLMetaElement>('meta[name=libero-renderers]')
-if (ofEmbedder) await (await import('./cards/add-renderers.ts')).addRenderers(ofEmbedder.content)
-render(<App page={page} />, document.getElementById('page')!)
-await started
+void page.start()
+void draw()
+
+async function draw(): Promise<void> {
+  const ofEmbedder = document.querySelector<HTMLMetaElement>('meta[name=libero-renderers]')
+  if (ofEmbedder) await (await import('./cards/add-renderers.ts')).addRenderers(ofEmbedder.content)
+  render(<App page={page} />, document.getElementById('page')!)
+}

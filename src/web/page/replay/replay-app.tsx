@@ -31,12 +31,12 @@ export function ReplayApp({ client, id }: ReplayAppProps) {
   }, [client])
   return (
     <PageContext.Provider value={page}>
-      <Replay client={client} id={id} />
+      <Replay id={id} />
     </PageContext.Provider>
   )
 }
 
-function Replay({ client, id }: ReplayAppProps) {
+function Replay({ id }: Pick<ReplayAppProps, 'id'>) {
   const session = useSession(id, noOutbox)
   const context = useMemo(
     (): SessionScreenContext => ({

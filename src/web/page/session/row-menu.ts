@@ -57,15 +57,14 @@ export function rowMenu({ row, page, screen, onRollback }: RowMenuOptions): read
     })
   /** A rollback of the conversation can be undone; a server without workspaces has only the rewind. */
   const takeOut = async (to: number) => {
-    try {
-      await sessions.rollback(id, { to, what: 'conversation' })
-      const undo = (): void => void attempt(() => sessions.undoRollback(id).then(() => said.set(undefined)))
-      return { label: 'Undo', run: undo }
-    } catch (error) {
-      if (!(error instanceof RemoteProblem) || (error.status !== 501 && error.status !== 404)) throw error
+    const isOffered = await page.offers('workspaces')
+    const done = isOffered && (await sessions.rollback(id, { to, what: 'conversation' }).catch(unlessOffered))
+    if (!done) {
       await sessions.rewind(id, to)
       return undefined
     }
+    const undo = (): void => void attempt(() => sessions.undoRollback(id).then(() => said.set(undefined)))
+    return { label: 'Undo', run: undo }
   }
   const retry = (message: MessageRow): Promise<void> =>
     attempt(async () => {
@@ -95,4 +94,10 @@ export function rowMenu({ row, page, screen, onRollback }: RowMenuOptions): read
       )
   }
   return all
+}
+
+/** A host may have workspaces without snapshots. */
+function unlessOffered(error: unknown): undefined {
+  if (!(error instanceof RemoteProblem) || error.status !== 501) throw error
+  return undefined
 }

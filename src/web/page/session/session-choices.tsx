@@ -22,15 +22,18 @@ const modes: readonly (readonly [RemoteMode, string])[] = [
 
 const thoughts = ['off', 'minimal', 'low', 'medium', 'high', 'adaptive'] as const
 
-/** The mode, always in sight, and the model with its thinking. A server that has no such choices shows none. */
+/** The mode, always in sight, the model with its thinking, and the profile. A server that has no such choices shows none. */
 export function SessionChoices() {
-  const { client } = usePage()
+  const { client, offers } = usePage()
   const { session, said } = useSessionScreen()
   const [isAsking, setAsking] = useState(false)
   const runs = useModel(session, ({ view }) => view.run?.id)
-  const settings = useAnswer(() => client.sessions.settings(session.id), [session.id, runs])
+  const settings = useAnswer(
+    async () => ((await offers('workspaces')) ? client.sessions.settings(session.id) : undefined),
+    [session.id, runs],
+  )
   const usedModel = useModel(session, ({ view }) => view.run?.model)
-  const now = settings.value?.now
+  const { now, profiles = [] } = settings.value ?? {}
   if (!now && usedModel === undefined) return null
   const change = (changes: RemoteSettingsChange): void =>
     void client.sessions
@@ -53,6 +56,12 @@ export function SessionChoices() {
       onChoose: () => change({ model: { provider, model } }),
     }))
   }
+  const profileItems = (): readonly MenuItem[] =>
+    [undefined, ...profiles].map((profile) => ({
+      label: profile === undefined ? 'none' : visibleName(profile),
+      isChosen: now?.profile === profile,
+      onChoose: () => change({ profile: profile ?? null }),
+    }))
   const thinkingItems = (): readonly MenuItem[] =>
     thoughts.map((thinking) => ({
       label: thinking,
@@ -74,6 +83,11 @@ export function SessionChoices() {
           <Menu label={`Thinking: ${now.thinking ?? 'off'}`} class="quiet thinking-menu" items={thinkingItems}>
             {`~ ${now.thinking ?? 'off'} ▾`}
           </Menu>
+          {profiles.length > 0 && (
+            <Menu label={`Profile: ${now.profile ?? 'none'}`} class="quiet profile-menu" items={profileItems}>
+              <span class="one-line">{visibleName(now.profile ?? 'no profile')}</span> ▾
+            </Menu>
+          )}
         </>
       ) : (
         <span class="facts model-menu">{visibleName(usedModel ?? '')}</span>
