@@ -41,7 +41,12 @@ export async function web(): Promise<Result[]> {
   const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--enable-precise-memory-info']
   const browser = await chromium.launch({ executablePath, args: [...args, '--js-flags=--expose-gc'] })
   try {
-    return [...sizes, ...(await loads(browser, served.url)), ...(await starts(browser, served.url)), ...(await longSession(browser, served.url))]
+    return [
+      ...sizes,
+      ...(await loads(browser, served.url)),
+      ...(await starts(browser, served.url)),
+      ...(await longSession(browser, served.url)),
+    ]
   } finally {
     await browser.close()
     await served.close()

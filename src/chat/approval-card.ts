@@ -155,7 +155,11 @@ export function approvalResponse({ choice, calls, edits = {}, rule, note }: Appr
   const isAllDenied = Object.values(calls).every((decision) => decision === 'deny')
   if (isAllDenied) return { status: 'rejected', reason: note ?? 'declined' }
   const kept = rule !== undefined && { rule }
-  const value = { ...extentOf[choice], ...kept, ...(isBatch ? { calls: withEdits(calls, edits) } : editsOfFirst(edits)) }
+  const value = {
+    ...extentOf[choice],
+    ...kept,
+    ...(isBatch ? { calls: withEdits(calls, edits) } : editsOfFirst(edits)),
+  }
   return { status: 'accepted', value: { ...value, ...(note !== undefined && { note }) } }
 }
 

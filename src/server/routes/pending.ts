@@ -63,7 +63,8 @@ export const pendingRoutes: readonly Route[] = [
         rule: {
           type: 'string',
           maxLength: 1000,
-          description: 'With the scope project: the rule to keep, such as `shell:git commit *`, if the choice offers one',
+          description:
+            'With the scope project: the rule to keep, such as `shell:git commit *`, if the choice offers one',
         },
         edits: {
           type: 'array',

@@ -28,7 +28,10 @@ export function ApprovalCardView({ call: pending, onSeen, isChosen, onChoose }: 
   useEffect(() => onSeen?.(pending, isArmed), [isArmed])
   const isActive = isArmed && answering.state === 'open'
 
-  const answer = (choice: ApprovalChoice, given: { note?: string; rule?: string; edits?: readonly EditDecision[] } = {}): void => {
+  const answer = (
+    choice: ApprovalChoice,
+    given: { note?: string; rule?: string; edits?: readonly EditDecision[] } = {},
+  ): void => {
     const { note, rule, edits } = given
     const outcome = answerApproval(card, choice, {
       ...(note !== undefined && { note }),
@@ -138,11 +141,7 @@ export function ApprovalCardView({ call: pending, onSeen, isChosen, onChoose }: 
           ))}
           {card.rule !== undefined && !pending.agent && (
             <li>
-              <RuleForm
-                rule={card.rule}
-                isActive={isActive}
-                onKeep={(rule) => answer('allow-project', { rule })}
-              />
+              <RuleForm rule={card.rule} isActive={isActive} onKeep={(rule) => answer('allow-project', { rule })} />
             </li>
           )}
         </ul>
