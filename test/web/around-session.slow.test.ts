@@ -151,6 +151,7 @@ inBrowser('around a session', (browser) => {
     expect(await page.locator('.child').getByText('step 2 of the way').count()).toBe(0)
     await page.locator('.child').getByRole('button', { name: '12 earlier rows' }).click()
     await page.locator('.child').getByText('step 2 of the way').waitFor()
+    await page.getByRole('button', { name: /scout There is a door\./ }).click()
     expect(await page.getByRole('feed').getByRole('link', { name: 'Open' }).getAttribute('href')).toBe('/s/s%2Fscout')
     const log = page.getByRole('log')
     await write(page, 'Save it')
