@@ -33,7 +33,7 @@ export function SessionChoices() {
     [session.id, runs],
   )
   const usedModel = useModel(session, ({ view }) => view.run?.model)
-  const { now, profiles = [] } = settings.value ?? {}
+  const { now, chosen, profiles = [] } = settings.value ?? {}
   if (!now && usedModel === undefined) return null
   const change = (changes: RemoteSettingsChange): void =>
     void client.sessions
@@ -58,8 +58,8 @@ export function SessionChoices() {
   }
   const profileItems = (): readonly MenuItem[] =>
     [undefined, ...profiles].map((profile) => ({
-      label: profile === undefined ? 'none' : visibleName(profile),
-      isChosen: now?.profile === profile,
+      label: profile === undefined ? 'as in the settings' : visibleName(profile),
+      isChosen: chosen?.profile === profile,
       onChoose: () => change({ profile: profile ?? null }),
     }))
   const thinkingItems = (): readonly MenuItem[] =>

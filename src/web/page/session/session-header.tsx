@@ -21,7 +21,7 @@ interface SessionHeaderProps {
 
 /** The title, the mode and the model, and facts about the session. */
 export function SessionHeader({ isSideOpen, onSide }: SessionHeaderProps) {
-  const { session, find } = useSessionScreen()
+  const { session } = useSessionScreen()
   const summary = useModel(session, (state) => state.summary)
   const cost = useModel(session, ({ view, isWhole }) => (isWhole ? view.usage.cost : undefined))
   const isStreaming = useModel(session, ({ view }) => view.run !== undefined && view.status === 'working')
@@ -45,14 +45,6 @@ export function SessionHeader({ isSideOpen, onSide }: SessionHeaderProps) {
       </div>
       <div class="session-tools">
         <SessionChoices />
-        <button
-          type="button"
-          class="quiet find-button"
-          onClick={() => find.open()}
-          title="Find in this session (Ctrl+F)"
-        >
-          Find
-        </button>
         <button type="button" class="quiet side-button" aria-expanded={isSideOpen} onClick={onSide}>
           Details
         </button>

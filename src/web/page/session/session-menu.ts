@@ -9,7 +9,7 @@ import type { SessionScreenContext } from './session-context.ts'
 /** What can be done with a session. `onDialog` opens a dialog. */
 export function sessionMenu(
   { client, base }: PageModel,
-  { session: { id }, said }: SessionScreenContext,
+  { session: { id }, said, find }: SessionScreenContext,
   onDialog: (dialog: 'delete' | 'label') => void,
 ): readonly MenuItem[] {
   const act = (work: () => Promise<unknown>) => (): void =>
@@ -18,6 +18,7 @@ export function sessionMenu(
     said.set((await copyText(text)) ? { text: `Copied: ${text}` } : { text: `Copy this: ${text}` })
   }
   return [
+    { label: 'Find …', detail: 'Ctrl+F', onChoose: () => find.open() },
     { label: 'Log', onChoose: () => navigate(base, { screen: 'session', id, part: 'log' }) },
     { label: 'Files', onChoose: () => navigate(base, { screen: 'session', id, part: 'files' }) },
     {
