@@ -72,6 +72,10 @@ inBrowser('around a session', (browser) => {
     const field = page.getByRole('textbox', { name: 'Message' })
     await eventually(() => field.inputValue()).toBe('A question')
     await page.getByRole('list', { name: 'Attached' }).getByText('notes.txt').waitFor()
+    const copy = decodeURIComponent(new URL(page.url()).pathname.slice('/s/'.length))
+    // What is edited is not sent by itself.
+    expect(await served.store.find(copy)).toMatchObject({ status: 'idle' })
+    expect((await loadSession(served.store, copy)).log.transcript.inbox).toEqual([])
     await page.goBack()
     await feed.getByText('Second answer').waitFor()
     await more('A question', 'Delete')
