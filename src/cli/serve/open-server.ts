@@ -11,6 +11,7 @@ import { eachEntryBackwards } from '../../sessions/history.ts'
 import { inboxOf } from '../../sessions/pending.ts'
 import type { Workflow, WorkflowSettings } from '../../workflow/workflow-contract.ts'
 import { type OpenedWorkflow, openWorkflow } from '../agents/open-workflow.ts'
+import { measureSessions } from '../assembly/telemetry.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { ServeValues } from '../commands/serve.ts'
 import { loadConfig } from '../config/config.ts'
@@ -76,6 +77,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
   const logins = createServedLogins(here, flags.mcp ? { mcp: flags.mcp } : {})
   const wikitext = createWikitextRenderer()
   const closing = new AbortController()
+  const stopMeasuring = await measureSessions(io, store)
   const server = createServer({
     store,
     auth: { token },
@@ -111,6 +113,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
       logins.close()
       await Promise.all([server.close(), opening?.then((opened) => opened.close()).catch(() => {})])
       await Promise.all([authority.close(), wikitext.close()])
+      stopMeasuring()
       await store.close?.()
     },
   }
