@@ -68,7 +68,8 @@ export class PersistentList<T> implements Iterable<T> {
   /** As that of an array: a negative number counts from the end. */
   slice(from = 0, to = this.length): T[] {
     const items: T[] = []
-    for (let i = Math.max(0, from < 0 ? this.length + from : from); i < Math.min(to, this.length); i++) items.push(this.at(i) as T)
+    for (let i = Math.max(0, from < 0 ? this.length + from : from); i < Math.min(to, this.length); i++)
+      items.push(this.at(i) as T)
     return items
   }
 

@@ -50,7 +50,12 @@ describe('a fork', () => {
   test('leaves messages that wait to the original, so that none is answered in both', async () => {
     const { store, session, agent } = await spoken('one')
     await session.open()
-    await session.log.append({ type: 'input', mode: 'followUp', clientKey: 'k', content: [{ type: 'text', text: 'a' }] })
+    await session.log.append({
+      type: 'input',
+      mode: 'followUp',
+      clientKey: 'k',
+      content: [{ type: 'text', text: 'a' }],
+    })
     const fork = await session.fork(undefined, { id: 'f' })
     await session.release()
     expect(fork.log.transcript.inbox).toEqual([])

@@ -221,7 +221,7 @@ inBrowser('around a session', (browser) => {
     await page.keyboard.press('Enter')
     await page.getByRole('menu').waitFor()
     await page.keyboard.press('ArrowDown')
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Files')
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Log')
     await page.keyboard.press('Escape')
     expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('More')
     await tabTo(/shell/)

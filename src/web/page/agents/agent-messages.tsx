@@ -97,6 +97,7 @@ interface MessageProps {
 
 function Message({ message, onRewound }: MessageProps) {
   const { role, content, contentType, created } = message
+  const { calls: _, ...metadata } = message.metadata ?? {} // one that waits has a card of its own
   if (role === 'tool')
     return (
       <li class="agent-message" data-role={role}>
@@ -111,7 +112,7 @@ function Message({ message, onRewound }: MessageProps) {
       {role === 'user' && contentType === undefined ? (
         <p class="lines">{visibleText(content)}</p>
       ) : (
-        renderContent({ ...message, contentType: contentType ?? 'text/markdown' })
+        renderContent({ ...message, metadata, contentType: contentType ?? 'text/markdown' })
       )}
       <span class="agent-message-foot">
         {created !== undefined && <RelativeTime at={created} />}
