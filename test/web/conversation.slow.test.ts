@@ -65,7 +65,7 @@ inBrowser('the conversation', (browser) => {
     await page.getByText('What could it be?').waitFor()
   })
 
-  test('WB62 WB61 the end of a long session is there at once; then all of its rows, and the row in sight stays', async () => {
+  test('WB62 WB61 WB78 the end of a long session is there at once; then all of its rows, and the row in sight stays', async () => {
     const served = await serveLed()
     await writeLongSession(served.store, 'long', { turns: 3000, size: 200 })
     const writer = await loadSession(served.store, 'long')
@@ -181,6 +181,33 @@ inBrowser('the conversation', (browser) => {
     await page.getByText(/allowed by/).waitFor()
     expect(await card.count()).toBe(0)
     await until(async () => (await served.store.find('s'))?.status === 'idle')
+  })
+
+  test('WB88 a tab that was asleep and without a network shows what happened meanwhile, once', async () => {
+    const { model, ...served } = await serveLed()
+    await served.send('POST', '/v1/sessions', { id: 's' })
+    const page = await openSession(browser(), served, 's', {
+      mayReport: /ERR_INTERNET_DISCONNECTED|ERR_NETWORK_CHANGED/,
+    })
+    const feed = page.getByRole('feed')
+    await write(page, 'Begin')
+    model.say('A first ')
+    await feed.getByText('A first').waitFor()
+    const devtools = await page.context().newCDPSession(page)
+    await page.context().setOffline(true)
+    await devtools.send('Page.setWebLifecycleState', { state: 'frozen' })
+    model.say('part, and a second one.')
+    model.end()
+    await until(async () => (await served.store.find('s'))?.status === 'idle')
+    model.reply('An answer in the night.')
+    await served.send('POST', '/v1/sessions/s/messages', { content: 'From elsewhere' })
+    await until(async () => (await served.store.find('s'))?.turns === 4)
+    await devtools.send('Page.setWebLifecycleState', { state: 'active' })
+    await page.context().setOffline(false)
+    await feed.getByText('An answer in the night.').waitFor()
+    expect(
+      (await feed.innerText()).match(/A first part, and a second one\.|From elsewhere|in the night/g),
+    ).toHaveLength(3)
   })
 
   test('WB133 an embedder adds renderers: their own cards for results and approvals; one that fails is skipped', async () => {
