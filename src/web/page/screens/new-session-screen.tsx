@@ -67,7 +67,7 @@ export function NewSessionScreen() {
               class="mono"
               list="known-folders"
               value={draft.folder ?? ''}
-              placeholder="that of the server"
+              placeholder="of the server"
               onInput={(event) => change({ folder: event.currentTarget.value })}
             />
             <datalist id="known-folders">
