@@ -13,7 +13,7 @@ import { privateFoldersRoot as privatePlacesOfAll } from './bubblewrap/private-f
 import { createBubblewrapContext } from './bubblewrap.ts'
 
 // Most of them start sandboxes.
-const test = testInTurns(2)
+const test = testInTurns(3)
 
 const child = fileURLToPath(new URL('../../test/bubblewrap-child.ts', import.meta.url))
 const hasPerl = spawnSync('perl', ['-e', '1']).status === 0
