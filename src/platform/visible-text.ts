@@ -41,14 +41,9 @@ export function withoutHidden(text: string): { readonly text: string; readonly h
 const isPlain = (text: string): boolean => !/[^\t\n\x20-\x7e]/.test(text)
 const isPlainLine = (text: string): boolean => !/[^\x20-\x7e]/.test(text)
 
-// biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are what this is about
-// biome-ignore-start lint/suspicious/noMisleadingCharacterClass: single code points are what this is about
-const everyHidden = once(() => /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|\u2800/gu)
-const everyHiddenInLines = once(
-  () => /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|\u2800/gu,
-)
-// biome-ignore-end lint/suspicious/noMisleadingCharacterClass: see above
-// biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
+const invisible = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]|(?! )\\p{Zs}|\\u2800'
+const everyHidden = once(() => new RegExp(invisible, 'gu'))
+const everyHiddenInLines = once(() => new RegExp(`(?![\\n\\t])(?:${invisible})`, 'gu'))
 
 const named: Readonly<Record<string, string>> = { '\x1b': '␛', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
@@ -76,7 +71,8 @@ const hex = (code: number, length: number): string => code.toString(16).padStart
  * Persian letters, one variation selector after its base, a direction mark beside right-to-left text. There they are at
  * home. Anywhere else, and each further one in a row, they are hidden.
  *
- * A pattern is built when it is needed: all of them take four milliseconds, which each import of the package would wait for.
+ * A pattern is built when it is needed, and from a text, because a literal is parsed with its file: all of them take five
+ * milliseconds, which each import of the package would wait for.
  */
 
 const script = (...names: readonly string[]): string => base(names.map((name) => `\\p{Script=${name}}`).join(''))
