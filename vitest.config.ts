@@ -20,6 +20,11 @@ class LongestFirst extends BaseSequencer {
 }
 
 const long = [
+  'test/package/package.test.ts',
+  'test/web/accessible.slow.test.ts',
+  'test/web/hostile-content.slow.test.ts',
+  'test/offline.test.ts',
+  'test/examples.test.ts',
   'test/cli/agents.slow.test.ts',
   'test/cli/mcp.slow.test.ts',
   'src/snapshots/file-snapshots.slow.test.ts',

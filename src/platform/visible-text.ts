@@ -1,5 +1,3 @@
-import { once } from '../core/waiting.ts'
-
 /**
  * Makes hidden characters visible and harmless: ESC becomes `␛`, others `\x..` or `\u....`. Hidden are control and bidi
  * characters, tags, and zero-width characters and variation selectors where writing does not need them: the joiners of
@@ -42,8 +40,8 @@ const isPlain = (text: string): boolean => !/[^\t\n\x20-\x7e]/.test(text)
 const isPlainLine = (text: string): boolean => !/[^\x20-\x7e]/.test(text)
 
 const invisible = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]|(?! )\\p{Zs}|\\u2800'
-const everyHidden = once(() => new RegExp(invisible, 'gu'))
-const everyHiddenInLines = once(() => new RegExp(`(?![\\n\\t])(?:${invisible})`, 'gu'))
+const everyHidden = pattern(() => new RegExp(invisible, 'gu'))
+const everyHiddenInLines = pattern(() => new RegExp(`(?![\\n\\t])(?:${invisible})`, 'gu'))
 
 const named: Readonly<Record<string, string>> = { '\x1b': '␛', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
@@ -119,16 +117,24 @@ const controls = '[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]|\\r(?!\\n)'
 const unseen = '[\\p{Default_Ignorable_Code_Point}\\p{Bidi_Control}\\p{Zl}\\p{Zp}\\ufff9-\\ufffb]'
 
 /** A text that does not match it has no hidden character. */
-const mayBeHidden = once(() => new RegExp(`${controls}|${unseen}`, 'u'))
+const mayBeHidden = pattern(() => new RegExp(`${controls}|${unseen}`, 'u'))
 
 /** Matches a sequence in which every character is at home, which is the group, or one hidden character. */
-const hiddenInText = once(() => atHomeOr(`${controls}|${unseen}`, [...inWriting, ...besideRightToLeft]))
+const hiddenInText = pattern(() => atHomeOr(`${controls}|${unseen}`, [...inWriting, ...besideRightToLeft]))
 
 /** The same, where halves of characters are hidden too. */
-const hiddenOrBroken = once(() => atHomeOr(`${controls}|${unseen}|\\p{Cs}`, [...inWriting, ...besideRightToLeft]))
+const hiddenOrBroken = pattern(() => atHomeOr(`${controls}|${unseen}|\\p{Cs}`, [...inWriting, ...besideRightToLeft]))
 
 /** The same for a name on one line, where newlines, tabs and direction marks are hidden too. */
-const hiddenInNames = once(() => atHomeOr(`[\\p{Cc}\\p{Cs}]|${unseen}`, inWriting))
+const hiddenInNames = pattern(() => atHomeOr(`[\\p{Cc}\\p{Cs}]|${unseen}`, inWriting))
+
+function pattern(build: () => RegExp): () => RegExp {
+  let built: RegExp | undefined
+  return () => {
+    built ??= build()
+    return built
+  }
+}
 
 function atHomeOr(hidden: string, atHome: readonly string[]): RegExp {
   return new RegExp(`(${atHome.join('|')})|(?:${hidden})`, 'gu')

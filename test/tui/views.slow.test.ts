@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTui } from './tui-kit.ts'
 
-test('UI55 UI56 UI61 UI63 viewers open over the conversation and give the screen back as it was', async () => {
+test('UI56 UI61 UI63 viewers open over the conversation and give the screen back as it was', async () => {
   const terminal = startTui('shell')
   await terminal.see('enter sends')
   terminal.type('go\r')

@@ -73,7 +73,7 @@ const many = (count: number): Record<string, string> =>
 const endless = { pattern: '(a+)+$', text: `${'a'.repeat(60)}b\n` }
 
 describe('A146 where there is no ripgrep at all', () => {
-  test('neither as a package nor on the PATH, the pages are the same', async () => {
+  test('A146 neither as a package nor on the PATH, the pages are the same', async () => {
     const lines = Array.from({ length: 200 }, (_, i) => `hit ${i}\n`).join('')
     const root = plant({ a: lines, 'b/c': lines })
     const input = { pattern: 'hit', output_mode: 'content', offset: 150 }
