@@ -17,7 +17,13 @@ export interface AroundContexts {
 /** What `next()` resolves with. */
 export interface AroundOutcomes {
   run: AgentStats
-  model: { readonly content: readonly unknown[]; readonly usage: TurnUsage; readonly stop: string }
+  /** `responseId` is the service's own id of the reply. */
+  model: {
+    readonly content: readonly unknown[]
+    readonly usage: TurnUsage
+    readonly stop: string
+    readonly responseId?: string
+  }
   /** `suspended` is the reason for which the call stays open. */
   tool: { readonly output: ToolOutput; readonly isError: boolean; readonly suspended?: string }
 }

@@ -85,6 +85,8 @@ export class Draft implements OpenReply {
   calls = noCalls
   /** The usage that the service reported when it accepted the request. */
   promptUsage: TurnUsage | undefined
+  /** The service's own id of the complete reply. */
+  responseId: string | undefined
   attempt = 1
   isStarted = false
   /** The present attempt has streamed something. */

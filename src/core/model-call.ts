@@ -37,7 +37,9 @@ async function sendWrapped(
     ctx: new ModelWork(run, request, turnNumber, draft),
     async work() {
       replyTurn = await sendRequest(run, turnNumber, request, draft)
-      return { content: replyTurn.content, usage: replyTurn.usage ?? noUsage, stop: run.result.stopReason }
+      const { content, usage = noUsage } = replyTurn
+      const { responseId } = draft
+      return { content, usage, stop: run.result.stopReason, ...(responseId !== undefined && { responseId }) }
     },
     onNotRun: (error) => Promise.reject(error),
   })
@@ -91,6 +93,7 @@ async function sendRequest(
     for (let repairs = 0; ; repairs++) {
       try {
         reply = await requestReply(run, request, draft)
+        draft.responseId = reply.responseId
         break
       } catch (error) {
         const repaired = repairs < maxRepairs && (await repairRequest(run, turnId, request, error))

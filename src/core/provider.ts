@@ -127,6 +127,8 @@ export interface ModelReply {
   readonly content: readonly (Exclude<SessionContentBlock, ToolCallBlock> | ReplyToolCall)[]
   readonly usage: TurnUsage
   readonly stop: StopReason
+  /** The service's own id of the reply, for traces and for the support of the service. It is not logged. */
+  readonly responseId?: string
 }
 
 /** A call in a reply. `input` is the argument text as received, or an object if the service parsed it. */

@@ -10,6 +10,7 @@ export interface Reply {
   readonly content: readonly SessionContentBlock[]
   readonly usage: TurnUsage
   readonly stop: StopReason
+  readonly responseId?: string
 }
 
 export interface ReplyContext {
@@ -38,7 +39,9 @@ export function normalizeReply(reply: ModelReply, { model, ids, schemaOf }: Repl
     const normalized = normalizeBlock(block, i)
     if (normalized) content.push(normalized)
   }
-  return { content, usage: normalizeUsage(reply.usage, model), stop }
+  const { responseId } = reply
+  const usage = normalizeUsage(reply.usage, model)
+  return { content, usage, stop, ...(typeof responseId === 'string' && responseId !== '' && { responseId }) }
 }
 
 interface CallContext extends Pick<ReplyContext, 'schemaOf'> {

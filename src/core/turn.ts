@@ -86,6 +86,8 @@ export interface SessionTurn extends Message {
 export interface TurnUsage {
   readonly input: number
   readonly output: number
+  /** The part of `output` that the model spent on thinking, if the service tells it. */
+  readonly reasoning?: number
   readonly cacheRead?: number
   readonly cacheCreation?: number
   readonly cost?: number

@@ -103,7 +103,7 @@ export function addUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
 }
 
 type Writable = { -readonly [Key in keyof TurnUsage]: TurnUsage[Key] }
-const optionalCounts = ['cacheRead', 'cacheCreation', 'cost'] as const
+const optionalCounts = ['reasoning', 'cacheRead', 'cacheCreation', 'cost'] as const
 
 /** Usage as reported by a service, without fields that are not counts: a total must never become NaN. */
 export function normalizeUsage(

@@ -249,7 +249,7 @@ export const eventSchema: JsonSchema = {
     output: { anyOf: [text, listOf(anyOf(['block_text', 'block_image']))] },
     usage: object<TurnUsage>(
       { input: count, output: count },
-      { cacheRead: count, cacheCreation: count, cost: count, model: text, estimated: only(true) },
+      { reasoning: count, cacheRead: count, cacheCreation: count, cost: count, model: text, estimated: only(true) },
     ),
     failure: object<RunFailure>({ name: text, message: text }, { providerCode: text, retryable: { type: 'boolean' } }),
     origin: object<ToolOrigin>(

@@ -16,14 +16,19 @@ export function messagesOf(redactor: Redactor, messages: readonly Message[]): st
   const texts: string[] = []
   let length = 2
   for (let i = messages.length - 1; i >= 0; i--) {
-    const { role, content } = messages[i]!
-    const text = redactor.text(JSON.stringify({ role, parts: content.map(partOf) }))
+    const message = messages[i]!
+    const parts = message.content.map(partOf)
+    const text = redactor.text(JSON.stringify({ role: roleOf(message), parts }))
     length += text.length + 1
     if (length > mostContent && texts.length > 0) break
     texts.unshift(text)
   }
   return `[${texts.join()}]`.slice(0, mostContent)
 }
+
+/** Results of tools are messages of users with us. */
+const roleOf = ({ role, content }: Message): string =>
+  content.length > 0 && content.every(({ type }) => type === 'tool_result') ? 'tool' : role
 
 /** A block as a part of a message. Binary data is left out. */
 export function partOf(block: SessionContentBlock): object {

@@ -4,7 +4,7 @@ import { messageOf } from '../core/errors.ts'
 import { version } from '../core/version.ts'
 import { peerPackages } from '../platform/peer-packages.ts'
 import { createRedactor } from '../platform/redact.ts'
-import type { ExportedSignals } from './exported-signals.ts'
+import type { Encoding, ExportedSignals } from './exported-signals.ts'
 import type { TracingOptions } from './telemetry.ts'
 
 /** The SDK of OpenTelemetry at work. */
@@ -18,21 +18,24 @@ export interface TelemetryExport {
 /** How long the end of the process may wait for a collector. */
 const closeMs = 2000
 
-/** `npm install` of all of them is what a person has to do. */
+/** Needed whatever is sent, beside an exporter for each signal. */
 const packages = [
   '@opentelemetry/api',
   '@opentelemetry/context-async-hooks',
-  '@opentelemetry/exporter-metrics-otlp-http',
-  '@opentelemetry/exporter-trace-otlp-http',
   '@opentelemetry/resources',
   '@opentelemetry/sdk-metrics',
   '@opentelemetry/sdk-trace-base',
 ] as const
 
+const exporters = { json: 'otlp-http', protobuf: 'otlp-proto' } as const
+const traceExporter = (encoding: Encoding) => `@opentelemetry/exporter-trace-${exporters[encoding]}`
+const metricExporter = (encoding: Encoding) => `@opentelemetry/exporter-metrics-${exporters[encoding]}`
+
 /** Packages of the SDK are missing. */
 export class MissingPackagesError extends Error {
-  constructor(cause: unknown) {
-    super(`the packages of OpenTelemetry cannot be loaded: npm install ${packages.join(' ')}`, { cause })
+  constructor({ traces, metrics }: ExportedSignals, cause: unknown) {
+    const all = [...packages, ...(traces ? [traceExporter(traces)] : []), ...(metrics ? [metricExporter(metrics)] : [])]
+    super(`the packages of OpenTelemetry cannot be loaded: npm install ${all.join(' ')}`, { cause })
   }
 }
 
@@ -40,8 +43,8 @@ export class MissingPackagesError extends Error {
  * Starts the official SDK, for this process. It reads addresses, headers, sampling and resources from the usual variables.
  * Spans are sent in the background; a collector that cannot be reached costs a message at the end and nothing else.
  */
-export async function exportTelemetry({ traces, metrics }: ExportedSignals): Promise<TelemetryExport> {
-  const sdk = loadSdk()
+export async function exportTelemetry(signals: ExportedSignals): Promise<TelemetryExport> {
+  const sdk = loadSdk(signals)
   const { context, diag, DiagLogLevel, trace } = await import('./api.ts')
   let problem: string | undefined
   const note = (...said: unknown[]): void => void (problem ??= said.map(textOf).join(' '))
@@ -52,9 +55,12 @@ export async function exportTelemetry({ traces, metrics }: ExportedSignals): Pro
   const failures = watchFailures()
   const named = sdk.resourceFromAttributes({ 'service.name': 'libero', 'service.version': version })
   const resource = named.merge(sdk.detectResources({ detectors: [sdk.envDetector] }))
-  const spanProcessors = traces ? [new sdk.BatchSpanProcessor(new sdk.OTLPTraceExporter())] : []
+  const spanProcessors = sdk.OTLPTraceExporter ? [new sdk.BatchSpanProcessor(new sdk.OTLPTraceExporter())] : []
   const tracerProvider = new sdk.BasicTracerProvider({ resource, spanProcessors })
-  const readers = metrics ? [new sdk.PeriodicExportingMetricReader({ exporter: new sdk.OTLPMetricExporter() })] : []
+  const { OTLPMetricExporter: Exporter } = sdk
+  const readers = Exporter
+    ? [new sdk.PeriodicExportingMetricReader({ exporter: new Exporter(), ...metricInterval(process.env) })]
+    : []
   const meterProvider = new sdk.MeterProvider({ resource, readers })
   // Tools in files that make spans of their own find the same trace.
   context.setGlobalContextManager(new sdk.AsyncLocalStorageContextManager().enable())
@@ -74,6 +80,12 @@ export async function exportTelemetry({ traces, metrics }: ExportedSignals): Pro
       return problem === undefined ? undefined : createRedactor({ env: process.env }).text(problem).slice(0, 300)
     },
   }
+}
+
+/** The SDK reads this variable only in a package that we do not need. */
+function metricInterval(env: NodeJS.ProcessEnv): { exportIntervalMillis?: number } {
+  const exportIntervalMillis = Number(env.OTEL_METRIC_EXPORT_INTERVAL)
+  return Number.isInteger(exportIntervalMillis) && exportIntervalMillis > 0 ? { exportIntervalMillis } : {}
 }
 
 /** What became of the newest request to the collector. The SDK tries again in silence, for longer than `close` waits. */
@@ -103,21 +115,21 @@ function watchFailures(): { last(): string | undefined; stop(): void } {
 const isExport = (request: ClientRequest): boolean => /OTel-OTLP-Exporter/.test(String(request.getHeader('user-agent')))
 
 /** Required, as the API is: no bundler looks for them. */
-function loadSdk() {
+function loadSdk(signals: ExportedSignals) {
+  const { traces, metrics } = signals
   try {
     const load = peerPackages()
     return {
       ...(load('@opentelemetry/context-async-hooks') as typeof import('@opentelemetry/context-async-hooks')),
-      ...(load(
-        '@opentelemetry/exporter-metrics-otlp-http',
-      ) as typeof import('@opentelemetry/exporter-metrics-otlp-http')),
-      ...(load('@opentelemetry/exporter-trace-otlp-http') as typeof import('@opentelemetry/exporter-trace-otlp-http')),
       ...(load('@opentelemetry/resources') as typeof import('@opentelemetry/resources')),
       ...(load('@opentelemetry/sdk-metrics') as typeof import('@opentelemetry/sdk-metrics')),
       ...(load('@opentelemetry/sdk-trace-base') as typeof import('@opentelemetry/sdk-trace-base')),
+      // The packages for both encodings have the same classes.
+      ...(traces && (load(traceExporter(traces)) as typeof import('@opentelemetry/exporter-trace-otlp-http'))),
+      ...(metrics && (load(metricExporter(metrics)) as typeof import('@opentelemetry/exporter-metrics-otlp-http'))),
     }
   } catch (error) {
-    throw new MissingPackagesError(error)
+    throw new MissingPackagesError(signals, error)
   }
 }
 

@@ -74,20 +74,23 @@ export class ModelSpans {
     this.#lastChunkAt = now
   }
 
-  done({ usage, stop, content }: Reply): void {
+  done({ usage, stop, content, responseId }: Reply): void {
     const { capturesContent, redactor, instruments } = this.#telemetry
     const input = allInput(usage)
+    const reason = names.finishReason(stop)
     const parts = (): object[] => (content as Parameters<typeof partOf>[0][]).map(partOf)
     this.#span.setAttributes({
       [names.responseModel]: usage.model ?? this.#call.model,
-      [names.finishReasons]: [stop],
+      [names.finishReasons]: [reason],
       [names.inputTokens]: input,
       [names.outputTokens]: usage.output,
+      ...(responseId !== undefined && { [names.responseId]: responseId }),
+      ...(usage.reasoning !== undefined && { [names.reasoningTokens]: usage.reasoning }),
       ...(usage.cacheRead !== undefined && { [names.cacheReadTokens]: usage.cacheRead }),
       ...(usage.cacheCreation !== undefined && { [names.cacheCreationTokens]: usage.cacheCreation }),
       ...(usage.cost !== undefined && { [names.cost]: usage.cost }),
       ...(capturesContent && {
-        [names.outputMessages]: contentOf(redactor, [{ role: 'assistant', parts: parts(), finish_reason: stop }]),
+        [names.outputMessages]: contentOf(redactor, [{ role: 'assistant', parts: parts(), finish_reason: reason }]),
       }),
     })
     instruments.tokens.record(input, { ...this.#dimensions, [names.tokenType]: 'input' })

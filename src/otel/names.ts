@@ -11,6 +11,7 @@ export const requestModel = 'gen_ai.request.model'
 export const requestMaxTokens = 'gen_ai.request.max_tokens'
 export const requestStream = 'gen_ai.request.stream'
 export const outputType = 'gen_ai.output.type'
+export const responseId = 'gen_ai.response.id'
 export const responseModel = 'gen_ai.response.model'
 export const finishReasons = 'gen_ai.response.finish_reasons'
 export const timeToFirstChunk = 'gen_ai.response.time_to_first_chunk'
@@ -21,6 +22,8 @@ export const inputTokens = 'gen_ai.usage.input_tokens'
 export const outputTokens = 'gen_ai.usage.output_tokens'
 export const cacheReadTokens = 'gen_ai.usage.cache_read.input_tokens'
 export const cacheCreationTokens = 'gen_ai.usage.cache_creation.input_tokens'
+/** Part of the output tokens. */
+export const reasoningTokens = 'gen_ai.usage.reasoning.output_tokens'
 export const toolName = 'gen_ai.tool.name'
 export const toolType = 'gen_ai.tool.type'
 export const toolCallId = 'gen_ai.tool.call.id'
@@ -63,6 +66,9 @@ export const approvalEvent = 'libero.approval'
 export const compactionEvent = 'libero.compaction'
 export const takeoverEvent = 'libero.takeover'
 export const takeovers = 'libero.takeovers'
+export const sessions = 'libero.sessions'
+export const sessionState = 'libero.session.state'
+export const dispatchWait = 'libero.dispatch.wait'
 
 /** The buckets of the conventions. */
 export const seconds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
@@ -79,6 +85,15 @@ const providers: Readonly<Record<string, string>> = {
   mistral: 'mistral_ai',
   moonshot: 'moonshot_ai',
   xai: 'x_ai',
+}
+
+/** Why a model stopped, as the conventions call it. */
+export const finishReason = (stop: string): string => finishes[stop] ?? stop
+
+const finishes: Readonly<Record<string, string>> = {
+  end: 'stop',
+  tool_use: 'tool_call',
+  refusal: 'content_filter',
 }
 
 export const providerValue = (name: string): string => providers[name] ?? name

@@ -112,11 +112,12 @@ export abstract class LeasedLog {
     this.#parentLease = await parentLeaseOf(this.store, this.id)
     const holder = this.#parentLease?.holder ?? this.id
     const how = { takeOver: this.#takesOver, create: this.log.head === 0 }
-    const { inbox, died } = await this.#lease.take(holder, how)
+    const { inbox, died, head } = await this.#lease.take(holder, how)
     this.#leasesOfDeadProcess = died?.sessions
     this.#takesOver = false // applies only once
+    const isUpToDate = holder === this.id && head === this.#head
     if (this.log.isBroken) await this.#reload()
-    else await this.#absorb(await this.#readNew())
+    else if (!isUpToDate) await this.#absorb(await this.#readNew())
     this.#isReady = true
     if (this.isNew && this.details) await this.log.append({ type: 'details', ...this.details })
     // Stop requests are accepted before `recover()`, so they still apply to a run whose process died without seeing them. A

@@ -63,7 +63,9 @@ function generalCases(text: ContractRequest, other: ContractRequest): ProviderCa
 
     async 'counts usage in finite numbers that are not negative'(provider) {
       const { usage } = replyOf(await eventsOf(provider, text))
-      for (const key of ['input', 'output', 'cacheRead', 'cacheCreation', 'cost'] as const) checkCount(usage, key)
+      for (const key of ['input', 'output', ...optionalCounts] as const) checkCount(usage, key)
+      const { output, reasoning = 0 } = usage
+      check(reasoning <= output, `usage.reasoning is ${reasoning}, which is more than the output of ${output}`)
     },
 
     async 'leaves the request as it was'(provider) {
@@ -258,7 +260,9 @@ function checkCalls(events: readonly ModelEvent[]): void {
   }
 }
 
-function checkCount(usage: TurnUsage, key: 'input' | 'output' | 'cacheRead' | 'cacheCreation' | 'cost'): void {
+const optionalCounts = ['reasoning', 'cacheRead', 'cacheCreation', 'cost'] as const
+
+function checkCount(usage: TurnUsage, key: 'input' | 'output' | (typeof optionalCounts)[number]): void {
   const count = usage[key]
   if (count === undefined && key !== 'input' && key !== 'output') return
   check(typeof count === 'number' && Number.isFinite(count) && count >= 0, `usage.${key} is ${String(count)}`)

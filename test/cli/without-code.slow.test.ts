@@ -158,16 +158,22 @@ describe('hooks in the settings', () => {
     expect(seen).not.toMatch(/the-secret|^private/m)
   })
 
-  test('DR08 a program in the hooks folder of the user can be run in the sandbox', async () => {
-    const desk = await deskWith({ UserPromptSubmit: [] })
-    put(desk.home, 'hooks/day.sh', '#!/bin/sh\necho "It is Tuesday."\n', 0o700)
-    const config = { hooks: { UserPromptSubmit: [hook(join(desk.home, 'hooks/day.sh'))] } }
+  test('DR08 a program in the hooks folder of the user can be run in the sandbox, also after a command that sees the home folder', async () => {
+    const desk = await deskWith({})
     put(
       desk.home,
-      'config.json',
-      JSON.stringify({ provider: 'mock', providers: { mock: { baseURL: service.url, model: 'mock-1' } }, ...config }),
+      'hooks/day.sh',
+      '#!/bin/sh\necho \'{"hookSpecificOutput":{"additionalContext":"It is Tuesday."}}\'\n',
+      0o700,
     )
-    expect((await sent(desk)).requests[0]).toContain('It is Tuesday.')
+    const day = [hook(join(desk.home, 'hooks/day.sh'))]
+    const mock = { baseURL: service.url, model: 'mock-1' }
+    const hooks = { UserPromptSubmit: day, PreToolUse: day, PostToolUse: day }
+    put(desk.home, 'config.json', JSON.stringify({ provider: 'mock', mode: 'yolo', providers: { mock }, hooks }))
+    service.play([touch], [touch], [{ say: 'ok' }])
+    const { requests, err } = await sent(desk)
+    const days = requests.map((request) => request.split('It is Tuesday.').length - 1)
+    expect([days, err]).toEqual([[1, 3, 5], expect.not.stringContaining('failed')])
   })
 })
 

@@ -19,8 +19,9 @@ interface Span {
   readonly links?: readonly { readonly traceId: string; readonly spanId: string }[]
 }
 
-/** A collector that takes OTLP over HTTP, as JSON. */
+/** A collector that takes OTLP over HTTP, as JSON or as protobuf, of which it keeps the bytes. */
 async function startCollector() {
+  const messages: { readonly path: string; readonly bytes: Buffer }[] = []
   const spans: Span[] = []
   const metrics: string[] = []
   const resources: string[] = []
@@ -28,6 +29,10 @@ async function startCollector() {
   const server = createServer(async (request, response) => {
     const pieces: Buffer[] = []
     for await (const piece of request) pieces.push(piece as Buffer)
+    if (request.headers['content-type'] === 'application/x-protobuf') {
+      messages.push({ path: request.url!, bytes: Buffer.concat(pieces) })
+      return void response.setHeader('content-type', 'application/x-protobuf').end()
+    }
     const body = JSON.parse(Buffer.concat(pieces).toString())
     headers.push(request.headers['x-team'])
     for (const { resource, scopeSpans } of body.resourceSpans ?? []) {
@@ -40,7 +45,7 @@ async function startCollector() {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, spans, metrics, resources, headers, close: () => server.close().closeAllConnections() }
+  return { url, spans, metrics, resources, headers, messages, close: () => server.close().closeAllConnections() }
 }
 
 let service: MockService
@@ -78,11 +83,28 @@ test('DR05 libero run sends one trace and its measurements to the collector of t
   expect(collector.headers).toContain('tools')
 })
 
-test('DR05 every command that runs an agent exports', async () => {
-  for (const command of sampleOf(commands, 2)) {
+test('DR05 with http/protobuf the same is sent as protobuf', async () => {
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' }
+  const { code, err } = await openDesk(service.url).process(['run', 'hello'], { env })
+  expect([code, err]).toEqual([0, expect.not.stringContaining('traces')])
+  const told = (path: string) => collector.messages.filter((message) => message.path === path)
+  for (const [path, words] of [
+    ['/v1/traces', ['service.name', 'chat mock-1', 'invoke_agent']],
+    ['/v1/metrics', ['gen_ai.invoke_agent.duration']],
+  ] as const) {
+    expect(told(path)).toHaveLength(1)
+    const { bytes } = told(path)[0]!
+    expect(bytes[0]).toBe(0x0a) // field 1, a message: resource_spans or resource_metrics
+    for (const word of words) expect(bytes.includes(word)).toBe(true)
+  }
+})
+
+test('DR05 every command that runs an agent exports, and the server counts its sessions', async () => {
+  for (const command of [...new Set(['serve' as const, ...sampleOf(commands, 2)])]) {
     const stdin = new PassThrough()
     const io = fakeIo({ stdin, env: { PATH: process.env.PATH, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.url)
+    vi.stubEnv('OTEL_METRIC_EXPORT_INTERVAL', command === 'serve' ? '10' : '')
     write(
       io.home,
       'config.json',
@@ -98,6 +120,7 @@ test('DR05 every command that runs an agent exports', async () => {
     }
     const names = namesOf(collector.spans.slice(before))
     expect(names, `libero ${command}: ${io.said.err}`).toEqual(['chat mock-1', expect.stringMatching(/^invoke_agent/)])
+    if (command === 'serve') expect(collector.metrics).toContain('libero.sessions')
   }
 })
 
@@ -211,16 +234,21 @@ test.each([
   [{ OTEL_SERVICE_NAME: 'x' }, [false, false]],
 ])('DR05 %j exports traces and metrics: %j', (env, wanted) => {
   const { traces, metrics, problems } = exportedSignals(env)
-  expect([traces, metrics, problems]).toEqual([...wanted, []])
+  expect([traces === 'json', metrics === 'json', problems]).toEqual([...wanted, []])
 })
 
 test('DR05 an exporter or a protocol that is not supported is named', () => {
   expect(exportedSignals({ OTEL_TRACES_EXPORTER: 'console' })).toEqual({
-    traces: false,
-    metrics: false,
+    traces: undefined,
+    metrics: undefined,
     problems: ['OTEL_TRACES_EXPORTER is "console", which is not supported; set it to otlp or none'],
   })
   const grpc = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }
-  expect(exportedSignals(grpc)).toMatchObject({ traces: false, metrics: false })
-  expect(exportedSignals(grpc).problems[0]).toContain('set it to http/json')
+  expect(exportedSignals(grpc)).toMatchObject({ traces: undefined, metrics: undefined })
+  expect(exportedSignals(grpc).problems[0]).toContain(
+    '"grpc", which is not supported; set it to http/json or http/protobuf',
+  )
+  const mixed = { ...grpc, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf' }
+  expect(exportedSignals(mixed)).toMatchObject({ traces: 'protobuf', metrics: undefined })
+  expect(exportedSignals({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }).problems).toEqual([])
 })

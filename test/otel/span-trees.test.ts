@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { propagation } from '@opentelemetry/api'
 import { expect, onTestFinished, test } from 'vitest'
 import type { LogEntry } from '../../src/core/log.ts'
 import type { ToolDef } from '../../src/core/tool.ts'
@@ -96,7 +97,14 @@ test('DR01 a sub-agent and its attempts are inside the call that started it', as
   ])
 })
 
-test('DR02 an MCP server gets the span of its call in _meta, and there is no second span', async () => {
+test('DR02 an MCP server gets the span of its call and the baggage of the program in _meta, and there is no second span', async () => {
+  // It injects no traceparent: that is ours.
+  propagation.setGlobalPropagator({
+    inject: (_, carrier, setter) => setter.set(carrier, 'baggage', 'team=tools'),
+    extract: (active) => active,
+    fields: () => ['baggage'],
+  })
+  onTestFinished(() => propagation.disable())
   const server = fileURLToPath(new URL('../cli/mcp-server.mjs', import.meta.url))
   const { spans, agent } = await traced({
     script: [[call('1', 'mcp_demo_ask', { text: 'meta' })], 'Done.'],
@@ -115,7 +123,9 @@ test('DR02 an MCP server gets the span of its call in _meta, and there is no sec
     'libero.mcp.server': 'demo',
   })
   const { traceId, spanId } = span.spanContext()
-  expect(JSON.stringify(agent.turns)).toContain(`00-${traceId}-${spanId}-01`)
+  const told = JSON.stringify(agent.turns)
+  expect(told).toContain(`00-${traceId}-${spanId}-01`)
+  expect(told).toContain('team=tools')
 })
 
 const ask = tool(

@@ -154,6 +154,6 @@ test('DR04 the variable of the conventions switches content on: prompts, replies
   expect(JSON.parse(String(last.attributes['gen_ai.input.messages']))).toMatchObject([
     { role: 'user', parts: [{ type: 'text' }] },
     { role: 'assistant', parts: [{ type: 'tool_call', id: '1', name: 'look' }] },
-    { role: 'user', parts: [{ type: 'tool_call_response', id: '1' }] },
+    { role: 'tool', parts: [{ type: 'tool_call_response', id: '1' }] },
   ])
 })

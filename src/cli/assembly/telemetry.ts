@@ -1,4 +1,5 @@
 import type { Extension } from '../../core/run.ts'
+import type { SessionStore } from '../../core/store.ts'
 import type { TelemetryExport } from '../../otel/export-telemetry.ts'
 import type { Io } from '../io.ts'
 
@@ -9,9 +10,21 @@ const started = new WeakMap<Io, Promise<TelemetryExport | undefined>>()
 
 /** Traces agents if the variables of OpenTelemetry ask for it. Without them, nothing of OpenTelemetry is loaded. */
 export async function telemetryExtensions(io: Io): Promise<Extension[]> {
-  if (!started.has(io)) started.set(io, start(io))
-  const exporting = await started.get(io)
+  const exporting = await exportOf(io)
   return exporting ? [(await import('../../otel/tracing.ts')).tracing(exporting.options)] : []
+}
+
+/** Counts the sessions of a store for the same measurements. Returns a function that ends it. */
+export async function measureSessions(io: Io, store: SessionStore): Promise<() => void> {
+  const exporting = await exportOf(io)
+  if (!exporting) return () => {}
+  return (await import('../../otel/work-metrics.ts')).createWorkMetrics(exporting.options).watchSessions(store)
+}
+
+function exportOf(io: Io): Promise<TelemetryExport | undefined> {
+  const known = started.get(io) ?? start(io)
+  started.set(io, known)
+  return known
 }
 
 /** Sends what is left. Called at the end of a command, also after a signal. */

@@ -11,6 +11,7 @@ import { eachEntryBackwards } from '../../sessions/history.ts'
 import { inboxOf } from '../../sessions/pending.ts'
 import type { Workflow, WorkflowSettings } from '../../workflow/workflow-contract.ts'
 import { type OpenedWorkflow, openWorkflow } from '../agents/open-workflow.ts'
+import { measureSessions } from '../assembly/telemetry.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { ServeValues } from '../commands/serve.ts'
 import { loadConfig } from '../config/config.ts'
@@ -76,6 +77,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
   const logins = createServedLogins(here, flags.mcp ? { mcp: flags.mcp } : {})
   const wikitext = createWikitextRenderer()
   const closing = new AbortController()
+  const stopMeasuring = await measureSessions(io, store)
   const server = createServer({
     store,
     auth: { token },
@@ -111,6 +113,7 @@ export async function openServer(values: ServeValues, options: OpenServerOptions
       logins.close()
       await Promise.all([server.close(), opening?.then((opened) => opened.close()).catch(() => {})])
       await Promise.all([authority.close(), wikitext.close()])
+      stopMeasuring()
       await store.close?.()
     },
   }
@@ -120,8 +123,16 @@ export const loopback = ['localhost', '127.0.0.1', '[::1]']
 
 /** The flags of `libero run` that an agent of a session gets. */
 function agentFlags(values: ServeValues): RunValues {
-  const { port: _, host: __, 'allowed-host': ___, 'allowed-origin': ____, 'webhook-host': _____, ...more } = values
-  const { cwd: ______, ...flags } = more
+  const {
+    port,
+    host,
+    fleet,
+    cwd,
+    'allowed-host': hosts,
+    'allowed-origin': origins,
+    'webhook-host': hooks,
+    ...flags
+  } = values
   return flags
 }
 

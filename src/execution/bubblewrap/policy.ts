@@ -30,6 +30,8 @@ export interface ClosedView {
   readonly hidden: readonly HiddenPath[]
   /** Further git folders in the roots, however deep. */
   readonly repositories: readonly string[]
+  /** Whether a path can be seen, unless it is covered. */
+  shows(path: string): boolean
 }
 
 type Files = Pick<SandboxLayout, 'base' | 'roots' | 'readOnly' | 'hidden' | 'temporaryAt' | 'protection'>
@@ -102,12 +104,16 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
     }
   }
 
-  function hiddenNow(further: readonly HiddenPath[] = []): { there: HiddenPath[]; missing: string[] } {
+  function hiddenNow(view?: ClosedView): { there: HiddenPath[]; missing: string[] } {
     const { there, missing } = hiddenPaths({ hidden, home: homedir(), isRoot, roots, isPlaceholder })
-    there.push(...further)
+    there.push(...(view?.hidden ?? []))
     const places = privateFoldersRoot()
     if (!temporaryAt.some((folder) => isInside(folder, places))) there.push({ path: places, isFolder: true })
-    const before = [...everHidden].filter((path) => !there.some((one) => one.path === path) && !isPlaceholder(path))
+    // A cover where nothing is seen would only shut out what is shown below it.
+    const isSeen = (path: string): boolean => roots.some((root) => isInside(root, path)) || (view?.shows(path) ?? true)
+    const before = [...everHidden].filter(
+      (path) => !there.some((one) => one.path === path) && isSeen(path) && !isPlaceholder(path),
+    )
     for (const one of there) everHidden.add(one.path)
     const still = before.flatMap((path) => {
       const found = look(path)
@@ -121,7 +127,7 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
   return {
     async files({ writes, bare = false, view }) {
       if (writes && !bare) git = await presentGit(view)
-      const { there, missing } = hiddenNow(view?.hidden)
+      const { there, missing } = hiddenNow(view)
       const present = rootCheck.present()
       const how = bare ? nothingProtected : writes && protection(git, missing, present)
       const files = { roots: present, readOnly, hidden: there, temporaryAt, ...(how && { protection: how }) }

@@ -22,9 +22,10 @@ export interface SandboxFacts {
 export function closedView(facts: SandboxFacts): ClosedView {
   const base = closedRoot(facts)
   const mounts = byPath([...base, ...facts.workspace.map(read)])
+  const shows = (path: string): boolean => isShown(path, mounts) || mounts.has(path)
   const secrets = facts.secrets.filter(({ path }) => isShown(path, mounts))
-  const hidden = facts.hidden.filter(({ path }) => isShown(path, mounts) || mounts.has(path))
-  return { base, hidden: [...secrets, ...hidden], repositories: facts.repositories }
+  const hidden = facts.hidden.filter(({ path }) => shows(path))
+  return { base, hidden: [...secrets, ...hidden], repositories: facts.repositories, shows }
 }
 
 type Files = Pick<SandboxLayout, 'base' | 'roots' | 'readOnly' | 'hidden' | 'temporaryAt'>

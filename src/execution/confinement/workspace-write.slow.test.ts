@@ -144,6 +144,22 @@ cat ~/.ssh/id ../outside/a.txt .env; (exec 3<>/dev/tcp/127.0.0.1/80) 2>/dev/null
   })
 })
 
+describe.skipIf(unavailable)(`one command after another${skipped}`, () => {
+  test('what was hidden from a command that saw the home folder does not shut out what the next one is shown', async () => {
+    const { home, run } = await confinedPlace()
+    write(home, { 'own/key': 'canary', 'own/programs/hello.sh': 'echo hello' })
+    const seeing = { ...workspaceWrite, home: 'readable', hidden: [join(home, 'own')] } as const
+    expect((await run('ls -A ~; cat ~/own/key', seeing)).stdout).not.toContain('canary')
+    const programs = join(home, 'own/programs')
+    const { stdout } = await run(`sh ${programs}/hello.sh; cat ${home}/own/key`, {
+      ...workspaceWrite,
+      reads: [programs],
+    })
+    expect(stdout).toBe('hello\n')
+    expect((await run(`cat ${home}/own/key`, { ...workspaceWrite, home: 'readable' })).stdout).toBe('')
+  })
+})
+
 async function server(): Promise<number> {
   const http = createServer((_, answer) => answer.end('served\n'))
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))

@@ -37,6 +37,7 @@ describe('parts become events and a reply', () => {
         ],
         usage: { input: 1, output: 2 },
         stop: 'tool_use',
+        responseId: 'r',
       },
     ])
   })

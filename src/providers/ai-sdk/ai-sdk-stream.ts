@@ -34,6 +34,7 @@ export class PartReader {
   readonly #calls = new Map<string, Call>()
   #hasOwnParts = false
   #finish: StreamPart | undefined
+  #id: string | undefined
 
   constructor(from: string) {
     this.#from = from
@@ -63,6 +64,9 @@ export class PartReader {
         return this.#storePart(part)
       case 'file':
         return this.#addFile(part)
+      case 'response-metadata':
+        this.#id = part.id
+        return none
       case 'finish':
         this.#finish = part
         return none
@@ -87,7 +91,14 @@ export class PartReader {
       events.push(...this.#takePending(kind))
     }
     for (const { id } of this.#calls.values()) events.push({ type: 'tool_end', id })
-    events.push({ type: 'reply', content: this.#blocks(), usage: usageOf(finish), stop })
+    const id = this.#id
+    events.push({
+      type: 'reply',
+      content: this.#blocks(),
+      usage: usageOf(finish),
+      stop,
+      ...(id !== undefined && { responseId: id }),
+    })
     return events
   }
 
@@ -287,7 +298,7 @@ const stops: ReadonlyMap<string, StopReason> = new Map([
 
 /** The usage as any version reports it. Unknown input and output count as 0; unknown cache counts are left out. */
 function usageOf({ usage, providerMetadata }: FinishPart): TurnUsage {
-  const { inputTokens, outputTokens, cachedInputTokens } = (usage ?? {}) as ReportedUsage
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = (usage ?? {}) as ReportedUsage
   if (typeof inputTokens !== 'object' || inputTokens === null) {
     // Version 2 has no field for cache writes, and Anthropic's package counts input without the cache.
     const anthropic = providerMetadata?.anthropic as { cacheCreationInputTokens?: unknown } | undefined
@@ -295,12 +306,20 @@ function usageOf({ usage, providerMetadata }: FinishPart): TurnUsage {
     const cacheRead = count(cachedInputTokens)
     const isExclusive = anthropic !== undefined || (cacheRead ?? 0) > total
     const input = isExclusive ? total : total - (cacheRead ?? 0)
-    return { input, output: count(outputTokens) ?? 0, ...cacheOf(cacheRead, anthropic?.cacheCreationInputTokens) }
+    const output = outputOf(outputTokens, reasoningTokens)
+    return { input, ...output, ...cacheOf(cacheRead, anthropic?.cacheCreationInputTokens) }
   }
   const { total, noCache, cacheRead, cacheWrite } = inputTokens as Record<string, unknown>
   const rest = (count(total) ?? 0) - (count(cacheRead) ?? 0) - (count(cacheWrite) ?? 0)
-  const output = count((outputTokens as Record<string, unknown> | undefined)?.total) ?? 0
-  return { input: count(noCache) ?? Math.max(rest, 0), output, ...cacheOf(cacheRead, cacheWrite) }
+  const written = (outputTokens ?? {}) as Record<string, unknown>
+  const output = outputOf(written.total, written.reasoning)
+  return { input: count(noCache) ?? Math.max(rest, 0), ...output, ...cacheOf(cacheRead, cacheWrite) }
+}
+
+function outputOf(total: unknown, thought: unknown): Pick<TurnUsage, 'output' | 'reasoning'> {
+  const output = count(total) ?? 0
+  const reasoning = count(thought)
+  return { output, ...(reasoning !== undefined && { reasoning: Math.min(reasoning, output) }) }
 }
 
 function cacheOf(read: unknown, written: unknown): Pick<TurnUsage, 'cacheRead' | 'cacheCreation'> {
@@ -316,4 +335,5 @@ interface ReportedUsage {
   readonly inputTokens?: unknown
   readonly outputTokens?: unknown
   readonly cachedInputTokens?: unknown
+  readonly reasoningTokens?: unknown
 }

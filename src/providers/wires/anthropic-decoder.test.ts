@@ -37,6 +37,7 @@ describe('a stream', () => {
         ],
         usage: { input: 9, output: 20 },
         stop: 'tool_use',
+        responseId: 'msg_1',
       },
     ])
   })
@@ -290,7 +291,8 @@ describe('usage', () => {
   test('is a total: the latest number counts, and none leaves it as it was', () => {
     const first = { input_tokens: 10, cache_read_input_tokens: 6, output_tokens: 1 }
     const later = { input_tokens: 12, cache_read_input_tokens: null, output_tokens: 5 }
-    expect(usageOf(first, later, { output_tokens: 7 }).usage).toEqual({ input: 12, output: 7, cacheRead: 6 })
+    const last = { output_tokens: 7, output_tokens_details: { thinking_tokens: 5 } }
+    expect(usageOf(first, later, last).usage).toEqual({ input: 12, output: 7, reasoning: 5, cacheRead: 6 })
   })
 
   test('contains what the service spent on summing up, which only its steps tell', () => {

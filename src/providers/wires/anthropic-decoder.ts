@@ -2,7 +2,7 @@ import { estimateTokens } from '../../core/estimate-tokens.ts'
 import type { ModelEvent, ModelReply, StopReason } from '../../core/provider.ts'
 import type { TurnUsage } from '../../core/turn.ts'
 import { type Decoder, StreamError, type WireReply } from '../wire.ts'
-import { streamFailure, tokenCount, withProviderData } from './payload.ts'
+import { replyId, streamFailure, tokenCount, withProviderData } from './payload.ts'
 
 /** Decodes the events of the Messages API. Unknown events are ignored; blocks of unknown kinds are kept whole. */
 export class AnthropicDecoder implements Decoder {
@@ -155,6 +155,7 @@ export class AnthropicDecoder implements Decoder {
       content,
       usage: usageOf(this.#usage),
       stop: stopReasons.get(this.#stopReason) ?? 'other',
+      ...replyId(this.#messageId),
       ...(this.#stopReason === 'pause_turn' && { isPaused: true }),
       ...(oneHourCacheTokens && { cacheCreation1h: oneHourCacheTokens }),
     }
@@ -286,9 +287,11 @@ function parsed(text: string): unknown {
 function usageOf(usage: RawUsage): TurnUsage {
   const cacheRead = tokenCount(usage.cache_read_input_tokens)
   const cacheCreation = tokenCount(usage.cache_creation_input_tokens)
+  const reasoning = tokenCount(usage.output_tokens_details?.thinking_tokens)
   return {
     input: total(usage, 'input_tokens'),
     output: total(usage, 'output_tokens'),
+    ...(reasoning !== undefined && { reasoning }),
     ...(cacheRead !== undefined && { cacheRead }),
     ...(cacheCreation !== undefined && { cacheCreation }),
   }
@@ -307,6 +310,7 @@ function total(usage: RawUsage, name: 'input_tokens' | 'output_tokens'): number 
 interface RawUsage {
   input_tokens?: unknown
   output_tokens?: unknown
+  output_tokens_details?: { readonly thinking_tokens?: unknown }
   cache_read_input_tokens?: unknown
   cache_creation_input_tokens?: unknown
   cache_creation?: { readonly ephemeral_1h_input_tokens?: unknown }

@@ -1,7 +1,7 @@
 import type { ModelEvent, ModelReply, ReplyToolCall, StopReason } from '../../core/provider.ts'
 import { type Decoder, StreamError } from '../wire.ts'
 import { addDetail, type Detail, detailText, type RawUsage, readFailure, usageOf } from './chat-payload.ts'
-import { isNonEmptyText, withProviderData } from './payload.ts'
+import { isNonEmptyText, replyId, withProviderData } from './payload.ts'
 
 export const wireName = 'openai-chat'
 
@@ -19,6 +19,7 @@ export class ChatDecoder implements Decoder {
   #isRefused = false
   #isStarted = false
   #isOver = false
+  #id: unknown
   readonly #usageOptions: UsageOptions
 
   constructor(usageOptions: UsageOptions = {}) {
@@ -33,6 +34,7 @@ export class ChatDecoder implements Decoder {
       throw readFailure(choice?.error ? choice : chunk)
     if (!this.#isStarted) out.push({ type: 'start' })
     this.#isStarted = true
+    this.#id ||= chunk.id
     // Some services send the whole message at once; some repeat it at the end, which is ignored.
     const delta = choice?.delta ?? (this.#isEmpty() ? choice?.message : undefined)
     if (delta) this.#delta(delta, out)
@@ -54,6 +56,7 @@ export class ChatDecoder implements Decoder {
       content: this.#content(),
       usage: usageOf(this.#usage ?? {}, this.#usageOptions),
       stop: this.#stop(),
+      ...replyId(this.#id),
     })
   }
 
@@ -256,6 +259,7 @@ interface Call {
 }
 
 interface Chunk {
+  readonly id?: unknown
   readonly choices?: readonly Choice[]
   readonly usage?: RawUsage | null
   readonly x_groq?: { readonly usage?: RawUsage; readonly error?: unknown }

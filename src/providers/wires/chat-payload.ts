@@ -102,7 +102,7 @@ const statuses: ReadonlyMap<string, number> = new Map(
 export function usageOf(raw: RawUsage, { reasoningOutsideOutput = false } = {}): TurnUsage {
   const prompt = tokenCount(raw.prompt_tokens) ?? 0
   const completion = tokenCount(raw.completion_tokens) ?? 0
-  const reasoning = tokenCount(raw.completion_tokens_details?.reasoning_tokens) ?? 0
+  const reasoning = tokenCount(raw.completion_tokens_details?.reasoning_tokens)
   const details = raw.prompt_tokens_details ?? raw.prompt_token_details
   const read = tokenCount(details?.cached_tokens, raw.prompt_cache_hit_tokens, raw.cached_tokens, raw.num_cached_tokens)
   const written = tokenCount(details?.cache_write_tokens)
@@ -111,7 +111,9 @@ export function usageOf(raw: RawUsage, { reasoningOutsideOutput = false } = {}):
   const isOutside = reasoningOutsideOutput && raw.total_tokens !== prompt + completion
   return {
     input: Math.max(0, prompt - (read ?? 0) - (written ?? 0)),
-    output: isOutside ? completion + reasoning : completion,
+    output: isOutside ? completion + (reasoning ?? 0) : completion,
+    // Some services count more reasoning than output.
+    ...(reasoning !== undefined && { reasoning: isOutside ? reasoning : Math.min(reasoning, completion) }),
     ...(read !== undefined && { cacheRead: read }),
     ...(written !== undefined && { cacheCreation: written }),
     ...(cost !== undefined && { cost }),

@@ -1,7 +1,7 @@
 import type { ModelEvent, ModelReply, StopReason } from '../../core/provider.ts'
 import { setOwn } from '../../core/turn.ts'
 import { type Decoder, StreamError, type WireError, type WireReply } from '../wire.ts'
-import { streamFailure, tokenCount, withProviderData } from './payload.ts'
+import { replyId, streamFailure, tokenCount, withProviderData } from './payload.ts'
 
 export const wireName = 'gemini'
 
@@ -154,7 +154,13 @@ export class GeminiDecoder implements Decoder {
       throw new StreamError(`the stream ended in the middle of a call of ${this.#call.name}`, { code: 'stream_cut' })
     this.#close()
     const isCalling = stop === 'end' && this.#content.some(({ type }) => type === 'tool_call')
-    return { type: 'reply', content: this.#content, usage: usageOf(this.#usage), stop: isCalling ? 'tool_use' : stop }
+    return {
+      type: 'reply',
+      content: this.#content,
+      usage: usageOf(this.#usage),
+      stop: isCalling ? 'tool_use' : stop,
+      ...replyId(this.#responseId),
+    }
   }
 }
 
@@ -179,9 +185,11 @@ const bound = (thoughtSignature: string | undefined): StoredData =>
 function usageOf(counts: Raw): ModelReply['usage'] {
   const number = (name: string): number => tokenCount(counts[name]) ?? 0
   const cacheRead = tokenCount(counts.cachedContentTokenCount)
+  const reasoning = tokenCount(counts.thoughtsTokenCount)
   return {
     input: Math.max(0, number('promptTokenCount') + number('toolUsePromptTokenCount') - (cacheRead ?? 0)),
-    output: number('candidatesTokenCount') + number('thoughtsTokenCount'),
+    output: number('candidatesTokenCount') + (reasoning ?? 0),
+    ...(reasoning !== undefined && { reasoning }),
     ...(cacheRead !== undefined && { cacheRead }),
   }
 }

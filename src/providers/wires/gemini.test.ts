@@ -364,8 +364,9 @@ describe('the stream', () => {
           { type: 'text', text: 'It is 5.' },
           { type: 'tool_call', id: 'r1-1', name: 'add', input: { a: 2 } },
         ],
-        usage: { input: 45, output: 10, cacheRead: 60 },
+        usage: { input: 45, output: 10, reasoning: 3, cacheRead: 60 },
         stop: 'tool_use',
+        responseId: 'r1',
       },
     ])
   })

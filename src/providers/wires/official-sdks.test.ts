@@ -92,14 +92,15 @@ describe('the Responses API', () => {
         item.type === 'function_call' ? [[item.call_id, item.name, JSON.parse(item.arguments)]] : [],
       ),
     )
-    const { input_tokens, input_tokens_details, output_tokens } = theirs.usage!
+    const { input_tokens, input_tokens_details, output_tokens, output_tokens_details } = theirs.usage!
     const { cached_tokens } = input_tokens_details
     expect(ours.usage).toEqual({
       input: input_tokens - cached_tokens,
       output: output_tokens,
+      reasoning: output_tokens_details.reasoning_tokens,
       cacheRead: cached_tokens,
     })
-    expect(ours.stop).toBe('tool_use')
+    expect([ours.stop, ours.responseId]).toEqual(['tool_use', theirs.id])
   })
 
   test('is asked as OpenAI’s types have it', () => {
@@ -164,6 +165,7 @@ describe('the Chat Completions API', () => {
     completion_tokens: 7,
     total_tokens: 17,
     prompt_tokens_details: { cached_tokens: 4 },
+    completion_tokens_details: { reasoning_tokens: 3 },
   }
   const stream = [
     chunk({ role: 'assistant', content: '' }),
@@ -180,7 +182,7 @@ describe('the Chat Completions API', () => {
   test('is read as OpenAI reads it', async () => {
     const client = new OpenAI({ apiKey: 'none', fetch: answering(stream) })
     const asked = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }] }
-    const { choices, usage: used } = await client.chat.completions.stream(asked).finalChatCompletion()
+    const { id, choices, usage: used } = await client.chat.completions.stream(asked).finalChatCompletion()
     const ours = read(wire, stream)
     const [{ message, finish_reason }] = choices as [(typeof choices)[number]]
     expect(textOf(ours)).toBe(message.content)
@@ -191,7 +193,13 @@ describe('the Chat Completions API', () => {
     )
     expect([ours.stop, finish_reason]).toEqual(['tool_use', 'tool_calls'])
     const cacheRead = used!.prompt_tokens_details!.cached_tokens!
-    expect(ours.usage).toEqual({ input: used!.prompt_tokens - cacheRead, output: used!.completion_tokens, cacheRead })
+    expect(ours.usage).toEqual({
+      input: used!.prompt_tokens - cacheRead,
+      output: used!.completion_tokens,
+      reasoning: used!.completion_tokens_details!.reasoning_tokens,
+      cacheRead,
+    })
+    expect(ours.responseId).toBe(id)
   })
 
   test('is asked as OpenAI’s types have it', () => {
@@ -268,6 +276,7 @@ describe('the Gemini API', () => {
     expect(ours.usage).toEqual({
       input: promptTokenCount! - cachedContentTokenCount!,
       output: candidatesTokenCount! + thoughtsTokenCount!,
+      reasoning: thoughtsTokenCount,
       cacheRead: cachedContentTokenCount,
     })
   })

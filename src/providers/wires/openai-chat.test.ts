@@ -680,7 +680,7 @@ describe('usage', () => {
         completion_tokens_details: { reasoning_tokens: 4 },
         cost: 0.25,
       }),
-    ).toEqual({ input: 10, output: 9, cacheRead: 60, cacheCreation: 30, cost: 0.25 })
+    ).toEqual({ input: 10, output: 9, reasoning: 4, cacheRead: 60, cacheCreation: 30, cost: 0.25 })
   })
 
   test.each([

@@ -13,6 +13,9 @@ export function tokenCount(...values: readonly unknown[]): number | undefined {
   return counts.find((count) => count > 0) ?? counts[0]
 }
 
+/** The id that a service gives its reply, if it gives one. */
+export const replyId = (id: unknown): { readonly responseId?: string } => (isNonEmptyText(id) ? { responseId: id } : {})
+
 export const isNonEmptyText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
 /** Data that a block must carry when it is sent back to the service it came from. */

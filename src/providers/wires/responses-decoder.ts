@@ -1,6 +1,6 @@
 import type { ModelEvent, ModelRequest, StopReason } from '../../core/provider.ts'
 import { type Decoder, StreamError } from '../wire.ts'
-import { streamFailure } from './payload.ts'
+import { replyId, streamFailure } from './payload.ts'
 import {
   clientCalls,
   contentOf,
@@ -171,7 +171,13 @@ export class ResponsesDecoder implements Decoder {
       return !isCut || (reason === 'max_output_tokens' && i === this.#items.length - 1)
     })
     const usage = usageOf(response.usage)
-    out.push({ type: 'reply', content: contentOf(items), usage, stop: stopOf(items, reason) })
+    out.push({
+      type: 'reply',
+      content: contentOf(items),
+      usage,
+      stop: stopOf(items, reason),
+      ...replyId(response.id),
+    })
     this.#isDone = true
   }
 
@@ -256,6 +262,7 @@ const statuses: readonly (readonly [RegExp, number])[] = [
 ]
 
 interface RawResponse {
+  readonly id?: unknown
   readonly status?: string
   readonly output?: unknown
   readonly error?: RawError | null

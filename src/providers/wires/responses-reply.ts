@@ -127,9 +127,12 @@ export function usageOf(usage: RawUsage | null | undefined): TurnUsage {
   const cacheCreation = tokenCount(usage?.input_tokens_details?.cache_write_tokens)
   const fresh = all - (cacheRead ?? 0) - (cacheCreation ?? 0)
   const cost = tokenCount(usage?.cost)
+  const output = tokenCount(usage?.output_tokens) ?? 0
+  const reasoning = tokenCount(usage?.output_tokens_details?.reasoning_tokens)
   return {
     input: fresh >= 0 ? fresh : all,
-    output: tokenCount(usage?.output_tokens) ?? 0,
+    output,
+    ...(reasoning !== undefined && { reasoning: Math.min(reasoning, output) }),
     ...(cacheRead !== undefined && { cacheRead }),
     ...(cacheCreation !== undefined && { cacheCreation }),
     ...(cost !== undefined && { cost }),
@@ -140,6 +143,7 @@ export interface RawUsage {
   readonly input_tokens?: unknown
   readonly input_tokens_details?: { readonly cached_tokens?: unknown; readonly cache_write_tokens?: unknown } | null
   readonly output_tokens?: unknown
+  readonly output_tokens_details?: { readonly reasoning_tokens?: unknown } | null
   readonly cost?: unknown
 }
 
