@@ -42,6 +42,9 @@ function run(
 ): Promise<TestRun> {
   return new Promise((resolve) => {
     const child = spawn(program, args, { cwd: root, env, stdio: stdio === 'pipe' ? ['ignore', 'pipe', 'pipe'] : stdio })
+    // Ctrl-C reaches vitest too: the folder is removed when it has ended.
+    process.on('SIGINT', () => {})
+    process.once('SIGTERM', () => child.kill('SIGTERM'))
     let output = ''
     const keepTail = (chunk: string) => {
       output = (output + chunk).slice(-4000)
