@@ -28,7 +28,7 @@ import { createFileSnapshots, type FileSnapshotsOptions, type Work } from './fil
 import type { Snapshot } from './take-snapshot.ts'
 
 // Each of them runs git many times.
-const test = testInTurns(3)
+const test = testInTurns(4)
 
 const made: string[] = []
 const contexts: (() => Promise<void>)[] = []

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { onFailpoint } from '../../src/core/log.ts'
 import { textOf } from '../../src/core/turn.ts'
 import { createAgent } from '../../src/create-agent.ts'
@@ -10,7 +10,10 @@ import { createSnapshots, type SnapshotsOptions } from '../../src/snapshots/inde
 import { call, memoryExecution, scripted } from '../../src/testing/index.ts'
 import { readFile as readFileTool, shell, writeFile as writeFileTool } from '../../src/tools/index.ts'
 import { emptyView, foldEntries } from '../../src/view/session-view.ts'
+import { testInTurns } from '../soak.ts'
 import { temporary } from '../temporary.ts'
+
+const test = testInTurns(2)
 
 const run = (id: string, command: string) => [call(id, 'shell', { command })]
 const write = (id: string, path: string, content: string) => [call(id, 'write_file', { path, content })]

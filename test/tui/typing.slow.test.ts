@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
+import { testInTurns } from '../soak.ts'
 import { openApp } from './app-kit.ts'
 import { puppetModel } from './puppet-model.ts'
 import { startTui } from './tui-kit.ts'
+
+const test = testInTurns(2)
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
@@ -31,27 +34,6 @@ test('UI80 ten megabytes are pasted with and without marks, cut anywhere, and th
   terminal.type('\r')
   const wanted = bare.replaceAll('\r', '\n')
   await terminal.see(`got ${wanted.length} characters, ${digestOf(wanted)}`)
-})
-
-test('UI81 after each key the cursor is at the caret, and arrows pass whole characters: joined emoji, flags, CJK, accents', async () => {
-  const app = await openApp({ provider: puppetModel() })
-  const typed = ['a', '漢', 'e\u0301', '👩‍👩‍👧', '🇩🇪', '·', '👍🏽', 'あ', '\u1112\u1161\u11ab', 'x']
-  const widths = [1, 2, 1, 2, 2, 1, 2, 2, 2, 1]
-  let column = 3
-  expect(app.screen.cursor().column).toBe(column)
-  for (const [i, text] of typed.entries()) {
-    app.type(text)
-    await app.pass(40)
-    column += widths[i]!
-    expect([text, app.screen.cursor()]).toEqual([text, { row: 1, column, isVisible: true }])
-  }
-  for (const width of widths.toReversed()) {
-    app.type('\x1b[D')
-    await app.pass(40)
-    column -= width
-    expect(app.screen.cursor().column).toBe(column)
-  }
-  await app.close()
 })
 
 test('UI82 a terminal that takes nothing makes frames wait: at most one is kept, and every line comes when it takes them', async () => {

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished } from 'vitest'
 import { createWebPage } from '../../src/web/index.ts'
 import { startServer, type TestServer, token } from '../server/server-kit.ts'
 import { findProgram, installCommand } from '../system-programs.ts'
@@ -14,15 +14,20 @@ const args = [
   ...['--disable-component-update', '--disable-sync', '--js-flags=--expose-gc', '--enable-precise-memory-info'],
 ]
 
-/** Tests in a real Chromium, one for all of them. Where there is none they are skipped, and say how to install it. */
+let launched: Promise<Browser> | undefined
+
+/**
+ * Tests in a real Chromium, one for all files of a worker; it ends with the worker, whose end of the pipe it reads. Where
+ * there is none they are skipped, and say how to install it.
+ */
 export function inBrowser(name: string, tests: (browser: () => Browser) => void): void {
   if (!program) console.warn(`Skipped: ${name}. There is no Chromium: ${installCommand('chromium')}`)
   describe.skipIf(!program)(name, () => {
     let browser: Browser
     beforeAll(async () => {
-      browser = await chromium.launch({ executablePath: program!, args })
+      launched ??= chromium.launch({ executablePath: program!, args })
+      browser = await launched
     })
-    afterAll(() => browser?.close())
     tests(() => browser)
   })
 }
@@ -38,11 +43,12 @@ export interface ServedPage extends TestServer {
 
 /** The page and its server on a port of this machine, until the test is over. Its agents speak a script. */
 export async function servePage(
-  options: Parameters<typeof startServer>[0] & { basePath?: string } = {},
+  options: Parameters<typeof startServer>[0] & { basePath?: string; renderers?: string } = {},
 ): Promise<ServedPage> {
-  const started = await startServer(options)
+  const { renderers, ...ofServer } = options
+  const started = await startServer(ofServer)
   const { basePath = '' } = options
-  const page = createWebPage({ server: started.server, basePath })
+  const page = createWebPage({ server: started.server, basePath, ...(renderers && { renderers }) })
   let port = 0
   let http: ReturnType<typeof serve> | undefined
   const listen = (): Promise<void> =>

@@ -1,10 +1,13 @@
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished } from 'vitest'
 import { skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
 import { confinedPlace, git, workspaceWrite, write } from '../../../test/confinement-kit.ts'
+import { testInTurns } from '../../../test/soak.ts'
 import { createProcessContext } from '../process.ts'
+
+const test = testInTurns(2)
 
 describe.skipIf(unavailable)(`the sandbox workspace-write${skipped}`, () => {
   test('a command writes in the workspace but for its protected paths, and reaches nothing else', async () => {
