@@ -40,7 +40,7 @@ export function createFleet(options: FleetOptions): Fleet {
   const sent = new Map<string, Named & { readonly at: number }>()
 
   const kindOf = ({ id, kind }: Pick<SessionSummary, 'id' | 'kind'>): string | undefined =>
-    works.find((work) => work.owns(id))?.kind ?? kind
+    works.find((work) => work.owns(id, kind))?.kind ?? kind
 
   const wakeOf = (summary: Named): WakeOptions => ({
     kind: kindOf(summary) ?? '',
@@ -265,11 +265,14 @@ const pick = ({ kind, tenant }: Pick<SessionSummary, 'kind' | 'tenant'>): Pick<S
   ...(tenant !== undefined && { tenant }),
 })
 
-function checkOptions({ store, dispatcher, kinds }: FleetOptions): void {
+function checkOptions({ store, dispatcher, kinds, limits = {} }: FleetOptions): void {
   if (typeof store?.append !== 'function')
     throw new TypeError(`createFleet needs a store such as createPostgresStore({ url }), got ${show(store)}`)
   if (typeof dispatcher?.claim !== 'function')
     throw new TypeError(`createFleet needs a dispatcher such as inProcessDispatcher(), got ${show(dispatcher)}`)
+  for (const [tenant, limit] of Object.entries(limits.tenants ?? {}))
+    if (typeof limit !== 'number' || !(limit >= 0))
+      throw new TypeError(`limits.tenants["${tenant}"] of createFleet must be a number of runs, got ${show(limit)}`)
   for (const [name, open] of Object.entries(kinds ?? {}))
     if (typeof open !== 'function')
       throw new TypeError(

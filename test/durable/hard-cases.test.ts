@@ -14,6 +14,7 @@ import type { StreamedEvent } from '../../src/events/event-queue.ts'
 import { createServer as createLiberoServer } from '../../src/server/create-server.ts'
 import { createMemoryStore } from '../../src/sessions/stores.ts'
 import { fakeClock, scripted } from '../../src/testing/index.ts'
+import { createWorkflow } from '../../src/workflow/workflow.ts'
 import { eventually } from '../postgres-kit.ts'
 import { fleetKit } from './fleet-kit.ts'
 
@@ -232,4 +233,21 @@ test('FL87 libero serve --fleet refuses flags that would do nothing', () => {
   expect(checkServe({ fleet: 'fleet.ts', port: '7777' })).toEqual({ fleet: 'fleet.ts', port: '7777' })
   for (const flag of ['model', 'mode', 'profile', 'cwd'])
     expect(() => checkServe({ fleet: 'fleet.ts', [flag]: 'ask' })).toThrow(`--${flag} does not go with --fleet`)
+})
+
+test('FL88 a plain session whose id looks like one of an agent is run as its kind says', async () => {
+  const { fleet, said, answered } = fleetKit({
+    steps: ['Hello.'],
+    workflow: (given) => createWorkflow({ ...given, provider: scripted(), definitions: [] }),
+  })
+  fleet.work()
+  await fleet.send('agent-7', { kind: 'coder', prompt: 'Hi' })
+  await answered('agent-7')
+  expect(await said('agent-7')).toEqual(['user: Hi', 'assistant: Hello.'])
+})
+
+test('FL89 a limit of a tenant that is no number is refused when the fleet is made', () => {
+  const limitedTo = (limit: number) => () => fleetKit({ limits: { tenants: { default: limit } } })
+  for (const wrong of [Number.NaN, -1, '3' as never]) expect(limitedTo(wrong)).toThrow('limits.tenants["default"]')
+  expect(limitedTo(3)).not.toThrow()
 })
