@@ -11,7 +11,7 @@ import { openCalls } from '../sessions/open-calls.ts'
 import type { PostgresStore } from '../sessions/postgres-store.ts'
 import { loadSession, openSession } from '../sessions/session.ts'
 import { eachSession } from '../sessions/session-query.ts'
-import { type DelayedSend, delayedSends, storeDelayed } from './delayed-sends.ts'
+import { type DelayedSend, delayedSends, storeDelayed, UndeliverableError } from './delayed-sends.ts'
 import type { WakeOptions } from './dispatcher.ts'
 import type { Fleet, FleetMessage, FleetOptions, FleetPending, FleetStatus, WorkerInfo, WorkOptions } from './fleet.ts'
 import { providerLimits } from './provider-limits.ts'
@@ -29,7 +29,7 @@ export function createFleet(options: FleetOptions): Fleet
 export function createFleet(options: FleetOptions): Fleet {
   checkOptions(options)
   const { store, dispatcher, kinds, limits = {}, clock = systemClock, version = '' } = options
-  const { onError = (error) => console.error(`libero: ${error.message}`, error.cause ?? '') } = options
+  const onError = reportTo(options.onError ?? ((error) => console.error(`libero: ${error.message}`, error.cause ?? '')))
   const directory = workerDirectory(store, clock)
   const providers = providerLimits({ store, clock, ...(limits.providers && { limits: limits.providers }) })
   const { limited } = providers
@@ -40,7 +40,7 @@ export function createFleet(options: FleetOptions): Fleet {
   const sent = new Map<string, Named & { readonly at: number }>()
 
   const kindOf = ({ id, kind }: Pick<SessionSummary, 'id' | 'kind'>): string | undefined =>
-    works.find((work) => work.owns(id))?.kind ?? kind
+    works.find((work) => work.owns(id, kind))?.kind ?? kind
 
   const wakeOf = (summary: Named): WakeOptions => ({
     kind: kindOf(summary) ?? '',
@@ -82,17 +82,20 @@ export function createFleet(options: FleetOptions): Fleet {
   }
 
   return {
-    store,
-    dispatcher,
+    ...{ store, dispatcher, kinds: Object.keys(kinds) },
+    ...(options.authorityFor && { authorityFor: options.authorityFor }),
     ...(agents && { workflow: agents.workflow }),
 
     async send(sessionId, message) {
       const { kind, tenant, at = 0 } = message
+      if (!(Math.abs(at) <= maxTime))
+        throw new TypeError(`A message takes its time "at" in milliseconds since 1970, got ${show(at)}`)
       const item = itemOf(message)
       const target = { ...(kind !== undefined && { kind }), ...(tenant !== undefined && { tenant }) }
       const send: DelayedSend = { sessionId, ...target, item, at }
       if (at <= clock.now()) await deliver(send)
       else {
+        await findChecked(store, send)
         const id = await storeDelayed(store, send)
         await dispatcher.wake(id, { kind: kindOf({ id })!, at })
       }
@@ -158,6 +161,17 @@ export function createFleet(options: FleetOptions): Fleet {
   }
 }
 
+/** An error of the host's own function must not end a worker. */
+const reportTo =
+  (report: (error: Error) => void): ((error: Error) => void) =>
+  (error) => {
+    try {
+      report(error)
+    } catch (failure) {
+      console.error('libero: onError of the fleet has failed', failure, 'It was called with', error)
+    }
+  }
+
 /** The key in its address is for servers, which read it from the directory. */
 function withoutKey({ address, ...worker }: WorkerInfo): WorkerInfo {
   return address === undefined ? worker : { ...worker, address: URL.parse(address)?.origin ?? '' }
@@ -167,6 +181,9 @@ function withoutKey({ address, ...worker }: WorkerInfo): WorkerInfo {
 function isPostgres(store: SessionStore): store is PostgresStore {
   return 'transaction' in store
 }
+
+/** The last time that a `Date` can have. */
+const maxTime = 8.64e15
 
 type Named = Pick<SessionSummary, 'id' | 'kind' | 'tenant'>
 
@@ -180,12 +197,10 @@ const statuses: readonly Exclude<SessionStatus, 'idle'>[] = ['working', 'waiting
 const maxTries = 100
 
 async function findOrMake(store: SessionStore, send: DelayedSend): Promise<SessionSummary> {
-  const { sessionId, kind, tenant } = send
+  const { sessionId, kind = '', tenant } = send
   for (let tries = 1; ; tries++) {
-    const summary = await store.find(sessionId)
-    if (summary) return checkedSummary(summary, send)
-    if (kind === undefined)
-      throw new TypeError(`There is no session "${sessionId}"; send its first message with the kind of agent it is for`)
+    const summary = await findChecked(store, send)
+    if (summary) return summary
     try {
       await (await openSession(store, sessionId, { kind, ...(tenant !== undefined && { tenant }) })).save()
     } catch (error) {
@@ -195,10 +210,17 @@ async function findOrMake(store: SessionStore, send: DelayedSend): Promise<Sessi
   }
 }
 
-function checkedSummary(summary: SessionSummary, send: DelayedSend): SessionSummary {
-  const name = differing(summary, send)
+/** The session, if it exists. Throws if it cannot get this message. */
+async function findChecked(store: SessionStore, send: DelayedSend): Promise<SessionSummary | undefined> {
+  const { sessionId, kind } = send
+  const summary = await store.find(sessionId)
+  if (!summary && kind === undefined)
+    throw new UndeliverableError(
+      `There is no session "${sessionId}"; send its first message with the kind of agent it is for`,
+    )
+  const name = summary && differing(summary, send)
   if (!name) return summary
-  throw new TypeError(
+  throw new UndeliverableError(
     `Session "${summary.id}" has the ${name} ${show(summary[name])}, which a message cannot change; it named ${show(send[name])}`,
   )
 }
@@ -243,11 +265,14 @@ const pick = ({ kind, tenant }: Pick<SessionSummary, 'kind' | 'tenant'>): Pick<S
   ...(tenant !== undefined && { tenant }),
 })
 
-function checkOptions({ store, dispatcher, kinds }: FleetOptions): void {
+function checkOptions({ store, dispatcher, kinds, limits = {} }: FleetOptions): void {
   if (typeof store?.append !== 'function')
     throw new TypeError(`createFleet needs a store such as createPostgresStore({ url }), got ${show(store)}`)
   if (typeof dispatcher?.claim !== 'function')
     throw new TypeError(`createFleet needs a dispatcher such as inProcessDispatcher(), got ${show(dispatcher)}`)
+  for (const [tenant, limit] of Object.entries(limits.tenants ?? {}))
+    if (typeof limit !== 'number' || !(limit >= 0))
+      throw new TypeError(`limits.tenants["${tenant}"] of createFleet must be a number of runs, got ${show(limit)}`)
   for (const [name, open] of Object.entries(kinds ?? {}))
     if (typeof open !== 'function')
       throw new TypeError(

@@ -1,7 +1,9 @@
+import { show } from '../core/behavior.ts'
+import { SessionNotFoundError } from '../core/errors.ts'
 import type { InboxItem } from '../core/log.ts'
-import type { SessionStore } from '../core/store.ts'
+import type { Session, SessionStore } from '../core/store.ts'
 import { createSession, loadSession } from '../sessions/session.ts'
-import type { FleetWork } from './fleet-work.ts'
+import type { FleetWork, FleetWorkContext } from './fleet-work.ts'
 
 /** A message for a later time. It is a session of its own, so that it survives the loss of all jobs. */
 export interface DelayedSend {
@@ -11,6 +13,9 @@ export interface DelayedSend {
   readonly item: InboxItem
   readonly at: number
 }
+
+/** A message that its session cannot get: there is none and no kind for one, or it has another kind or tenant. */
+export class UndeliverableError extends TypeError {}
 
 const prefix = 'libero.later.'
 const kind = 'libero.later'
@@ -28,24 +33,43 @@ export async function storeDelayed(store: SessionStore, send: DelayedSend): Prom
 
 /** Delivers messages for a later time. The key of the message makes a second delivery harmless. */
 export function delayedSends(deliver: (send: DelayedSend) => Promise<void>): FleetWork {
-  async function deliverOne(store: SessionStore, id: string): Promise<void> {
-    if (!(await store.find(id))) return // another worker was faster
-    const send = (await loadSession(store, id)).log.transcript.states.get(owner) as DelayedSend | undefined
-    if (send) await deliver(send)
+  async function deliverOne(
+    { store, onError }: Pick<FleetWorkContext, 'store' | 'onError'>,
+    id: string,
+  ): Promise<void> {
+    const session = await loadIfThere(store, id)
+    if (!session) return // another worker was faster
+    const send = session.log.transcript.states.get(owner) as DelayedSend | undefined
+    if (send)
+      await deliver(send).catch((cause) => {
+        if (!(cause instanceof UndeliverableError)) throw cause
+        // No later try can help, and other messages would wait behind it.
+        onError(new Error(`A message for later to session ${show(send.sessionId)} is dropped`, { cause }))
+      })
     await store.delete(id)
   }
   return {
     kind,
     owns: (sessionId) => sessionId.startsWith(prefix),
-    work: ({ sessionId }, { store }) => deliverOne(store, sessionId),
-    async reconcile({ store, clock, onError }) {
+    work: ({ sessionId }, context) => deliverOne(context, sessionId),
+    async reconcile(context) {
+      const { store, clock, onError, signal } = context
       const { sessions } = await store.list({ prefix, order: 'id', limit: maxDue })
       const now = `${prefix}${paddedTime(clock.now())}`
       for (const { id } of sessions) {
-        if (id > `${now}.~`) return // ids ascend with the time
-        await deliverOne(store, id).catch((cause) => onError(notDelivered(id, cause)))
+        if (id > `${now}.~` || signal.aborted) return // ids ascend with the time
+        await deliverOne(context, id).catch((cause) => onError(notDelivered(id, cause)))
       }
     },
+  }
+}
+
+async function loadIfThere(store: SessionStore, id: string): Promise<Session | undefined> {
+  try {
+    return await loadSession(store, id)
+  } catch (error) {
+    if (error instanceof SessionNotFoundError) return undefined
+    throw error
   }
 }
 

@@ -9,8 +9,8 @@ import type { Dispatcher, Job } from './dispatcher.ts'
 export interface FleetWork {
   /** The kind of its jobs. */
   readonly kind: string
-  /** Whether jobs of this session belong here: the fleet then wakes it with `kind`, whatever kind the session names. */
-  owns(sessionId: string): boolean
+  /** Whether jobs of this session belong here: the fleet then wakes it with the kind above, not with `kind`, that of the session. */
+  owns(sessionId: string, kind?: string): boolean
   /**
    * Does what a job asks for, and resolves when the job can be settled. What has to be done later is a wake of its own
    * (`context.dispatcher.wake`). Rejects for errors that are reported; the job is settled all the same.

@@ -92,6 +92,9 @@ export type FleetPending = OpenCall & Pick<SessionSummary, 'title' | 'tenant' | 
 export interface Fleet {
   readonly store: SessionStore
   readonly dispatcher: Dispatcher
+  /** The names of the kinds of agents. A server in front makes sessions of the first one unless a client names another. */
+  readonly kinds: readonly string[]
+  readonly authorityFor?: AuthorityFor
   /** Records messages and answers for agents, and leaves the work to workers. Absent without the option `workflow`. */
   readonly workflow?: Workflow
   /** Stores a message and wakes a worker; makes the session if there is none. Resolves with the key of the message. */

@@ -19,12 +19,12 @@ export function joinWorkers({ store }: Pick<Fleet, 'store'>): JoinRun {
       // The worker may be about to begin the run. If it never does, it is gone or cannot be reached.
       for (let delayMs = firstDelayMs; delayMs <= longestDelayMs && !left.signal.aborted; delayMs *= 2) {
         const address = await addressOf(processId)
-        if (address !== undefined && (await readFrom(address))) delayMs = firstDelayMs
+        if (address !== undefined && (await readFrom(address).catch(() => false))) delayMs = firstDelayMs
         await setTimeout(delayMs, undefined, { signal: left.signal, ref: false })
       }
     }
 
-    /** Resolves with whether the run was there, when the stream ends. */
+    /** Resolves with whether the run was there, when the stream ends or breaks. */
     async function readFrom(address: string): Promise<boolean> {
       const { origin, password } = new URL(address)
       reading = new AbortController()
@@ -33,17 +33,22 @@ export function joinWorkers({ store }: Pick<Fleet, 'store'>): JoinRun {
         signal: AbortSignal.any([left.signal, reading.signal]),
         redirect: 'error',
       })
-      if (!response.ok || !response.body) return false
-      for await (const line of readLines(response.body, { maxBytes: longestEvent })) {
-        const event = eventIn(line)
-        if (event && !left.signal.aborted) emit(event)
+      if (!response.ok || !response.body) {
+        await response.body?.cancel()
+        return false
       }
+      try {
+        for await (const line of readLines(response.body, { maxBytes: longestEvent })) {
+          const event = eventIn(line)
+          if (event && !left.signal.aborted) emit(event)
+        }
+      } catch {} // the connection broke, or a new snapshot is wanted: the next stream begins with one
       return true
     }
 
     join().catch(() => {}) // left, or the worker is gone: its entries come from the store
     return {
-      snapshot: () => reading.abort(), // the next stream begins with one
+      snapshot: () => reading.abort(),
       leave: () => left.abort(),
     }
   }

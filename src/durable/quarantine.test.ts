@@ -48,12 +48,27 @@ test('FL23 a suspect that found no free worker makes room: others may end, and a
   const run = otherRun(others)
   const quarantine = new Quarantine({ clock, onChange() {} })
   const admit = () => quarantine.admit(summaryOf({ suspicions: 2 }), () => [...others])
-  for (let tries = 0; tries < 3; tries++) expect(await admit()).toBe(false)
+  for (let tries = 0; tries < 2; tries++) expect(await admit()).toBe(false)
   const admitted = admit()
-  await clock.advance(9000)
+  await clock.advance(2900)
   expect(quarantine.alone).toBe('s')
   expect(run.isLeft).toBe(false)
-  await clock.advance(2000)
+  await clock.advance(200)
   expect(run.isLeft).toBe(true)
   expect(await admitted).toBe(true)
+})
+
+test('FL79 a run that does not end when it is left does not keep a worker from its other work', async () => {
+  const clock = fakeClock()
+  const stuck: OtherJob = { isRunning: true, done: new Promise(() => {}), leave() {} }
+  let changes = 0
+  const quarantine = new Quarantine({ clock, onChange: () => void changes++ })
+  const admit = () => quarantine.admit(summaryOf({ suspicions: 2 }), () => [stuck])
+  for (let tries = 0; tries < 2; tries++) expect(await admit()).toBe(false)
+  const admitted = admit()
+  await clock.advance(7900)
+  expect(quarantine.alone).toBe('s')
+  await clock.advance(200)
+  expect(await admitted).toBe(false) // it is looked at again later, here or by another worker
+  expect([quarantine.alone, changes]).toEqual([undefined, 1])
 })

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { SessionSummary } from '../core/store.ts'
-import { sleep } from '../core/waiting.ts'
+import { within } from '../core/waiting.ts'
 
 interface QuarantineOptions {
   readonly clock: Clock
@@ -18,9 +18,13 @@ export interface OtherJob {
 /** Aboard so many processes that died, without progress since, a session is a suspect. */
 const maxDeaths = 2
 /** So often a suspect is left to a worker that has nothing else to do. */
-const maxTries = 3
-/** How long the other runs of a worker may go on before they are left to other workers. */
-const graceMs = 10_000
+const maxTries = 2
+/** How long the other runs of a worker may go on before they are left to other workers: it claims nothing meanwhile. */
+const graceMs = 3000
+/** How long they may take to end then. If one does not, such as a tool that ignores its cancellation, the suspect waits. */
+const leaveMs = 5000
+/** Of so many suspects the tries are remembered. */
+const maxSuspects = 1000
 
 /**
  * Lets a session that may have killed its process run alone, until it makes progress. If the process dies again, the session
@@ -48,13 +52,15 @@ export class Quarantine {
     if (suspicions === 0 || deaths < maxDeaths) return true
     const tries = this.#tries.get(id) ?? 0
     if (others().some(({ isRunning }) => isRunning) && tries < maxTries) {
+      if (this.#tries.size >= maxSuspects) this.#tries.clear()
       this.#tries.set(id, tries + 1)
       return false
     }
     this.#alone = id
     this.#tries.delete(id)
-    await this.#makeRoom(others)
-    return true
+    const hasRoom = await this.#makeRoom(others)
+    if (!hasRoom) this.leave(id)
+    return hasRoom
   }
 
   /** The session made progress, or its job is over. */
@@ -64,14 +70,11 @@ export class Quarantine {
     this.#options.onChange()
   }
 
-  async #makeRoom(others: () => readonly OtherJob[]): Promise<void> {
-    const runs = others()
-    if (runs.length === 0) return
-    const enough = new AbortController()
-    const allDone = Promise.all(runs.map(({ done }) => done))
-    await Promise.race([allDone, sleep(graceMs, { clock: this.#options.clock, signals: [enough.signal] })])
-    enough.abort()
+  async #makeRoom(others: () => readonly OtherJob[]): Promise<boolean> {
+    const { clock } = this.#options
+    const allDone = Promise.all(others().map(({ done }) => done)).then(() => true)
+    if (await within(graceMs, allDone, () => false, clock)) return true
     for (const run of others()) run.leave()
-    await allDone
+    return within(leaveMs, allDone, () => false, clock)
   }
 }

@@ -18,8 +18,9 @@ interface ReconcilerOptions {
 
 const everyMs = 5000
 const pageSize = 100
-/** A look reads at most so many pages; the next one goes on from there. */
+/** A look reads at most so many pages, and wakes about so many sessions; the next one goes on from there. */
 const maxPages = 20
+const maxWakes = 300
 /** A session that no run could help is checked again after so many looks: the store does not tell of a message that came since. */
 const recheckAfter = 12
 /** A worker without a free slot looks at every sixth time. */
@@ -31,7 +32,9 @@ export class Reconciler {
   /** Sessions that no run could help: what was known of them, and at which look. */
   readonly #hopeless = new Map<string, { readonly known: string; readonly look: number }>()
   /** Sessions with a message that were seen for the first time: their job is probably on its way. */
-  #new: ReadonlySet<string> = new Set()
+  #new = new Set<string>()
+  /** Those of the pass over all sessions before this one, which may have taken several looks. */
+  #newBefore: ReadonlySet<string> = new Set()
   #cursor: string | undefined
   #looks = 0
   #cancelTimer: (() => void) | undefined
@@ -72,28 +75,33 @@ export class Reconciler {
 
   async #lookAtSessions(): Promise<void> {
     const { store } = this.#options
-    const isNew = new Set<string>()
     for (const [id, { look }] of this.#hopeless) if (this.#looks - look >= recheckAfter) this.#hopeless.delete(id)
-    for (let pages = 0; pages < maxPages && !this.#isStopped; pages++) {
+    for (let pages = 0, woken = 0; pages < maxPages && woken < maxWakes && !this.#isStopped; pages++) {
       const cursor = this.#cursor !== undefined && { cursor: this.#cursor }
       const page = await store.list({ attention: true, parent: null, limit: pageSize, ...cursor })
-      await Promise.all(page.sessions.map((summary) => this.#see(summary, isNew)))
+      const areWoken = await Promise.all(page.sessions.map((summary) => this.#see(summary)))
+      woken += areWoken.filter(Boolean).length
       this.#cursor = page.next
-      if (page.next === undefined) break
+      if (page.next !== undefined) continue
+      this.#newBefore = this.#new
+      this.#new = new Set()
+      break
     }
-    this.#new = isNew
   }
 
-  async #see(summary: SessionSummary, isNew: Set<string>): Promise<void> {
+  /** Whether the session was woken. */
+  async #see(summary: SessionSummary): Promise<boolean> {
     const { store, isOwn, wake } = this.#options
     const known = `${summary.head} ${summary.attention}`
-    if (!isOwn(summary) || this.#hopeless.get(summary.id)?.known === known) return
+    if (!isOwn(summary) || this.#hopeless.get(summary.id)?.known === known) return false
     const isMail = summary.attention === 'mail' || summary.attention === 'answered'
-    if (isMail && this.#looks > 1 && !this.#new.has(`${summary.id} ${known}`)) {
-      isNew.add(`${summary.id} ${known}`)
-      return
+    if (isMail && this.#looks > 1 && !this.#newBefore.has(`${summary.id} ${known}`)) {
+      this.#new.add(`${summary.id} ${known}`)
+      return false
     }
-    if (await needsRun(store, summary)) await wake(summary)
+    const isNeeded = await needsRun(store, summary)
+    if (isNeeded) await wake(summary)
     else this.#hopeless.set(summary.id, { known, look: this.#looks })
+    return isNeeded
   }
 }

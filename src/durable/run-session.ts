@@ -10,6 +10,7 @@ import {
   StoreError,
 } from '../core/errors.ts'
 import type { Session, SessionStore, SessionSummary } from '../core/store.ts'
+import { within } from '../core/waiting.ts'
 import { hasOldMailOnly } from '../sessions/needs-run.ts'
 import { inboxOf } from '../sessions/pending.ts'
 import { recordFailure } from '../sessions/record-failure.ts'
@@ -44,7 +45,9 @@ export interface SessionRun {
 /** How long a worker that does not beat keeps its sessions. It beats three times as often. */
 const leaseMs = 8000
 /** When a session is looked at again that another process holds, or that has to run alone. */
-const againMs = 1000
+export const againMs = 1000
+/** How long a kind may take to open an agent. */
+const maxOpenMs = 300_000
 
 /** Looks at the session of a job, and runs its agent if there is something to do. */
 export async function runSession(job: Job, context: SessionJobContext): Promise<void> {
@@ -87,7 +90,7 @@ async function runAgent(
   session: Session,
   summary: SessionSummary,
   open: AgentKind,
-  { store, limited, signal, onRun, onError }: SessionJobContext,
+  { store, limited, signal, clock, onRun, onError }: SessionJobContext,
 ): Promise<boolean> {
   const { id, log } = session
   const { tenant } = summary
@@ -102,7 +105,12 @@ async function runAgent(
   }
   let made: FleetAgent
   try {
-    made = withClose(await open({ session, summary, tenant, limited }))
+    const opening = Promise.resolve(open({ session, summary, tenant, limited }))
+    const tooLong = (): never => {
+      opening.then((late) => withClose(late).close()).catch(() => {})
+      throw new Error(`no agent was opened within ${maxOpenMs / 60_000} minutes`)
+    }
+    made = withClose(await within(maxOpenMs, opening, tooLong, clock))
   } catch (cause) {
     await fail(cause)
     return true

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { StreamedEvent } from '../events/event-queue.ts'
 import { joinRun, type LiveFeed } from '../events/live-feed.ts'
-import { liveRun } from '../events/live-runs.ts'
+import { followRuns, liveRun } from '../events/live-runs.ts'
 import type { Fleet, Worker, WorkerStatus } from './fleet.ts'
 
 export interface WorkerHandlerOptions {
@@ -57,8 +57,14 @@ function streamOf(runId: string): Response {
   const run = liveRun(runId)
   if (!run) return text('no such run is under way here\n', 404)
   const encoder = new TextEncoder()
+  const { session } = run
   let feed: LiveFeed | undefined
+  let stopFollowing = (): void => {}
   let lost = 0
+  const leave = (): void => {
+    feed?.leave()
+    stopFollowing()
+  }
   const stream = new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -66,6 +72,11 @@ function streamOf(runId: string): Response {
         feed = joinRun(run, (event) => {
           if ((controller.desiredSize ?? 0) > 0) write(event)
           else if (event.type !== 'snapshot') lost++
+        })
+        stopFollowing = followRuns(session!.store!, session!.id, (now) => {
+          if (now === run) return
+          leave()
+          controller.close()
         })
       },
       pull(controller) {
@@ -75,7 +86,7 @@ function streamOf(runId: string): Response {
         controller.enqueue(encoder.encode(`${JSON.stringify(gap)}\n`))
         feed?.snapshot()
       },
-      cancel: () => feed?.leave(),
+      cancel: leave,
     },
     new ByteLengthQueuingStrategy({ highWaterMark: mostUnread }),
   )

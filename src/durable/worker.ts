@@ -7,7 +7,7 @@ import type { FleetOptions, KindRequest, Worker, WorkerStatus, WorkOptions } fro
 import type { FleetJobContext, FleetWork, FleetWorkContext } from './fleet-work.ts'
 import { type OtherJob, Quarantine } from './quarantine.ts'
 import { Reconciler } from './reconciler.ts'
-import { runSession, type SessionRun } from './run-session.ts'
+import { againMs, runSession, type SessionRun } from './run-session.ts'
 import { Waits } from './waits.ts'
 import type { WorkerDirectory } from './worker-directory.ts'
 
@@ -57,7 +57,8 @@ export class FleetWorker implements Worker {
   readonly #startedAt: number
   #state: WorkerStatus['state'] = 'working'
   #isWanted = false
-  #turning: Promise<void> | undefined
+  #isTurning = false
+  #turning: Promise<void> = Promise.resolve()
   #draining: Promise<void> | undefined
   #telling: Promise<void> = Promise.resolve()
 
@@ -72,7 +73,7 @@ export class FleetWorker implements Worker {
     this.#reconciler = new Reconciler({
       ...{ store, clock, onError },
       isFull: () => this.#free() === 0,
-      isOwn: (summary) => this.#kinds.includes(parts.kindOf(summary) ?? '') && !this.session(summary.id),
+      isOwn: (summary) => this.#kinds.includes(parts.kindOf(summary) ?? '') && !this.#worksOn(summary.id),
       wake: (summary) => parts.wake(summary),
       alsoLook: () => this.#reconcileWorks(),
     })
@@ -113,13 +114,13 @@ export class FleetWorker implements Worker {
     const { clock, works, directory, onError } = this.#parts
     this.#state = 'draining'
     this.#tell()
-    await this.#reconciler.stop()
+    const looking = this.#reconciler.stop() // it may be in the middle of a look at a store that does not answer
     if (graceMs > 0) await Promise.race([this.#allDone(), sleep(graceMs, { clock, signals: [this.#hurry.signal] })])
     this.#leaving.abort()
     for (const { run } of this.#running) this.#leave(run)
     const stopping = Promise.allSettled(works.map((work) => work.stop?.(this.#context)))
     const late = new AbortController()
-    const done = Promise.all([this.#allDone(), stopping])
+    const done = Promise.all([this.#allDone(), stopping, looking])
     await Promise.race([done, sleep(leaveMs, { clock, signals: [late.signal] })])
     late.abort()
     this.#hurry.abort()
@@ -148,9 +149,9 @@ export class FleetWorker implements Worker {
   /** Settles and claims jobs; several calls meanwhile cause one more turn, so that one statement serves many. */
   #turn(): void {
     this.#isWanted = true
-    this.#turning ??= this.#turns().finally(() => {
-      this.#turning = undefined
-    })
+    if (this.#isTurning) return
+    this.#isTurning = true
+    this.#turning = this.#turns()
   }
 
   async #turns(): Promise<void> {
@@ -171,6 +172,8 @@ export class FleetWorker implements Worker {
       }
     } catch (cause) {
       onError(new Error('The worker could not claim or settle jobs; it tries again', { cause }))
+    } finally {
+      this.#isTurning = false // at once: a call in the next moment must begin a turn
     }
   }
 
@@ -195,22 +198,28 @@ export class FleetWorker implements Worker {
 
   async #work(running: Running): Promise<void> {
     const { job } = running
-    const { works, kinds, limited } = this.#parts
+    const { works, kinds, limited, dispatcher, clock } = this.#parts
     const own = works.find(({ kind }) => kind === job.kind)
     const context: FleetJobContext = {
       ...this.#context,
       admit: (summary) => this.#quarantine.admit(summary, () => this.#others(running)),
     }
     const onRun = (run: SessionRun): void => this.#onRun(running, run)
-    const { sessionId: id, tenant } = job
+    const { sessionId: id, kind, tenant } = job
     try {
       if (own) await own.work(job, context)
+      else if (this.#worksOn(id, running) && !this.session(id))
+        await dispatcher.wake(id, { kind, tenant, at: clock.now() + againMs }) // its agent is just being opened here
       else await runSession(job, { ...context, kinds, limited, owner: `worker ${this.id}`, onRun })
     } finally {
       const hasWorked = own || running.run
       for (const one of works)
         if (hasWorked && one !== own) await one.worked?.({ id, ...(tenant !== '' && { tenant }) }, this.#context)
     }
+  }
+
+  #worksOn(sessionId: string, except?: Running): boolean {
+    return [...this.#running].some((one) => one !== except && one.job.sessionId === sessionId)
   }
 
   #others(running: Running): readonly OtherJob[] {

@@ -18,6 +18,8 @@ export interface WorkflowAgents extends FleetWork {
 }
 
 const kind = 'libero.agent'
+/** The kinds of sessions that a workflow makes. A plain session may have an id that looks like one of an agent. */
+const agentKinds: ReadonlySet<string> = new Set(['agent', 'closed agent', 'sub-agent'])
 /** When an agent is looked at again that another process holds, or that has to run alone. */
 const againMs = 1000
 /** Every so many looks of a worker it looks at so many agents that wait for a person, for a message that came without a wake. */
@@ -56,7 +58,7 @@ export function workflowAgents(make: FleetWorkflow, options: WorkflowAgentsOptio
 
   return {
     kind,
-    owns: (sessionId) => sessionId.startsWith(agentPrefix),
+    owns: (sessionId, ownKind = 'agent') => sessionId.startsWith(agentPrefix) && agentKinds.has(ownKind),
 
     async work({ sessionId: id, attempt }, { worker, signal, admit }) {
       const summary = await store.find(id)

@@ -3,6 +3,7 @@ import type { SessionSummary } from '../core/store.ts'
 import { loadSession, openSession } from '../sessions/session.ts'
 import { beforePrompt } from './before-prompt.ts'
 import type { ReplyToFollow } from './follow-reply.ts'
+import { kindFor } from './kind-for.ts'
 import { Problem } from './problem.ts'
 import type { Call } from './route.ts'
 import { sendMessage } from './routes/send-message.ts'
@@ -34,7 +35,11 @@ export async function chatSession(
   const { store } = server
   const id = names.stored(name)
   if (await store.find(id)) return names.find(store, name)
-  const all = { ...details, ...(names.tenant !== undefined && { tenant: names.tenant }) }
+  const all = {
+    ...details,
+    ...kindFor(server.options.fleet),
+    ...(names.tenant !== undefined && { tenant: names.tenant }),
+  }
   await whenFree(server, id, async () => (await openSession(store, id, all)).save())
   return names.find(store, name)
 }

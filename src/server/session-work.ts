@@ -48,6 +48,8 @@ interface SessionWorkOptions {
 
 /** Runs sessions in other processes: `createFleet` of `libero/durable`. */
 export interface ServerFleet {
+  /** The kinds of sessions that its workers run; the first is that of sessions for which a client names none. */
+  readonly kinds?: readonly string[]
   /** Asks a worker to look at a session. */
   wake(sessionId: string): Promise<void>
   /** Stops the run of a session, wherever it runs. */

@@ -89,7 +89,7 @@ withPostgres('libero worker and libero serve --fleet', (kit) => {
     expect(out).toContain(address)
     expect(out).toMatch(/^sessions +0 working, 0 waiting/m)
     expect(out).toMatch(/^jobs +0 waiting/m)
-    expect(out).toContain('slow:slow-1: 600 a minute')
+    expect(out).toMatch(/slow:slow-1: 600 a minute \(\d+ used\)/)
     expect(out).not.toContain('@')
   })
 

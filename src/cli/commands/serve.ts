@@ -1,3 +1,4 @@
+import { visibleName } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
 import { defineCommand, type Flags, type Values } from '../command.ts'
 import { checkServed, runFlags, servedFlags } from './run.ts'
@@ -75,6 +76,9 @@ export function checkServe<Given extends ServeValues>(values: Given): Given {
       `--allowed-origin must be an origin such as https://app.example.com, without a path, got "${noOrigin}"`,
     )
   checkServed(values)
+  const ofAgents = [...Object.keys(servedFlags), 'cwd'].find((name) => values[name as keyof ServeValues] !== undefined)
+  if (values.fleet !== undefined && ofAgents !== undefined)
+    throw new UsageError(`--${ofAgents} does not go with --fleet: how agents work is in ${visibleName(values.fleet)}`)
   return values
 }
 

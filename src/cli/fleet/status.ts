@@ -24,7 +24,7 @@ export async function status(
   }
 }
 
-function linesOf({ workers, sessions, jobs, limits }: FleetStatus): string[] {
+function linesOf({ workers, sessions, jobs, limits, providers }: FleetStatus): string[] {
   const now = Date.now()
   const all = table(['worker', 'state', 'runs', 'takeovers', 'version', 'kinds', 'address', 'beat'], workers, {
     row: (worker) => rowOf(worker, now),
@@ -40,13 +40,7 @@ function linesOf({ workers, sessions, jobs, limits }: FleetStatus): string[] {
         ]
       : []),
     ...limitLines('tenants', Object.entries(limits.tenants ?? {})),
-    ...limitLines(
-      'providers',
-      Object.entries(limits.providers ?? {}).map(([key, { requestsPerMinute }]) => [
-        key,
-        `${requestsPerMinute} a minute`,
-      ]),
-    ),
+    ...limitLines('providers', providerLines(limits.providers ?? {}, providers, now)),
   ]
 }
 
@@ -54,6 +48,22 @@ function rowOf(worker: WorkerInfo, now: number): string[] {
   const { id, state, running, slots, takeovers, version, kinds, address = '-', beatAt } = worker
   const cells = [id.slice(0, 8), state, `${running}/${slots}`, takeovers, version || '-', kinds.join(','), address]
   return [...cells.map((cell) => visibleName(String(cell))), `${Math.max(0, Math.round((now - beatAt) / 1000))} s ago`]
+}
+
+/** What each key may do, has done in this minute, and whether a service has closed it. */
+function providerLines(
+  limits: NonNullable<FleetStatus['limits']['providers']>,
+  states: FleetStatus['providers'],
+  now: number,
+): [string, string][] {
+  const known = new Map(states.map((state) => [state.key, state]))
+  return [...new Set([...Object.keys(limits), ...known.keys()])].map((key) => {
+    const { used = 0, closedUntil } = known.get(key) ?? {}
+    const limit = Object.hasOwn(limits, key) ? `${limits[key]!.requestsPerMinute} a minute` : 'no limit'
+    const closed =
+      closedUntil === undefined ? '' : `, closed for ${Math.max(1, Math.round((closedUntil - now) / 1000))} s`
+    return [key, `${limit} (${used} used${closed})`]
+  })
 }
 
 const ageOf = (at: number | undefined, now: number): string =>

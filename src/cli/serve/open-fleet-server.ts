@@ -20,7 +20,7 @@ export async function openFleetServer(
   const authority = createAuthority({ home: io.home })
   const server = createServer({
     ...{ store: fleet.store, fleet, auth: { token }, allowedOrigins },
-    authorityFor: async () => authority,
+    authorityFor: fleet.authorityFor ?? (async () => authority),
     workflowFor: async () => fleet.workflow,
     allowedHosts: [...loopback, ...hosts],
     webhooks: { allowPrivate },

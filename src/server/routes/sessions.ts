@@ -2,6 +2,7 @@ import { SessionBusyError } from '../../core/errors.ts'
 import type { SessionQuery, SessionStatus, SessionSummary } from '../../core/store.ts'
 import { importSession } from '../../sessions/export.ts'
 import { createSession, loadSession } from '../../sessions/session.ts'
+import { kindFor } from '../kind-for.ts'
 import { badRequest, checked, noSession, Problem } from '../problem.ts'
 import { readBytes } from '../read-request.ts'
 import { type Call, done, json, type Route } from '../route.ts'
@@ -60,7 +61,7 @@ export const sessionRoutes: readonly Route[] = [
     answers: {
       201: { description: 'The session', schema: sessionSchema, example: exampleSession },
       409: { description: 'There is a session with this id' },
-      422: { description: 'No agent can work in this folder' },
+      422: { description: 'No agent can work in this folder, or no worker has this kind' },
     },
     handle: makeSession,
   },
@@ -246,6 +247,7 @@ async function makeSession(call: Call): Promise<Response> {
   const id = names.stored(String(name))
   if (names.tenant !== undefined && details.folder !== undefined)
     throw badRequest('Folders are of the machine of the server, which tenants cannot choose; leave folder out')
+  const kind = kindFor(server.options.fleet, details.kind)
   const known = await store.find(id)
   if (known && message !== undefined && (await isRepeated(call, known))) {
     await sendMessage(call, id, { content: message, mode: 'prompt' })
@@ -256,7 +258,7 @@ async function makeSession(call: Call): Promise<Response> {
   const tenant = names.tenant === undefined ? {} : { tenant: names.tenant }
   const { folderFor } = server.options
   const folder = folderFor && details.folder !== undefined && { folder: await folderFor(String(details.folder)) }
-  const session = await checked(createSession({ store, id, ...details, ...folder, ...tenant }))
+  const session = await checked(createSession({ store, id, ...details, ...kind, ...folder, ...tenant }))
   await session.save().catch((error: unknown) => {
     throw error instanceof SessionBusyError ? exists(String(name)) : error
   })

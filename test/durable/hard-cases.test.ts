@@ -1,0 +1,253 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { checkServe } from '../../src/cli/commands/serve.ts'
+import type { Clock } from '../../src/core/clock.ts'
+import type { SessionStore, SessionSummary } from '../../src/core/store.ts'
+import { createAgent } from '../../src/create-agent.ts'
+import type { Dispatcher, Job } from '../../src/durable/dispatcher.ts'
+import { inProcessDispatcher } from '../../src/durable/dispatchers/in-process.ts'
+import { joinWorkers } from '../../src/durable/join-workers.ts'
+import { Reconciler } from '../../src/durable/reconciler.ts'
+import { workerDirectory } from '../../src/durable/worker-directory.ts'
+import type { StreamedEvent } from '../../src/events/event-queue.ts'
+import { createServer as createLiberoServer } from '../../src/server/create-server.ts'
+import { createMemoryStore } from '../../src/sessions/stores.ts'
+import { fakeClock, scripted } from '../../src/testing/index.ts'
+import { createWorkflow } from '../../src/workflow/workflow.ts'
+import { eventually } from '../postgres-kit.ts'
+import { fleetKit } from './fleet-kit.ts'
+
+test('FL80 sessions without a job are found also if there are more of them than one look reads', async () => {
+  const clock = fakeClock(1_000_000)
+  const all = Array.from({ length: 4500 }, (_, i) => ({ id: `s${i}`, head: 1, attention: 'answered' }))
+  const store = {
+    async list({ limit = 0, cursor = '0' }) {
+      const end = Number(cursor) + limit
+      return { sessions: all.slice(Number(cursor), end), ...(end < all.length && { next: String(end) }) }
+    },
+  } as unknown as SessionStore
+  const woken = new Map<string, number>()
+  let most = 0
+  let inThisLook = 0
+  const reconciler = new Reconciler({
+    ...{ store, clock, isFull: () => false, isOwn: () => true },
+    wake: async ({ id }: SessionSummary) => {
+      woken.set(id, (woken.get(id) ?? 0) + 1)
+      most = Math.max(most, ++inThisLook)
+    },
+    alsoLook: async () => {
+      inThisLook = 0
+    },
+    onError: (error) => {
+      throw error
+    },
+  })
+  reconciler.start()
+  for (let looks = 0; woken.size < all.length; looks++) {
+    expect(looks).toBeLessThan(100)
+    await clock.advance(6000)
+  }
+  expect(most).toBeLessThanOrEqual(400) // a look is bounded, whatever has gathered
+  await reconciler.stop()
+})
+
+test('FL81 a message for later that no session can get is reported once and dropped', async () => {
+  const { fleet, store, clock, errors, answered } = fleetKit({ steps: ['Hello.'], mayFail: true })
+  fleet.work()
+  const at = clock.now() + 10_000
+  await expect(fleet.send('nowhere', { prompt: 'Hi', at })).rejects.toThrow('There is no session "nowhere"')
+  for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY, 1e300])
+    await expect(fleet.send('s', { kind: 'coder', prompt: 'Hi', at: wrong })).rejects.toThrow('milliseconds since 1970')
+  await fleet.send('s', { kind: 'coder', tenant: 'acme', prompt: 'Now' })
+  await answered('s')
+  await fleet.send('s', { prompt: 'Later', at })
+  await store.delete('s')
+  await clock.advance(30_000)
+  expect(errors.map(({ message }) => message)).toEqual(['A message for later to session "s" is dropped'])
+  expect(errors[0]!.cause).toMatchObject({ message: expect.stringContaining('There is no session "s"') })
+  expect((await store.list({ prefix: 'libero.later.' })).sessions).toEqual([])
+})
+
+test('FL82 an onError that throws ends no worker', async () => {
+  const clock = fakeClock(1_000_000)
+  const inner = inProcessDispatcher({ clock })
+  let failures = 3
+  const told: unknown[] = []
+  const { error } = console
+  console.error = (...parts) => void told.push(parts)
+  onTestFinished(() => {
+    console.error = error
+  })
+  const { fleet, answered } = fleetKit({
+    ...{ clock, steps: ['Hello.'] },
+    dispatcher: {
+      ...inner,
+      async claim(free, options) {
+        if (failures-- > 0) throw new Error('the queue is down')
+        return inner.claim(free, options)
+      },
+    },
+    onError: () => {
+      throw new Error('the log of the host is full')
+    },
+  })
+  fleet.work()
+  await fleet.send('s', { kind: 'coder', prompt: 'Hi' })
+  await clock.advance(10_000)
+  await answered('s')
+  expect(told).toHaveLength(3)
+})
+
+test('FL83 a worker opens one agent for a session at a time, and one that is never opened is told in its log', async () => {
+  const clock = fakeClock(1_000_000)
+  let opened = 0
+  let closed = 0
+  const late = Promise.withResolvers<void>()
+  const { fleet, entries, errors } = fleetKit({
+    ...{ clock, dispatcher: hastyDispatcher(clock), mayFail: true },
+    kinds: {
+      coder: async ({ session }) => {
+        opened++
+        await late.promise
+        const agent = createAgent({ provider: scripted('Hello.'), session, clock })
+        return {
+          agent,
+          async close() {
+            closed++
+            await agent.destroy()
+          },
+        }
+      },
+    },
+  })
+  const worker = fleet.work()
+  await fleet.send('s', { kind: 'coder', prompt: 'Hi' })
+  await clock.advance(60_000)
+  await fleet.wake('s')
+  await clock.advance(60_000)
+  expect([opened, worker.status().running]).toEqual([1, 1])
+  await clock.advance(185_000)
+  const last = (await entries('s')).at(-1)
+  expect(last).toMatchObject({
+    type: 'run_ended',
+    status: 'error',
+    error: { message: expect.stringContaining('5 minutes') },
+  })
+  expect(errors[0]?.message).toContain('Session "s" could not be worked on')
+  late.resolve()
+  await eventually(async () => closed === 1)
+})
+
+/** A queue that gives a session to a worker that has it already, as pg-boss does. */
+function hastyDispatcher(clock: Clock): Dispatcher {
+  const waiting = new Map<string, Job>()
+  return {
+    extendEveryMs: 3000,
+    async wake(sessionId, { kind, tenant = '', at = 0 }) {
+      waiting.set(sessionId, { sessionId, kind, tenant, attempt: 1, dueAt: at })
+    },
+    async claim(free) {
+      const jobs = [...waiting.values()].filter(({ dueAt }) => dueAt <= clock.now()).slice(0, free)
+      for (const { sessionId } of jobs) waiting.delete(sessionId)
+      return jobs
+    },
+    async extend() {},
+    async settle() {},
+    async close() {},
+  }
+}
+
+test('FL84 a worker closes although its store does not answer', async () => {
+  const clock = fakeClock(1_000_000)
+  const inner = createMemoryStore({ clock })
+  let isHanging = false
+  const store: SessionStore = {
+    ...inner,
+    list: (query) => (isHanging ? new Promise<never>(() => {}) : inner.list(query)),
+  }
+  const { fleet } = fleetKit({ clock, store })
+  const worker = fleet.work()
+  await clock.advance(0)
+  isHanging = true
+  await clock.advance(6000)
+  const closing = worker.close()
+  await clock.advance(11_000)
+  await closing
+  expect(worker.status().state).toBe('closed')
+})
+
+test('FL85 a reader that asks for a snapshot, or whose connection breaks, joins the run again', async () => {
+  const store = createMemoryStore()
+  let streams = 0
+  const http = createServer((_, response) => {
+    streams++
+    const event = { durable: false, type: 'gap', after: 0, lost: streams }
+    response.writeHead(200).write(`${JSON.stringify(event)}\n`)
+    if (streams === 2) setTimeout(() => response.destroy(), 5)
+  })
+  await new Promise<void>((resolve) => void http.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    http.closeAllConnections()
+    http.close()
+  })
+  const address = `http://:key@127.0.0.1:${(http.address() as AddressInfo).port}`
+  await workerDirectory(store).tell({
+    ...{ id: 'w', processId: 'p', version: '', address, kinds: [], slots: 1, running: 1 },
+    ...{ takeovers: 0, state: 'working', startedAt: 0 },
+  })
+  const events: StreamedEvent[] = []
+  const feed = joinWorkers({ store })({ runId: 'r', processId: 'p' }, (event) => void events.push(event))
+  await eventually(async () => events.length === 1)
+  feed.snapshot()
+  await eventually(async () => events.length === 3)
+  feed.leave()
+  expect(events.map((event) => event.type === 'gap' && event.lost)).toEqual([1, 2, 3])
+})
+
+test('FL86 a server in front makes sessions of the kinds that its fleet has; without a kind, of the first', async () => {
+  const { fleet, answered } = fleetKit({ steps: ['Hello.'] })
+  fleet.work()
+  const token = 'a-token-of-more-than-thirty-two-letters'
+  const server = createLiberoServer({ store: fleet.store, fleet, auth: { token }, allowedHosts: ['localhost'] })
+  onTestFinished(() => server.close())
+  const post = async (body: unknown): Promise<Response> =>
+    server.fetch(
+      new Request('http://localhost/v1/sessions', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    )
+  const refused = await post({ kind: 'painter', message: 'Hi' })
+  expect(refused.status).toBe(422)
+  expect(await refused.json()).toMatchObject({
+    code: 'no_kind',
+    detail: expect.stringContaining('choose one of coder'),
+  })
+  expect((await post({ id: 'plain', message: 'Hi' })).status).toBe(201)
+  await answered('plain')
+})
+
+test('FL87 libero serve --fleet refuses flags that would do nothing', () => {
+  expect(checkServe({ fleet: 'fleet.ts', port: '7777' })).toEqual({ fleet: 'fleet.ts', port: '7777' })
+  for (const flag of ['model', 'mode', 'profile', 'cwd'])
+    expect(() => checkServe({ fleet: 'fleet.ts', [flag]: 'ask' })).toThrow(`--${flag} does not go with --fleet`)
+})
+
+test('FL88 a plain session whose id looks like one of an agent is run as its kind says', async () => {
+  const { fleet, said, answered } = fleetKit({
+    steps: ['Hello.'],
+    workflow: (given) => createWorkflow({ ...given, provider: scripted(), definitions: [] }),
+  })
+  fleet.work()
+  await fleet.send('agent-7', { kind: 'coder', prompt: 'Hi' })
+  await answered('agent-7')
+  expect(await said('agent-7')).toEqual(['user: Hi', 'assistant: Hello.'])
+})
+
+test('FL89 a limit of a tenant that is no number is refused when the fleet is made', () => {
+  const limitedTo = (limit: number) => () => fleetKit({ limits: { tenants: { default: limit } } })
+  for (const wrong of [Number.NaN, -1, '3' as never]) expect(limitedTo(wrong)).toThrow('limits.tenants["default"]')
+  expect(limitedTo(3)).not.toThrow()
+})
