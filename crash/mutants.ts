@@ -70,8 +70,8 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: 'core/tool-call.ts',
-        find: `const logging = (replay !== 'pure' || gate.beforeTool) && `,
-        replace: `const logging = (replay === 'keyed' || gate.beforeTool) && `,
+        find: `const logging = (replay !== 'pure' || gateResult.beforeTool) && `,
+        replace: `const logging = (replay === 'keyed' || gateResult.beforeTool) && `,
       },
     ],
     points: [['effect.after:send', 1]],
@@ -231,7 +231,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an opaque call that was left runs again',
-    patches: [{ file: 'core/tool-call.ts', find: "if (!context || replay !== 'opaque') return", replace: 'return' }],
+    patches: [
+      { file: 'core/tool-call.ts', find: "if (!begunContext || replay !== 'opaque') return", replace: 'return' },
+    ],
     scene: 'left',
   },
 ]

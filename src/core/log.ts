@@ -139,7 +139,7 @@ export class Log {
   }
 
   /** Whether a message of this mode is being written. */
-  isAccepting(mode: InputMode): boolean {
+  isWritingMessage(mode: InputMode): boolean {
     if (this.#inputsBeingWritten.size === 0) return false
     return [...this.#inputsBeingWritten.values()].some((input) => input.mode === mode)
   }
@@ -228,8 +228,13 @@ function entryOf({ clientKey, mode, content, answer, meta: given }: InboxItem): 
   const { callId, decision, digest = callId, by = 'unknown', scope, where, edits, rule, mac } = answer
   if (!decision) return { type: 'input', mode, clientKey, content, callId, ...meta }
   const note = content.length > 0 && { note: content }
-  const extent = { ...(scope && { scope }), ...(where && { where }), ...(edits && { edits }), ...(rule && { rule }) }
-  const signed = { ...extent, ...(mac && { mac }) }
+  const grantFields = {
+    ...(scope && { scope }),
+    ...(where && { where }),
+    ...(edits && { edits }),
+    ...(rule && { rule }),
+  }
+  const signed = { ...grantFields, ...(mac && { mac }) }
   return { type: 'approval_answered', callId, digest, decision, by, clientKey, ...note, ...signed, ...meta }
 }
 

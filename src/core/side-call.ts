@@ -38,7 +38,7 @@ export async function askAside(run: Run, { cause, turnId = '', ...call }: SideCa
       ...{ model: request.model, provider: run.provider.meta.name, request },
     },
     work: () => replyAside(run, turnId, cause, request),
-    onNotRun: (error) => Promise.reject(error),
+    ifWorkNeverStarted: (error) => Promise.reject(error),
   })
 }
 

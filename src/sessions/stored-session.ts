@@ -1,5 +1,5 @@
 import { show } from '../core/behavior.ts'
-import { closeAllChildCalls, closeChildCalls, isChildOf } from '../core/children.ts'
+import { answerAllChildCalls, answerChildCalls, isChildOf } from '../core/children.ts'
 import { SessionNotFoundError } from '../core/errors.ts'
 import type { EntryBody, LogEntry } from '../core/log.ts'
 import type {
@@ -113,7 +113,7 @@ class StoredSession extends LeasedLog implements Session {
     await this.whileOpen(async () => {
       if (this.log.transcript.isRunActive)
         throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
-      await closeAllChildCalls(this)
+      await answerAllChildCalls(this)
       const skipped = this.log.transcript.openCalls.map((call) => syntheticResult(call.id, 'skipped'))
       await this.log.appendAll([...skipped, ...turns])
     })
@@ -286,7 +286,7 @@ class StoredSession extends LeasedLog implements Session {
       if (this.log.transcript.isRunActive) throw new Error('A run is under way; abort it before rewind()')
       if (toSeq > this.log.head)
         throw new RangeError(`Session ${this.id} has ${this.log.head} entries; it cannot be rewound to ${toSeq}`)
-      await closeAllChildCalls(this)
+      await answerAllChildCalls(this)
       if (!this.log.transcript.canRewindTo(toSeq)) await this.loadWholeLog()
       await this.log.append({ type: 'rewind', toSeq })
     })
@@ -320,6 +320,6 @@ class StoredSession extends LeasedLog implements Session {
   }
 
   protected answerChildCalls(callIds: readonly string[]): Promise<void> {
-    return closeChildCalls(this, callIds)
+    return answerChildCalls(this, callIds)
   }
 }
