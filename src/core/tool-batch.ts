@@ -128,7 +128,8 @@ function runGated(run: Run, prepared: PreparedCall, gated: Gated, timer: CallTim
   if (isLeaving(run)) return suspendedResult({})
   const interruption = interruptionOf(run) ?? siblingFailure(timer)
   if (interruption) return answerWithoutRunning(run, prepared, interruption)
-  if (!gated || isInterruption(gated)) return answerWithoutRunning(run, prepared, aborted)
+  // The gate was not asked because of a message. It was withdrawn since, but the call is answered as skipped all the same.
+  if (!gated || isInterruption(gated)) return answerWithoutRunning(run, prepared, gated ?? aborted)
   return executeCall(run, prepared, gated, timer)
 }
 
