@@ -106,7 +106,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'lease without fence',
     patches: [
-      { file: append, find: 'moveHeadIfKnown(database, rows, append) ?? ', replace: '' },
+      { file: append, find: 'moveHeadIfCached(database, rows, append) ?? ', replace: '' },
       { file: append, find: 'if (!holderRow?.epoch || holderRow.epoch !== epoch)', replace: 'if (!holderRow)' },
     ],
     scene: 'stopped',
@@ -158,11 +158,11 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: session,
-        find: 'else await this.#absorb(await this.#readNew())',
+        find: 'else await this.#addEntriesOfOthers(await this.#readEntriesOfOthers())',
         replace: '',
       },
-      { file: append, find: 'moveHeadIfKnown(database, rows, append) ?? ', replace: '' },
-      { file: append, find: 'if (row.head !== head && !sharedSummary) {', replace: 'if (false) {' },
+      { file: append, find: 'moveHeadIfCached(database, rows, append) ?? ', replace: '' },
+      { file: append, find: 'if (row.head !== head && !summaryAtFork) {', replace: 'if (false) {' },
       { file: append, find: 'INSERT INTO entries', replace: 'INSERT OR REPLACE INTO entries' },
     ],
     scene: 'late',
@@ -189,9 +189,9 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: append,
-        find: 'return applyEntries(summary, spilled.originalEntries, bytes)',
-        replace: `const head = record.head + spilled.originalEntries.length
-        return { ...applyEntries(summary, spilled.originalEntries.slice(0, -1), bytes), head }`,
+        find: 'return applyEntries(summary, content.originalEntries, bytes)',
+        replace: `const head = summary.head + content.originalEntries.length
+        return { ...applyEntries(summary, content.originalEntries.slice(0, -1), bytes), head }`,
       },
     ],
     points: [['commit.after:turn', 2]],

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 
-/** What a store knows about a watched session without reading it: texts that change with its entries and its messages. */
+/** What a store knows about a watched session without reading it: texts that change with its entries and its messages. Their content means nothing else. */
 export interface SessionStamp {
   readonly entries: string
   readonly inbox: string

@@ -164,7 +164,7 @@ class StoredSession extends LeasedLog implements Session {
     this.#madeChildren.add(name)
     const child = await this.#read(id, this)
     await child.recover()
-    if (child.log.head > 0) await child.collectInbox()
+    if (child.log.head > 0) await child.acceptChildInbox()
     return child
   }
 
@@ -314,8 +314,8 @@ class StoredSession extends LeasedLog implements Session {
       // In one append: without its ending, the open run would be resumed here.
       const bodies: readonly EntryBody[] = details ? [...ending, { type: 'details', ...details }] : ending
       const added = bodies.map((body, i): LogEntry => ({ ...body, seq: head + i + 1, ...idAndTime() }))
-      await this.share({ base, head, added })
-      this.restart({ ...history, entries: [...history.entries, ...added] })
+      await this.appendFirstOfFork({ base, head, added })
+      this.reloadLog({ ...history, entries: [...history.entries, ...added] })
     })
   }
 
